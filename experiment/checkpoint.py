@@ -1,0 +1,301 @@
+"""Checkpoints: one folder each, written beside and renamed, read without running code from it.
+
+checkpoints/step-000050000/
+    meta.json            format, agent, counters, and size and SHA-256 of every other file
+    config.json          the run's resolved config
+    <group>.safetensors  tensors by name: weights, optimiser
+    <name>.npy.zst       arrays: replay
+    state.msgpack        everything else: states of random generators and emulators
+"""
+
+import contextlib
+import dataclasses
+import functools
+import hashlib
+import importlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, final
+
+import msgspec
+import numpy as np
+import safetensors.torch
+import torch
+
+from experiment.arrays import HashingWriter, StoredArray, StoredArrays, write_array
+from experiment.config import to_dict
+from experiment.errors import UserError
+
+FORMAT = "retro-contest-agents checkpoint"
+VERSION = 1
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_FOLDER = re.compile(r"step-(\d+)(\.replaced)?")
+
+
+class _File(msgspec.Struct, omit_defaults=True):
+    """What meta.json says of a file; dtype and shape for arrays only."""
+
+    size: int
+    sha256: str
+    dtype: str | None = None
+    shape: list[int] | None = None
+
+
+class _Meta(msgspec.Struct):
+    format: str
+    version: int
+    agent: str
+    counters: dict[str, int]
+    files: dict[str, _File]
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Checkpoint:
+    """What one checkpoint folder holds. `arrays` are read from disk when they are asked for."""
+
+    folder: Path
+    agent: str
+    config: dict[str, Any]
+    counters: dict[str, int]
+    tensors: dict[str, dict[str, torch.Tensor]]
+    arrays: StoredArrays
+    state: dict[str, Any]
+
+
+def save_checkpoint(
+    folder: Path,
+    *,
+    agent: str,
+    config: Any,
+    counters: Mapping[str, int],
+    tensors: Mapping[str, Mapping[str, torch.Tensor]],
+    arrays: Mapping[str, np.ndarray] | None = None,
+    state: Mapping[str, Any] | None = None,
+    keep: int = 2,
+) -> Path:
+    """Write a checkpoint into a run's `checkpoints` folder and return its folder.
+
+    agent: the package whose `load` reads it. config: a dataclass or a dictionary.
+    counters: must hold env_steps, which names the folder. state: what msgpack can hold.
+    keep: how many checkpoints stay; older ones go once this one is complete.
+    UserError: it cannot be written (a full disk); the earlier checkpoints are intact.
+    """
+    folder = Path(folder)
+    final_folder = folder / f"step-{counters['env_steps']:09d}"
+    draft = folder / f".draft-{final_folder.name}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for left_over in folder.glob(".draft-*"):  # of a run that was killed while it saved
+            shutil.rmtree(left_over)
+        draft.mkdir()
+        files = _write_files(draft, tensors=tensors, arrays=arrays or {}, state=state or {})
+        values = config if isinstance(config, dict) else to_dict(config)
+        files["config.json"] = _write_json(draft / "config.json", values)
+        whole = {name: int(count) for name, count in counters.items()}
+        meta = _Meta(FORMAT, VERSION, agent, whole, files)
+        _write_json(draft / "meta.json", msgspec.to_builtins(meta))
+        _publish(draft, final_folder)
+    except OSError as error:
+        raise UserError(
+            f"cannot save checkpoint {final_folder}: {error.strerror or error}; "
+            "free some space there or give another --run-dir (earlier checkpoints are intact)"
+        ) from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    _prune(folder, keep=keep)
+    return final_folder
+
+
+def load_checkpoint(folder: Path | str) -> Checkpoint:
+    """Read a checkpoint, given its folder or a run folder (then the latest one in it).
+
+    Nothing in it is run as code. UserError: there is none, or it is foreign, cut off or damaged.
+    """
+    folder = latest_checkpoint(folder)
+    meta = _read_meta(folder)
+    _check_sizes(folder, meta.files)
+    tensors, arrays = {}, {}
+    for name, facts in meta.files.items():
+        path, stem = folder / name, name.split(".")[0]
+        if name.endswith(".safetensors"):
+            tensors[stem] = safetensors.torch.load(_read(path, facts))
+        elif name.endswith(".npy.zst"):
+            shape = tuple(facts.shape or ())
+            arrays[stem] = StoredArray(path, np.dtype(facts.dtype), shape, facts.sha256)
+    return Checkpoint(
+        folder=folder,
+        agent=meta.agent,
+        config=json.loads(_read(folder / "config.json", meta.files["config.json"])),
+        counters=meta.counters,
+        tensors=tensors,
+        arrays=StoredArrays(arrays),
+        state=msgspec.msgpack.decode(_read(folder / "state.msgpack", meta.files["state.msgpack"])),
+    )
+
+
+def latest_checkpoint(path: Path | str) -> Path:
+    """The checkpoint folder that `path` is, or the latest one of the run folder that `path` is.
+
+    UserError: there is none.
+    """
+    path = Path(path)
+    if (path / "meta.json").is_file():
+        return path
+    for folder in (path / "checkpoints", path):
+        complete = _complete(folder)
+        if complete:
+            return complete[-1]
+    if not path.is_dir():
+        raise UserError(f"no checkpoint at {path}: there is no such folder")
+    raise UserError(f"no checkpoint in {path}: expected meta.json, or checkpoints/step-… in it")
+
+
+def load_agent(folder: Path | str, *, device: str = "cpu") -> Any:
+    """The agent saved in a checkpoint (or in a run's latest), ready to `act`.
+
+    Calls `load(folder, device=device)` of the package that the checkpoint names.
+    UserError: no such package, or no good checkpoint.
+    """
+    folder = latest_checkpoint(folder)
+    name = _read_meta(folder).agent
+    if not name.isidentifier() or not _is_agent_package(name):
+        raise UserError(f"checkpoint {folder} is of agent {name!r}, which is not installed here")
+    return importlib.import_module(name).load(folder, device=device)
+
+
+def _is_agent_package(name: str) -> bool:
+    """Whether `name` is an agent package (it has an agent.py), found without importing it."""
+    spec = importlib.util.find_spec(name)
+    places = (spec.submodule_search_locations or []) if spec else []
+    return any((Path(place) / "agent.py").is_file() for place in places)
+
+
+def _write_files(
+    draft: Path,
+    *,
+    tensors: Mapping[str, Mapping[str, torch.Tensor]],
+    arrays: Mapping[str, np.ndarray],
+    state: Mapping[str, Any],
+) -> dict[str, _File]:
+    """Write every file but the two JSON ones -> what meta.json says of each."""
+    files = {}
+    for name in (*tensors, *arrays):
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} cannot name a file: letters, digits, - and _ only")
+    for name, group in tensors.items():
+        # Copies: safetensors refuses tensors that share memory or are not contiguous.
+        plain = {key: t.detach().cpu().contiguous().clone() for key, t in group.items()}
+        file = f"{name}.safetensors"
+        files[file] = _write_bytes(draft / file, safetensors.torch.save(plain))
+    for name, array in arrays.items():
+        file = f"{name}.npy.zst"
+        facts = _write(draft / file, functools.partial(write_array, array))
+        facts.dtype, facts.shape = array.dtype.str, list(array.shape)
+        files[file] = facts
+    data = msgspec.msgpack.encode(dict(state))
+    files["state.msgpack"] = _write_bytes(draft / "state.msgpack", data)
+    return files
+
+
+def _write_json(path: Path, values: Any) -> _File:
+    return _write_bytes(path, (json.dumps(values, indent=2) + "\n").encode())
+
+
+def _write_bytes(path: Path, data: bytes) -> _File:
+    return _write(path, lambda sink: sink.write(data))
+
+
+def _write(path: Path, fill: Callable[[HashingWriter], Any]) -> _File:
+    """Let `fill` write a file, force it to disk -> what meta.json says of it."""
+    with path.open("wb") as file:
+        sink = HashingWriter(file)
+        fill(sink)
+        file.flush()
+        os.fsync(file.fileno())
+    return _File(sink.size, sink.hexdigest())
+
+
+def _publish(draft: Path, final_folder: Path) -> None:
+    """Give a complete draft its name, so that a kill at any moment leaves a whole checkpoint."""
+    _sync_folder(draft)
+    if final_folder.exists():
+        aside = final_folder.with_name(final_folder.name + ".replaced")
+        shutil.rmtree(aside, ignore_errors=True)
+        final_folder.rename(aside)
+    draft.rename(final_folder)
+    _sync_folder(final_folder.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _complete(folder: Path) -> list[Path]:
+    """Complete checkpoints in a folder, oldest first; one put aside goes before its successor."""
+    found = []
+    for path in folder.iterdir() if folder.is_dir() else []:
+        match = _FOLDER.fullmatch(path.name)
+        if match and (path / "meta.json").is_file():
+            found.append((int(match[1]), match[2] is None, path))
+    return [path for *_, path in sorted(found)]
+
+
+def _prune(folder: Path, *, keep: int) -> None:
+    complete = _complete(folder)
+    replaced = [path for path in complete if path.name.endswith(".replaced")]
+    kept = [path for path in complete if path not in replaced]
+    for path in replaced + kept[: max(len(kept) - keep, 0)]:
+        # Unnamed as a checkpoint first: a kill while deleting must not leave half of one.
+        doomed = path.with_name(f".draft-{path.name}")
+        with contextlib.suppress(OSError):
+            path.rename(doomed)
+            shutil.rmtree(doomed)
+
+
+def _read_meta(folder: Path) -> _Meta:
+    try:
+        data = (folder / "meta.json").read_bytes()
+        found = json.loads(data)
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise UserError(f"{folder} is not a checkpoint of this project (foreign meta.json)")
+        if found.get("version") != VERSION:
+            raise UserError(
+                f"checkpoint {folder} has format version {found.get('version')}, "
+                f"this program reads version {VERSION}; use the program that wrote it"
+            )
+        return msgspec.convert(found, _Meta)
+    except (OSError, ValueError):
+        raise UserError(f"{folder / 'meta.json'} is damaged; use another checkpoint") from None
+
+
+def _check_sizes(folder: Path, files: Mapping[str, _File]) -> None:
+    for name in {"config.json", "state.msgpack", *files}:
+        path = folder / name
+        if name not in files or not _NAME.fullmatch(name.split(".")[0]) or not path.is_file():
+            raise UserError(f"checkpoint {folder} lacks its file {name!r}; use another checkpoint")
+        size = path.stat().st_size
+        if size != files[name].size:
+            raise UserError(
+                f"checkpoint file {path} is cut off: {size} bytes, {files[name].size} expected; "
+                "use another checkpoint"
+            )
+
+
+def _read(path: Path, facts: _File) -> bytes:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read checkpoint file {path}: {error.strerror}") from None
+    if hashlib.sha256(data).hexdigest() != facts.sha256:
+        raise UserError(f"checkpoint file {path} is damaged (checksum); use another checkpoint")
+    return data

@@ -1,0 +1,181 @@
+"""Configs: one frozen dataclass, filled from its defaults, then a preset, a file, and flags."""
+
+import contextlib
+import dataclasses
+import difflib
+import inspect
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import tyro
+import yaml
+
+from experiment.errors import UserError
+
+T = TypeVar("T")
+
+
+def load_config(cls: type[T], argv: Sequence[str], *, presets: Path, command: str) -> T:
+    """Config of a command: defaults of `cls` <- --preset <- --config <- flags; later ones win.
+
+    cls: a flat dataclass, every field with a default. argv: the arguments without the program.
+    presets: folder of NAME.yaml files. command: how the command is called, for --help.
+    UserError: unknown preset, field or flag (names the nearest), unreadable file, bad value.
+    """
+    preset, file, flags = _split_argv(argv)
+    values: dict[str, Any] = {}
+    if preset is not None:
+        values |= _read(_preset_path(preset, presets), what=f"preset {preset!r}")
+    if file is not None:
+        values |= _read(Path(file), what=f"config file {file}")
+    base = from_dict(cls, values)
+    if "-h" not in flags and "--help" not in flags:
+        _check_flag_names(cls, flags)
+    return _parse_flags(cls, flags, base=base, presets=presets, command=command)
+
+
+def from_dict(cls: type[T], values: Mapping[str, Any]) -> T:
+    """`cls` from a mapping such as a parsed JSON file. Unknown names and wrong types: UserError.
+
+    Text is taken where it spells a number, because YAML reads 1e-4 as text.
+    """
+    names = _field_names(cls)
+    for name in values:
+        if name not in names:
+            raise UserError(f"unknown field {name!r} for {cls.__name__}; {_nearest(name, names)}")
+    try:
+        return msgspec.convert(dict(values), cls, strict=False, dec_hook=_decode_hook)
+    except (msgspec.ValidationError, ValueError) as error:
+        text = str(error).replace("`", "").replace(" - at $.", ", in field ")
+        raise UserError(f"bad value for {cls.__name__}: {text}") from None
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """A dataclass as a dictionary of what JSON can hold; `from_dict` reads it back."""
+    result: dict[str, Any] = msgspec.to_builtins(config, enc_hook=_encode_hook)
+    return result
+
+
+def subset(config: Any, cls: type[T]) -> T:
+    """`cls` filled from the fields of the same name in `config`; its other fields keep defaults."""
+    names = _field_names(cls)
+    shared = {f.name: getattr(config, f.name) for f in dataclasses.fields(config)}
+    return cls(**{name: value for name, value in shared.items() if name in names})
+
+
+def preset_names(presets: Path) -> list[str]:
+    """Names of the presets in a folder, sorted."""
+    return sorted(path.stem for path in presets.glob("*.yaml"))
+
+
+def nearest_text(name: str, known: Iterable[str]) -> str:
+    """'did you mean X?' when a known name is close to `name`, else 'expected one of …'."""
+    return _nearest(name, list(known))
+
+
+def _field_names(cls: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(cls)]
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"expected one of: {', '.join(known) or '(none)'}"
+
+
+def _split_argv(argv: Sequence[str]) -> tuple[str | None, str | None, list[str]]:
+    """argv -> (value of --preset, value of --config, all other arguments)."""
+    found: dict[str, str | None] = {"--preset": None, "--config": None}
+    rest: list[str] = []
+    words = iter(argv)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name not in found:
+            rest.append(word)
+            continue
+        given = value if equals else next(words, None)
+        if given is None or (not equals and given.startswith("--")):
+            raise UserError(f"{name} needs a value; see --help")
+        found[name] = given
+    return found["--preset"], found["--config"], rest
+
+
+def _preset_path(name: str, presets: Path) -> Path:
+    names = preset_names(presets)
+    if name not in names:
+        raise UserError(f"unknown preset {name!r}; {_nearest(name, names)}")
+    return presets / f"{name}.yaml"
+
+
+def _read(path: Path, *, what: str) -> dict[str, Any]:
+    """The mapping in a YAML or JSON file. {} for an empty file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        values = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except OSError as error:
+        raise UserError(f"cannot read {what}: {error.strerror}") from None
+    except (ValueError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"{what} is neither valid YAML nor JSON: {reason}") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
+        raise UserError(f"{what} must hold one mapping of field names to values")
+    return values
+
+
+def _check_flag_names(cls: type, flags: Sequence[str]) -> None:
+    """UserError for the first --flag that is no field, before tyro explains it over ten lines."""
+    known = ["--preset", "--config", "--help"]
+    for field in dataclasses.fields(cls):
+        flag = "--" + field.name.replace("_", "-")
+        known += [flag, "--no-" + flag[2:]] if field.type in (bool, "bool") else [flag]
+    for word in flags:
+        flag = word.partition("=")[0].replace("_", "-")
+        if flag.startswith("--") and flag not in known:
+            raise UserError(f"unknown flag {word.partition('=')[0]}; {_nearest(flag, known)}")
+
+
+def _parse_flags(cls: type[T], flags: list[str], *, base: T, presets: Path, command: str) -> T:
+    names = ", ".join(preset_names(presets)) or "(none yet)"
+    description = (
+        f"{inspect.getdoc(cls) or cls.__name__}\n\n"
+        f"--preset NAME starts from a preset ({names}); --config FILE from a YAML or JSON file; "
+        "flags win over the file, the file over the preset."
+    )
+    complaint = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(complaint):
+            return tyro.cli(cls, args=flags, default=base, prog=command, description=description)
+    except SystemExit as stop:
+        if not stop.code:
+            raise  # --help
+        raise UserError(_first_paragraph(complaint.getvalue())) from None
+
+
+def _first_paragraph(box: str) -> str:
+    """The sentence inside tyro's drawn box, on one line."""
+    lines = []
+    for line in box.splitlines()[1:]:
+        text = line.strip("│╭╮╰╯ ")
+        if text.startswith("──"):
+            break
+        lines.append(text)
+    return " ".join(lines) + "; see --help"
+
+
+def _decode_hook(kind: type, value: Any) -> Any:
+    if kind is Path and isinstance(value, str):
+        return Path(value)
+    raise ValueError(f"expected {kind.__name__}, got {value!r}")
+
+
+def _encode_hook(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"a config cannot hold a {type(value).__name__}")

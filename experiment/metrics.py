@@ -1,0 +1,176 @@
+"""What a run measured: metrics.csv and TensorBoard, and episodes.csv with one row per episode.
+
+Both files end a run in a good state however it ends: each row is flushed as it is written, and a
+resumed run drops the rows after its checkpoint, so that they hold what one run would have held.
+"""
+
+import csv
+import io
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from experiment.errors import UserError
+
+EPISODE_COLUMNS = ("step", "env", "level", "r", "l", "progress", "finished")
+
+
+@final
+class Table:
+    """A CSV file whose first column is `step`, and which may gain columns later."""
+
+    def __init__(self, path: Path, columns: Sequence[str], *, resume_step: int | None) -> None:
+        """Start an empty table, or with resume_step go on after its rows up to that step."""
+        self._path = path
+        self._columns = list(columns)
+        rows: list[dict[str, str]] = []
+        if resume_step is not None and path.exists():
+            header, rows = _read_rows(path)
+            rows = [row for row in rows if int(row["step"]) <= resume_step]
+            self._columns += [name for name in header if name not in self._columns]
+        self._file = self._rewrite(rows)
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Add one row. Columns not yet there are added, empty in the earlier rows."""
+        new = [name for name in row if name not in self._columns]
+        if new:
+            self._columns += new
+            self._file.close()
+            self._file = self._rewrite(_read_rows(self._path)[1])
+        self._file.write(_csv_line([_text(row.get(name, "")) for name in self._columns]))
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file. Appending afterwards is an error."""
+        self._file.close()
+
+    def _rewrite(self, rows: Sequence[Mapping[str, str]]) -> io.TextIOWrapper:
+        """Replace the file by header and rows in one step -> the file, open for appending."""
+        draft = self._path.with_name(self._path.name + ".draft")
+        with draft.open("w", encoding="utf-8", newline="") as file:
+            file.write(_csv_line(self._columns))
+            for row in rows:
+                file.write(_csv_line([row.get(name, "") for name in self._columns]))
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self._path)
+        return self._path.open("a", encoding="utf-8", newline="")
+
+
+@final
+class Metrics:
+    """Writes a run's metrics.csv and, unless told not to, the same numbers for TensorBoard."""
+
+    def __init__(
+        self, run_dir: Path | str, *, resume_step: int | None = None, tensorboard: bool = True
+    ) -> None:
+        """run_dir: an existing folder. resume_step: env steps of the checkpoint gone on from."""
+        run_dir = Path(run_dir)
+        self._table = Table(run_dir / "metrics.csv", ["step"], resume_step=resume_step)
+        self._writer: Any = None
+        if tensorboard:
+            from torch.utils.tensorboard import SummaryWriter  # slow to import
+
+            purge = None if resume_step is None else resume_step + 1
+            self._writer = SummaryWriter(str(run_dir), purge_step=purge, flush_secs=20)
+
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        """Write one row: numbers by name, measured up to this env step."""
+        self._table.append({"step": int(step), **values})
+        if self._writer is not None:
+            for name, value in values.items():
+                self._writer.add_scalar(name, float(value), int(step))
+
+    def close(self) -> None:
+        """Flush and close both."""
+        self._table.close()
+        if self._writer is not None:
+            self._writer.close()
+
+    def __enter__(self) -> "Metrics":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@final
+class EpisodeLog:
+    """Writes a run's episodes.csv: one row per ended episode."""
+
+    def __init__(self, run_dir: Path | str, *, resume_step: int | None = None) -> None:
+        path = Path(run_dir) / "episodes.csv"
+        self._table = Table(path, EPISODE_COLUMNS, resume_step=resume_step)
+
+    def log(self, step: int, env: int, episode: Mapping[str, Any]) -> None:
+        """episode: r (return), l (agent steps), level, progress (0..1), finished."""
+        self._table.append({"step": int(step), "env": int(env), **_episode_row(episode)})
+
+    def close(self) -> None:
+        """Close the file."""
+        self._table.close()
+
+    def __enter__(self) -> "EpisodeLog":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def read_columns(path: Path | str) -> dict[str, np.ndarray]:
+    """A CSV file of numbers -> its columns; float64 with nan where empty, or text where it is text.
+
+    UserError: there is no such file, or it has no rows.
+    """
+    path = Path(path)
+    try:
+        header, rows = _read_rows(path)
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+    if not rows:
+        raise UserError(f"{path} has no rows yet")
+    return {name: _column([row.get(name, "") for row in rows]) for name in header}
+
+
+def _episode_row(episode: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: episode[name] for name in EPISODE_COLUMNS[2:]}
+
+
+def _read_rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
+    """Header and rows; a last row that a kill cut off is left out."""
+    text = path.read_text(encoding="utf-8")
+    lines = list(csv.reader(text[: text.rfind("\n") + 1].splitlines()))
+    if not lines:
+        return [], []
+    header = lines[0]
+    if header[0] != "step" or any(len(line) != len(header) for line in lines):
+        raise UserError(
+            f"{path} is damaged: expected a column step, and rows as long as the header"
+        )
+    return header, [dict(zip(header, line, strict=True)) for line in lines[1:]]
+
+
+def _column(texts: list[str]) -> np.ndarray:
+    try:
+        return np.array([float(text) if text else np.nan for text in texts])
+    except ValueError:
+        return np.array(texts)
+
+
+def _text(value: Any) -> str:
+    """Numbers such that reading them back gives the same number; text and booleans plainly."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return str(int(value))
+    number = value.item() if isinstance(value, np.generic) else value
+    return str(number) if isinstance(number, int) else repr(float(number))
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerow(cells)
+    return buffer.getvalue()

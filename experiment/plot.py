@@ -1,0 +1,134 @@
+"""Learning curves of one or more runs, as a PNG.
+
+python -m experiment.plot runs/a runs/b --label scratch pretrained --out curve.png
+"""
+
+import dataclasses
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import tyro
+
+from experiment.errors import UserError, command
+from experiment.metrics import read_columns
+
+
+@dataclasses.dataclass(frozen=True)
+class PlotConfig:
+    """Draw the learning curves of runs."""
+
+    runs: tyro.conf.Positional[tuple[Path, ...]]
+    """Run folders; runs under the same label are seeds of one curve."""
+    label: tuple[str, ...] = ()
+    """One label per run; default: the folders' names."""
+    out: Path = Path("curve.png")
+    """The PNG to write."""
+    column: str = "r"
+    """What to draw: a column of episodes.csv, else of metrics.csv."""
+    window: int = 20
+    """Rows averaged into each point."""
+    title: str = ""
+    """Text above the plot."""
+
+
+def plot_curves(
+    curves: Mapping[str, Sequence[Path]],
+    out: Path,
+    *,
+    column: str = "r",
+    window: int = 20,
+    title: str = "",
+    levels: Mapping[str, float] | None = None,
+) -> Path:
+    """Draw one curve per label (the mean over its run folders, each run thin behind it) -> out.
+
+    column: of episodes.csv, else of metrics.csv. window: rows averaged into each point.
+    levels: horizontal dashed lines, such as {"random": 812.0}.
+    UserError: a run lacks the column, or `out` cannot be written.
+    """
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7.2, 4.2), dpi=120, layout="constrained")
+    for number, (label, runs) in enumerate(curves.items()):
+        colour = f"C{number}"
+        drawn = [smooth(*read_curve(run, column), window=window) for run in runs]
+        if len(drawn) > 1:
+            for steps, values in drawn:
+                axes.plot(steps, values, color=colour, alpha=0.3, linewidth=0.8)
+        axes.plot(*mean_curve(drawn), color=colour, label=label, linewidth=1.8)
+    for number, (label, value) in enumerate((levels or {}).items()):
+        colour = f"C{len(curves) + number}"
+        axes.axhline(value, color=colour, label=label, linestyle="--", linewidth=1.2)
+    axes.set_xlabel("agent steps")
+    axes.set_ylabel("mean return" if column == "r" else column)
+    axes.set_title(title)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(out)
+    except OSError as error:
+        raise UserError(f"cannot write {out}: {error.strerror or error}") from None
+    finally:
+        plt.close(figure)
+    return out
+
+
+def read_curve(run: Path, column: str) -> tuple[np.ndarray, np.ndarray]:
+    """Steps [K] and values [K] of a column of a run's episodes.csv, else of its metrics.csv."""
+    seen: list[str] = []
+    for name in ("episodes.csv", "metrics.csv"):
+        if not (run / name).exists():
+            continue
+        columns = read_columns(run / name)
+        if column in columns:
+            steps, values = columns["step"], columns[column]
+            good = np.isfinite(values)
+            return steps[good], values[good]
+        seen += [text for text in columns if text not in seen]
+    if not seen:
+        raise UserError(f"{run} is not a run folder: no episodes.csv, no metrics.csv")
+    raise UserError(f"{run} has no column {column!r}; it has: {', '.join(seen)}")
+
+
+def smooth(steps: np.ndarray, values: np.ndarray, *, window: int) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over the last `window` rows at each row [K]; fewer at the start."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    ends = np.arange(1, len(values) + 1)
+    begins = np.maximum(ends - window, 0)
+    return steps, (sums[ends] - sums[begins]) / (ends - begins)
+
+
+def mean_curve(drawn: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of several curves where all of them are known, on 200 common steps; one: as it is."""
+    if len(drawn) == 1:
+        return drawn[0]
+    first = max(steps[0] for steps, _ in drawn)
+    last = min(steps[-1] for steps, _ in drawn)
+    grid = np.linspace(first, last, 200)
+    return grid, np.mean([np.interp(grid, steps, values) for steps, values in drawn], axis=0)
+
+
+@command
+def main() -> None:
+    """Draw what the command line asks for."""
+    config = tyro.cli(PlotConfig, prog="python -m experiment.plot")
+    labels = config.label or tuple(run.name for run in config.runs)
+    if len(labels) != len(config.runs) or not labels:
+        raise UserError(f"{len(config.runs)} runs but {len(labels)} labels; give one per run")
+    curves: dict[str, list[Path]] = {}
+    for label, run in zip(labels, config.runs, strict=True):
+        curves.setdefault(label, []).append(run)
+    out = plot_curves(
+        curves, config.out, column=config.column, window=config.window, title=config.title
+    )
+    print(out, file=sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""How far a run is: a bar in a terminal, else a plain line about every ten seconds."""
+
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TextIO, final
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import Progress as Bar
+
+LINE_SECONDS = 10.0
+RATE_SECONDS = 30.0  # the speed shown is of about this long
+
+
+@final
+class Progress:
+    """Shows steps done, steps/s, time left and a few numbers, on stderr.
+
+    with Progress(100_000, "training") as progress:
+        progress.update(step, loss=0.3)
+    """
+
+    def __init__(
+        self,
+        total: int,
+        description: str,
+        *,
+        start: int = 0,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """total, start: in steps; a resumed run starts where it was."""
+        self._total = total
+        self._description = description
+        self._stream = sys.stderr if stream is None else stream
+        self._clock = clock
+        self._step = start
+        self._began = clock()
+        self._last_line = clock()
+        self._shown_step = start
+        self._start = start
+        self._history: deque[tuple[float, int]] = deque([(clock(), start)])
+        self._numbers: dict[str, float] = {}
+        console = Console(file=self._stream)
+        self._bar = _make_bar(console) if console.is_terminal else None
+        if self._bar is not None:
+            self._task = self._bar.add_task(description, total=total, completed=start, text="")
+
+    def update(self, step: int, **numbers: float) -> None:
+        """Say that `step` steps are done, and what the numbers are; those not given stay."""
+        self._step = step
+        self._numbers |= numbers
+        now = self._clock()
+        if now - self._history[-1][0] >= 0.5:
+            self._history.append((now, step))
+        while len(self._history) > 2 and now - self._history[1][0] > RATE_SECONDS:
+            self._history.popleft()
+        if self._bar is not None:
+            self._bar.update(self._task, completed=step, text=self._text(now))
+        elif now - self._last_line >= LINE_SECONDS:
+            self._print_line(now)
+
+    def __enter__(self) -> "Progress":
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        elif self._shown_step != self._step or self._step == self._start:
+            # The last line tells the whole: average speed, and how long it took.
+            self._history = deque([(self._began, self._start)])
+            self._print_line(self._clock(), ended=True)
+
+    def steps_per_second(self) -> float:
+        """Speed over about the last half minute; 0 before anything was done."""
+        return self._rate(self._clock())
+
+    def _rate(self, now: float) -> float:
+        then, step = self._history[0]
+        return (self._step - step) / (now - then) if now > then else 0.0
+
+    def _text(self, now: float) -> str:
+        rate = self._rate(now)
+        left = f"{_duration((self._total - self._step) / rate)} left" if rate > 0 else ""
+        numbers = [f"{name} {value:.4g}" for name, value in self._numbers.items()]
+        return ", ".join(part for part in (f"{rate:.0f} steps/s", left, *numbers) if part)
+
+    def _print_line(self, now: float, *, ended: bool = False) -> None:
+        took = f" in {_duration(now - self._began)}" if ended else ""
+        print(
+            f"{self._description}: {self._step}/{self._total} steps{took}, {self._text(now)}",
+            file=self._stream,
+            flush=True,
+        )
+        self._last_line, self._shown_step = now, self._step
+
+
+def _make_bar(console: Console) -> Bar:
+    return Bar(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[text]}"),
+        console=console,
+    )
+
+
+def _duration(seconds: float) -> str:
+    """65.2 -> '1 min 05 s'."""
+    whole = max(round(seconds), 0)
+    hours, minutes = divmod(whole // 60, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {whole % 60:02d} s" if minutes else f"{whole} s"

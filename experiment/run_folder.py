@@ -1,0 +1,85 @@
+"""A run's folder: config.json, metrics.csv, episodes.csv, checkpoints/, videos/."""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any, final
+
+from experiment.config import to_dict
+from experiment.errors import UserError
+
+
+@final
+class RunFolder:
+    """Where one run keeps its files. Make one with `create`, or go on in one with `open`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.checkpoints = path / "checkpoints"
+        self.videos = path / "videos"
+
+    @classmethod
+    def create(cls, path: Path | str, config: Any) -> "RunFolder":
+        """Make the folder and write config.json (of a dataclass or a dictionary).
+
+        UserError: the folder cannot be written, or already holds a run (nothing is overwritten).
+        """
+        run = cls(Path(path))
+        if (run.path / "config.json").exists() or (run.path / "metrics.csv").exists():
+            raise UserError(
+                f"run folder {path} already holds a run; give another --run-dir, or add --resume"
+            )
+        try:
+            for folder in (run.path, run.checkpoints, run.videos):
+                folder.mkdir(parents=True, exist_ok=True)
+            values = config if isinstance(config, dict) else to_dict(config)
+            text = json.dumps(values, indent=2) + "\n"
+            (run.path / "config.json").write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise _unwritable(run.path, error) from None
+        return run
+
+    @classmethod
+    def open(cls, path: Path | str) -> "RunFolder":
+        """A run that exists, to go on with. UserError: no run there, or it cannot be written."""
+        run = cls(Path(path))
+        if not (run.path / "config.json").is_file():
+            raise UserError(f"{path} is not a run folder (no config.json); start a run without it")
+        try:
+            run.checkpoints.mkdir(exist_ok=True)
+            run.videos.mkdir(exist_ok=True)
+            with tempfile.TemporaryFile(dir=run.path):
+                pass
+        except OSError as error:
+            raise _unwritable(run.path, error) from None
+        return run
+
+    def read_config(self) -> dict[str, Any]:
+        """The dictionary in config.json. UserError: it is damaged."""
+        try:
+            values = json.loads((self.path / "config.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UserError(f"cannot read {self.path / 'config.json'}: {error}") from None
+        if not isinstance(values, dict):
+            raise UserError(f"{self.path / 'config.json'} must hold one mapping of fields")
+        return values
+
+
+def numbered_folder(parent: Path | str, name: str) -> Path:
+    """Make and return the first free folder parent/name-001, -002, …; never an existing one."""
+    parent = Path(parent)
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        for number in range(1, 100_000):
+            folder = parent / f"{name}-{number:03d}"
+            if not folder.exists():
+                folder.mkdir()
+                return folder
+    except OSError as error:
+        raise _unwritable(parent, error) from None
+    raise UserError(f"{parent} already holds 99999 folders {name}-NNN; give another folder")
+
+
+def _unwritable(path: Path, error: OSError) -> UserError:
+    reason = error.strerror or str(error)
+    return UserError(f"cannot write run folder {path}: {reason}; give a writable --run-dir")

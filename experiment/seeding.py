@@ -1,0 +1,59 @@
+"""Seeds, and the states of the random number generators, to go on from exactly where they were."""
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import torch
+
+
+def seed_everything(seed: int) -> None:
+    """Seed Python's, NumPy's global and torch's (CPU and every CUDA device) generators."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002  libraries still draw from it
+    torch.manual_seed(seed)
+
+
+def rng_state() -> dict[str, Any]:
+    """States of the generators `seed_everything` seeds, as values msgpack can hold."""
+    version, words, gauss = random.getstate()
+    name, keys, position, has_gauss, cached = np.random.get_state(legacy=True)  # noqa: NPY002
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    return {
+        "python": [version, list(words), gauss],
+        "numpy": [name, np.asarray(keys).tolist(), position, has_gauss, cached],
+        "torch": torch.get_rng_state().numpy().tobytes(),
+        "cuda": [state.numpy().tobytes() for state in cuda],
+    }
+
+
+def set_rng_state(state: dict[str, Any]) -> None:
+    """Set what `rng_state` returned. CUDA states are set as far as there are devices."""
+    version, words, gauss = state["python"]
+    random.setstate((version, tuple(words), gauss))
+    name, keys, position, has_gauss, cached = state["numpy"]
+    words32 = np.asarray(keys, dtype=np.uint32)
+    np.random.set_state((name, words32, position, has_gauss, cached))  # noqa: NPY002
+    torch.set_rng_state(_bytes_tensor(state["torch"]))
+    if torch.cuda.is_available():
+        for device, saved in enumerate(state["cuda"][: torch.cuda.device_count()]):
+            torch.cuda.set_rng_state(_bytes_tensor(saved), device)
+
+
+def generator_state(generator: np.random.Generator) -> str:
+    """State of a NumPy generator as JSON text (its integers have 128 bits; msgpack has 64)."""
+
+    def plain(value: Any) -> Any:
+        return value.tolist() if isinstance(value, np.ndarray) else int(value)
+
+    return json.dumps(generator.bit_generator.state, default=plain)
+
+
+def set_generator_state(generator: np.random.Generator, state: str) -> None:
+    """Set what `generator_state` returned. ValueError: of another kind of generator."""
+    generator.bit_generator.state = json.loads(state)
+
+
+def _bytes_tensor(data: bytes) -> torch.Tensor:
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8)
