@@ -1,0 +1,1 @@
+"""BrambleDash, the free game that everything here is trained on: source, acts and integration."""

@@ -1,0 +1,1 @@
+"""The acts of BrambleDash: generator, art, checks, oracle. See README.md."""

@@ -1,0 +1,164 @@
+"""Chooses a metatile for every cell of an act: edges, slopes, seams and ornaments."""
+
+from dataclasses import dataclass
+from random import Random
+
+from cartridge.levels.cells import HEIGHT, SLOPES, Act, Cell, Shape, shape_of
+from cartridge.levels.zones import ZONES
+
+GROUND_CLASSES = (
+    ("top", Cell.GROUND),
+    ("top_l", Cell.GROUND),
+    ("top_r", Cell.GROUND),
+    ("top_lr", Cell.GROUND),
+    ("fill", Cell.GROUND),
+    ("fill_l", Cell.GROUND),
+    ("fill_r", Cell.GROUND),
+    ("fill_lr", Cell.GROUND),
+    ("ceil", Cell.GROUND),
+    ("ceil_l", Cell.GROUND),
+    ("ceil_r", Cell.GROUND),
+    ("up45", Cell.UP45),
+    ("under_up45", Cell.GROUND),
+    ("down45", Cell.DOWN45),
+    ("under_down45", Cell.GROUND),
+    ("up22_low", Cell.UP22_LOW),
+    ("up22_high", Cell.UP22_HIGH),
+    ("under_up22_low", Cell.GROUND),
+    ("down22_high", Cell.DOWN22_HIGH),
+    ("down22_low", Cell.DOWN22_LOW),
+    ("under_down22_low", Cell.GROUND),
+)
+"""Each comes in four copies, for even and odd columns and rows, so that a 32x32 pattern fits."""
+FIRST_GROUND = 4
+FIRST_PART = FIRST_GROUND + 4 * len(GROUND_CLASSES)
+PARTS = (
+    ("platform_l", Cell.PLATFORM),
+    ("platform_m", Cell.PLATFORM),
+    ("platform_r", Cell.PLATFORM),
+    ("spike", Cell.SPIKE),
+    ("block_top", Cell.BLOCK),
+    ("block", Cell.BLOCK),
+)
+FIRST_DECOR = FIRST_PART + len(PARTS)
+DECOR_SIZES = ((1, 1), (1, 1), (1, 1), (2, 1), (2, 2), (3, 4))
+"""Columns and rows of the ornaments of a zone, in the order of art.decor."""
+
+GROUND_ID = {name: FIRST_GROUND + 4 * i for i, (name, _) in enumerate(GROUND_CLASSES)}
+PART_ID = {name: FIRST_PART + i for i, (name, _) in enumerate(PARTS)}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where an ornament's metatiles begin, and its size in cells."""
+
+    first: int
+    width: int
+    height: int
+
+
+def decor_layouts() -> list[Layout]:
+    """The ornaments' places in the list of metatiles."""
+    layouts, first = [], FIRST_DECOR
+    for width, height in DECOR_SIZES:
+        layouts.append(Layout(first, width, height))
+        first += width * height
+    return layouts
+
+
+METATILE_COUNT = FIRST_DECOR + sum(width * height for width, height in DECOR_SIZES)
+
+
+def metatile_shapes() -> list[Shape]:
+    """The collision shape of each of the 256 metatile numbers, the same in all zones."""
+    shapes = [Shape.EMPTY] * 256
+    for i, (_, cell) in enumerate(GROUND_CLASSES):
+        for copy in range(4):
+            shapes[FIRST_GROUND + 4 * i + copy] = shape_of(cell)
+    for i, (_, cell) in enumerate(PARTS):
+        shapes[FIRST_PART + i] = shape_of(cell)
+    return shapes
+
+
+def paint(act: Act) -> list[list[int]]:
+    """The metatile number of every cell, [width][HEIGHT]."""
+    painted = [
+        [_metatile(act, column, row) for row in range(HEIGHT)] for column in range(act.width)
+    ]
+    _ornament(act, painted)
+    return painted
+
+
+def _cell(act: Act, column: int, row: int) -> Cell:
+    """The cell, or, outside of the act, the nearest."""
+    column = min(max(column, 0), act.width - 1)
+    return act.columns[column][min(max(row, 0), HEIGHT - 1)]
+
+
+def _is_ground(cell: Cell) -> bool:
+    return cell is Cell.GROUND or cell in SLOPES
+
+
+def _metatile(act: Act, column: int, row: int) -> int:
+    cell = _cell(act, column, row)
+    parity = 2 * (row % 2) + column % 2
+    if cell is Cell.EMPTY:
+        return 0
+    if cell in SLOPES:
+        return GROUND_ID[cell.name.lower()] + parity
+    if cell is Cell.GROUND:
+        return GROUND_ID[_ground_class(act, column, row)] + parity
+    if cell is Cell.PLATFORM:
+        left = _cell(act, column - 1, row) is Cell.PLATFORM
+        right = _cell(act, column + 1, row) is Cell.PLATFORM
+        return PART_ID["platform_m" if left and right else "platform_r" if left else "platform_l"]
+    if cell is Cell.SPIKE:
+        return PART_ID["spike"]
+    return PART_ID["block" if _cell(act, column, row - 1) is Cell.BLOCK else "block_top"]
+
+
+def _ground_class(act: Act, column: int, row: int) -> str:
+    above = _cell(act, column, row - 1) if row else Cell.GROUND
+    left = "" if _is_ground(_cell(act, column - 1, row)) else "l"
+    right = "" if _is_ground(_cell(act, column + 1, row)) else "r"
+    sides = f"_{left}{right}" if left or right else ""
+    if above in (Cell.UP45, Cell.DOWN45, Cell.UP22_LOW, Cell.DOWN22_LOW) and not sides:
+        return f"under_{above.name.lower()}"
+    if not _is_ground(above):
+        return f"top{sides}"
+    if not _is_ground(_cell(act, column, row + 1)) and sides != "_lr":
+        return f"ceil{sides}"
+    return f"fill{sides}"
+
+
+def _ornament(act: Act, painted: list[list[int]]) -> None:
+    """Strew the zone's ornaments over level ground, in place."""
+    rng = Random(f"{ZONES[act.zone].name}.{act.number}.ornaments")
+    layouts = decor_layouts()
+    column = 1
+    while column < act.width - 4:
+        column += rng.randint(1, 4)
+        layout = rng.choices(layouts, weights=(5, 3, 3, 3, 2, 2))[0]
+        row = _level_top(act, column, layout)
+        if row is None:
+            continue
+        for dx in range(layout.width):
+            for dy in range(layout.height):
+                painted[column + dx][row + dy] = layout.first + dy * layout.width + dx
+        column += layout.width
+
+
+def _level_top(act: Act, column: int, layout: Layout) -> int | None:
+    """The row where an ornament that stands on level ground begins, or None."""
+    if column + layout.width > act.width:
+        return None
+    first = act.columns[column]
+    floor = next((r for r in range(HEIGHT - 1, 0, -1) if first[r - 1] is Cell.EMPTY), None)
+    if floor is None or floor < layout.height or first[floor] is not Cell.GROUND:
+        return None
+    for cells in act.columns[column : column + layout.width]:
+        if cells[floor] is not Cell.GROUND:
+            return None
+        if any(cell is not Cell.EMPTY for cell in cells[floor - layout.height : floor]):
+            return None
+    return floor - layout.height

@@ -1,0 +1,47 @@
+"""What the hero can reach, from the engine's constants (src/engine: 16.8 fixed point, 60 Hz).
+
+Chunks ask this module before they widen a pit or raise a wall, so that every act can be finished
+by construction; the oracle then proves it in the emulator."""
+
+from cartridge.levels.cells import CELL
+
+TOP_SPEED = 6.0
+ACCELERATION = 12 / 256
+AIR_ACCELERATION = 24 / 256
+GRAVITY = 56 / 256
+JUMP_SPEED = 6.5
+JUMP_CUT_SPEED = 4.0
+SPRING_SPEED = (9.0, 11.0, 13.0)
+MARGIN = 0.7
+"""The share of what is possible that an act may ask for."""
+
+
+def rise_of(speed: float) -> float:
+    """Pixels that an upward speed (px/frame) climbs before gravity has eaten it."""
+    return speed * speed / (2 * GRAVITY)
+
+
+def air_frames(*, rise: float = 0.0, speed: float = JUMP_SPEED) -> float:
+    """Frames from take-off until the feet come down at a height of rise pixels; 0 if never."""
+    left = speed * speed - 2 * GRAVITY * rise
+    return (speed + left**0.5) / GRAVITY if left >= 0 else 0.0
+
+
+def running_speed(runway: float) -> float:
+    """Speed after a runway of so many pixels from standstill."""
+    return min(TOP_SPEED, (2 * ACCELERATION * runway) ** 0.5)
+
+
+def jump_cells(*, runway: float, rise: float = 0.0) -> int:
+    """Cells that a full jump safely clears after a runway (px), landing rise pixels higher."""
+    return int(MARGIN * running_speed(runway) * air_frames(rise=rise) / CELL)
+
+
+def wall_cells() -> int:
+    """The highest wall, in cells, that a jump gets over."""
+    return int(rise_of(JUMP_SPEED) * 0.85 / CELL)
+
+
+def spring_cells(strength: int) -> int:
+    """The highest ledge, in cells, that a spring of this strength reaches."""
+    return int(rise_of(SPRING_SPEED[strength]) * 0.85 / CELL)

@@ -1,0 +1,83 @@
+"""The pen that chunks draw an act with: it moves to the right and knows the ground's height."""
+
+from cartridge.levels.cells import CELL, HEIGHT, Cell, Spawn, SpawnKind
+
+HIGHEST_FLOOR = 11
+LOWEST_FLOOR = 27
+
+
+class Terrain:
+    """A growing act. floor: row of the topmost ground cell at the pen."""
+
+    def __init__(self, *, floor: int):
+        self.floor = floor
+        self.columns: list[list[Cell]] = []
+        self.spawns: list[Spawn] = []
+
+    @property
+    def x(self) -> int:
+        """The pen's column."""
+        return len(self.columns)
+
+    def room_up(self, wanted: int) -> int:
+        """How many of the wanted rows the ground may still rise."""
+        return max(0, min(wanted, self.floor - HIGHEST_FLOOR))
+
+    def room_down(self, wanted: int) -> int:
+        """How many of the wanted rows the ground may still sink."""
+        return max(0, min(wanted, LOWEST_FLOOR - self.floor))
+
+    def ground(self, columns: int) -> None:
+        """Level ground."""
+        for _ in range(columns):
+            self._column(self.floor)
+
+    def gap(self, columns: int) -> None:
+        """No ground at all: whoever falls here is lost."""
+        for _ in range(columns):
+            self.columns.append([Cell.EMPTY] * HEIGHT)
+
+    def up45(self, rows: int) -> None:
+        """A steep rise, one column a row."""
+        for _ in range(rows):
+            self.floor -= 1
+            self._column(self.floor, Cell.UP45)
+
+    def down45(self, rows: int) -> None:
+        """A steep fall, one column a row."""
+        for _ in range(rows):
+            self._column(self.floor, Cell.DOWN45)
+            self.floor += 1
+
+    def up22(self, rows: int) -> None:
+        """A gentle rise, two columns a row."""
+        for _ in range(rows):
+            self.floor -= 1
+            self._column(self.floor, Cell.UP22_LOW)
+            self._column(self.floor, Cell.UP22_HIGH)
+
+    def down22(self, rows: int) -> None:
+        """A gentle fall, two columns a row."""
+        for _ in range(rows):
+            self._column(self.floor, Cell.DOWN22_HIGH)
+            self._column(self.floor, Cell.DOWN22_LOW)
+            self.floor += 1
+
+    def step(self, rows: int) -> None:
+        """The ground rises (negative: sinks) at once, by so many rows."""
+        self.floor -= rows
+
+    def box(self, cell: Cell, column: int, row: int, *, width: int = 1, height: int = 1) -> None:
+        """Fill a rectangle of columns already drawn."""
+        for c in range(column, column + width):
+            for r in range(row, row + height):
+                self.columns[c][r] = cell
+
+    def spawn(self, kind: SpawnKind, column: float, row: int, *, arg: int = 0) -> None:
+        """An object whose feet stand on the top of a row, in the middle of a column."""
+        x = int(column * CELL) + CELL // 2
+        self.spawns.append(Spawn(x, row * CELL, kind, arg))
+
+    def _column(self, floor: int, top: Cell = Cell.GROUND) -> None:
+        cells = [Cell.EMPTY] * floor + [top] + [Cell.GROUND] * (HEIGHT - floor - 1)
+        self.columns.append(cells)

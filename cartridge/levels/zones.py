@@ -1,0 +1,118 @@
+"""The zones: look and mixture of obstacles. A new zone is one more entry of ZONES."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Zone:
+    """A zone. Colours are three octal digits, red green blue, as the console has them."""
+
+    name: str
+    acts: int
+    held_out: int
+    """Number of the act that is kept for testing."""
+    hard: float
+    """How hard the first chunk of act 1 is, 0..1."""
+    opening: tuple[tuple[str, ...], ...]
+    """The first chunks of an act; each entry's names take turns over the acts."""
+    easy: dict[str, float]
+    """Weights of the chunks that may come anywhere behind the opening."""
+    late: dict[str, float]
+    """Weights of those that come only after a third of the act."""
+    ground: tuple[str, ...]
+    """15 colours of the level tiles; their roles are named in art/ground.py."""
+    back: tuple[str, ...]
+    """15 colours of the background."""
+    texture: str
+    """Name of the ground's pattern, in art/ground.py."""
+    scenery: str
+    """Name of the background, in art/scenery.py."""
+    decor: tuple[str, ...] = field(default=())
+    """Names of ornaments, in art/decor.py."""
+
+
+BRAMBLE_WOOD = Zone(
+    name="BrambleWood",
+    acts=4,
+    held_out=3,
+    hard=0.0,
+    opening=(("hill22", "valley22"), ("wall", "trench"), ("walkers", "hill45"), ("pit", "spikes")),
+    easy={
+        "rings": 1,
+        "hill22": 2,
+        "valley22": 1,
+        "hill45": 1,
+        "ascent": 2,
+        "descent": 2,
+        "stairs_up": 1,
+        "stairs_down": 1,
+        "wall": 2,
+        "trench": 1,
+        "pit": 2,
+        "walkers": 2,
+    },
+    late={"spikes": 2, "platforms": 1.5, "spring_wall": 1.5, "ramp_pit": 1, "tunnel": 1},
+    ground=tuple("100 210 320 431 542 120 240 351 473 431 653 777 556 735 764".split()),
+    back=tuple("357 467 577 677 346 245 355 244 253 142 031 132 021 666 777".split()),
+    texture="soil",
+    scenery="wood",
+    decor=("grass", "flower", "bush", "tree"),
+)
+
+RUST_CAVERN = Zone(
+    name="RustCavern",
+    acts=4,
+    held_out=2,
+    hard=0.1,
+    opening=(("valley22", "hill22"), ("trench", "wall"), ("spikes", "walkers"), ("pit", "pit")),
+    easy={
+        "rings": 1,
+        "valley22": 1,
+        "valley45": 2,
+        "hill45": 2,
+        "descent": 2,
+        "ascent": 1,
+        "stairs_up": 2,
+        "trench": 2,
+        "wall": 1,
+        "spikes": 2,
+        "tunnel": 2,
+        "walkers": 1,
+    },
+    late={"spike_trench": 1.5, "pillars": 2, "high_road": 1, "spring_wall": 2, "hoppers": 1},
+    ground=tuple("100 201 312 423 534 410 520 631 743 223 445 777 556 257 467".split()),
+    back=tuple("101 102 112 213 100 201 311 411 212 323 001 520 630 223 334".split()),
+    texture="rock",
+    scenery="cavern",
+    decor=("pebble", "crystal", "girder"),
+)
+
+SNOW_RIDGE = Zone(
+    name="SnowRidge",
+    acts=4,
+    held_out=4,
+    hard=0.15,
+    opening=(("hill22", "ascent"), ("stairs_up", "wall"), ("pit", "walkers"), ("hill45", "pit")),
+    easy={
+        "rings": 1,
+        "hill45": 2,
+        "valley45": 2,
+        "ascent": 2,
+        "descent": 2,
+        "stairs_up": 1,
+        "stairs_down": 1,
+        "wall": 1,
+        "pit": 2,
+        "ramp_pit": 2,
+        "hoppers": 1,
+        "walkers": 1,
+    },
+    late={"platforms": 2, "pillars": 1, "spikes": 2, "spring_pit": 1, "spring_wall": 1.5},
+    ground=tuple("012 123 234 345 456 357 567 677 777 322 543 777 467 614 742".split()),
+    back=tuple("256 367 477 577 677 777 245 134 356 467 023 124 235 666 777".split()),
+    texture="ice",
+    scenery="snow",
+    decor=("drift", "icicle", "pine"),
+)
+
+ZONES = (BRAMBLE_WOOD, RUST_CAVERN, SNOW_RIDGE)
