@@ -1,0 +1,17 @@
+"""The one shared environment: levels of console games under the Retro Contest's rules."""
+
+from retro_env.config import EnvConfig
+from retro_env.levels import Level, parse_levels
+from retro_env.make import make_contest_env, make_env, make_vec
+from retro_env.vector import RetroVectorEnv, ended_episodes
+
+__all__ = [
+    "EnvConfig",
+    "Level",
+    "RetroVectorEnv",
+    "ended_episodes",
+    "make_contest_env",
+    "make_env",
+    "make_vec",
+    "parse_levels",
+]

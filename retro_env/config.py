@@ -1,0 +1,50 @@
+"""How the environment treats a level: one dataclass, the contest's values as defaults."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from experiment.errors import UserError
+
+
+@dataclass(frozen=True)
+class EnvConfig:
+    """Settings of `make_env`. Lengths are in agent steps, sizes in pixels."""
+
+    actions: Literal[7, 10] = 7
+    """7: the contest's; 10: with no-op, LEFT+B and RIGHT+B."""
+    frame_skip: int = 4
+    """Emulator frames per agent step."""
+    stick_probability: float = 0.25
+    """Chance that the first frame of a step still gets the previous action."""
+    episode_steps: int = 4500
+    """Agent steps after which an episode is truncated; 0: no limit."""
+    backtracking: bool = True
+    """Reward only what goes beyond the furthest point so far (AllowBacktracking)."""
+    reward_scale: float = 1.0
+    """Factor on the reward the agent sees; episode returns in infos stay unscaled."""
+    image_height: int = 84
+    image_width: int = 84
+    colour: Literal["grey", "rgb"] = "grey"
+    frame_stack: int = 4
+    """Observations stacked along the channels, oldest first."""
+    scenario: str = "contest"
+    """Name of the integration's JSON file that defines reward and end."""
+
+    def __post_init__(self) -> None:
+        for name in ("frame_skip", "image_height", "image_width", "frame_stack"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.actions not in (7, 10):
+            raise UserError(f"actions must be 7 or 10, not {self.actions}")
+        if self.colour not in ("grey", "rgb"):
+            raise UserError(f"colour must be grey or rgb, not {self.colour}")
+        if not 0.0 <= self.stick_probability <= 1.0:
+            raise UserError(f"stick_probability must be in [0, 1], not {self.stick_probability}")
+        if self.episode_steps < 0:
+            raise UserError(f"episode_steps must be 0 or more, not {self.episode_steps}")
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        """[C, H, W] of an observation: C = frame_stack × colours."""
+        colours = 1 if self.colour == "grey" else 3
+        return self.frame_stack * colours, self.image_height, self.image_width

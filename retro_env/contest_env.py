@@ -1,0 +1,128 @@
+"""The contest's environment: buttons in, screens out, with its sticky frame skip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+
+from retro_env.emulator import BUTTONS, Emulator
+from retro_env.levels import Level
+
+
+def fold(buttons: np.ndarray) -> int:
+    """Buttons [12] of 0 or 1 -> mask, lowest bit first."""
+    return int(sum(1 << i for i, pressed in enumerate(buttons) if pressed))
+
+
+class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
+    """One level under the contest's rules: MultiBinary(12) -> uint8 screen [H, W, 3].
+
+    A step holds the buttons for `frame_skip` frames and returns the sum of rewards and the last
+    screen; it ends early where the episode does. Sticky: on a step's first frame the previous
+    buttons stay with `stick_probability`, except on the first step after a reset.
+    Source: openai/retro-contest, StochasticFrameSkip. Same draws, one uniform per step.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 15}
+
+    def __init__(
+        self,
+        level: Level,
+        *,
+        scenario: str = "contest",
+        frame_skip: int = 4,
+        stick_probability: float = 0.25,
+        record_dir: Path | None = None,
+    ) -> None:
+        self.emulator = Emulator(level, scenario=scenario, record_dir=record_dir)
+        self.frame_skip = frame_skip
+        self.stick_probability = stick_probability
+        self.render_mode = "rgb_array"
+        screen = self.emulator.screen()
+        self.observation_space = gymnasium.spaces.Box(0, 255, screen.shape, np.uint8)
+        self.action_space = gymnasium.spaces.MultiBinary(BUTTONS)
+        self.folded: dict[bytes, int] = {}
+        self.held: int | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """First screen; infos name the level. options["level"]: a Level to change to."""
+        super().reset(seed=seed)
+        if options is not None and "level" in options:
+            self.emulator.load(options["level"])
+        self.emulator.reset()
+        self.held = None
+        level = {"level": str(self.emulator.level)}
+        return self.emulator.screen(), {**self.emulator.variables(), **level}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """(screen, summed reward, terminated, False, the integration's variables)."""
+        key = action.tobytes()
+        mask = self.folded.get(key)
+        if mask is None:
+            mask = self.folded[key] = fold(action)
+        reward, done = self.run(mask)
+        return self.emulator.screen(), reward, done, False, self.emulator.variables()
+
+    def run(self, mask: int) -> tuple[float, bool]:
+        """Up to `frame_skip` frames under the sticky rule: (summed reward, done)."""
+        total = 0.0
+        for substep in range(self.frame_skip):
+            if self.held is None or substep == 1:
+                self.held = mask
+            elif substep == 0 and self.np_random.random() > self.stick_probability:
+                self.held = mask
+            reward, done = self.emulator.frame(self.held)
+            total += reward
+            if done:
+                return total, True
+        return total, False
+
+    def render(self) -> np.ndarray:
+        """The screen now, uint8 [H, W, 3]."""
+        return self.emulator.screen()
+
+    def save(self) -> dict[str, Any]:
+        """Everything that the next step depends on."""
+        return {
+            "emulator": self.emulator.save(),
+            "held": self.held,
+            "random": pack_generator(self.np_random),
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue exactly where `save` was called."""
+        self.emulator.restore(saved["emulator"])
+        self.held = saved["held"]
+        self.np_random = unpack_generator(saved["random"])
+
+    def close(self) -> None:
+        """Free this process's one emulator."""
+        self.emulator.close()
+
+
+def pack_generator(generator: np.random.Generator) -> dict[str, Any]:
+    """A PCG64 generator's state in small integers (its own are too wide for msgpack)."""
+    state = generator.bit_generator.state
+    return {
+        "state": str(state["state"]["state"]),
+        "inc": str(state["state"]["inc"]),
+        "has_uint32": state["has_uint32"],
+        "uinteger": state["uinteger"],
+    }
+
+
+def unpack_generator(packed: dict[str, Any]) -> np.random.Generator:
+    """The generator that `pack_generator` was given."""
+    bits = np.random.PCG64()
+    bits.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": int(packed["state"]), "inc": int(packed["inc"])},
+        "has_uint32": packed["has_uint32"],
+        "uinteger": packed["uinteger"],
+    }
+    return np.random.Generator(bits)

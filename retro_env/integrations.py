@@ -1,0 +1,84 @@
+"""Where games live: stable-retro's own integrations and the ones this repository brings."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import os
+from pathlib import Path
+
+from stable_retro import data
+from stable_retro.data import Integrations
+
+from experiment.errors import UserError
+
+OWN_GAMES = Path(__file__).resolve().parents[1] / "cartridge" / "integration"
+# A custom integration goes first: a game of the same name in the wheel must not hide it.
+SEARCH_ORDER = (Integrations.CUSTOM_ONLY, Integrations.STABLE, Integrations.CONTRIB_ONLY)
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """' (nearest: …)' with the closest known name, or nothing when none is close."""
+    lower = {entry.lower(): entry for entry in known}
+    found = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.4)
+    return f" (nearest: {lower[found[0]]})" if found else ""
+
+
+@functools.cache
+def games() -> dict[str, Integrations]:
+    """Every game with an integration, and which kind of integration it is."""
+    if OWN_GAMES.is_dir():
+        Integrations.add_custom_path(str(OWN_GAMES))
+    found: dict[str, Integrations] = {}
+    for kind in SEARCH_ORDER:
+        for path in kind.paths:
+            folder = os.path.join(data.path(), path)
+            for game in os.listdir(folder) if os.path.isdir(folder) else []:
+                if os.path.isfile(os.path.join(folder, game, "data.json")):
+                    found.setdefault(game, kind)
+    return found
+
+
+def full_name(game: str) -> str:
+    """The game's stable-retro name; the names of 2018 lack their '-v0'. Unknown: UserError."""
+    known = games()
+    for name in (game, f"{game}-v0"):
+        if name in known:
+            return name
+    raise UserError(f"unknown game {game!r}{nearest(game, list(known))}: levels are GAME:STATE")
+
+
+def states(game: str) -> list[str]:
+    """Names of the game's start states."""
+    return list(data.list_states(game, games()[game]))
+
+
+def file_of(game: str, name: str) -> str | None:
+    """Path of one integration file of a game, or None."""
+    path: str | None = data.get_file_path(game, name, games()[game])
+    return path
+
+
+def has_rom(game: str) -> bool:
+    """Whether the game's ROM is there (in the repository, the wheel, or imported)."""
+    try:
+        data.get_original_romfile_path(game, games()[game])
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def check_playable(game: str, state: str, *, scenario: str) -> None:
+    """Raise a UserError that says what is missing: game, state, ROM or scenario."""
+    game = full_name(game)
+    if state not in states(game):
+        raise UserError(f"{game} has no state {state!r}{nearest(state, states(game))}")
+    if not has_rom(game):
+        raise UserError(
+            f"{game} has no ROM: import your own with `python -m stable_retro.import DIR`"
+        )
+    if file_of(game, f"{scenario}.json") is None:
+        known = list(data.list_scenarios(game, games()[game]))
+        raise UserError(
+            f"{game} has no scenario {scenario!r}: it has {', '.join(known)}; choose with --scenario"
+        )

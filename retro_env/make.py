@@ -1,0 +1,130 @@
+"""Every wrapper in its order, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from retro_env.config import EnvConfig
+from retro_env.contest_env import ContestEnv
+from retro_env.integrations import check_playable
+from retro_env.levels import Level, parse_level
+from retro_env.vector import RetroVectorEnv, assign_levels
+from retro_env.wrappers import (
+    AllowBacktracking,
+    Discretise,
+    EpisodeRecord,
+    FrameStack,
+    LevelRotation,
+    ScaleReward,
+    Stateful,
+    StepLimit,
+    Warp,
+)
+
+
+def make_contest_env(
+    level: Level | str, config: EnvConfig | None = None, *, record_dir: Path | str | None = None
+) -> gymnasium.Env:
+    """The contest's side: MultiBinary(12) buttons -> screens uint8 [H, W, 3], 4,500 steps.
+
+    record_dir: a folder for one .bk2 per episode. Errors: UserError (what is missing).
+    """
+    config = config or EnvConfig()
+    env: gymnasium.Env = ContestEnv(
+        parse_level(level) if isinstance(level, str) else level,
+        scenario=config.scenario,
+        frame_skip=config.frame_skip,
+        stick_probability=config.stick_probability,
+        record_dir=Path(record_dir) if record_dir is not None else None,
+    )
+    return StepLimit(env, steps=config.episode_steps)
+
+
+def wrap_agent(env: gymnasium.Env, config: EnvConfig) -> gymnasium.Env:
+    """The agent's side of any environment with the contest's spaces, a remote one too.
+
+    Discrete(7 or 10) -> uint8 [C, H, W]; infos["episode"] on an episode's last step.
+    """
+    env = Discretise(env, actions=config.actions)
+    env = EpisodeRecord(env)
+    if config.backtracking:
+        env = AllowBacktracking(env)
+    if config.reward_scale != 1.0:
+        env = ScaleReward(env, scale=config.reward_scale)
+    height, width = config.image_height, config.image_width
+    env = Warp(env, height=height, width=width, grey=config.colour == "grey")
+    return FrameStack(env, depth=config.frame_stack)
+
+
+def make_env(
+    level: Level | str, config: EnvConfig | None = None, *, record_dir: Path | str | None = None
+) -> gymnasium.Env:
+    """One level for an agent: Discrete(7 or 10) -> uint8 [C, H, W], oldest frame first.
+
+    One emulator per process: close() it before making another. Errors: UserError.
+    """
+    config = config or EnvConfig()
+    return wrap_agent(make_contest_env(level, config, record_dir=record_dir), config)
+
+
+def make_rotating_env(
+    levels: list[Level],
+    config: EnvConfig,
+    *,
+    rotate_every: int,
+    record_dir: Path | str | None = None,
+) -> gymnasium.Env:
+    """As `make_env`, going from level to level of the list (see LevelRotation)."""
+    env = make_contest_env(levels[0], config, record_dir=record_dir)
+    return wrap_agent(LevelRotation(env, levels, rotate_every=rotate_every), config)
+
+
+def make_vec(
+    levels: Sequence[Level],
+    *,
+    num_envs: int,
+    config: EnvConfig | None = None,
+    seed: int = 0,
+    rotate_every: int = 0,
+    record_dir: Path | str | None = None,
+) -> RetroVectorEnv:
+    """`num_envs` worker processes, the levels shared out among them (see assign_levels).
+
+    rotate_every: agent steps on a level before the next; 0: see LevelRotation.
+    record_dir: one folder of .bk2 files per worker. Errors: UserError (what is missing).
+    """
+    config = config or EnvConfig()
+    for level in levels:
+        check_playable(level.game, level.state, scenario=config.scenario)
+    return RetroVectorEnv(
+        assign_levels(levels, num_envs=num_envs, rotate_every=rotate_every, seed=seed),
+        config=config,
+        seed=seed,
+        rotate_every=rotate_every,
+        record_dir=None if record_dir is None else Path(record_dir),
+    )
+
+
+def save_env(env: gymnasium.Env) -> dict[str, Any]:
+    """State of every layer that has one, by its class's name; msgpack can carry it."""
+    saved: dict[str, Any] = {}
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, Stateful):
+            saved[type(env).__name__] = env.save()
+        env = env.env
+    assert isinstance(env, ContestEnv)
+    return {**saved, "ContestEnv": env.save()}
+
+
+def restore_env(env: gymnasium.Env, saved: dict[str, Any]) -> None:
+    """Continue exactly where `save_env` was called, in an environment of the same make."""
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, Stateful):
+            env.restore(saved[type(env).__name__])
+        env = env.env
+    assert isinstance(env, ContestEnv)
+    env.restore(saved["ContestEnv"])

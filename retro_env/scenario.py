@@ -1,0 +1,144 @@
+"""Reward and end of an episode, frame by frame.
+
+stable-retro evaluates a scenario in `data.update_ram()`, which copies the console's whole memory
+twice into freshly mapped pages: a quarter of an emulated frame's time. Yet `data.lookup_value`
+reads live memory. So scenarios made of variables alone are evaluated here, from live values, with
+stable-retro's rules; scenarios with scripts go the slow way, because a script may ask for anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+# stable-retro's operations on (value, reference); an absent or unknown one passes the value on.
+OPERATIONS: dict[str, Callable[[int, int], int]] = {
+    "equal": lambda value, reference: int(value == reference),
+    "negative-equal": lambda value, reference: int(value == -reference),
+    "not-equal": lambda value, reference: int(value != reference),
+    "less-than": lambda value, reference: int(value < reference),
+    "greater-than": lambda value, reference: int(value > reference),
+    "less-or-equal": lambda value, reference: int(value <= reference),
+    "greater-or-equal": lambda value, reference: int(value >= reference),
+    "nonzero": lambda value, reference: int(value != 0),
+    "zero": lambda value, reference: int(value == 0),
+    "negative": lambda value, reference: int(value < 0),
+    "positive": lambda value, reference: int(value > 0),
+    "sign": lambda value, reference: (value > 0) - (value < 0),
+}
+
+
+def identity(value: int, reference: int) -> int:
+    """The operation of a specification that names none."""
+    return value
+
+
+class Scenario(Protocol):
+    """What an emulator asks after each frame."""
+
+    def reset(self) -> None:
+        """The console stands at the start state's first frame."""
+
+    def update(self) -> tuple[float, bool]:
+        """One frame later: (reward of this frame, whether the episode has ended)."""
+
+
+def make_scenario(spec: dict[str, Any], data: Any) -> Scenario:
+    """The fastest exact evaluation of `spec`, the parsed scenario file that `data` has loaded."""
+    scripted = "scripts" in spec or any("script" in spec.get(k, {}) for k in ("reward", "done"))
+    if scripted or "rewards" in spec:
+        return ScriptedScenario(data)
+    return VariableScenario(spec, data.lookup_value)
+
+
+class ScriptedScenario:
+    """stable-retro's own evaluation, once per frame."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def reset(self) -> None:
+        """Restart the scripts and let them see the first frame."""
+        self.data.reset()
+        self.data.update_ram()
+
+    def update(self) -> tuple[float, bool]:
+        """(reward of this frame, end)."""
+        self.data.update_ram()
+        return self.data.current_reward(), self.data.is_done()
+
+
+class Term:
+    """One variable's part of a scenario: which measurement, compared with what."""
+
+    def __init__(self, name: str, spec: dict[str, Any], *, measurement: str) -> None:
+        self.name = name
+        self.is_delta = spec.get("measurement", measurement) == "delta"
+        self.operation = OPERATIONS.get(spec.get("op", ""), identity)
+        self.reference = int(spec.get("reference", 0))
+        # Single precision, as in the emulator's library, so that sums agree to the last bit.
+        self.reward = np.float32(spec.get("reward", 0))
+        self.penalty = np.float32(spec.get("penalty", 0))
+
+    def measure(self, now: dict[str, int], before: dict[str, int]) -> int:
+        """The operation's value for this frame."""
+        value = now[self.name] - before[self.name] if self.is_delta else now[self.name]
+        return self.operation(value, self.reference)
+
+    def score(self, measured: int) -> np.float32:
+        """measured × reward above zero, measured × penalty below."""
+        return np.float32(measured) * (self.reward if measured > 0 else self.penalty)
+
+
+class DoneNode:
+    """Conditions joined by any or all, possibly nested."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        variables = spec.get("variables", {})
+        self.terms = [Term(name, s, measurement="absolute") for name, s in variables.items()]
+        self.nodes = [DoneNode(node) for node in spec.get("nodes", {}).values()]
+        self.join = all if spec.get("condition") == "all" else any
+
+    def names(self) -> set[str]:
+        """Variables that this node or one below reads."""
+        return {term.name for term in self.terms}.union(*(node.names() for node in self.nodes))
+
+    def test(self, now: dict[str, int], before: dict[str, int]) -> bool:
+        """Whether the episode has ended by this node."""
+        results = [term.measure(now, before) > 0 for term in self.terms]
+        results += [node.test(now, before) for node in self.nodes]
+        return self.join(results)
+
+
+class VariableScenario:
+    """Rewards and ends that depend on named variables only, read from live memory."""
+
+    def __init__(self, spec: dict[str, Any], lookup: Callable[[str], int]) -> None:
+        reward = spec.get("reward", {})
+        variables = reward.get("variables", {})
+        self.rewards = [Term(name, s, measurement="delta") for name, s in variables.items()]
+        self.done = DoneNode(spec.get("done", {}))
+        time = Term("time", reward.get("time", {}), measurement="delta")
+        self.time_reward = time.score(time.operation(1, time.reference))
+        self.lookup = lookup
+        self.names = sorted({term.name for term in self.rewards} | self.done.names())
+        self.before: dict[str, int] = {}
+
+    def reset(self) -> None:
+        """Differences count from the first frame."""
+        self.before = {name: self.lookup(name) for name in self.names}
+
+    def update(self) -> tuple[float, bool]:
+        """(reward of this frame, end)."""
+        lookup, before = self.lookup, self.before
+        now = {name: lookup(name) for name in self.names}
+        self.before = now
+        done = self.done.test(now, before)
+        reward = self.time_reward
+        for term in self.rewards:
+            measured = term.measure(now, before)
+            if measured:
+                reward = reward + term.score(measured)
+        return float(reward), done

@@ -1,0 +1,263 @@
+"""Many levels at once: a Gymnasium VectorEnv with one emulator per process."""
+
+from __future__ import annotations
+
+import dataclasses
+import mmap
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import msgspec
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from experiment.errors import UserError
+from retro_env.config import EnvConfig
+from retro_env.levels import Level
+from retro_env.protocol import PLAIN, STEP, SharedBatch, receive_message, send_message
+
+CLOSE_SECONDS = 10.0
+"""How long workers may take to write their recordings and leave."""
+
+
+def assign_levels(
+    levels: Sequence[Level], *, num_envs: int, rotate_every: int, seed: int
+) -> list[list[Level]]:
+    """The levels that each worker plays, in its order, so that all get the same share.
+
+    rotate_every > 0: every worker plays every level, in one shuffled order, workers starting
+    evenly spread over it. 0: each level belongs to one worker, or each worker has one level.
+    """
+    if not levels or num_envs < 1:
+        raise UserError(f"needs a level and a worker or more: {len(levels)} and {num_envs} given")
+    if rotate_every == 0:
+        if len(levels) < num_envs:
+            return [[levels[i % len(levels)]] for i in range(num_envs)]
+        return [list(levels[i::num_envs]) for i in range(num_envs)]
+    shuffled = [levels[i] for i in np.random.default_rng(seed).permutation(len(levels))]
+    starts = [i * len(levels) // num_envs for i in range(num_envs)]
+    return [shuffled[start:] + shuffled[:start] for start in starts]
+
+
+def worker_seeds(seed: int, num_envs: int) -> list[int]:
+    """One seed per worker; neighbouring seeds share no stream."""
+    return [int(np.random.SeedSequence([seed, i]).generate_state(1)[0]) for i in range(num_envs)]
+
+
+def ended_episodes(infos: dict[str, Any]) -> list[dict[str, Any]]:
+    """infos["episode"] of a vector step as one dict per ended episode, with its "env" index."""
+    if "episode" not in infos:
+        return []
+    ended = np.flatnonzero(infos["_episode"])
+    names = [name for name in infos["episode"] if not name.startswith("_")]
+    columns = {name: infos["episode"][name].tolist() for name in names}
+    values = [{name: columns[name][i] for name in names} for i in ended]
+    return [{**value, "env": int(i)} for value, i in zip(values, ended, strict=True)]
+
+
+class RetroVectorEnv(VectorEnv):
+    """Actions int64 [N] -> observations uint8 [N, C, H, W]; SAME_STEP autoreset.
+
+    On an episode's last step infos["final_obs"][i] is the episode's last observation, and
+    infos["episode"] holds arrays [N] (see EpisodeRecord) with the mask infos["_episode"].
+    A worker's error or death closes all and raises: UserError or RuntimeError.
+    """
+
+    def __init__(
+        self,
+        levels: list[list[Level]],
+        *,
+        config: EnvConfig,
+        seed: int,
+        rotate_every: int,
+        record_dir: Path | None,
+    ) -> None:
+        self.num_envs = len(levels)
+        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
+        self.render_mode = None
+        self.single_observation_space = gymnasium.spaces.Box(
+            0, 255, config.observation_shape, np.uint8
+        )
+        self.single_action_space = gymnasium.spaces.Discrete(config.actions)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.seed: int | None = seed
+        self.levels = [""] * self.num_envs
+        self.waiting = False
+        self.workers: list[int] = []
+        self.start_workers(
+            {
+                "levels": [[(level.game, level.state) for level in row] for row in levels],
+                "config": dataclasses.asdict(config),
+                "rotate_every": rotate_every,
+                "record_dir": None if record_dir is None else str(record_dir.absolute()),
+            }
+        )
+
+    def start_workers(self, setup: dict[str, Any]) -> None:
+        """Share memory, start the launcher, wait until every worker has its environment."""
+        shape = self.single_observation_space.shape
+        assert shape is not None
+        pairs = [socket.socketpair() for _ in range(self.num_envs)]
+        self.sockets = [ours for ours, _ in pairs]
+        theirs = [other for _, other in pairs]
+        folder = "/dev/shm" if os.path.isdir("/dev/shm") else None
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.truncate(SharedBatch.size(num_envs=self.num_envs, shape=shape))
+            memory = mmap.mmap(file.fileno(), 0)
+            self.batch = SharedBatch(memory, num_envs=self.num_envs, shape=shape)
+            descriptors = [sock.fileno() for sock in theirs]
+            root = str(Path(__file__).resolve().parents[1])
+            path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+            # A session of its own: Ctrl-C reaches the parent only, which then closes the sockets.
+            self.launcher = subprocess.Popen(
+                [sys.executable, "-m", "retro_env.worker"],
+                stdin=subprocess.PIPE,
+                pass_fds=[*descriptors, file.fileno()],
+                env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+                start_new_session=True,
+            )
+            assert self.launcher.stdin is not None
+            message = {**setup, "sockets": descriptors, "memory": file.fileno()}
+            with self.launcher.stdin as stdin:
+                stdin.write(msgspec.msgpack.encode(message))
+        for sock in theirs:
+            sock.close()
+        self.workers = [self.receive(i) for i in range(self.num_envs)]
+
+    def receive(self, index: int) -> Any:
+        """A worker's answer: None to a plain step. A worker's error or end raises."""
+        try:
+            if self.sockets[index].recv(1) == PLAIN:
+                return None
+            status, value = receive_message(self.sockets[index])
+        except (EOFError, ConnectionResetError):
+            status, value = "ended", None
+        if status == "ok":
+            return value
+        self.close()
+        if status == "user-error":
+            raise UserError(value)
+        where = f"worker {index} ({self.levels[index] or 'starting'})"
+        if status == "ended":
+            raise RuntimeError(f"{where} ended by itself: killed, out of memory, or a crash above")
+        raise RuntimeError(f"{where} failed:\n{value}")
+
+    def send(self, index: int, name: str, argument: Any) -> None:
+        """Ask a worker for something other than a step."""
+        assert not self.waiting, f"{name} between step_async and step_wait"
+        try:
+            send_message(self.sockets[index], [name, argument])
+        except (BrokenPipeError, ConnectionResetError):
+            self.receive(index)
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """New episodes everywhere -> (observations [N, C, H, W], infos with the levels).
+
+        seed: one for all, or one per worker. Without it, the first reset takes make_vec's.
+        """
+        self.assert_open()
+        if seed is None:
+            seed, self.seed = self.seed, None
+        if isinstance(seed, int):
+            seed = list(worker_seeds(seed, self.num_envs))
+        seeds = seed if seed is not None else [None] * self.num_envs
+        for i, one in enumerate(seeds):
+            self.send(i, "reset", one)
+        self.seed = None
+        self.levels = [self.receive(i) for i in range(self.num_envs)]
+        return self.batch.obs.copy(), {"level": np.array(self.levels, dtype=object)}
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Let every worker take its step; `step_wait` collects them. actions: int [N]."""
+        self.assert_open()
+        assert not self.waiting, "step_async twice without step_wait"
+        actions = np.asarray(actions)
+        assert actions.shape == (self.num_envs,), f"actions {actions.shape} for {self.num_envs}"
+        self.batch.actions[:] = actions
+        for i, sock in enumerate(self.sockets):
+            try:
+                sock.send(STEP)
+            except (BrokenPipeError, ConnectionResetError):
+                self.receive(i)
+        self.waiting = True
+
+    def step_wait(
+        self,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """(observations [N, C, H, W], rewards, terminated, truncated [N], infos)."""
+        assert self.waiting, "step_wait without step_async"
+        reports = {i: report for i in range(self.num_envs) if (report := self.receive(i))}
+        self.waiting = False
+        infos: dict[str, Any] = {}
+        for i, report in reports.items():
+            self.levels[i] = report["level"]
+            last = self.batch.final_obs[i].copy()
+            infos = self._add_info(infos, {"final_obs": last, "episode": report["episode"]}, i)
+        batch = self.batch
+        return (
+            batch.obs.copy(),
+            batch.rewards.copy(),
+            batch.terminated.copy(),
+            batch.truncated.copy(),
+            infos,
+        )
+
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """step_async and step_wait in one."""
+        self.step_async(actions)
+        return self.step_wait()
+
+    def save_states(self) -> list[dict[str, Any]]:
+        """Every worker's whole state, for msgpack; `restore_states` continues exactly."""
+        for i in range(self.num_envs):
+            self.send(i, "save", None)
+        return [self.receive(i) for i in range(self.num_envs)]
+
+    def restore_states(self, states: list[dict[str, Any]]) -> np.ndarray:
+        """Continue from `save_states`, in an environment of the same make -> observations.
+
+        The workers replay their episodes' frames: seconds for long ones.
+        """
+        if len(states) != self.num_envs:
+            raise UserError(
+                f"the saved run has {len(states)} environments, this one {self.num_envs}: "
+                "resume with the same --num-envs"
+            )
+        for i, state in enumerate(states):
+            self.send(i, "restore", state)
+        self.levels = [self.receive(i) for i in range(self.num_envs)]
+        self.seed = None
+        return self.batch.obs.copy()
+
+    def assert_open(self) -> None:
+        """A closed environment cannot go on."""
+        if self.closed:
+            raise RuntimeError("this vector environment is closed")
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the sockets: the workers write their recordings and leave."""
+        for sock in self.sockets:
+            sock.close()
+        try:
+            self.launcher.wait(CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            for pid in self.workers:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            self.launcher.wait()

@@ -1,0 +1,282 @@
+"""What stands between the contest's environment and an agent. `make.py` puts them in order.
+
+Each wrapper that remembers something between steps says so in `save` and `restore`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, SupportsFloat
+
+import cv2
+import gymnasium
+import numpy as np
+
+from retro_env.emulator import BUTTONS
+from retro_env.levels import Level
+
+Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
+
+BUTTON_NAMES = ("B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z")
+SEVEN = ("LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B")
+ACTIONS = {7: SEVEN, 10: (*SEVEN, "", "LEFT B", "RIGHT B")}
+"""Buttons that each action holds: the contest's seven, and the winner's ten."""
+
+CONTEST_PROGRESS = 9000.0
+"""Contest reward for going from a level's start to its end."""
+
+
+class Stateful(gymnasium.Wrapper):
+    """A wrapper with a memory between steps, as a dict that msgpack can carry."""
+
+    def save(self) -> dict[str, Any]:
+        """What `restore` needs to continue exactly."""
+        raise NotImplementedError
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue where `save` was called."""
+        raise NotImplementedError
+
+
+class LevelRotation(Stateful):
+    """Plays `levels` in turn; the switch is a truncation with infos["rotated"].
+
+    rotate_every: agent steps on a level, counted over its episodes, before the switch;
+    0: the next level after each episode. A single level is never cut.
+    """
+
+    def __init__(self, env: gymnasium.Env, levels: list[Level], *, rotate_every: int) -> None:
+        super().__init__(env)
+        self.levels = levels
+        self.rotate_every = rotate_every
+        self.index = 0
+        self.steps = 0
+        self.fresh = True
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Start the level whose turn it is."""
+        if self.rotate_every == 0 and not self.fresh:
+            self.index += 1
+        elif 0 < self.rotate_every <= self.steps:
+            self.index += 1
+            self.steps = 0
+        self.fresh = False
+        level = self.levels[self.index % len(self.levels)]
+        return self.env.reset(seed=seed, options={**(options or {}), "level": level})
+
+    def step(self, action: Any) -> Step:
+        """Truncates when the level's steps are used up."""
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        self.steps += 1
+        if 0 < self.rotate_every <= self.steps and len(self.levels) > 1:
+            truncated = True
+            info["rotated"] = True
+        return obs, reward, terminated, truncated, info
+
+    def save(self) -> dict[str, Any]:
+        return {"index": self.index, "steps": self.steps, "fresh": self.fresh}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        self.index, self.steps = saved["index"], saved["steps"]
+        self.fresh = saved["fresh"]
+
+
+class Discretise(gymnasium.Wrapper):
+    """Discrete(7 or 10) -> the buttons that the action holds. Contest: 7."""
+
+    def __init__(self, env: gymnasium.Env, *, actions: int) -> None:
+        super().__init__(env)
+        self.action_space = gymnasium.spaces.Discrete(actions)
+        self.buttons = np.zeros((actions, BUTTONS), np.int8)
+        for row, names in zip(self.buttons, ACTIONS[actions], strict=True):
+            row[[BUTTON_NAMES.index(name) for name in names.split()]] = 1
+
+    def step(self, action: Any) -> Step:
+        """One agent step with the action's buttons held."""
+        return self.env.step(self.buttons[action])
+
+
+class StepLimit(Stateful):
+    """Truncates an episode after `steps` agent steps; 0: never. Contest: 4500."""
+
+    def __init__(self, env: gymnasium.Env, *, steps: int) -> None:
+        super().__init__(env)
+        self.limit = steps
+        self.steps = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Count from zero."""
+        self.steps = 0
+        return self.env.reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> Step:
+        """Truncated on the step that reaches the limit."""
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        self.steps += 1
+        return obs, reward, terminated, truncated or self.steps == self.limit, info
+
+    def save(self) -> dict[str, Any]:
+        return {"steps": self.steps}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        self.steps = saved["steps"]
+
+
+class EpisodeRecord(Stateful):
+    """infos["episode"] on the last step of an episode, from the contest's unscaled reward.
+
+    r: return; l: agent steps; level: GAME:STATE; progress: furthest part of the level, 0 to 1,
+    by the contest's 9000 per level; finished: ended by reaching the level's end;
+    rotated: cut by a change of level.
+    """
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        super().__init__(env)
+        self.level = ""
+        self.total = 0.0
+        self.furthest = 0.0
+        self.steps = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Count from zero."""
+        obs, info = self.env.reset(seed=seed, options=options)
+        self.level = info["level"]
+        self.total = self.furthest = 0.0
+        self.steps = 0
+        return obs, info
+
+    def step(self, action: Any) -> Step:
+        """Adds up; reports at the end."""
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        self.total += float(reward)
+        self.furthest = max(self.furthest, self.total)
+        self.steps += 1
+        if terminated or truncated:
+            progress = min(self.furthest / CONTEST_PROGRESS, 1.0)
+            info["episode"] = {
+                "r": self.total,
+                "l": self.steps,
+                "level": self.level,
+                "progress": progress,
+                # Per-frame rewards are single precision: their sum may miss 9000 by a little.
+                "finished": bool(terminated and progress > 0.9999),
+                "rotated": bool(info.get("rotated", False)),
+            }
+        return obs, reward, terminated, truncated, info
+
+    def save(self) -> dict[str, Any]:
+        return {
+            "level": self.level,
+            "total": self.total,
+            "furthest": self.furthest,
+            "steps": self.steps,
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        self.level, self.steps = saved["level"], saved["steps"]
+        self.total, self.furthest = saved["total"], saved["furthest"]
+
+
+class AllowBacktracking(Stateful):
+    """Reward is the increase of the furthest progress so far, so going back costs nothing.
+
+    Source: openai/retro-baselines, AllowBacktracking.
+    """
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        super().__init__(env)
+        self.total = 0.0
+        self.furthest = 0.0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Forget how far the last episode got."""
+        self.total = self.furthest = 0.0
+        return self.env.reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> Step:
+        """Same step, with max(0, total - furthest) as its reward."""
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        self.total += float(reward)
+        gain = max(0.0, self.total - self.furthest)
+        self.furthest = max(self.furthest, self.total)
+        return obs, gain, terminated, truncated, info
+
+    def save(self) -> dict[str, Any]:
+        return {"total": self.total, "furthest": self.furthest}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        self.total, self.furthest = saved["total"], saved["furthest"]
+
+
+class ScaleReward(gymnasium.Wrapper):
+    """Multiplies the reward by a factor."""
+
+    def __init__(self, env: gymnasium.Env, *, scale: float) -> None:
+        super().__init__(env)
+        self.scale = scale
+
+    def step(self, action: Any) -> Step:
+        """Same step, scaled reward."""
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        return obs, float(reward) * self.scale, terminated, truncated, info
+
+
+class Warp(gymnasium.Wrapper):
+    """Screen uint8 [H, W, 3] -> uint8 [1 or 3, height, width], by area averaging."""
+
+    def __init__(self, env: gymnasium.Env, *, height: int, width: int, grey: bool) -> None:
+        super().__init__(env)
+        self.size = (width, height)
+        self.grey = grey
+        channels = 1 if grey else 3
+        self.observation_space = gymnasium.spaces.Box(0, 255, (channels, height, width), np.uint8)
+
+    def warp(self, screen: np.ndarray) -> np.ndarray:
+        """One screen."""
+        if self.grey:
+            grey = cv2.cvtColor(screen, cv2.COLOR_RGB2GRAY)
+            return cv2.resize(grey, self.size, interpolation=cv2.INTER_AREA)[None]
+        return cv2.resize(screen, self.size, interpolation=cv2.INTER_AREA).transpose(2, 0, 1)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """First screen, warped."""
+        obs, info = self.env.reset(seed=seed, options=options)
+        return self.warp(obs), info
+
+    def step(self, action: Any) -> Step:
+        """Same step, warped."""
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        return self.warp(obs), reward, terminated, truncated, info
+
+
+class FrameStack(Stateful):
+    """The last `depth` observations [c, H, W] as one [depth*c, H, W], oldest first.
+
+    After a reset the first observation fills every place.
+    """
+
+    def __init__(self, env: gymnasium.Env, *, depth: int) -> None:
+        super().__init__(env)
+        assert env.observation_space.shape is not None
+        self.channels, height, width = env.observation_space.shape
+        shape = (depth * self.channels, height, width)
+        self.observation_space = gymnasium.spaces.Box(0, 255, shape, np.uint8)
+        self.stack = np.zeros(shape, np.uint8)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Fill the stack with the first observation."""
+        obs, info = self.env.reset(seed=seed, options=options)
+        self.stack.reshape(-1, *obs.shape)[:] = obs
+        return self.stack.copy(), info
+
+    def step(self, action: Any) -> Step:
+        """Push the new observation in; the caller gets a copy of its own."""
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        self.stack[: -self.channels] = self.stack[self.channels :]
+        self.stack[-self.channels :] = obs
+        return self.stack.copy(), reward, terminated, truncated, info
+
+    def save(self) -> dict[str, Any]:
+        return {"stack": self.stack.tobytes()}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        self.stack[:] = np.frombuffer(saved["stack"], np.uint8).reshape(self.stack.shape)
