@@ -1,0 +1,95 @@
+"""python -m cartridge.build_states: boots the ROM, starts every act, writes one state per act.
+
+A state is taken on the act's first frame under control, so frame_counter is near 0. The files are
+gzip without a time stamp: the same ROM gives the same bytes."""
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import stable_retro
+
+from cartridge.levels.zones import ZONES
+from experiment.errors import UserError, command
+
+INTEGRATION = Path(__file__).parent / "integration"
+GAME = "BrambleDash-Genesis-v0"
+FOLDER = INTEGRATION / GAME
+BOOT_FRAMES = 30
+LOAD_FRAMES = 120
+"""More than any act takes to load."""
+
+
+def state_names() -> list[str]:
+    """One name per act, in the ROM's order: the place in this list + 1 is request_act's value."""
+    return [f"{zone.name}.Act{n}" for zone in ZONES for n in range(1, zone.acts + 1)]
+
+
+def boot() -> stable_retro.RetroEnv:
+    """The game at its title, without a state. The caller closes it."""
+    if not (FOLDER / "rom.md").exists():
+        raise UserError(f"no ROM at {FOLDER / 'rom.md'}: build it with `make -C cartridge`")
+    stable_retro.data.Integrations.add_custom_path(str(INTEGRATION))
+    env = stable_retro.make(
+        GAME,
+        state=stable_retro.State.NONE,
+        inttype=stable_retro.data.Integrations.ALL,
+        render_mode="rgb_array",
+    )
+    env.reset()
+    for _ in range(BOOT_FRAMES):
+        step(env)
+    return env
+
+
+def step(env: stable_retro.RetroEnv, *buttons: str) -> dict[str, int]:
+    """One frame with these buttons held. Returns the RAM variables of data.json."""
+    env.em.set_button_mask(np.array([b in buttons for b in env.buttons], np.uint8), 0)
+    env.em.step()
+    env.data.update_ram()
+    info: dict[str, int] = env.data.lookup_all()
+    return info
+
+
+def start_act(env: stable_retro.RetroEnv, number: int) -> dict[str, int]:
+    """Go to an act (from 1, over all zones) and stop at its first frame under control."""
+    env.data.set_value("request_act", number)
+    for _ in range(LOAD_FRAMES):
+        info = step(env)
+        if info["request_act"] == 0 and info["mode"] == 1 and info["frame_counter"] == 1:
+            return info
+    raise UserError(f"act {number} did not start: the ROM has fewer acts than the zones say")
+
+
+def build() -> list[Path]:
+    """Write every state, metadata.json and rom.sha; remove states of acts that are no more."""
+    names = state_names()
+    env = boot()
+    title = env.em.get_state()
+    written = []
+    for number, name in enumerate(names, start=1):
+        env.em.set_state(title)
+        start_act(env, number)
+        path = FOLDER / f"{name}.state"
+        path.write_bytes(gzip.compress(env.em.get_state(), mtime=0))
+        written.append(path)
+    env.close()
+    for path in set(FOLDER.glob("*.state")) - set(written):
+        path.unlink()
+    (FOLDER / "metadata.json").write_text(json.dumps({"default_state": names[0]}, indent=2) + "\n")
+    digest = hashlib.sha1((FOLDER / "rom.md").read_bytes()).hexdigest()
+    (FOLDER / "rom.sha").write_text(digest + "\n")
+    return written
+
+
+@command
+def main() -> None:
+    """Write the states and say which."""
+    for path in build():
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+#include "hud.h"
+#include "level.h"
+#include "objects.h"
+#include "player.h"
+#include "ram.h"
+#include "vdp.h"
+#include "world.h"
+
+#define START_LIVES 3
+#define DEATH_FRAMES 90
+#define BONUS 4000           /* quarter points: 1000 for finishing at once, 0 after 18,000 frames */
+
+volatile Published ram __attribute__((section(".published")));
+
+static u16 act_index, timer, last_pad;
+
+/* Quotient of 32 by 16 bits that is known to fit 16 bits: one instruction. */
+static u16 divide(u32 value, u16 by)
+{
+    __asm__("divu.w %1, %0" : "+d"(value) : "dmi"(by));
+    return (u16)value;
+}
+
+static u32 multiply(u16 a, u16 b)
+{
+    u32 product = a;
+    __asm__("mulu.w %1, %0" : "+d"(product) : "dmi"(b));
+    return product;
+}
+
+static void publish_score(void)
+{
+    u16 length = ram.end_x - ram.start_x;
+    s16 done = (s16)(HERO_X - (s16)ram.start_x);
+    u16 score;
+    if (done < 0)
+        done = 0;
+    if ((u16)done > length || ram.level_end)
+        done = (s16)length;
+    ram.progress = (u16)done;
+    score = divide(multiply((u16)done, 36000U), length);
+    if (ram.level_end && ram.frame_counter < 18000)
+        score += divide(multiply(18000 - ram.frame_counter, BONUS), 18000);
+    ram.score = score;
+}
+
+static void publish(void)
+{
+    ram.x = (u16)HERO_X;
+    ram.y = HERO_Y;
+    ram.speed_x = hero.speed_x;
+    ram.speed_y = hero.speed_y;
+    ram.camera_x = (u16)camera_x;
+    ram.camera_y = (u16)camera_y;
+    ram.flags = (hero.state != HERO_GROUND ? FLAG_AIR : 0) | (hero.ball ? FLAG_BALL : 0)
+                | (hero.charging ? FLAG_CHARGE : 0) | (hero.crouch ? FLAG_CROUCH : 0)
+                | (hero.state >= HERO_HURT || hero.blink ? FLAG_HURT : 0)
+                | (hero.facing_left ? FLAG_LEFT : 0);
+    if (ram.mode != MODE_DEAD)
+        publish_score();
+}
+
+static void draw(void)
+{
+    hud_update();
+    sprites_begin(HUD_SPRITES);
+    hero_draw();
+    objects_draw();
+    sprites_end();
+}
+
+static void start_act(u16 index)
+{
+    act_index = index;
+    vdp_display(0);
+    world_load(&acts[index]);
+    hero_reset(act->start_x, act->start_y);
+    camera_reset((s16)act->start_x, (s16)act->start_y);
+    objects_load();
+    ram.start_x = act->start_x;
+    ram.end_x = act->end_x;
+    ram.rings = 0;
+    ram.frame_counter = 0;
+    ram.zone = act->zone + 1;
+    ram.act = act->number;
+    ram.level_end = 0;
+    ram.lag = 0;
+    ram.mode = MODE_PLAY;
+    timer = 0;
+    hud_reset();
+    publish();
+    draw();
+    vdp_display(1);
+    wait_vblank();
+}
+
+static void title(void)
+{
+    ram.mode = MODE_TITLE;
+    ram.lives = START_LIVES;
+    sprites_begin(0);
+    text_put("BRAMBLE DASH", 112, 88);
+    text_put("PRESS START", 116, 128);
+    sprites_end();
+}
+
+static void play(u16 pad)
+{
+    if (ram.level_end)
+        pad = PAD_RIGHT;
+    hero_update(pad);
+    if (ram.mode == MODE_PLAY) {
+        if (ram.frame_counter != 0xFFFF)
+            ram.frame_counter++;
+        if (HERO_X >= (s16)ram.end_x) {
+            ram.level_end = 1;
+            ram.mode = MODE_END;
+        }
+    }
+    if (hero.state != HERO_DEAD)
+        camera_follow(HERO_X, HERO_Y, hero.state == HERO_GROUND);
+    objects_update();
+    publish();
+    draw();
+}
+
+/* Leave play: to the same act after a death, to the next one by START after its end. */
+static void change_act(u16 started)
+{
+    if (ram.request_act) {
+        u16 index = ram.request_act - 1;
+        ram.request_act = 0;
+        ram.lives = START_LIVES;
+        if (index < act_count)
+            start_act(index);
+    } else if (ram.mode == MODE_DEAD && ++timer == DEATH_FRAMES) {
+        if (ram.lives)
+            start_act(act_index);
+        else
+            title();
+    } else if (started && ram.mode == MODE_TITLE)
+        start_act(0);
+    else if (started && ram.mode == MODE_END)
+        start_act(act_index + 1 < act_count ? act_index + 1 : 0);
+}
+
+int main(void)
+{
+    vdp_init();
+    world_load(&acts[0]);
+    title();
+    vdp_display(1);
+    wait_vblank();
+    for (;;) {
+        u16 passed = wait_vblank();
+        u16 pad = read_pad();
+        if (ram.mode != MODE_TITLE)
+            world_upload();
+        sprites_upload();
+        if (passed > 1)
+            ram.lag += passed - 1;
+        if (ram.mode != MODE_TITLE)
+            play(pad);
+        change_act((pad & ~last_pad & PAD_START) != 0);
+        last_pad = pad;
+        ram.work_lines = vdp_line();
+    }
+}
