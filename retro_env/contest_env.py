@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -26,7 +26,10 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     Source: openai/retro-contest, StochasticFrameSkip. Same draws, one uniform per step.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 15}
+    metadata = {  # noqa: RUF012 (Gymnasium's name)
+        "render_modes": ["rgb_array"],
+        "render_fps": 15,
+    }
 
     def __init__(
         self,
@@ -72,15 +75,18 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """Up to `frame_skip` frames under the sticky rule: (summed reward, done)."""
         total = 0.0
         for substep in range(self.frame_skip):
-            if self.held is None or substep == 1:
-                self.held = mask
-            elif substep == 0 and self.np_random.random() > self.stick_probability:
+            sticks = substep == 0 and self.held is not None and self.draw_stick()
+            if self.held is None or (substep <= 1 and not sticks):
                 self.held = mask
             reward, done = self.emulator.frame(self.held)
             total += reward
             if done:
                 return total, True
         return total, False
+
+    def draw_stick(self) -> bool:
+        """One uniform draw: whether the previous buttons stay for a frame."""
+        return self.np_random.random() <= self.stick_probability
 
     def render(self) -> np.ndarray:
         """The screen now, uint8 [H, W, 3]."""

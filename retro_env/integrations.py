@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import os
 from pathlib import Path
 
 from stable_retro import data
@@ -27,16 +26,29 @@ def nearest(name: str, known: list[str]) -> str:
 @functools.cache
 def games() -> dict[str, Integrations]:
     """Every game with an integration, and which kind of integration it is."""
-    if OWN_GAMES.is_dir():
+    Integrations._init()
+    if OWN_GAMES.is_dir() and str(OWN_GAMES) not in Integrations.CUSTOM_PATHS:
         Integrations.add_custom_path(str(OWN_GAMES))
     found: dict[str, Integrations] = {}
     for kind in SEARCH_ORDER:
         for path in kind.paths:
-            folder = os.path.join(data.path(), path)
-            for game in os.listdir(folder) if os.path.isdir(folder) else []:
-                if os.path.isfile(os.path.join(folder, game, "data.json")):
-                    found.setdefault(game, kind)
+            for file in (Path(data.path()) / path).glob("*/data.json"):
+                found.setdefault(file.parent.name, kind)
     return found
+
+
+def custom_folders() -> list[str]:
+    """Folders of custom integrations in this process, for a worker to know them too."""
+    games()
+    return list(Integrations.CUSTOM_PATHS)
+
+
+def add_custom_folders(folders: list[str]) -> None:
+    """Make custom integrations known here; those of `OWN_GAMES` always are."""
+    for folder in folders:
+        if folder not in custom_folders():
+            Integrations.add_custom_path(folder)
+    games.cache_clear()
 
 
 def full_name(game: str) -> str:
@@ -80,5 +92,5 @@ def check_playable(game: str, state: str, *, scenario: str) -> None:
     if file_of(game, f"{scenario}.json") is None:
         known = list(data.list_scenarios(game, games()[game]))
         raise UserError(
-            f"{game} has no scenario {scenario!r}: it has {', '.join(known)}; choose with --scenario"
+            f"{game} has no scenario {scenario!r}: choose one of {', '.join(known)} with --scenario"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import mmap
 import os
@@ -22,6 +23,7 @@ from gymnasium.vector.utils import batch_space
 
 from experiment.errors import UserError
 from retro_env.config import EnvConfig
+from retro_env.integrations import custom_folders
 from retro_env.levels import Level
 from retro_env.protocol import PLAIN, STEP, SharedBatch, receive_message, send_message
 
@@ -99,6 +101,7 @@ class RetroVectorEnv(VectorEnv):
                 "levels": [[(level.game, level.state) for level in row] for row in levels],
                 "config": dataclasses.asdict(config),
                 "rotate_every": rotate_every,
+                "custom_folders": custom_folders(),
                 "record_dir": None if record_dir is None else str(record_dir.absolute()),
             }
         )
@@ -110,7 +113,7 @@ class RetroVectorEnv(VectorEnv):
         pairs = [socket.socketpair() for _ in range(self.num_envs)]
         self.sockets = [ours for ours, _ in pairs]
         theirs = [other for _, other in pairs]
-        folder = "/dev/shm" if os.path.isdir("/dev/shm") else None
+        folder = "/dev/shm" if Path("/dev/shm").is_dir() else None
         with tempfile.TemporaryFile(dir=folder) as file:
             file.truncate(SharedBatch.size(num_envs=self.num_envs, shape=shape))
             memory = mmap.mmap(file.fileno(), 0)
@@ -256,8 +259,6 @@ class RetroVectorEnv(VectorEnv):
             self.launcher.wait(CLOSE_SECONDS)
         except subprocess.TimeoutExpired:
             for pid in self.workers:
-                try:
+                with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
             self.launcher.wait()

@@ -23,6 +23,7 @@ import numpy as np
 
 from experiment.errors import UserError
 from retro_env.config import EnvConfig
+from retro_env.integrations import add_custom_folders
 from retro_env.levels import Level
 from retro_env.make import make_rotating_env, restore_env, save_env
 from retro_env.protocol import PLAIN, STEP, SharedBatch, receive_message, send_message
@@ -116,6 +117,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     setup = msgspec.msgpack.decode(sys.stdin.buffer.read())
     sockets = [socket.socket(fileno=fd) for fd in setup["sockets"]]
+    add_custom_folders(setup["custom_folders"])
     shape = EnvConfig(**setup["config"]).observation_shape
     batch = SharedBatch(mmap.mmap(setup["memory"], 0), num_envs=len(sockets), shape=shape)
     children = []

@@ -1,0 +1,141 @@
+"""Workers: what a batch holds, exact resume in fresh processes, and what happens when one dies."""
+
+import os
+import signal
+
+import msgspec
+import numpy as np
+import pytest
+
+from experiment.errors import UserError
+from retro_env import EnvConfig, Level, ended_episodes, make_env, make_vec
+from retro_env.vector import assign_levels
+
+LEVELS = [Level("Game", f"Act{i}") for i in range(5)]
+
+
+@pytest.fixture
+def make():
+    opened = []
+
+    def open_envs(*args, **kwargs):
+        opened.append(make_vec(*args, **kwargs))
+        return opened[-1]
+
+    yield open_envs
+    for envs in opened:
+        envs.close()
+
+
+def test_levels_are_shared_out_without_rotation():
+    rows = assign_levels(LEVELS, num_envs=2, rotate_every=0, seed=0)
+    assert rows == [LEVELS[0::2], LEVELS[1::2]]
+    rows = assign_levels(LEVELS[:2], num_envs=3, rotate_every=0, seed=0)
+    assert rows == [LEVELS[:1], LEVELS[1:2], LEVELS[:1]]
+
+
+@pytest.mark.parametrize("num_envs", [1, 2, 5, 8])
+def test_rotation_gives_every_level_the_same_share(num_envs):
+    rows = assign_levels(LEVELS, num_envs=num_envs, rotate_every=10, seed=3)
+    assert all(sorted(map(str, row)) == sorted(map(str, LEVELS)) for row in rows)
+    at_once = [str(row[0]) for row in rows]
+    counts = [at_once.count(str(level)) for level in LEVELS]
+    assert max(counts) - min(counts) <= 1
+
+
+def test_a_worker_plays_as_the_single_environment_does(playable, make):
+    level, config = playable
+    config = EnvConfig(scenario=config.scenario, episode_steps=60)
+    env = make_env(level, config)
+    envs = make([level], num_envs=2, config=config)
+    actions = np.random.default_rng(0).integers(0, 7, 150)
+    seeds = [7, 8]
+    single, _ = env.reset(seed=7)
+    batch, _ = envs.reset(seed=seeds)
+    np.testing.assert_array_equal(single, batch[0])
+    ended = 0
+    for action in actions:
+        single, reward, terminated, truncated, info = env.step(action)
+        batch, rewards, terminations, truncations, infos = envs.step(np.array([action, 0]))
+        assert (reward, terminated, truncated) == (rewards[0], terminations[0], truncations[0])
+        if terminated or truncated:
+            np.testing.assert_array_equal(single, infos["final_obs"][0])
+            assert infos["_final_obs"][0]
+            (episode,) = [e for e in ended_episodes(infos) if e["env"] == 0]
+            assert episode == {**info["episode"], "env": 0}
+            single, _ = env.reset()
+            ended += 1
+        np.testing.assert_array_equal(single, batch[0])
+    env.close()
+    assert ended >= 2
+
+
+def test_observations_stay_what_they_were_after_the_next_step(playable, make):
+    level, config = playable
+    envs = make([level], num_envs=1, config=config)
+    first, _ = envs.reset()
+    kept = first.copy()
+    for _ in range(30):
+        envs.step(np.array([1]))
+    np.testing.assert_array_equal(first, kept)
+
+
+def stream(envs, steps, *, seed):
+    random = np.random.default_rng(seed)
+    rows = []
+    for _ in range(steps):
+        obs, rewards, terminated, truncated, infos = envs.step(random.integers(0, 7, envs.num_envs))
+        rows.append((obs, rewards, terminated, truncated, ended_episodes(infos)))
+    return rows
+
+
+def test_restored_in_fresh_processes_continues_exactly(playable, make):
+    level, config = playable
+    settings = {"num_envs": 2, "config": EnvConfig(scenario=config.scenario, episode_steps=55)}
+    envs = make([level], seed=3, **settings)
+    envs.reset()
+    stream(envs, 130, seed=0)
+    saved = msgspec.msgpack.encode(envs.save_states())
+    expected = stream(envs, 120, seed=1)
+    fresh = make([level], seed=99, **settings)
+    fresh.restore_states(msgspec.msgpack.decode(saved))
+    for theirs, ours in zip(expected, stream(fresh, 120, seed=1), strict=True):
+        for a, b in zip(theirs[:4], ours[:4], strict=True):
+            np.testing.assert_array_equal(a, b)
+        assert theirs[4] == ours[4]
+    assert any(row[4] for row in expected)
+
+
+def test_another_number_of_environments_cannot_be_restored(playable, make):
+    level, config = playable
+    envs = make([level], num_envs=1, config=config)
+    with pytest.raises(UserError, match="--num-envs"):
+        envs.restore_states([{}, {}])
+
+
+def test_a_killed_worker_is_reported_and_ends_the_others(playable, make):
+    level, config = playable
+    envs = make([level], num_envs=2, config=config)
+    envs.reset()
+    os.kill(envs.workers[1], signal.SIGKILL)
+    with pytest.raises(RuntimeError, match=r"worker 1 .* ended by itself"):
+        for _ in range(3):
+            envs.step(np.zeros(2, np.int64))
+    assert envs.launcher.returncode is not None
+    with pytest.raises(RuntimeError, match="closed"):
+        envs.step(np.zeros(2, np.int64))
+
+
+def test_an_error_in_a_worker_reaches_the_parent(playable, make):
+    level, config = playable
+    envs = make([level], num_envs=1, config=config)
+    envs.reset()
+    with pytest.raises(RuntimeError, match="IndexError"):
+        envs.step(np.array([77]))
+
+
+def test_what_is_missing_is_said_before_any_worker_starts(make):
+    with pytest.raises(UserError, match=r"no ROM: import .*stable_retro\.import"):
+        make([Level("SonicTheHedgehog-Genesis-v0", "GreenHillZone.Act1")], num_envs=1)
+    with pytest.raises(UserError, match="no scenario 'contest'"):
+        make([Level("Airstriker-Genesis-v0", "Level1")], num_envs=1)
