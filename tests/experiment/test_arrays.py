@@ -1,0 +1,75 @@
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zstandard
+
+from experiment.arrays import PIECE, HashingWriter, StoredArray, StoredArrays, write_array
+
+
+def store(path: Path, array: np.ndarray) -> StoredArrays:
+    with path.open("wb") as file:
+        sink = HashingWriter(file)
+        write_array(array, sink)
+    stored = StoredArray(path, array.dtype, array.shape, sink.hexdigest())
+    return StoredArrays({path.name.removesuffix(".npy.zst"): stored})
+
+
+def big() -> np.ndarray:
+    """More than one piece, and no whole number of them."""
+    return np.random.default_rng(0).integers(0, 4, (3, PIECE // 2, 2), dtype=np.uint8)[:, 5:]
+
+
+def test_strided_arrays_of_several_pieces_come_back(tmp_path: Path) -> None:
+    for array in (big(), big()[:, ::2], np.asfortranarray(big()[:, :1000]), big()[0]):
+        assert np.array_equal(store(tmp_path / "x.npy.zst", array)["x"], array)
+
+
+def test_read_into_fills_only_the_given_part(tmp_path: Path) -> None:
+    array = big()
+    out = np.full((3, array.shape[1] + 10, 2), 9, np.uint8)
+    store(tmp_path / "x.npy.zst", array).read_into("x", out[:, 4:-6])
+    assert np.array_equal(out[:, 4:-6], array)
+    assert (out[:, :4] == 9).all()
+    assert (out[:, -6:] == 9).all()
+
+
+def test_read_into_another_shape_or_type_is_refused(tmp_path: Path) -> None:
+    stored = store(tmp_path / "x.npy.zst", np.zeros((2, 3), np.uint8))
+    for out in (np.zeros((3, 2), np.uint8), np.zeros((2, 3), np.int8)):
+        with pytest.raises(ValueError, match="cannot be read into"):
+            stored.read_into("x", out)
+
+
+def test_the_file_is_a_plain_npy_file_inside_zstd(tmp_path: Path) -> None:
+    array = np.arange(12.0).reshape(3, 4)
+    store(tmp_path / "x.npy.zst", array)
+    with zstandard.ZstdDecompressor().stream_reader((tmp_path / "x.npy.zst").open("rb")) as stream:
+        assert np.array_equal(np.load(io.BytesIO(stream.read())), array)
+
+
+MEMORY = """
+import resource, sys
+import numpy as np
+from pathlib import Path
+from experiment.arrays import HashingWriter, StoredArray, StoredArrays, write_array
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+array = np.random.default_rng(0).integers(0, 9, (4, 100_000_000), dtype=np.uint8)[:, :-1]
+path = Path(sys.argv[1])
+before = peak()
+with path.open("wb") as file:
+    sink = HashingWriter(file)
+    write_array(array, sink)
+stored = StoredArrays({"x": StoredArray(path, array.dtype, array.shape, sink.hexdigest())})
+stored.read_into("x", array)
+print(peak() - before)
+"""
+
+
+def test_400_megabytes_pass_through_less_than_64(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", MEMORY, str(tmp_path / "x.npy.zst")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 64e6

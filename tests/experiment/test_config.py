@@ -1,0 +1,138 @@
+import dataclasses
+import json
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from experiment.config import from_dict, load_config, subset, to_dict
+from experiment.errors import UserError
+
+
+@dataclasses.dataclass(frozen=True)
+class Small:
+    """A config of a test."""
+
+    num_envs: int = 4
+    """How many environments."""
+    learning_rate: float = 1e-3
+    """Step size of Adam."""
+    colour: Literal["grey", "rgb"] = "grey"
+    """What the agent sees."""
+    double: bool = True
+    """Double Q-learning."""
+    init: Path | None = None
+    """Checkpoint to start from."""
+    widths: tuple[int, ...] = (32, 64)
+    """Channels of each layer."""
+
+    def __post_init__(self) -> None:
+        if self.num_envs < 1:
+            raise ValueError(f"num_envs must be at least 1, got {self.num_envs}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    learning_rate: float = 0.5
+    other: str = "kept"
+
+
+@pytest.fixture
+def presets(tmp_path: Path) -> Path:
+    folder = tmp_path / "presets"
+    folder.mkdir()
+    (folder / "contest.yaml").write_text("num_envs: 8\nlearning_rate: 1e-4\nwidths: [1, 2, 3]\n")
+    (folder / "empty.yaml").write_text("# nothing\n")
+    return folder
+
+
+def load(presets: Path, *argv: str) -> Small:
+    return load_config(Small, list(argv), presets=presets, command="python -m small")
+
+
+def test_no_arguments_give_the_defaults(presets: Path) -> None:
+    assert load(presets) == Small() == load(presets, "--preset", "empty")
+
+
+def test_flags_win_over_file_over_preset_over_defaults(presets: Path, tmp_path: Path) -> None:
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps({"learning_rate": 0.25, "double": False, "init": "runs/a"}))
+    config = load(presets, "--config", str(file), "--double", "--preset=contest")
+    assert config == Small(
+        num_envs=8, learning_rate=0.25, double=True, init=Path("runs/a"), widths=(1, 2, 3)
+    )
+    assert load(presets, "--preset", "contest", "--num-envs", "2", "--init", "x").num_envs == 2
+
+
+def test_a_file_may_be_yaml(presets: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("colour: rgb\n")
+    assert load(presets, f"--config={tmp_path / 'a.yaml'}").colour == "rgb"
+
+
+def test_yaml_numbers_without_a_dot_are_numbers(presets: Path) -> None:
+    assert load(presets, "--preset", "contest").learning_rate == 1e-4
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["--preset", "contst"], "unknown preset 'contst'; did you mean 'contest'?"),
+        (["--preset", "zzz"], "expected one of: contest, empty"),
+        (["--preset"], "--preset needs a value"),
+        (["--config", "--double"], "--config needs a value"),
+        (["--config", "nowhere.yaml"], "cannot read config file nowhere.yaml: No such file"),
+        (["--num-evns", "3"], "unknown flag --num-evns; did you mean '--num-envs'?"),
+        (["--num_evns=3"], "did you mean '--num-envs'?"),
+        (["--num-envs", "many"], "Error parsing --num-envs"),
+        (["--num-envs", "0"], "num_envs must be at least 1, got 0"),
+        (["--colour", "red"], "Expected one of ('grey', 'rgb')"),
+        (["--num-envs"], "Missing value for argument '--num-envs'"),
+        (["stray"], "stray"),
+    ],
+)
+def test_bad_arguments_are_one_line(presets: Path, argv: list[str], says: str) -> None:
+    with pytest.raises(UserError) as caught:
+        load(presets, *argv)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("num_evns: 3", "unknown field 'num_evns' for Small; did you mean 'num_envs'?"),
+        ("num_envs: many", "num_envs"),
+        ("num_envs: 0", "num_envs must be at least 1"),
+        ("colour: red", "colour"),
+        ("init: 3", "init"),
+        ("[1, 2]", "must hold one mapping"),
+        ("a: [", "neither valid YAML nor JSON"),
+        ("3: 4", "must hold one mapping"),
+    ],
+)
+def test_bad_files_are_one_line(presets: Path, tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "bad.yaml").write_text(text)
+    with pytest.raises(UserError) as caught:
+        load(presets, "--config", str(tmp_path / "bad.yaml"))
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_help_explains_every_field(presets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        load(presets, "--preset", "contest", "--help")
+    text = capsys.readouterr().out
+    assert stop.value.code == 0
+    assert "--num-envs" in text
+    assert "Step size of Adam" in text
+    assert "(default: 8)" in text
+    assert "contest, empty" in text
+
+
+def test_a_dictionary_made_of_a_config_reads_back_as_it() -> None:
+    config = Small(num_envs=3, init=Path("a/b"), widths=())
+    assert from_dict(Small, json.loads(json.dumps(to_dict(config)))) == config
+
+
+def test_subset_takes_the_shared_fields_and_keeps_other_defaults() -> None:
+    assert subset(Small(learning_rate=0.1), Part) == Part(learning_rate=0.1, other="kept")

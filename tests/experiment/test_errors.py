@@ -1,0 +1,34 @@
+import pytest
+
+from experiment.errors import UserError, command
+
+
+def test_a_user_error_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    @command
+    def main() -> None:
+        raise UserError("no such level")
+
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == "error: no such level\n"
+
+
+def test_an_interrupt_is_exit_code_130(capsys: pytest.CaptureFixture[str]) -> None:
+    @command
+    def main() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_our_own_mistakes_keep_their_traceback() -> None:
+    @command
+    def main() -> None:
+        raise KeyError("bug")
+
+    with pytest.raises(KeyError):
+        main()

@@ -1,0 +1,88 @@
+import io
+
+import pytest
+
+from experiment.progress import Progress
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def run(total: int, *, per_second: int, start: int = 0) -> list[str]:
+    clock, stream = Clock(), io.StringIO()
+    with Progress(total, "training", start=start, stream=stream, clock=clock) as progress:
+        for step in range(start + 1, total + 1):
+            clock.now += 1 / per_second
+            progress.update(step, loss=1 / 3)
+    return stream.getvalue().splitlines()
+
+
+def test_plain_lines_come_every_ten_seconds_and_at_the_end() -> None:
+    assert run(200, per_second=8) == [
+        "training: 80/200 steps, 8 steps/s, 15 s left, loss 0.3333",
+        "training: 160/200 steps, 8 steps/s, 5 s left, loss 0.3333",
+        "training: 200/200 steps in 25 s, 8 steps/s, 0 s left, loss 0.3333",
+    ]
+
+
+def test_a_short_run_says_one_line() -> None:
+    assert run(3, per_second=10) == [
+        "training: 3/3 steps in 0 s, 10 steps/s, 0 s left, loss 0.3333"
+    ]
+
+
+def test_speed_of_a_resumed_run_counts_its_own_steps_only() -> None:
+    last = run(1050, per_second=10, start=1000)[-1]
+    assert last.startswith("training: 1050/1050 steps in 5 s, 10 steps/s")
+
+
+def test_speed_is_of_the_last_half_minute() -> None:
+    clock = Clock()
+    progress = Progress(10**6, "x", stream=io.StringIO(), clock=clock)
+    step = 0
+    for rate in [100] * 60 + [10] * 40:
+        clock.now += 1
+        step += rate
+        progress.update(step)
+    assert progress.steps_per_second() == pytest.approx(10, rel=0.05)
+
+
+def test_numbers_stay_until_they_change() -> None:
+    clock, stream = Clock(), io.StringIO()
+    with Progress(4, "x", stream=stream, clock=clock) as progress:
+        progress.update(1, loss=1.0, q=5.0)
+        clock.now += 20
+        progress.update(2, loss=2.0)
+    assert "loss 2, q 5" in stream.getvalue()
+
+
+def test_nothing_done_yet_is_no_division_by_zero() -> None:
+    progress = Progress(4, "x", stream=io.StringIO(), clock=Clock())
+    assert progress.steps_per_second() == 0.0
+    progress.update(0)
+
+
+def test_long_times_are_readable() -> None:
+    clock, stream = Clock(), io.StringIO()
+    with Progress(100_000, "x", stream=stream, clock=clock) as progress:
+        clock.now += 10
+        progress.update(10)
+    assert "27 h 46 min left" in stream.getvalue()
+
+
+def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with Progress(10, "training", stream=stream) as progress:
+        progress.update(10, loss=0.5)
+    assert "10/10" in stream.getvalue()
+    assert "━" in stream.getvalue()

@@ -1,0 +1,68 @@
+import dataclasses
+import os
+from pathlib import Path
+
+import pytest
+
+from experiment.errors import UserError
+from experiment.run_folder import RunFolder, numbered_folder
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    steps: int = 3
+
+
+@pytest.fixture
+def unwritable(tmp_path: Path) -> Path:
+    """A place no folder can be made in, for root too: below a file."""
+    (tmp_path / "file").write_text("")
+    return tmp_path / "file" / "run"
+
+
+def test_create_writes_the_config_and_the_folders(tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path / "a" / "b", Config(steps=7))
+    assert run.read_config() == {"steps": 7}
+    assert run.checkpoints.is_dir()
+    assert run.videos.is_dir()
+    assert RunFolder.open(run.path).read_config() == {"steps": 7}
+
+
+def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
+    RunFolder.create(tmp_path / "a", {"x": 1})
+    with pytest.raises(UserError, match="already holds a run"):
+        RunFolder.create(tmp_path / "a", {"x": 2})
+    assert RunFolder.open(tmp_path / "a").read_config() == {"x": 1}
+
+
+def test_open_needs_a_run(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not a run folder"):
+        RunFolder.open(tmp_path)
+
+
+def test_an_unwritable_place_is_a_user_error(unwritable: Path) -> None:
+    with pytest.raises(UserError, match="cannot write run folder"):
+        RunFolder.create(unwritable, Config())
+    with pytest.raises(UserError, match="cannot write run folder"):
+        numbered_folder(unwritable, "demo")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_a_user_error(tmp_path: Path) -> None:
+    RunFolder.create(tmp_path / "a", Config())
+    (tmp_path / "a").chmod(0o500)
+    with pytest.raises(UserError, match="cannot write run folder"):
+        RunFolder.open(tmp_path / "a")
+
+
+def test_a_damaged_config_is_a_user_error(tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path, Config())
+    for text in ("{", "[1]"):
+        (tmp_path / "config.json").write_text(text)
+        with pytest.raises(UserError, match=r"config\.json"):
+            run.read_config()
+
+
+def test_numbered_folders_count_up(tmp_path: Path) -> None:
+    names = [numbered_folder(tmp_path / "runs", "demo").name for _ in range(3)]
+    assert names == ["demo-001", "demo-002", "demo-003"]
