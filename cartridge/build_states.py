@@ -20,6 +20,8 @@ FOLDER = INTEGRATION / GAME
 BOOT_FRAMES = 30
 LOAD_FRAMES = 120
 """More than any act takes to load."""
+STATE_BYTES = 144_677
+"""What the core writes of a state; the rest of the buffer is not part of it."""
 
 
 def state_names() -> list[str]:
@@ -63,6 +65,28 @@ def start_act(env: stable_retro.RetroEnv, number: int) -> dict[str, int]:
     raise UserError(f"act {number} did not start: the ROM has fewer acts than the zones say")
 
 
+def _mappings() -> list[tuple[int, int]]:
+    """Address ranges of this process, the high ones: where pointers may lead."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    ranges = [line.split()[0].split("-") for line in lines]
+    return [(int(a, 16), int(b, 16)) for a, b in ranges if int(a, 16) >= 1 << 40]
+
+
+def clean(state: bytes) -> bytes:
+    """A state without the process's pointers and leftover memory: the same bytes every time.
+
+    The core dumps its sound chip's structures with their pointers, and rebuilds them on loading;
+    behind its last byte the buffer holds whatever the memory held before."""
+    words = np.frombuffer(state[: STATE_BYTES + 8], np.uint8)
+    values = np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(words, 8))
+    addresses = values.view("<u8")[:, 0]
+    kept = bytearray(state[:STATE_BYTES])
+    for low, high in _mappings():
+        for at in np.flatnonzero((addresses >= low) & (addresses < high)):
+            kept[at : at + 8] = bytes(8)
+    return bytes(kept[:STATE_BYTES]).ljust(len(state), b"\0")
+
+
 def build() -> list[Path]:
     """Write every state, metadata.json and rom.sha; remove states of acts that are no more."""
     names = state_names()
@@ -73,7 +97,7 @@ def build() -> list[Path]:
         env.em.set_state(title)
         start_act(env, number)
         path = FOLDER / f"{name}.state"
-        path.write_bytes(gzip.compress(env.em.get_state(), mtime=0))
+        path.write_bytes(gzip.compress(clean(env.em.get_state()), mtime=0))
         written.append(path)
     env.close()
     for path in set(FOLDER.glob("*.state")) - set(written):
