@@ -26,8 +26,7 @@ def nearest(name: str, known: list[str]) -> str:
 @functools.cache
 def games() -> dict[str, Integrations]:
     """Every game with an integration, and which kind of integration it is."""
-    Integrations._init()
-    if OWN_GAMES.is_dir() and str(OWN_GAMES) not in Integrations.CUSTOM_PATHS:
+    if OWN_GAMES.is_dir() and str(OWN_GAMES) not in Integrations.CUSTOM_ONLY.paths:
         Integrations.add_custom_path(str(OWN_GAMES))
     found: dict[str, Integrations] = {}
     for kind in SEARCH_ORDER:
@@ -40,7 +39,7 @@ def games() -> dict[str, Integrations]:
 def custom_folders() -> list[str]:
     """Folders of custom integrations in this process, for a worker to know them too."""
     games()
-    return list(Integrations.CUSTOM_PATHS)
+    return list(Integrations.CUSTOM_ONLY.paths)
 
 
 def add_custom_folders(folders: list[str]) -> None:

@@ -12,7 +12,7 @@ from retro_env import EnvConfig, Level
 from retro_env.integrations import OWN_GAMES, file_of, games
 
 AIRSTRIKER = Level("Airstriker-Genesis-v0", "Level1")
-BRAMBLE = Level("BrambleDash-Genesis-v0", "ThornGarden.Act1")
+BRAMBLE = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
 
 SCRIPT = """
 previous = nil

@@ -1,0 +1,91 @@
+"""Recordings to films: `python -m retro_env.video RECORDING.bk2 …` writes an .mp4 beside each.
+
+A .bk2 holds a start state and the buttons of every frame; playing it again gives every screen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import imageio.v2 as imageio
+import numpy as np
+import stable_retro
+
+from experiment.errors import UserError, command
+from retro_env.emulator import BUTTONS
+from retro_env.integrations import full_name, games, has_rom
+
+FRAMES_PER_SECOND = 60
+
+
+def screens(recording: Path) -> Iterator[np.ndarray]:
+    """Every screen of a .bk2, uint8 [H, W, 3], from the level's first frame on. Errors: UserError.
+
+    Uses this process's one emulator until the last screen, or until the iterator is closed.
+    """
+    if not zipfile.is_zipfile(recording):
+        raise UserError(f"{recording} is not a .bk2 recording: give files that record_dir wrote")
+    movie = stable_retro.Movie(str(recording))
+    game = full_name(movie.get_game())
+    if not has_rom(game):
+        raise UserError(f"{game} has no ROM to play {recording} with")
+    env = stable_retro.RetroEnv(
+        game,
+        state=stable_retro.State.NONE,
+        inttype=games()[game],
+        use_restricted_actions=stable_retro.Actions.ALL,
+        render_mode="rgb_array",
+    )
+    try:
+        env.em.set_state(movie.get_state())
+        movie.step()
+        env.em.set_button_mask(np.zeros(BUTTONS, np.uint8), 0)
+        env.em.step()
+        yield env.get_screen(apply_rotation=True)
+        while movie.step():
+            pressed = [movie.get_key(button, 0) for button in range(BUTTONS)]
+            env.em.set_button_mask(np.array(pressed, np.uint8), 0)
+            env.em.step()
+            yield env.get_screen(apply_rotation=True)
+    finally:
+        env.close()
+
+
+def write_video(
+    path: Path, frames: Iterable[np.ndarray], *, fps: float = FRAMES_PER_SECOND, scale: int = 1
+) -> Path:
+    """Frames uint8 [H, W, 3] -> an H.264 .mp4; each pixel `scale` times as large. -> path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    writer: Any
+    with imageio.get_writer(path, fps=fps, codec="libx264", macro_block_size=2) as writer:
+        for frame in frames:
+            writer.append_data(frame.repeat(scale, axis=0).repeat(scale, axis=1))
+    return path
+
+
+def convert(recording: Path, *, folder: Path | None = None, scale: int = 2) -> Path:
+    """A .bk2 -> an .mp4 of the same name, beside it or in `folder`. Errors: UserError."""
+    target = (folder or recording.parent) / f"{recording.stem}.mp4"
+    return write_video(target, screens(recording), scale=scale)
+
+
+@command
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m retro_env.video", description=__doc__)
+    parser.add_argument("recordings", nargs="+", type=Path, metavar="RECORDING.bk2")
+    parser.add_argument("--folder", type=Path, help="where to write (default: beside each)")
+    parser.add_argument("--scale", type=int, default=2, help="enlarge pixels (default: 2)")
+    arguments = parser.parse_args()
+    for recording in arguments.recordings:
+        if not recording.is_file():
+            raise UserError(f"{recording} does not exist: give .bk2 files that record_dir wrote")
+        print(convert(recording, folder=arguments.folder, scale=arguments.scale))
+
+
+if __name__ == "__main__":
+    main()

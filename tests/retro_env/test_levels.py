@@ -1,0 +1,72 @@
+"""What `--levels` understands, and how it refuses what it does not."""
+
+import pytest
+from stable_retro.data import Integrations
+
+from experiment.errors import UserError
+from retro_env import Level, parse_levels
+from retro_env.integrations import check_playable, full_name
+
+
+def test_sonic_splits_are_the_contests():
+    train, test = parse_levels("sonic-train"), parse_levels("sonic-test")
+    assert (len(train), len(test)) == (47, 11)
+    assert not set(train) & set(test)
+    assert {level.game for level in train + test} == {
+        "SonicTheHedgehog-Genesis-v0",
+        "SonicTheHedgehog2-Genesis-v0",
+        "SonicAndKnuckles3-Genesis-v0",
+    }
+
+
+def test_names_of_2018_mean_todays_games():
+    assert full_name("SonicTheHedgehog-Genesis") == "SonicTheHedgehog-Genesis-v0"
+    assert parse_levels("Airstriker-Genesis:Level1") == [Level("Airstriker-Genesis-v0", "Level1")]
+
+
+def test_several_levels_are_separated_by_commas():
+    game = "SonicTheHedgehog-Genesis-v0"
+    spec = f"{game}:GreenHillZone.Act1, {game}:MarbleZone.Act2"
+    assert [str(level) for level in parse_levels(spec)] == [
+        f"{game}:GreenHillZone.Act1",
+        f"{game}:MarbleZone.Act2",
+    ]
+
+
+def test_a_csv_file_is_a_list_of_levels(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("game,state\nAirstriker-Genesis-v0,Level1\n")
+    assert parse_levels(str(path)) == [Level("Airstriker-Genesis-v0", "Level1")]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("sonic-trian", "nearest: sonic-train"),
+        ("SonicTheHedgehg-Genesis-v0:GreenHillZone.Act1", "nearest: SonicTheHedgehog-Genesis-v0"),
+        ("SonicTheHedgehog-Genesis:GreenHilZone.Act1", r"nearest: GreenHillZone\.Act1"),
+        ("none.csv", "cannot read levels"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_nearest(spec, message):
+    with pytest.raises(UserError, match=message) as error:
+        parse_levels(spec)
+    assert "\n" not in str(error.value)
+
+
+def test_a_csv_without_the_columns_is_refused(tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text("level\nAirstriker-Genesis-v0:Level1\n")
+    with pytest.raises(UserError, match="columns game,state"):
+        parse_levels(str(path))
+
+
+def test_a_missing_scenario_names_the_ones_there_are():
+    with pytest.raises(UserError, match="no scenario 'contst': choose one of scenario"):
+        check_playable("Airstriker-Genesis-v0", "Level1", scenario="contst")
+
+
+def test_own_games_hide_games_of_the_same_name(tmp_path, scripted_level):
+    level, _ = scripted_level
+    assert full_name(level.game) == level.game
+    assert Integrations.CUSTOM_ONLY.paths

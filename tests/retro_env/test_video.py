@@ -1,0 +1,85 @@
+"""Recordings play back to the very screens that were seen."""
+
+import subprocess
+import sys
+
+import imageio.v2 as imageio
+import numpy as np
+import pytest
+
+from experiment.errors import UserError
+from retro_env import EnvConfig, make_contest_env, make_vec
+from retro_env.video import screens, write_video
+
+
+def test_playing_a_recording_shows_the_screens_that_were_seen(playable, tmp_path):
+    level, config = playable
+    settings = EnvConfig(scenario=config.scenario, frame_skip=1, episode_steps=90)
+    env = make_contest_env(level, settings, record_dir=tmp_path)
+    random = np.random.default_rng(0)
+    screen, _ = env.reset(seed=1)
+    seen = [screen]
+    ended = False
+    while not ended:
+        buttons = random.integers(0, 2, 12, np.int8)
+        buttons[3] = 0  # START would pause
+        screen, _, terminated, truncated, _ = env.step(buttons)
+        seen.append(screen)
+        ended = terminated or truncated
+    env.reset()
+    env.close()
+    recordings = sorted(tmp_path.glob("*.bk2"))
+    assert [path.name[-10:] for path in recordings] == ["000000.bk2", "000001.bk2"]
+    played = list(screens(recordings[0]))
+    assert len(played) == len(seen)
+    for ours, theirs in zip(played, seen, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_every_worker_records_into_its_own_folder(playable, tmp_path):
+    level, config = playable
+    envs = make_vec([level], num_envs=2, config=config, record_dir=tmp_path / "films")
+    envs.reset()
+    envs.step(np.array([1, 1]))
+    envs.close()
+    assert [p.name for p in sorted((tmp_path / "films").iterdir())] == ["env-00", "env-01"]
+    assert len(list(tmp_path.glob("films/env-0?/*.bk2"))) == 2
+
+
+def test_a_restored_environment_writes_the_running_recording_anew(playable, tmp_path):
+    level, config = playable
+    settings = EnvConfig(scenario=config.scenario, episode_steps=20)
+    envs = make_vec([level], num_envs=1, config=settings, record_dir=tmp_path / "a")
+    envs.reset()
+    for _ in range(30):
+        envs.step(np.array([1]))
+    saved = envs.save_states()
+    envs.close()
+    again = make_vec([level], num_envs=1, config=settings, record_dir=tmp_path / "b")
+    again.restore_states(saved)
+    again.close()
+    (second,) = (tmp_path / "b" / "env-00").iterdir()
+    assert second.name.endswith("000001.bk2")
+    first = list(screens(tmp_path / "a" / "env-00" / second.name))
+    np.testing.assert_array_equal(first, list(screens(second)))
+
+
+def test_a_film_has_every_frame(tmp_path):
+    frames = [np.full((16, 32, 3), 8 * i, np.uint8) for i in range(20)]
+    path = write_video(tmp_path / "new" / "film.mp4", frames, scale=2)
+    with imageio.get_reader(path) as reader:
+        read = list(reader.iter_data())
+    assert len(read) == 20
+    assert read[0].shape == (32, 64, 3)
+
+
+def test_what_is_no_recording_is_refused_in_one_line(tmp_path):
+    path = tmp_path / "x.bk2"
+    path.write_bytes(b"nothing")
+    with pytest.raises(UserError, match=r"not a \.bk2"):
+        next(screens(path))
+    command = [sys.executable, "-m", "retro_env.video", str(tmp_path / "none.bk2")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
