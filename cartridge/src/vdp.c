@@ -5,6 +5,7 @@
 #define VDP_CTRL (*(volatile u16 *)0xC00004)
 #define VDP_CTRL32 (*(volatile u32 *)0xC00004)
 #define VDP_HV (*(volatile u16 *)0xC00008)
+#define PSG (*(volatile u8 *)0xC00011)
 #define PAD_DATA (*(volatile u8 *)0xA10003)
 #define PAD_CTRL (*(volatile u8 *)0xA10009)
 
@@ -40,9 +41,13 @@ void vdp_init(void)
         0x01, /* 16: planes of 64x32 tiles */
         0x00, 0x00,
     };
+    static const u8 silence[] = {0x9F, 0xBF, 0xDF, 0xFF, 0x8F, 0x3F, 0xAF, 0x3F, 0xCF, 0x3F, 0xE3};
     u16 i;
     for (i = 0; i < sizeof registers; i++)
         REG(i, registers[i]);
+    /* Silence, with the longest periods: an emulator computes each swing of a wave, even mute. */
+    for (i = 0; i < sizeof silence; i++)
+        PSG = silence[i];
     vdp_fill(0, 0x8000, 0);
     for (i = 0; i < MAX_SPRITES; i++)
         shadow[i].link = (u8)(i + 1);
