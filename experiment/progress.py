@@ -3,7 +3,7 @@
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TextIO, final
 
 from rich.console import Console
@@ -13,19 +13,21 @@ from rich.progress import Progress as Bar
 LINE_SECONDS = 10.0
 RATE_SECONDS = 30.0  # the speed shown is of about this long
 
+SHOWN = 4  # how many numbers fit on a line
+
 
 @final
 class Progress:
     """Shows steps done, steps/s, time left and a few numbers, on stderr.
 
-    with Progress(100_000, "training") as progress:
-        progress.update(step, loss=0.3)
+    with Progress(100_000) as progress:
+        progress.update(step, {"loss": 0.3})
     """
 
     def __init__(
         self,
         total: int,
-        description: str,
+        description: str = "training",
         *,
         start: int = 0,
         stream: TextIO | None = None,
@@ -48,10 +50,13 @@ class Progress:
         if self._bar is not None:
             self._task = self._bar.add_task(description, total=total, completed=start, text="")
 
-    def update(self, step: int, **numbers: float) -> None:
-        """Say that `step` steps are done, and what the numbers are; those not given stay."""
+    def update(self, step: int, numbers: Mapping[str, float] | None = None) -> None:
+        """Say that `step` steps are done, and what the numbers are; the first few are shown.
+
+        Cheap enough to call every step. Numbers not given stay as they were.
+        """
         self._step = step
-        self._numbers |= numbers
+        self._numbers |= numbers or {}
         now = self._clock()
         if now - self._history[-1][0] >= 0.5:
             self._history.append((now, step))
@@ -86,7 +91,8 @@ class Progress:
     def _text(self, now: float) -> str:
         rate = self._rate(now)
         left = f"{_duration((self._total - self._step) / rate)} left" if rate > 0 else ""
-        numbers = [f"{name} {value:.4g}" for name, value in self._numbers.items()]
+        shown = list(self._numbers.items())[:SHOWN]
+        numbers = [f"{name} {value:.4g}" for name, value in shown]
         return ", ".join(part for part in (f"{rate:.0f} steps/s", left, *numbers) if part)
 
     def _print_line(self, now: float, *, ended: bool = False) -> None:

@@ -22,7 +22,7 @@ def run(total: int, *, per_second: int, start: int = 0) -> list[str]:
     with Progress(total, "training", start=start, stream=stream, clock=clock) as progress:
         for step in range(start + 1, total + 1):
             clock.now += 1 / per_second
-            progress.update(step, loss=1 / 3)
+            progress.update(step, {"loss": 1 / 3})
     return stream.getvalue().splitlines()
 
 
@@ -59,9 +59,9 @@ def test_speed_is_of_the_last_half_minute() -> None:
 def test_numbers_stay_until_they_change() -> None:
     clock, stream = Clock(), io.StringIO()
     with Progress(4, "x", stream=stream, clock=clock) as progress:
-        progress.update(1, loss=1.0, q=5.0)
+        progress.update(1, {"loss": 1.0, "q": 5.0})
         clock.now += 20
-        progress.update(2, loss=2.0)
+        progress.update(2, {"loss": 2.0})
     assert "loss 2, q 5" in stream.getvalue()
 
 
@@ -83,6 +83,13 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
     with Progress(10, "training", stream=stream) as progress:
-        progress.update(10, loss=0.5)
+        progress.update(10, {"loss": 0.5})
     assert "10/10" in stream.getvalue()
     assert "━" in stream.getvalue()
+
+
+def test_only_the_first_numbers_are_shown() -> None:
+    stream = io.StringIO()
+    with Progress(4, "x", stream=stream, clock=Clock()) as progress:
+        progress.update(1, dict.fromkeys("abcdefgh", 1.0))
+    assert stream.getvalue().endswith("a 1, b 1, c 1, d 1\n")
