@@ -1,0 +1,61 @@
+"""Heads that turn features into action values."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from nets.noisy import Noise, NoisyLinear, PlainLinear, sample_noises
+
+
+class QHead(nn.Module):
+    """Features [B,F] -> [B,actions,atoms]: values (1 atom) or logits of a return distribution.
+
+    dueling: value + advantage − mean advantage (Wang et al., arXiv:1511.06581), atom by atom.
+    streams: "shared" puts one hidden layer before both streams (the contest's Rainbow);
+    "separate" gives each its own (Hessel et al., arXiv:1710.02298).
+    """
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        actions: int,
+        atoms: int,
+        hidden: int = 512,
+        dueling: bool = True,
+        noisy: bool = True,
+        sigma0: float = 0.5,
+        streams: str = "shared",
+    ) -> None:
+        super().__init__()
+        linear = partial(NoisyLinear, sigma0=sigma0) if noisy else PlainLinear
+        self.actions, self.atoms, self.dueling = actions, atoms, dueling
+        self.hidden = linear(features, hidden)
+        self.advantage = linear(hidden, actions * atoms)
+        if dueling:
+            self.value = linear(hidden, atoms)
+        self.separate = dueling and streams == "separate"
+        if self.separate:
+            self.value_hidden = linear(features, hidden)
+
+    def layers(self) -> list[nn.Module]:
+        """Its linear layers, in the order in which `forward` takes their noise."""
+        names = ["hidden", "advantage", "value", "value_hidden"]
+        return [getattr(self, name) for name in names if name in self._modules]
+
+    def sample_noise(self, rows: int | None, device: torch.device) -> list[Noise | None]:
+        """Noise for one forward pass: shared by the batch (rows None) or a draw for each row."""
+        return sample_noises(self.layers(), rows, device)
+
+    def forward(self, features: Tensor, noise: Sequence[Noise | None] | None = None) -> Tensor:
+        drawn = list(noise) if noise is not None else [None] * len(self.layers())
+        hidden = torch.relu(self.hidden(features, drawn[0]))
+        out = self.advantage(hidden, drawn[1]).view(-1, self.actions, self.atoms)
+        if not self.dueling:
+            return out
+        if self.separate:
+            hidden = torch.relu(self.value_hidden(features, drawn[3]))
+        value = self.value(hidden, drawn[2]).view(-1, 1, self.atoms)
+        return value + out - out.mean(dim=1, keepdim=True)

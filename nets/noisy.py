@@ -1,0 +1,70 @@
+"""Linear layers with learned, factorised Gaussian noise on their weights.
+
+Noise is an argument, never hidden state: a forward pass with the same noise gives the same output,
+`None` gives the mean weights, and nothing depends on `train()` or `eval()`.
+Source: Fortunato et al., arXiv:1706.10295.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+# One layer's noise: (on its inputs [in] or [B,in], on its outputs [out] or [B,out]).
+Noise = tuple[Tensor, Tensor]
+
+
+class NoisyLinear(nn.Module):
+    """y = (mu + sigma · noise) x + (bias_mu + bias_sigma · noise), noise = f(e_out) f(e_in)ᵀ.
+
+    The noisy matrix is never built: (sigma ∘ e_out e_inᵀ) x = e_out ∘ sigma (e_in ∘ x).
+    """
+
+    def __init__(self, inputs: int, outputs: int, *, sigma0: float = 0.5) -> None:
+        super().__init__()
+        self.inputs, self.outputs = inputs, outputs
+        bound = 1.0 / math.sqrt(inputs)
+        self.weight = nn.Parameter(torch.empty(outputs, inputs).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.empty(outputs).uniform_(-bound, bound))
+        self.weight_sigma = nn.Parameter(torch.full((outputs, inputs), sigma0 * bound))
+        self.bias_sigma = nn.Parameter(torch.full((outputs,), sigma0 * bound))
+
+    def forward(self, x: Tensor, noise: Noise | None = None) -> Tensor:
+        """x [B,in], noise (e_in [in] or [B,in], e_out [out] or [B,out]) -> [B,out]."""
+        mean = nn.functional.linear(x, self.weight, self.bias)
+        if noise is None:
+            return mean
+        noise_in, noise_out = noise
+        spread = nn.functional.linear(x * noise_in, self.weight_sigma, self.bias_sigma)
+        return mean + spread * noise_out
+
+    def sample_noise(self, rows: int | None, device: torch.device) -> Noise:
+        """Fresh noise: one draw for the whole batch (rows None), or one for each of `rows` rows."""
+        shape = () if rows is None else (rows,)
+        return (
+            signed_root(torch.randn(*shape, self.inputs, device=device)),
+            signed_root(torch.randn(*shape, self.outputs, device=device)),
+        )
+
+
+class PlainLinear(nn.Linear):
+    """A linear layer that is called like a noisy one, and has no noise."""
+
+    def forward(self, x: Tensor, noise: Noise | None = None) -> Tensor:
+        return super().forward(x)
+
+
+def signed_root(x: Tensor) -> Tensor:
+    """f(x) = sgn(x) √|x|, the paper's transform of the Gaussian."""
+    return x.sign() * x.abs().sqrt()
+
+
+def sample_noises(
+    layers: Sequence[nn.Module], rows: int | None, device: torch.device
+) -> list[Noise | None]:
+    """Noise for each layer in turn; None for a layer without noise."""
+    return [
+        layer.sample_noise(rows, device) if isinstance(layer, NoisyLinear) else None
+        for layer in layers
+    ]

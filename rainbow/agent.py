@@ -1,0 +1,90 @@
+"""The acting side of Rainbow: pick actions, be saved, be loaded."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from experiment.config import from_dict
+from experiment.errors import UserError
+from nets.encoders import make_encoder
+from nets.heads import QHead
+from rainbow.config import RainbowConfig
+from rainbow.learner import RainbowNet, q_values, support
+
+
+def make_net(config: RainbowConfig) -> RainbowNet:
+    """An untrained net for that config, its weights drawn from torch's generator."""
+    channels = config.frame_stack * (1 if config.colour == "grey" else 3)
+    encoder = make_encoder(config.encoder, channels, config.image_height, config.image_width)
+    head = QHead(
+        int(encoder.features),
+        actions=config.actions,
+        atoms=config.atoms if config.distributional else 1,
+        hidden=config.hidden,
+        dueling=config.dueling,
+        noisy=config.noisy,
+        sigma0=config.sigma0,
+        streams=config.streams,
+    )
+    return RainbowNet(encoder, head)
+
+
+class RainbowAgent:
+    """Acts greedily on expected returns; when it explores, each environment has noise of its own."""
+
+    def __init__(self, net: RainbowNet, config: RainbowConfig, *, device: str = "cpu") -> None:
+        self.device = torch.device(device)
+        self.net, self.config = net.to(self.device), config
+        self.z = support(config, self.device)
+
+    @torch.no_grad()
+    def act(
+        self, obs: NDArray[np.uint8], *, explore: bool = False, epsilon: float = 0.0
+    ) -> NDArray[np.int64]:
+        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: with noise (where the net has any) and
+        with a random action at rate `epsilon`."""
+        noise = self.net.head.sample_noise(len(obs), self.device) if explore else None
+        with torch.autocast(
+            self.device.type, torch.bfloat16, enabled=self.config.precision == "bf16"
+        ):
+            outputs = self.net(torch.from_numpy(obs).to(self.device), noise)
+        actions = q_values(outputs, self.z).argmax(dim=1).cpu()
+        if explore and epsilon > 0.0:
+            random = torch.rand(len(obs)) < epsilon
+            actions = torch.where(random, torch.randint(self.config.actions, (len(obs),)), actions)
+        return actions.numpy()
+
+    def save(self, folder: Path | str) -> None:
+        """Write weights and config, without a run's state, as a checkpoint that `load` reads."""
+        save_checkpoint(
+            Path(folder),
+            agent="rainbow",
+            config=self.config,
+            counters={"env_steps": 0},
+            tensors={"net": self.net.state_dict()},
+        )
+
+    @classmethod
+    def load(cls, folder: Path | str, *, device: str = "cpu") -> "RainbowAgent":
+        """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
+        saved = load_checkpoint(folder)
+        config = from_dict(RainbowConfig, saved.config) if saved.agent == "rainbow" else None
+        agent = cls(make_net(config or RainbowConfig()), config or RainbowConfig(), device=device)
+        agent.load_weights(saved)
+        return agent
+
+    def load_weights(self, saved: Checkpoint) -> None:
+        """Take a checkpoint's net. UserError where it is another agent's or of another shape."""
+        if saved.agent != "rainbow":
+            raise UserError(f"{saved.folder} is a checkpoint of {saved.agent!r}, not of rainbow")
+        try:
+            self.net.load_state_dict(saved.tensors["net"])
+        except RuntimeError as error:
+            reason = str(error).splitlines()[-1].strip()
+            raise UserError(
+                f"{saved.folder} holds a net of another shape ({reason}); "
+                "use the same encoder, hidden, streams, atoms, actions, image and stack"
+            ) from None

@@ -1,0 +1,135 @@
+"""Everything Rainbow can be told, in one place."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class RainbowConfig:
+    """Train Rainbow: on rotating levels to pretrain it, on one level to play the contest."""
+
+    # What is played
+    levels: str = "bramble-train"
+    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
+    timesteps: int = 500_000
+    """Agent steps in all, summed over the environments."""
+    num_envs: int = 8
+    """Emulators that run side by side, each in a process of its own."""
+    rotate_every: int = 5_000
+    """Agent steps an emulator plays a level before it goes on with another; 0: never."""
+
+    # Where it goes
+    run_dir: str = "runs/rainbow"
+    """Folder of this run: config, metrics, checkpoints."""
+    resume: bool = False
+    """Go on from the last checkpoint in run_dir."""
+    init: str = ""
+    """A checkpoint (or run folder) to start from: its weights, and its replay as a seed."""
+    init_replay: int = 100_000
+    """Transitions taken over from the checkpoint given by init; 0: weights only."""
+    seed: int = 0
+    """Seeds nets, noise, replay and sticky actions."""
+    checkpoint_every: int = 50_000
+    """Agent steps between checkpoints; 0: only the last."""
+    log_every: int = 1_000
+    """Agent steps between rows of metrics.csv."""
+
+    # How it computes
+    device: str = "auto"
+    """cpu, cuda, cuda:1, or auto: cuda where there is one."""
+    precision: Literal["fp32", "bf16"] = "fp32"
+    """Arithmetic of the nets; losses and targets are fp32 either way."""
+    compile: bool = False
+    """Compile the update with torch.compile (CUDA graphs on a GPU)."""
+    torch_threads: int = 0
+    """CPU threads of the learner; 0: PyTorch decides."""
+
+    # The environment
+    actions: Literal[7, 10] = 7
+    """The contest's 7 actions, or 10 with no-op, LEFT+B and RIGHT+B."""
+    frame_skip: int = 4
+    """Emulator frames per agent step."""
+    stick_probability: float = 0.25
+    """Chance that a changed action comes one frame late."""
+    episode_steps: int = 4_500
+    """Agent steps after which an episode is cut; 0: never."""
+    backtracking: bool = True
+    """Reward new furthest progress only, so that going back costs nothing."""
+    reward_scale: float = 1.0
+    """Factor on the rewards that the learner sees; reported returns stay unscaled."""
+    image_height: int = 84
+    """Pixels."""
+    image_width: int = 84
+    """Pixels."""
+    colour: Literal["grey", "rgb"] = "grey"
+    """Channels of a frame: one or three."""
+    frame_stack: int = 4
+    """Frames in an observation."""
+    scenario: str = "contest"
+    """The integration's scenario file, which defines reward and end."""
+
+    # The net
+    encoder: Literal["nature", "impala"] = "nature"
+    """Convolutions before the head."""
+    hidden: int = 512
+    """Units of the fully connected layer."""
+    streams: Literal["shared", "separate"] = "shared"
+    """Dueling streams on one hidden layer, or on one each."""
+
+    # The six improvements
+    double: bool = True
+    """Choose the next action with the online net, value it with the target net."""
+    dueling: bool = True
+    """Value and advantage streams."""
+    noisy: bool = True
+    """Explore by noise on the weights; without it by epsilon-greedy."""
+    prioritised: bool = True
+    """Draw transitions by their last loss instead of uniformly."""
+    distributional: bool = True
+    """Learn the distribution of the return (C51) instead of its mean."""
+    n_step: int = 3
+    """Rewards summed before bootstrapping; 1: plain Q-learning."""
+
+    # Their numbers
+    gamma: float = 0.99
+    """Discount per agent step."""
+    atoms: int = 51
+    """Atoms of the return distribution."""
+    v_min: float = -200.0
+    """Return of the lowest atom, in scaled reward."""
+    v_max: float = 200.0
+    """Return of the highest atom, in scaled reward."""
+    sigma0: float = 0.5
+    """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
+    epsilon_start: float = 1.0
+    """Chance of a random action at the start (without noisy)."""
+    epsilon_final: float = 0.05
+    """Chance of a random action in the end (without noisy)."""
+    epsilon_steps: int = 250_000
+    """Agent steps over which epsilon falls, in a straight line."""
+    replay_size: int = 500_000
+    """Transitions remembered; 7.1 kB each at 84x84 grey."""
+    priority_alpha: float = 0.5
+    """Exponent of the priorities."""
+    priority_beta: float = 0.4
+    """Exponent of the importance weights at the start."""
+    priority_beta_final: float = 0.4
+    """The same at the last step, reached in a straight line."""
+    priority_epsilon: float = 0.1
+    """Added to every loss before it becomes a priority."""
+
+    # Learning
+    learning_starts: int = 20_000
+    """Agent steps (with a seeded replay: transitions in it count) before the first update."""
+    update_every: int = 4
+    """Agent steps per update."""
+    batch_size: int = 32
+    """Transitions per update."""
+    learning_rate: float = 1e-4
+    """Of Adam."""
+    adam_epsilon: float = 1e-8
+    """Of Adam."""
+    gradient_norm: float = 0.0
+    """Gradients are clipped to this norm; 0: never."""
+    target_every: int = 8_192
+    """Agent steps between copies of the online net to the target net."""

@@ -1,0 +1,158 @@
+"""Rainbow's mathematics: pure functions on top, then one update of the nets.
+
+Letters: B batch, A actions, K atoms. z is the support [K] of the return distribution.
+"""
+
+import copy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from nets.heads import QHead
+from nets.noisy import Noise
+from rainbow.config import RainbowConfig
+from rainbow.memory import Batch
+
+
+def project_distribution(probs: Tensor, returns: Tensor, discounts: Tensor, z: Tensor) -> Tensor:
+    """The distribution of returns + discounts · Z, put back on the support. probs [B,K], returns
+    and discounts [B] -> [B,K].
+
+    Each atom z_i gets the share max(0, 1 − |clip(Tz_j) − z_i| / Δz) of p_j, which is the paper's
+    projection written without a scatter. Source: Bellemare et al., arXiv:1707.06887, eq. 7.
+    """
+    spacing = (z[-1] - z[0]) / (len(z) - 1)
+    moved = (returns[:, None] + discounts[:, None] * z).clamp(z[0], z[-1])  # [B,K]
+    share = (1.0 - (moved[:, None, :] - z[None, :, None]).abs() / spacing).clamp(min=0.0)
+    return (share @ probs[:, :, None]).squeeze(2)
+
+
+def q_values(outputs: Tensor, z: Tensor) -> Tensor:
+    """Head outputs [B,A,K] -> expected returns [B,A]; one atom is the value itself."""
+    if outputs.shape[2] == 1:
+        return outputs[:, :, 0]
+    return (outputs.softmax(dim=2) * z).sum(dim=2)
+
+
+def choose(outputs: Tensor, actions: Tensor) -> Tensor:
+    """[B,A,K], [B] -> [B,K]: the row of each chosen action."""
+    return outputs[torch.arange(len(actions), device=actions.device), actions]
+
+
+def distributional_loss(
+    outputs: Tensor, next_outputs: Tensor, returns: Tensor, discounts: Tensor, z: Tensor
+) -> Tensor:
+    """Cross entropy between the target distribution and the predicted one. outputs [B,K] of the
+    taken action, next_outputs [B,K] of the next one (both logits) -> [B]."""
+    target = project_distribution(next_outputs.softmax(dim=1), returns, discounts, z)
+    return -(target * outputs.log_softmax(dim=1)).sum(dim=1)
+
+
+def value_loss(outputs: Tensor, next_outputs: Tensor, returns: Tensor, discounts: Tensor) -> Tensor:
+    """Huber loss of the n-step temporal difference. outputs, next_outputs [B,1] -> [B]."""
+    target = returns + discounts * next_outputs[:, 0]
+    return nn.functional.smooth_l1_loss(outputs[:, 0], target, reduction="none")
+
+
+def linear(start: float, end: float, *, step: int, steps: int) -> float:
+    """A straight line from `start` at step 0 to `end` at `steps`, level after that."""
+    return start + (end - start) * min(1.0, step / max(1, steps))
+
+
+def updates_due(config: RainbowConfig, env_steps: int, *, seeded: int) -> int:
+    """Updates that should have been made after `env_steps`, `seeded` transitions given before."""
+    start = max(0, config.learning_starts - seeded)
+    return max(0, env_steps - start) // config.update_every
+
+
+def support(config: RainbowConfig, device: torch.device) -> Tensor:
+    """The atoms z [K]; a single one where only the mean is learned."""
+    atoms = config.atoms if config.distributional else 1
+    return torch.linspace(config.v_min, config.v_max, atoms, device=device)
+
+
+class RainbowNet(nn.Module):
+    """uint8 [B,C,H,W] -> [B,A,K]. Noise is given, see `nets.noisy`."""
+
+    def __init__(self, encoder: nn.Module, head: QHead) -> None:
+        super().__init__()
+        self.encoder, self.head = encoder, head
+
+    def forward(self, obs: Tensor, noise: list[Noise | None] | None = None) -> Tensor:
+        return self.head(self.encoder(obs), noise).float()
+
+
+@dataclass(frozen=True)
+class TensorBatch:
+    """A `Batch` on the learner's device."""
+
+    obs: Tensor
+    actions: Tensor
+    returns: Tensor
+    next_obs: Tensor
+    discounts: Tensor
+    weights: Tensor
+
+
+class Learner:
+    """The online net, its target and Adam. `update` is all that changes them."""
+
+    def __init__(self, net: RainbowNet, config: RainbowConfig, *, device: torch.device) -> None:
+        self.net, self.config, self.device = net, config, device
+        self.target = copy.deepcopy(net).requires_grad_(False)
+        self.z = support(config, device)
+        self.optimiser = torch.optim.Adam(
+            net.parameters(), lr=config.learning_rate, eps=config.adam_epsilon, fused=True
+        )
+        self._losses = self.losses
+        if config.compile:
+            mode = "reduce-overhead" if device.type == "cuda" else "default"
+            self._losses = torch.compile(self.losses, mode=mode)
+
+    def losses(self, batch: TensorBatch) -> tuple[Tensor, Tensor]:
+        """Losses [B] with gradient, and the mean value of the taken actions."""
+        config, head = self.config, self.net.head
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
+            # With gradient first: autocast keeps this pass's bf16 weights for the one without.
+            outputs = self.net(batch.obs, head.sample_noise(None, self.device))
+            with torch.no_grad():
+                noise = self.target.head.sample_noise(None, self.device)
+                next_target = chooser = self.target(batch.next_obs, noise)
+                if config.double:
+                    chooser = self.net(batch.next_obs, head.sample_noise(None, self.device))
+        next_actions = q_values(chooser, self.z).argmax(dim=1)
+        next_taken, taken = choose(next_target, next_actions), choose(outputs, batch.actions)
+        if config.distributional:
+            losses = distributional_loss(taken, next_taken, batch.returns, batch.discounts, self.z)
+        else:
+            losses = value_loss(taken, next_taken, batch.returns, batch.discounts)
+        return losses, q_values(taken.detach()[:, None], self.z).mean()
+
+    def update(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        """One step of Adam. Returns the unweighted losses [B], which are the new priorities, and
+        metrics as tensors, so that nothing waits for the device until somebody reads them."""
+        on_device = TensorBatch(
+            **{name: self._move(getattr(batch, name)) for name in TensorBatch.__annotations__}
+        )
+        losses, q_mean = self._losses(on_device)
+        loss = (losses * on_device.weights).mean()
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        metrics = {"loss": loss.detach(), "q_mean": q_mean}
+        if self.config.gradient_norm > 0.0:
+            metrics["gradient_norm"] = nn.utils.clip_grad_norm_(
+                self.net.parameters(), self.config.gradient_norm
+            )
+        self.optimiser.step()
+        return losses.detach(), metrics
+
+    def _move(self, array) -> Tensor:
+        tensor = torch.from_numpy(array)
+        if self.device.type == "cuda":
+            tensor = tensor.pin_memory()
+        return tensor.to(self.device, non_blocking=True)
+
+    def copy_target(self) -> None:
+        """The target net becomes the online net."""
+        self.target.load_state_dict(self.net.state_dict())

@@ -1,0 +1,300 @@
+"""Prioritised replay that stores every frame once.
+
+One ring of slots per environment. A slot holds the newest frame of an observation and what was done
+there; an episode that ends adds one more slot, never drawn, for its true final observation. Frame
+stacks and n-step returns are put together when a batch is drawn:
+
+    slot      0    1    2    3(end)  F    0    1   …        F: final slot, next episode starts behind it
+    frame     o0   o1   o2   o3      o4   o0'  o1'
+
+Sources: Schaul et al., arXiv:1511.05952 (priorities); Hessel et al., arXiv:1710.02298 (n-step).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+GOES_ON, TERMINATED, TRUNCATED, FINAL = 0, 1, 2, 3
+SLOT_FIELDS = ("frames", "actions", "rewards", "ends", "ages")
+RING_FIELDS = ("heads", "filled", "episode_ages")
+MAX_AGE = np.iinfo(np.uint16).max
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """B transitions, the n steps after `obs` already summed.
+
+    obs, next_obs uint8 [B,C,H,W]; actions int64 [B]; returns, discounts, weights float32 [B];
+    indices int64 [B]. discounts: gamma^k after k <= n steps, 0 where the episode terminated.
+    """
+
+    obs: NDArray[np.uint8]
+    actions: Ints
+    returns: NDArray[np.float32]
+    next_obs: NDArray[np.uint8]
+    discounts: NDArray[np.float32]
+    weights: NDArray[np.float32]
+    indices: Ints
+
+
+class SumTree:
+    """Non-negative float64 leaves and, level by level, the sums of blocks of 32 of them.
+
+    Sums are recomputed, never adjusted by differences, so rounding errors do not pile up.
+    """
+
+    FANOUT = 32
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.levels: list[Floats] = []
+        while not self.levels or size > 1:
+            size = -(-size // self.FANOUT)
+            self.levels.append(np.zeros((size, self.FANOUT)))
+
+    @property
+    def leaves(self) -> Floats:
+        """The leaves, float64 [size]: to read; `set` writes."""
+        return self.levels[0].reshape(-1)[: self.size]
+
+    @property
+    def total(self) -> float:
+        return float(self.levels[-1].sum())
+
+    def set(self, indices: Ints, values: Floats | float) -> None:
+        """Write leaves and every sum above them."""
+        self.levels[0].reshape(-1)[indices] = values
+        for below, above in zip(self.levels, self.levels[1:], strict=False):
+            indices = indices // self.FANOUT
+            above.reshape(-1)[indices] = below[indices].sum(axis=1)
+
+    def find(self, masses: Floats) -> Ints:
+        """For each mass in [0,total) the leaf where the running sum passes it; never an empty one."""
+        rows = np.arange(len(masses))
+        nodes = np.zeros(len(masses), np.int64)
+        for level in reversed(self.levels):
+            blocks = level[nodes]
+            sums = blocks.cumsum(axis=1)
+            masses = np.minimum(masses, np.nextafter(sums[:, -1], 0.0))
+            children = (sums <= masses[:, None]).sum(axis=1)
+            masses = np.maximum(masses - (sums[rows, children] - blocks[rows, children]), 0.0)
+            nodes = nodes * self.FANOUT + children
+        return nodes
+
+
+class Replay:
+    """See the module's text. Counts are per environment unless they say `capacity` or `size`."""
+
+    def __init__(
+        self,
+        capacity: int,
+        num_envs: int,
+        *,
+        frame_shape: tuple[int, int, int],
+        frame_stack: int,
+        n_step: int,
+        gamma: float,
+        alpha: float,
+        epsilon: float = 0.1,
+        prioritised: bool = True,
+    ) -> None:
+        self.slots = capacity // num_envs
+        if self.slots <= frame_stack + n_step + 2:
+            raise ValueError(f"a ring of {self.slots} slots is too short for its stacks and steps")
+        self.num_envs, self.frame_stack, self.n_step = num_envs, frame_stack, n_step
+        self.alpha, self.epsilon, self.prioritised = alpha, epsilon, prioritised
+        self.powers = gamma ** np.arange(n_step + 1)
+        total = self.slots * num_envs
+        self.frames = np.zeros((total, *frame_shape), np.uint8)
+        self.actions = np.zeros(total, np.uint8)
+        self.rewards = np.zeros(total, np.float32)
+        self.ends = np.zeros(total, np.uint8)
+        self.ages = np.zeros(total, np.uint16)  # steps since the episode began
+        self.tree = SumTree(total)
+        self.heads = np.zeros(num_envs, np.int64)  # slot written next
+        self.filled = np.zeros(num_envs, np.int64)
+        self.episode_ages = np.zeros(num_envs, np.int64)
+        self.max_priority = 1.0
+
+    @property
+    def size(self) -> int:
+        """Slots in use, final ones included."""
+        return int(self.filled.sum())
+
+    def add(
+        self,
+        obs: NDArray[np.uint8],
+        actions: Ints,
+        rewards: NDArray[np.floating],
+        terminated: NDArray[np.bool_],
+        truncated: NDArray[np.bool_],
+        final_obs: Sequence[NDArray[np.uint8]],
+    ) -> None:
+        """Remember one step of each environment: obs [N,C,H,W] before it; actions, rewards and
+        flags [N]; final_obs N times [C,H,W], read only where an episode ended."""
+        envs = np.arange(self.num_envs)
+        ended = terminated | truncated
+        ends = np.where(terminated, TERMINATED, np.where(truncated, TRUNCATED, GOES_ON))
+        slots, ages = self.heads.copy(), self.episode_ages.copy()
+        self._write(envs, obs, actions, rewards, ends)
+        if ended.any():
+            over = np.flatnonzero(ended)
+            self._write(over, np.stack([final_obs[env] for env in over]), 0, 0.0, FINAL)
+            self.episode_ages[over] = 0
+        self._admit(slots, ages, ended)
+
+    def _write(
+        self,
+        envs: Ints,
+        obs: NDArray[np.uint8],
+        actions: Ints | int,
+        rewards: NDArray[np.floating] | float,
+        ends: Ints | int,
+    ) -> None:
+        """Fill the next slot of each of `envs`, forgetting what it held and what leant on it."""
+        slots = self.heads[envs]
+        full = self.filled[envs] == self.slots
+        if full.any():  # the stacks of the next slots reach back into this one
+            lost = slots[full, None] + np.arange(self.frame_stack)
+            self.tree.set((envs[full, None] * self.slots + lost % self.slots).ravel(), 0.0)
+        flat = envs * self.slots + slots
+        self.frames[flat] = obs[:, -self.frames.shape[1] :]
+        self.actions[flat], self.rewards[flat], self.ends[flat] = actions, rewards, ends
+        self.ages[flat] = np.minimum(self.episode_ages[envs], MAX_AGE)
+        self.heads[envs] = (slots + 1) % self.slots
+        self.filled[envs] = np.minimum(self.filled[envs] + 1, self.slots)
+        self.episode_ages[envs] += 1
+
+    def _admit(self, slots: Ints, ages: Ints, ended: NDArray[np.bool_]) -> None:
+        """Make those slots drawable whose n steps are now complete: the one n back, and at the end
+        of an episode all behind it."""
+        back = np.arange(self.n_step + 1)
+        ready = (back <= ages[:, None]) & (ended[:, None] | (back == self.n_step))
+        envs, steps = np.nonzero(ready)
+        flat = envs * self.slots + (slots[envs] - steps) % self.slots
+        self.tree.set(flat, self.max_priority)
+
+    def sample(self, batch_size: int, *, beta: float, rng: np.random.Generator) -> Batch:
+        """One draw from each of `batch_size` equal shares of the total priority."""
+        total = self.tree.total
+        if total <= 0.0:
+            raise ValueError("no transition to draw yet")
+        masses = (np.arange(batch_size) + rng.random(batch_size)) * (total / batch_size)
+        indices = self.tree.find(masses)
+        # (size · P(i))^-beta over its maximum: size and total cancel.
+        priorities = self.tree.leaves[indices]
+        weights = (priorities / priorities.min()) ** -beta
+        return self._gather(indices, weights.astype(np.float32))
+
+    def _gather(self, indices: Ints, weights: NDArray[np.float32]) -> Batch:
+        base = indices - indices % self.slots
+        steps = np.arange(self.n_step)
+        window = base[:, None] + (indices[:, None] - base[:, None] + steps) % self.slots
+        ends = self.ends[window]
+        before = np.zeros_like(ends, dtype=bool)
+        before[:, 1:] = np.logical_or.accumulate(ends[:, :-1] != GOES_ON, axis=1)
+        alive = ~before
+        length = alive.sum(axis=1)
+        returns = (self.rewards[window] * alive) @ self.powers[:-1]
+        over = ends[np.arange(len(indices)), length - 1] == TERMINATED
+        discounts = np.where(over, 0.0, self.powers[length])
+        following = base + (indices - base + length) % self.slots
+        return Batch(
+            obs=self._stack(indices),
+            actions=self.actions[indices].astype(np.int64),
+            returns=returns.astype(np.float32),
+            next_obs=self._stack(following),
+            discounts=discounts.astype(np.float32),
+            weights=weights,
+            indices=indices,
+        )
+
+    def _stack(self, indices: Ints) -> NDArray[np.uint8]:
+        """The observations whose newest frames lie at `indices`: [B,C,H,W], oldest frame first.
+        Before an episode's first frame stands that frame itself, as the environment has it."""
+        back = np.minimum(np.arange(self.frame_stack)[::-1], self.ages[indices][:, None])
+        base = indices - indices % self.slots
+        where = base[:, None] + (indices[:, None] - base[:, None] - back) % self.slots
+        stacked = np.take(self.frames, where, axis=0)  # [B,stack,C/stack,H,W]
+        channels, height, width = self.frames.shape[1:]
+        return stacked.reshape(len(indices), self.frame_stack * channels, height, width)
+
+    def update_priorities(self, indices: Ints, losses: NDArray[np.floating]) -> None:
+        """The unweighted losses [B] of a batch become its priorities."""
+        if not self.prioritised:
+            return
+        priorities = (losses.astype(np.float64) + self.epsilon) ** self.alpha
+        self.max_priority = max(self.max_priority, float(priorities.max()))
+        self.tree.set(indices, priorities)
+
+    def arrays(self) -> dict[str, NDArray]:
+        """All it remembers, for a checkpoint; `restore` and `seed` read it back."""
+        used = np.arange(self.slots) < self.filled[:, None]
+        where = slice(None) if used.all() else np.flatnonzero(used)
+        return {
+            **{name: getattr(self, name)[where] for name in SLOT_FIELDS},
+            "priorities": self.tree.leaves[where],
+            **{name: getattr(self, name) for name in RING_FIELDS},
+            "max_priority": np.array([self.max_priority]),
+        }
+
+    def restore(self, saved: Mapping[str, NDArray]) -> None:
+        """Be what `arrays` was taken from. ValueError where the shape of the rings differs."""
+        if len(saved["filled"]) != self.num_envs or saved["filled"].max() > self.slots:
+            raise ValueError("the saved replay has other rings: other num_envs or replay_size")
+        for name in RING_FIELDS:
+            getattr(self, name)[:] = saved[name]
+        where = np.flatnonzero(np.arange(self.slots) < self.filled[:, None])
+        for name in SLOT_FIELDS:
+            getattr(self, name)[where] = saved[name]
+        self.tree.set(where, saved["priorities"])
+        self.max_priority = float(saved["max_priority"][0])
+
+    def seed(self, saved: Mapping[str, NDArray], count: int) -> int:
+        """Take over the newest `count` slots of another replay, its rings dealt out over these.
+
+        Returns how many were taken. Call it before the first `add`.
+        """
+        if saved["frames"].shape[1:] != self.frames.shape[1:]:
+            raise ValueError(
+                f"the saved replay holds frames of shape {saved['frames'].shape[1:]}, "
+                f"not {self.frames.shape[1:]}"
+            )
+        self.max_priority = float(saved["max_priority"][0])
+        shares = np.diff(np.linspace(0, count, len(saved["filled"]) + 1).astype(int))
+        ring_starts = np.cumsum(saved["filled"]) - saved["filled"]
+        for ring, share in enumerate(shares):
+            filled, head = int(saved["filled"][ring]), int(saved["heads"][ring])
+            oldest_first = (np.arange(filled) + head) % filled  # head == filled while not yet full
+            env = ring % self.num_envs
+            room = self.slots - int(self.filled[env])
+            newest = oldest_first[max(0, filled - min(int(share), room)) :]
+            self._append(env, saved, ring_starts[ring] + newest)
+        return self.size
+
+    def _append(self, env: int, saved: Mapping[str, NDArray], source: Ints) -> None:
+        """Copy consecutive slots behind ring `env`'s head; what they lack on either side is cut off."""
+        ends = saved["ends"][source]
+        if len(source) > 1 and ends[-1] != FINAL and ends[-2] == FINAL:
+            source, ends = source[:-1], ends[:-1]  # an episode of which only the start is there
+        if len(source) <= self.frame_stack:
+            return
+        if ends[-1] != FINAL:  # the newest frame serves as the observation the episode was cut at
+            ends[-2:] = TRUNCATED, FINAL
+        start = env * self.slots + int(self.heads[env])
+        target = start + np.arange(len(source))
+        for name in SLOT_FIELDS:
+            getattr(self, name)[target] = saved[name][source]
+        self.ends[target] = ends
+        priorities = saved["priorities"][source]
+        priorities = np.where(priorities > 0.0, priorities, self.max_priority)
+        priorities[ends == FINAL] = 0.0
+        priorities[: self.frame_stack - 1] = 0.0  # their stacks may reach back before the cut
+        self.tree.set(target, priorities)
+        self.heads[env] = (self.heads[env] + len(source)) % self.slots
+        self.filled[env] += len(source)

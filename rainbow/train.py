@@ -1,0 +1,259 @@
+"""Rainbow's only loop: pretraining on rotating levels and playing one level both run it.
+
+python -m rainbow.train --levels bramble-train --rotate-every 5000 --run-dir runs/pretrained
+python -m rainbow.train --levels GAME:STATE --num-envs 1 --init runs/pretrained --run-dir runs/new
+"""
+
+import sys
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from experiment.checkpoint import load_checkpoint, save_checkpoint
+from experiment.config import load_config, subset
+from experiment.device import prepare_device
+from experiment.errors import UserError, command
+from experiment.metrics import EpisodeLog, Metrics
+from experiment.optimiser import optimiser_parts, restore_optimiser
+from experiment.progress import Progress
+from experiment.run_folder import RunFolder
+from experiment.seeding import (
+    generator_state,
+    rng_state,
+    seed_everything,
+    set_generator_state,
+    set_rng_state,
+)
+from rainbow.agent import RainbowAgent, make_net
+from rainbow.config import RainbowConfig
+from rainbow.learner import Learner, linear, updates_due
+from rainbow.memory import Replay
+from retro_env import EnvConfig, RetroVectorEnv, ended_episodes, make_vec, parse_levels
+
+PRESETS = Path(__file__).parent / "presets"
+
+
+def run(
+    envs: RetroVectorEnv,
+    config: RainbowConfig,
+    run_dir: Path | str,
+    init: Path | str | None = None,
+) -> RainbowAgent:
+    """Train on `envs` for config.timesteps agent steps and return the agent.
+
+    run_dir: where config, metrics, episodes and checkpoints go; with config.resume an existing run
+    goes on. init: a checkpoint whose weights, and config.init_replay of its transitions, come first.
+    """
+    training = Training(config, envs.num_envs)
+    folder = RunFolder.open(run_dir) if config.resume else RunFolder.create(run_dir, config)
+    if config.resume:
+        obs = training.restore(folder.path, envs)
+    else:
+        if init:
+            training.start_from(init)
+        obs, _ = envs.reset(seed=config.seed)
+    agent, learner, replay = training.agent, training.learner, training.replay
+    start = training.env_steps if config.resume else None
+    with (
+        Metrics(folder.path, resume_step=start) as metrics,
+        EpisodeLog(folder.path, resume_step=start) as episodes,
+        Progress(config.timesteps, "rainbow", start=training.env_steps) as progress,
+    ):
+        while training.env_steps < config.timesteps:
+            actions = agent.act(obs, explore=True, epsilon=training.epsilon())
+            envs.step_async(actions)
+            while training.updates < training.updates_due():  # while the emulators run
+                training.update()
+            next_obs, rewards, terminated, truncated, infos = envs.step_wait()
+            replay.add(
+                obs, actions, rewards, terminated, truncated, infos.get("final_obs", next_obs)
+            )
+            obs = next_obs
+            training.env_steps += envs.num_envs
+            for episode in ended_episodes(infos):
+                episodes.log(training.env_steps, episode["env"], episode)
+                training.recent_returns.append(episode["r"])
+            if training.passes(config.target_every):
+                learner.copy_target()
+            if training.passes(config.log_every):
+                values = training.summary()
+                metrics.log(training.env_steps, values)
+                progress.update(training.env_steps, values)
+            if training.passes(config.checkpoint_every):
+                training.save(folder.checkpoints, envs)
+        if not training.passes(config.checkpoint_every):
+            training.save(folder.checkpoints, envs)
+    return agent
+
+
+@dataclass
+class Training:
+    """All that changes during a run: what a checkpoint holds."""
+
+    config: RainbowConfig
+    num_envs: int
+    env_steps: int = 0
+    updates: int = 0
+    seeded: int = 0
+    recent_returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
+    latest: dict[str, torch.Tensor] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        config = self.config
+        seed_everything(config.seed)
+        self.rng = np.random.default_rng(config.seed)
+        self.device = prepare_device(config.device, threads=config.torch_threads)
+        net = make_net(config).to(self.device)
+        self.agent = RainbowAgent(net, config, device=str(self.device))
+        self.learner = Learner(net, config, device=self.device)
+        self.replay = Replay(
+            config.replay_size,
+            self.num_envs,
+            frame_shape=(
+                1 if config.colour == "grey" else 3,
+                config.image_height,
+                config.image_width,
+            ),
+            frame_stack=config.frame_stack,
+            n_step=config.n_step,
+            gamma=config.gamma,
+            alpha=config.priority_alpha,
+            epsilon=config.priority_epsilon,
+            prioritised=config.prioritised,
+        )
+
+    def passes(self, every: int) -> bool:
+        """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""
+        return every > 0 and self.env_steps % every < self.num_envs
+
+    def epsilon(self) -> float:
+        """Rate of random actions now."""
+        config = self.config
+        if config.noisy:
+            return 0.0
+        return linear(
+            config.epsilon_start,
+            config.epsilon_final,
+            step=self.env_steps,
+            steps=config.epsilon_steps,
+        )
+
+    def updates_due(self) -> int:
+        """Updates that should have been made by now."""
+        return updates_due(self.config, self.env_steps, seeded=self.seeded)
+
+    def update(self) -> None:
+        """Draw a batch, learn from it, and set its priorities."""
+        config = self.config
+        beta = linear(
+            config.priority_beta,
+            config.priority_beta_final,
+            step=self.env_steps,
+            steps=config.timesteps,
+        )
+        batch = self.replay.sample(config.batch_size, beta=beta, rng=self.rng)
+        losses, self.latest = self.learner.update(batch)
+        self.replay.update_priorities(batch.indices, losses.cpu().numpy())
+        self.updates += 1
+
+    def summary(self) -> dict[str, float]:
+        """The numbers of one row of metrics.csv."""
+        values = {name: float(value) for name, value in self.latest.items()}
+        if self.recent_returns:
+            values["mean_return"] = float(np.mean(self.recent_returns))
+        return {**values, "updates": self.updates, "replay": self.replay.size}
+
+    def save(self, folder: Path, envs: RetroVectorEnv) -> Path:
+        """Write a checkpoint from which `restore` goes on exactly."""
+        adam, adam_rest = optimiser_parts(self.learner.optimiser)
+        return save_checkpoint(
+            folder,
+            agent="rainbow",
+            config=self.config,
+            counters={
+                "env_steps": self.env_steps,
+                "updates": self.updates,
+                "seeded": self.seeded,
+            },
+            tensors={
+                "net": self.agent.net.state_dict(),
+                "target": self.learner.target.state_dict(),
+                "optimiser": adam,
+            },
+            arrays=self.replay.arrays(),
+            state={
+                "optimiser": adam_rest,
+                "rng": rng_state(),
+                "replay_rng": generator_state(self.rng),
+                "recent_returns": list(self.recent_returns),
+                "envs": envs.save_states(),
+            },
+        )
+
+    def restore(self, run_dir: Path, envs: RetroVectorEnv) -> NDArray[np.uint8]:
+        """Be what the last checkpoint of a run was -> the observations to act on."""
+        saved = load_checkpoint(run_dir)
+        self.agent.load_weights(saved)
+        self.learner.target.load_state_dict(saved.tensors["target"])
+        restore_optimiser(
+            self.learner.optimiser, saved.tensors["optimiser"], saved.state["optimiser"]
+        )
+        try:
+            self.replay.restore(saved.arrays)
+        except ValueError as error:
+            raise UserError(f"cannot resume {run_dir}: {error}; resume with the same") from None
+        self.env_steps, self.updates = saved.counters["env_steps"], saved.counters["updates"]
+        self.seeded = saved.counters["seeded"]
+        self.recent_returns.extend(saved.state["recent_returns"])
+        set_generator_state(self.rng, saved.state["replay_rng"])
+        obs = envs.restore_states(saved.state["envs"])
+        set_rng_state(saved.state["rng"])
+        return obs
+
+    def start_from(self, init: Path | str) -> None:
+        """Take the weights of another run's checkpoint, and its newest transitions as a seed."""
+        saved = load_checkpoint(init)
+        self.agent.load_weights(saved)
+        self.learner.copy_target()
+        if self.config.init_replay and "frames" in saved.arrays:
+            try:
+                self.seeded = self.replay.seed(saved.arrays, self.config.init_replay)
+            except ValueError as error:
+                raise UserError(f"cannot seed the replay from {init}: {error}") from None
+
+
+def parse(arguments: list[str]) -> RainbowConfig:
+    """The config of a command line; a resumed run keeps its own, as far as no flag changes it."""
+    call = partial(load_config, RainbowConfig, presets=PRESETS, command="python -m rainbow.train")
+    config = call(arguments)
+    own = Path(config.run_dir) / "config.json"
+    if config.resume and own.is_file() and "--config" not in arguments:
+        config = call(["--config", str(own), *arguments])
+    return config
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Train as the command line says."""
+    config = parse(list(sys.argv[1:] if argv is None else argv))
+    envs = make_vec(
+        parse_levels(config.levels),
+        num_envs=config.num_envs,
+        config=subset(config, EnvConfig),
+        seed=config.seed,
+        rotate_every=config.rotate_every,
+    )
+    try:
+        run(envs, config, config.run_dir, init=config.init or None)
+    finally:
+        envs.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+import torch
+
+from nets.heads import QHead
+from nets.noisy import NoisyLinear, signed_root
+
+CPU = torch.device("cpu")
+
+
+@torch.no_grad()
+def test_output_equals_the_materialised_noisy_matrix():
+    torch.manual_seed(0)
+    layer = NoisyLinear(6, 4)
+    noise_in, noise_out = noise = layer.sample_noise(None, CPU)
+    x = torch.randn(5, 6)
+    weight, bias = np.zeros((4, 6)), np.zeros(4)
+    for row in range(4):
+        for column in range(6):
+            epsilon = noise_out[row] * noise_in[column]
+            weight[row, column] = layer.weight[row, column] + (
+                layer.weight_sigma[row, column] * epsilon
+            )
+        bias[row] = layer.bias[row] + layer.bias_sigma[row] * noise_out[row]
+    want = x.numpy() @ weight.T + bias
+    np.testing.assert_allclose(layer(x, noise).detach().numpy(), want, atol=1e-5)
+
+
+def test_noise_by_row_gives_each_row_its_own_matrix():
+    torch.manual_seed(0)
+    layer = NoisyLinear(6, 4)
+    noise_in, noise_out = layer.sample_noise(3, CPU)
+    x = torch.randn(3, 6)
+    rows = [layer(x[i : i + 1], (noise_in[i], noise_out[i])) for i in range(3)]
+    torch.testing.assert_close(layer(x, (noise_in, noise_out)), torch.cat(rows))
+
+
+def test_noise_is_factorised_and_transformed():
+    torch.manual_seed(0)
+    noise_in, noise_out = NoisyLinear(7, 5).sample_noise(None, CPU)
+    assert noise_in.shape == (7,) and noise_out.shape == (5,)
+    x = torch.tensor([-4.0, 0.0, 9.0])
+    torch.testing.assert_close(signed_root(x), torch.tensor([-2.0, 0.0, 3.0]))
+
+
+def test_initial_spread_follows_the_paper():
+    layer = NoisyLinear(100, 3, sigma0=0.5)
+    assert layer.weight.abs().max() <= 0.1
+    assert layer.weight_sigma.unique().item() == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_noise_does_not_depend_on_the_mode(training):
+    layer = NoisyLinear(6, 4).train(training)
+    x, noise = torch.randn(2, 6), layer.sample_noise(None, CPU)
+    assert torch.equal(layer(x, noise), layer(x, noise))
+    assert not torch.equal(layer(x, noise), layer(x))
+
+
+@pytest.mark.parametrize("streams", ["shared", "separate"])
+def test_dueling_head_adds_value_and_centred_advantage(streams):
+    torch.manual_seed(0)
+    head = QHead(8, actions=3, atoms=5, hidden=16, noisy=False, streams=streams)
+    features = torch.randn(4, 8)
+    out = head(features)
+    hidden = head.hidden(features).relu()
+    value_hidden = head.value_hidden(features).relu() if streams == "separate" else hidden
+    value, advantage = head.value(value_hidden), head.advantage(hidden).view(4, 3, 5)
+    for b in range(4):
+        for k in range(5):
+            mean = sum(advantage[b, a, k] for a in range(3)) / 3
+            for a in range(3):
+                want = value[b, k] + advantage[b, a, k] - mean
+                assert out[b, a, k].item() == pytest.approx(want.item(), abs=1e-5)
+
+
+def test_every_layer_of_a_noisy_head_gets_noise():
+    head = QHead(8, actions=3, atoms=5, hidden=16, streams="separate")
+    noise = head.sample_noise(None, CPU)
+    features = torch.randn(2, 8)
+    full = head(features, noise)
+    for index in range(len(noise)):
+        assert not torch.equal(full, head(features, [*noise[:index], None, *noise[index + 1 :]]))

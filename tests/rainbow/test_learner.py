@@ -1,0 +1,257 @@
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from rainbow.agent import make_net
+from rainbow.config import RainbowConfig
+from rainbow.learner import (
+    Learner,
+    choose,
+    linear,
+    project_distribution,
+    q_values,
+    support,
+    updates_due,
+    value_loss,
+)
+from rainbow.memory import Batch
+
+SMALL = RainbowConfig(image_height=36, image_width=36, hidden=32, atoms=11, v_min=-2.0, v_max=8.0)
+CPU = torch.device("cpu")
+
+
+def slow_projection(probs, returns, discounts, z):
+    """Algorithm 1 of arXiv:1707.06887, atom by atom."""
+    projected = np.zeros_like(probs)
+    spacing = (z[-1] - z[0]) / (len(z) - 1)
+    for b in range(len(probs)):
+        for j in range(len(z)):
+            moved = min(max(returns[b] + discounts[b] * z[j], z[0]), z[-1])
+            position = (moved - z[0]) / spacing
+            low, high = int(np.floor(position)), int(np.ceil(position))
+            if low == high:
+                projected[b, low] += probs[b, j]
+            else:
+                projected[b, low] += probs[b, j] * (high - position)
+                projected[b, high] += probs[b, j] * (position - low)
+    return projected
+
+
+def random_batch(size=6, seed=0, **fields):
+    rng = np.random.default_rng(seed)
+    batch = Batch(
+        obs=rng.integers(256, size=(size, 4, 36, 36), dtype=np.uint8),
+        actions=rng.integers(7, size=size),
+        returns=rng.normal(size=size).astype(np.float32),
+        next_obs=rng.integers(256, size=(size, 4, 36, 36), dtype=np.uint8),
+        discounts=np.where(rng.random(size) < 0.3, 0.0, 0.97).astype(np.float32),
+        weights=rng.random(size).astype(np.float32),
+        indices=np.arange(size),
+    )
+    return dataclasses.replace(batch, **fields)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_projection_matches_the_slow_algorithm(seed):
+    rng = np.random.default_rng(seed)
+    z = np.linspace(-200, 200, 51)
+    probs = rng.dirichlet(np.ones(51), size=8)
+    returns = rng.normal(scale=150, size=8)
+    discounts = np.where(rng.random(8) < 0.3, 0.0, 0.99**3)
+    got = project_distribution(*(torch.tensor(a) for a in (probs, returns, discounts, z)))
+    np.testing.assert_allclose(
+        got.numpy(), slow_projection(probs, returns, discounts, z), atol=1e-9
+    )
+    np.testing.assert_allclose(got.numpy().sum(axis=1), 1.0)
+
+
+def test_projection_of_a_hand_worked_case():
+    z = torch.tensor([0.0, 1.0, 2.0])
+    probs = torch.tensor([[0.5, 0.5, 0.0]])
+    got = project_distribution(probs, torch.tensor([0.5]), torch.tensor([1.0]), z)
+    torch.testing.assert_close(got, torch.tensor([[0.25, 0.5, 0.25]]))  # 0→0.5, 1→1.5
+
+
+def test_values_are_expectations():
+    outputs = torch.log(torch.tensor([[[0.25, 0.75], [0.5, 0.5]]]))
+    torch.testing.assert_close(
+        q_values(outputs, torch.tensor([0.0, 4.0])), torch.tensor([[3.0, 2.0]])
+    )
+    scalar = torch.tensor([[[1.5], [2.5]]])
+    assert q_values(scalar, torch.tensor([0.0])).tolist() == [[1.5, 2.5]]
+
+
+def slow_losses(learner, batch, noises, *, double, distributional):
+    """The whole loss in NumPy, one transition at a time."""
+    z = learner.z.numpy()
+    with torch.no_grad():
+        online = learner.net(torch.from_numpy(batch.obs), noises[0]).numpy()
+        target = learner.target(torch.from_numpy(batch.next_obs), noises[1]).numpy()
+        chooser = target
+        if double:
+            chooser = learner.net(torch.from_numpy(batch.next_obs), noises[2]).numpy()
+    losses = []
+    for b in range(len(batch.actions)):
+        if not distributional:
+            best = int(np.argmax(chooser[b, :, 0]))
+            error = online[b, batch.actions[b], 0] - (
+                batch.returns[b] + batch.discounts[b] * target[b, best, 0]
+            )
+            losses.append(0.5 * error**2 if abs(error) < 1 else abs(error) - 0.5)
+            continue
+        softmax = [np.exp(row) / np.exp(row).sum() for row in chooser[b]]
+        best = int(np.argmax([p @ z for p in softmax]))
+        next_probs = np.exp(target[b, best]) / np.exp(target[b, best]).sum()
+        wanted = slow_projection(
+            next_probs[None], batch.returns[b : b + 1], batch.discounts[b : b + 1], z
+        )[0]
+        logits = online[b, batch.actions[b]]
+        losses.append(-(wanted * (logits - np.log(np.exp(logits).sum()))).sum())
+    return np.array(losses)
+
+
+@pytest.mark.parametrize("double", [True, False])
+@pytest.mark.parametrize("distributional", [True, False])
+def test_losses_match_the_slow_oracle(double, distributional, monkeypatch):
+    torch.manual_seed(1)
+    config = dataclasses.replace(SMALL, double=double, distributional=distributional)
+    learner = Learner(make_net(config), config, device=CPU)
+    for parameter in learner.target.parameters():  # a target that differs from the online net
+        parameter.add_(0.05 * torch.randn_like(parameter))
+    noises = []
+
+    def remember(sample):
+        def drawn(rows, device):
+            noises.append(sample(rows, device))
+            return noises[-1]
+
+        return drawn
+
+    for net in (learner.net, learner.target):
+        monkeypatch.setattr(net.head, "sample_noise", remember(net.head.sample_noise))
+    batch = random_batch()
+    losses, _ = learner.update(batch_before := batch)
+    assert len(noises) == (3 if double else 2)  # every pass has noise of its own
+    assert not torch.equal(noises[0][0][0], noises[-1][0][0])
+    # The oracle needs the weights from before the update, so the same start is built again.
+    torch.manual_seed(1)
+    before = Learner(make_net(config), config, device=CPU)
+    for parameter in before.target.parameters():
+        parameter.add_(0.05 * torch.randn_like(parameter))
+    want = slow_losses(before, batch_before, noises, double=double, distributional=distributional)
+    np.testing.assert_allclose(losses.numpy(), want, rtol=1e-4, atol=1e-4)
+
+
+def test_priorities_are_the_unweighted_losses():
+    torch.manual_seed(0)
+    config = dataclasses.replace(SMALL, noisy=False)
+    results = []
+    for weights in (np.ones(6, np.float32), np.full(6, 0.1, np.float32)):
+        torch.manual_seed(0)
+        learner = Learner(make_net(config), config, device=CPU)
+        results.append(learner.update(random_batch(weights=weights)))
+    assert torch.equal(results[0][0], results[1][0])
+    assert results[1][1]["loss"] == pytest.approx(0.1 * results[0][1]["loss"].item(), rel=1e-5)
+
+
+def test_terminal_transitions_ignore_the_next_observation():
+    config = dataclasses.replace(SMALL, noisy=False)
+    losses = []
+    for seed in (1, 2):
+        torch.manual_seed(0)
+        learner = Learner(make_net(config), config, device=CPU)
+        other = random_batch(seed=seed).next_obs
+        batch = random_batch(next_obs=other, discounts=np.zeros(6, np.float32))
+        losses.append(learner.update(batch)[0])
+    torch.testing.assert_close(losses[0], losses[1])
+
+
+@pytest.mark.parametrize("distributional", [True, False])
+def test_one_batch_can_be_learned_by_heart(distributional):
+    torch.manual_seed(0)
+    config = dataclasses.replace(
+        SMALL, noisy=False, distributional=distributional, learning_rate=1e-3
+    )
+    learner = Learner(make_net(config), config, device=CPU)
+    batch = random_batch(discounts=np.zeros(6, np.float32), weights=np.ones(6, np.float32))
+    for _ in range(150):
+        learner.update(batch)
+    with torch.no_grad():
+        outputs = learner.net(torch.from_numpy(batch.obs))
+    values = q_values(outputs, learner.z)[torch.arange(6), torch.from_numpy(batch.actions)]
+    np.testing.assert_allclose(values.numpy(), batch.returns, atol=0.15)
+
+
+def test_target_changes_only_when_it_is_copied():
+    learner = Learner(make_net(SMALL), SMALL, device=CPU)
+    before = {k: v.clone() for k, v in learner.target.state_dict().items()}
+    learner.update(random_batch())
+    assert all(torch.equal(v, learner.target.state_dict()[k]) for k, v in before.items())
+    learner.copy_target()
+    for key, value in learner.net.state_dict().items():
+        assert torch.equal(value, learner.target.state_dict()[key])
+
+
+def test_saved_optimizer_goes_on_exactly():
+    torch.manual_seed(0)
+    config = dataclasses.replace(SMALL, noisy=False)
+    learner = Learner(make_net(config), config, device=CPU)
+    learner.update(random_batch())
+    twin = Learner(make_net(config), config, device=CPU)
+    twin.net.load_state_dict(learner.net.state_dict())
+    twin.target.load_state_dict(learner.target.state_dict())
+    saved = {k: v.clone() for k, v in learner.optimizer_tensors().items()}
+    twin.load_optimizer_tensors(saved)
+    for one in (learner, twin):
+        one.update(random_batch(seed=5))
+    for key, value in learner.net.state_dict().items():
+        assert torch.equal(value, twin.net.state_dict()[key])
+
+
+def test_bf16_stays_close_to_fp32():
+    losses = []
+    for precision in ("fp32", "bf16"):
+        torch.manual_seed(0)
+        config = dataclasses.replace(SMALL, noisy=False, precision=precision)
+        learner = Learner(make_net(config), config, device=CPU)
+        losses.append(learner.update(random_batch())[0])
+    torch.testing.assert_close(losses[0], losses[1], rtol=0.03, atol=0.03)
+
+
+def test_bf16_gradients_reach_every_parameter():
+    torch.manual_seed(0)
+    config = dataclasses.replace(SMALL, precision="bf16")
+    learner = Learner(make_net(config), config, device=CPU)
+    learner.update(random_batch())
+    for name, parameter in learner.net.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
+
+
+def test_value_loss_is_huber():
+    losses = value_loss(
+        torch.tensor([[0.0], [0.0]]),
+        torch.tensor([[0.0], [10.0]]),
+        torch.tensor([0.5, 1.0]),
+        torch.tensor([0.9, 0.9]),
+    )
+    torch.testing.assert_close(losses, torch.tensor([0.125, 9.5]))
+
+
+def test_choose_takes_each_rows_action():
+    outputs = torch.arange(12.0).view(2, 3, 2)
+    assert choose(outputs, torch.tensor([2, 0])).tolist() == [[4.0, 5.0], [6.0, 7.0]]
+
+
+def test_schedules():
+    assert linear(1.0, 0.0, step=25, steps=100) == 0.75
+    assert linear(1.0, 0.2, step=500, steps=100) == pytest.approx(0.2)
+    config = dataclasses.replace(SMALL, learning_starts=100, update_every=4)
+    assert [updates_due(config, t, seeded=0) for t in (0, 100, 103, 108)] == [0, 0, 0, 2]
+    assert updates_due(config, 8, seeded=100) == 2
+
+
+def test_support_has_one_atom_for_plain_values():
+    plain = dataclasses.replace(SMALL, distributional=False)
+    assert len(support(plain, CPU)) == 1 and len(support(SMALL, CPU)) == 11
