@@ -121,7 +121,7 @@ static u16 may_charge(void)
 
 static void release_dash(void)
 {
-    s16 speed = DASH_SPEED + (hero.charge >> 1);
+    s16 speed = DASH_SPEED + hero.charge;
     hero.charging = 0;
     hero.crouch = 0;
     hero.ground_speed = hero.facing_left ? -speed : speed;

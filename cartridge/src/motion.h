@@ -24,9 +24,9 @@
 #define ROLL_BRAKING 32
 #define ROLL_START 256
 #define ROLL_STOP 128
-#define DASH_SPEED (8 * 256)
+#define DASH_SPEED (6 * 256)
 #define CHARGE_STEP (2 * 256)
-#define CHARGE_MAX (8 * 256)
+#define CHARGE_MAX (6 * 256)
 #define HURT_GRAVITY 48
 
 #define HALF_WIDTH 8
