@@ -19,11 +19,11 @@ from experiment.errors import UserError
 T = TypeVar("T")
 
 
-def load_config(cls: type[T], argv: Sequence[str], *, presets: Path, command: str) -> T:
+def load_config(cls: type[T], argv: Sequence[str], *, presets: Path | None, command: str) -> T:
     """Config of a command: defaults of `cls` <- --preset <- --config <- flags; later ones win.
 
     cls: a flat dataclass, every field with a default. argv: the arguments without the program.
-    presets: folder of NAME.yaml files. command: how the command is called, for --help.
+    presets: folder of NAME.yaml files, if any. command: how the command is called, for --help.
     UserError: unknown preset, field or flag (names the nearest), unreadable file, bad value.
     """
     preset, file, flags = _split_argv(argv)
@@ -67,9 +67,9 @@ def subset(config: Any, cls: type[T]) -> T:
     return cls(**{name: value for name, value in shared.items() if name in names})
 
 
-def preset_names(presets: Path) -> list[str]:
-    """Names of the presets in a folder, sorted."""
-    return sorted(path.stem for path in presets.glob("*.yaml"))
+def preset_names(presets: Path | None) -> list[str]:
+    """Names of the presets in a folder, sorted; none without a folder."""
+    return sorted(path.stem for path in presets.glob("*.yaml")) if presets else []
 
 
 def nearest_text(name: str, known: Iterable[str]) -> str:
@@ -105,9 +105,9 @@ def _split_argv(argv: Sequence[str]) -> tuple[str | None, str | None, list[str]]
     return found["--preset"], found["--config"], rest
 
 
-def _preset_path(name: str, presets: Path) -> Path:
+def _preset_path(name: str, presets: Path | None) -> Path:
     names = preset_names(presets)
-    if name not in names:
+    if presets is None or name not in names:
         raise UserError(f"unknown preset {name!r}; {_nearest(name, names)}")
     return presets / f"{name}.yaml"
 
@@ -141,13 +141,16 @@ def _check_flag_names(cls: type, flags: Sequence[str]) -> None:
             raise UserError(f"unknown flag {word.partition('=')[0]}; {_nearest(flag, known)}")
 
 
-def _parse_flags(cls: type[T], flags: list[str], *, base: T, presets: Path, command: str) -> T:
-    names = ", ".join(preset_names(presets)) or "(none yet)"
+def _parse_flags(
+    cls: type[T], flags: list[str], *, base: T, presets: Path | None, command: str
+) -> T:
     description = (
-        f"{inspect.getdoc(cls) or cls.__name__}\n\n"
-        f"--preset NAME starts from a preset ({names}); --config FILE from a YAML or JSON file; "
-        "flags win over the file, the file over the preset."
+        f"{inspect.getdoc(cls) or cls.__name__}\n\n--config FILE reads a YAML or JSON file; "
+        "flags win over it."
     )
+    if presets is not None:
+        names = ", ".join(preset_names(presets)) or "none yet"
+        description += f"\n--preset NAME starts from a preset ({names}); the file wins over it."
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):

@@ -1,4 +1,4 @@
-"""Devices, seeds, and the states of random number generators, to go on exactly from them."""
+"""Seeds, and the states of random number generators, to go on exactly from them."""
 
 import json
 import random
@@ -6,24 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-
-from experiment.errors import UserError
-
-
-def choose_device(name: str) -> str:
-    """ "auto" -> "cuda" where there is a GPU, else "cpu"; other names are checked and returned.
-
-    UserError: no such device here.
-    """
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError):
-        raise UserError(
-            f"device {name!r} cannot be used here; give --device auto, cpu, or a GPU that exists"
-        ) from None
-    return name
 
 
 def seed_everything(seed: int) -> None:

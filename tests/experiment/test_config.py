@@ -136,3 +136,15 @@ def test_a_dictionary_made_of_a_config_reads_back_as_it() -> None:
 
 def test_subset_takes_the_shared_fields_and_keeps_other_defaults() -> None:
     assert subset(Small(learning_rate=0.1), Part) == Part(learning_rate=0.1, other="kept")
+
+
+def test_a_command_may_have_no_presets(capsys: pytest.CaptureFixture[str]) -> None:
+    def load_without(*argv: str) -> Small:
+        return load_config(Small, list(argv), presets=None, command="python -m small")
+
+    assert load_without("--num-envs", "2").num_envs == 2
+    with pytest.raises(UserError, match="unknown preset 'x'"):
+        load_without("--preset", "x")
+    with pytest.raises(SystemExit):
+        load_without("--help")
+    assert "--preset" not in capsys.readouterr().out

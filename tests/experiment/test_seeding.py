@@ -5,9 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiment.errors import UserError
 from experiment.seeding import (
-    choose_device,
     generator_state,
     rng_state,
     seed_everything,
@@ -54,14 +52,3 @@ def test_generators_go_on_exactly(kind: type[np.random.BitGenerator]) -> None:
     other = np.random.Generator(kind(99))
     set_generator_state(other, msgspec.msgpack.decode(saved))
     assert (other.random(5) == expected).all()
-
-
-def test_auto_is_a_device_that_works() -> None:
-    assert torch.ones(2, device=choose_device("auto")).sum() == 2
-    assert choose_device("cpu") == "cpu"
-
-
-@pytest.mark.parametrize("name", ["cuda:99", "gpu", "", "cpu:x"])
-def test_a_device_that_is_not_there_is_a_user_error(name: str) -> None:
-    with pytest.raises(UserError, match="cannot be used here"):
-        choose_device(name)
