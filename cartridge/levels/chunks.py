@@ -116,7 +116,7 @@ def trench(t: Terrain, rng: Random, hard: float) -> None:
 
 def pit(t: Terrain, rng: Random, hard: float) -> None:
     """A hole without a bottom."""
-    width = min(scaled(3, 8, hard), physics.jump_cells(runway=10 * CELL))
+    width = min(scaled(5, 9, hard), physics.jump_cells(runway=10 * CELL))
     t.ground(9)
     t.gap(width)
     t.ground(5)

@@ -7,15 +7,14 @@ from pathlib import Path
 from cartridge.levels.art.canvas import Image
 from cartridge.levels.art.decor import ornaments
 from cartridge.levels.art.ground import metatile_images, parts
+from cartridge.levels.art.hero import COLOURS as HERO_COLOURS
+from cartridge.levels.art.hero import hero_frames
+from cartridge.levels.art.hud import hud_frames
+from cartridge.levels.art.objects import COLOURS as OBJECT_COLOURS
+from cartridge.levels.art.objects import object_frames
 from cartridge.levels.art.scenery import scenery
-from cartridge.levels.art.sprites import (
-    HERO_COLOURS,
-    OBJECT_COLOURS,
-    hero_frames,
-    hud_frames,
-    object_frames,
-)
 from cartridge.levels.cells import CELL, HEIGHT, Act
+from cartridge.levels.colours import word
 from cartridge.levels.generator import all_acts
 from cartridge.levels.paint import (
     DECOR_SIZES,
@@ -43,12 +42,6 @@ class ZoneArt:
     metatiles: list[tuple[int, int, int, int]]
     back: TileSet
     back_map: list[list[int]]
-
-
-def colour_word(octal: str) -> int:
-    """'rgb' in octal digits to 0000BBB0GGG0RRR0."""
-    red, green, blue = (int(digit) for digit in octal)
-    return blue << 9 | green << 5 | red << 1
 
 
 def metatile_pictures(zone: Zone) -> list[Image]:
@@ -87,7 +80,7 @@ def palette_words(zone: Zone) -> list[int]:
     """The four palette lines of a zone, 64 words."""
     lines = (HERO_COLOURS, OBJECT_COLOURS, ("000", *zone.ground), ("000", *zone.back))
     assert all(len(line) == 16 for line in lines)
-    return [colour_word(colour) for line in lines for colour in line]
+    return [word(colour) for line in lines for colour in line]
 
 
 def array(declaration: str, values: Iterable[int], *, digits: int, per_line: int = 16) -> str:

@@ -11,6 +11,8 @@ SEED = 1
 START_COLUMN = 5
 RUN_OUT = 22
 """Columns of ground behind the end."""
+CALM = 0.09
+"""The share of an act before its first obstacle."""
 REST = (6, 12)
 """Columns of ground between two chunks: short at the end of an act, long at its beginning."""
 
@@ -27,7 +29,7 @@ def make_act(zone_index: int, number: int, seed: int = SEED) -> Act:
     terrain = Terrain(floor=22)
     log: list[tuple[str, int]] = []
     length = act_length(number)
-    terrain.ground(START_COLUMN + 14)
+    terrain.ground(START_COLUMN + 9)
     while terrain.x < length - RUN_OUT - 10:
         done = terrain.x / length
         name = _pick(zone, rng, done=done, terrain=terrain, before=log, number=number)
@@ -72,11 +74,14 @@ def _pick(
     before: list[tuple[str, int]],
     number: int,
 ) -> str:
-    """The next chunk: first the zone's opening, then by weight, never the last two again."""
-    if len(before) < len(zone.opening):
-        options = zone.opening[len(before)]
-        return options[(number - 1) % len(options)]
+    """The next chunk: calm ones, the zone's opening, then by weight, never the last two again."""
     recent = {name for name, _ in before[-2:]}
+    if done < CALM:
+        return rng.choice([n for n in zone.calm if n not in recent and _fits(n, terrain.floor)])
+    opened = sum(column >= CALM * act_length(number) for _, column in before)
+    if opened < len(zone.opening):
+        options = zone.opening[opened]
+        return options[(number - 1) % len(options)]
     late = done > 0.35
     weights = {
         name: weight
@@ -90,6 +95,4 @@ def _fits(name: str, floor: int) -> bool:
     """Whether there is room above or below for a chunk that needs it."""
     up = {"ascent": 4, "stairs_up": 6, "spring_wall": 7, "hill22": 3, "hill45": 3, "tunnel": 1}
     down = {"descent": 4, "valley22": 3, "valley45": 3, "stairs_down": 4, "trench": 4}
-    return (
-        floor - up.get(name, 0) >= HIGHEST_FLOOR and floor + down.get(name, 0) <= LOWEST_FLOOR
-    )
+    return floor - up.get(name, 0) >= HIGHEST_FLOOR and floor + down.get(name, 0) <= LOWEST_FLOOR

@@ -7,14 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cartridge.levels.art.canvas import Image
+from cartridge.levels.art.hero import COLOURS as HERO_COLOURS
+from cartridge.levels.art.hero import hero_frames
+from cartridge.levels.art.hud import hud_frames
+from cartridge.levels.art.objects import COLOURS as OBJECT_COLOURS
+from cartridge.levels.art.objects import object_frames
 from cartridge.levels.art.scenery import scenery
-from cartridge.levels.art.sprites import (
-    HERO_COLOURS,
-    OBJECT_COLOURS,
-    hero_frames,
-    hud_frames,
-    object_frames,
-)
 from cartridge.levels.cells import CELL, HEIGHT, Act, SpawnKind
 from cartridge.levels.emit import metatile_pictures
 from cartridge.levels.generator import all_acts
@@ -32,7 +30,7 @@ MARKS = {
 """Which object frame shows a spawn."""
 
 
-def rgb(colours: list[str] | tuple[str, ...]) -> Picture:
+def rgb(colours: tuple[str, ...]) -> Picture:
     """Octal colours to [n, 3] uint8 RGB, about as the console shows them."""
     return np.array([[int(d) * 255 // 7 for d in c] for c in colours], np.uint8)
 
@@ -50,8 +48,8 @@ def act_picture(act: Act) -> Picture:
     zone = ZONES[act.zone]
     width = act.width * CELL
     back = np.tile(scenery(zone.scenery), (1, width // 512 + 1))[:, :width]
-    picture = rgb(("000", *zone.back))[np.concatenate([back[:64].repeat(5, 0)[64:], back])]
-    picture = np.ascontiguousarray(picture[-HEIGHT * CELL :])
+    above = back[:1].repeat(HEIGHT * CELL - len(back), 0)
+    picture = rgb(("000", *zone.back))[np.concatenate([above, back])]
     tiles, colours = metatile_pictures(zone), rgb(("000", *zone.ground))
     for x, column in enumerate(paint(act)):
         for y, metatile in enumerate(column):

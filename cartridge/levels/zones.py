@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from cartridge.levels.colours import colours
+
 
 @dataclass(frozen=True)
 class Zone:
@@ -13,8 +15,10 @@ class Zone:
     """Number of the act that is kept for testing."""
     hard: float
     """How hard the first chunk of act 1 is, 0..1."""
+    calm: tuple[str, ...]
+    """Chunks that stop nobody: the first tenth of an act."""
     opening: tuple[tuple[str, ...], ...]
-    """The first chunks of an act; each entry's names take turns over the acts."""
+    """The first obstacles after that; each entry's names take turns over the acts."""
     easy: dict[str, float]
     """Weights of the chunks that may come anywhere behind the opening."""
     late: dict[str, float]
@@ -36,7 +40,8 @@ BRAMBLE_WOOD = Zone(
     acts=4,
     held_out=3,
     hard=0.0,
-    opening=(("hill22", "valley22"), ("wall", "trench"), ("walkers", "hill45"), ("pit", "spikes")),
+    calm=("hill22", "valley22", "rings", "ascent", "descent"),
+    opening=(("pit", "walkers", "pit", "wall"), ("walkers", "spikes", "trench", "pit")),
     easy={
         "rings": 1,
         "hill22": 2,
@@ -52,8 +57,8 @@ BRAMBLE_WOOD = Zone(
         "walkers": 2,
     },
     late={"spikes": 2, "platforms": 1.5, "spring_wall": 1.5, "ramp_pit": 1, "tunnel": 1},
-    ground=tuple("100 210 320 431 542 120 240 351 473 431 653 777 556 735 764".split()),
-    back=tuple("357 467 577 677 346 245 355 244 253 142 031 132 021 666 777".split()),
+    ground=tuple(colours("100 210 320 431 542 120 240 351 473 431 653 777 556 735 764")),
+    back=tuple(colours("357 467 577 677 346 245 355 244 253 142 031 132 021 666 777")),
     texture="soil",
     scenery="wood",
     decor=("grass", "flower", "bush", "tree"),
@@ -64,7 +69,8 @@ RUST_CAVERN = Zone(
     acts=4,
     held_out=2,
     hard=0.1,
-    opening=(("valley22", "hill22"), ("trench", "wall"), ("spikes", "walkers"), ("pit", "pit")),
+    calm=("valley22", "hill22", "rings", "descent", "valley45"),
+    opening=(("spikes", "pit", "trench", "walkers"), ("pit", "walkers", "spikes", "trench")),
     easy={
         "rings": 1,
         "valley22": 1,
@@ -80,8 +86,8 @@ RUST_CAVERN = Zone(
         "walkers": 1,
     },
     late={"spike_trench": 1.5, "pillars": 2, "high_road": 1, "spring_wall": 2, "hoppers": 1},
-    ground=tuple("100 201 312 423 534 410 520 631 743 223 445 777 556 257 467".split()),
-    back=tuple("101 102 112 213 100 201 311 411 212 323 001 520 630 223 334".split()),
+    ground=tuple(colours("100 201 312 423 534 410 520 631 743 223 445 777 556 257 467")),
+    back=tuple(colours("101 102 112 213 100 201 311 411 212 323 001 520 630 223 334")),
     texture="rock",
     scenery="cavern",
     decor=("pebble", "crystal", "girder"),
@@ -92,7 +98,8 @@ SNOW_RIDGE = Zone(
     acts=4,
     held_out=4,
     hard=0.15,
-    opening=(("hill22", "ascent"), ("stairs_up", "wall"), ("pit", "walkers"), ("hill45", "pit")),
+    calm=("hill22", "ascent", "rings", "descent", "valley22"),
+    opening=(("pit", "stairs_up", "walkers", "pit"), ("walkers", "pit", "spikes", "wall")),
     easy={
         "rings": 1,
         "hill45": 2,
@@ -108,8 +115,8 @@ SNOW_RIDGE = Zone(
         "walkers": 1,
     },
     late={"platforms": 2, "pillars": 1, "spikes": 2, "spring_pit": 1, "spring_wall": 1.5},
-    ground=tuple("012 123 234 345 456 357 567 677 777 322 543 777 467 614 742".split()),
-    back=tuple("256 367 477 577 677 777 245 134 356 467 023 124 235 666 777".split()),
+    ground=tuple(colours("012 123 234 345 456 357 567 677 777 322 543 777 467 614 742")),
+    back=tuple(colours("256 367 477 577 677 777 245 134 356 467 023 124 235 666 777")),
     texture="ice",
     scenery="snow",
     decor=("drift", "icicle", "pine"),

@@ -41,7 +41,9 @@ def peaks(image: Image, *, base: int, size: int, period: int, colours: tuple[int
             polygon(image, [(x, top), (x + 0.2 * half, base), (x - half, base)], colours[1])
             cap = 0.3 * half
             polygon(image, [(x, top), (x + cap, top + 0.3 * size * part), (x, top + 8)], colours[2])
-            polygon(image, [(x, top), (x, top + 10), (x - cap, top + 0.3 * size * part)], colours[2])
+            polygon(
+                image, [(x, top), (x, top + 10), (x - cap, top + 0.3 * size * part)], colours[2]
+            )
     image[base:] = colours[0]
 
 

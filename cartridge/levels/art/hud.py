@@ -1,9 +1,6 @@
-"""The hero, the enemies and the objects, laid out as src/sprites.h says."""
+"""Letters, digits and signs of the head-up display and the title. Colours as in art/hero.py."""
 
 from cartridge.levels.art.canvas import Image, ball, blank, ellipse, from_rows, outline, polygon
-
-HERO_COLOURS = "000 100 310 520 741 763 777 700 411 246 135 753 430 222 555 777".split()
-OBJECT_COLOURS = "000 100 302 504 726 750 772 531 777 555 333 222 700 742 046 267".split()
 
 GLYPHS = """
 0 .###. #...# #..## #.#.# ##..# #...# .###.
@@ -60,29 +57,11 @@ def glyphs() -> dict[str, Image]:
     return {name: glyph(rows, 6) for name, *rows in lines}
 
 
-def _placeholder(width: int, height: int, colours: tuple[int, ...]) -> Image:
-    image = blank(width, height)
-    ball(image, (width / 2, height / 2 + 1), (width / 2 - 2, height / 2 - 2), colours)
-    outline(image, 1)
-    return image
-
-
-def hero_frames() -> list[Image]:
-    """Stand, four of running, four of rolling, crouch, hurt: 32x32 each."""
-    return [_placeholder(32, 32, (2, 3, 4, 5)) for _ in range(11)]
-
-
-def object_frames() -> list[Image]:
-    """From SPRITE_WALKER to SPRITE_PUFF."""
-    sizes = [(24, 24)] * 4 + [(24, 16)] * 2 + [(16, 16)] * 2 + [(24, 32)] * 2 + [(24, 24)]
-    return [_placeholder(w, h, (2, 3, 4)) for w, h in sizes]
-
-
 def hud_frames() -> list[Image]:
     """Digits, ring, clock, life, colon, letters: 8x8 each."""
     letters = glyphs()
     ring, clock, life = blank(8, 8), blank(8, 8), blank(8, 8)
-    ball(ring, (4, 4), (3, 3), (4, 5))
+    ball(ring, (4, 4), (3, 3), (12, 11))
     ellipse(ring, (4, 4), (1, 1), 0)
     ball(clock, (4, 4), (3, 3), (15, 6))
     clock[2:5, 4] = clock[4, 4:6] = 1

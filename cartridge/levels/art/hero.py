@@ -1,0 +1,170 @@
+"""The hero: a small bramble fox with a scarf, 32x32 pixels, feet on the bottom row.
+
+Colours of palette line 0: 1 outline; 2-5 fur, dark to light; 6, 7 white and cream; 8-a scarf, dark
+to light; b, c gold; d black; e, f leaf and grey."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cartridge.levels.art.canvas import (
+    Image,
+    Point,
+    ball,
+    blank,
+    ellipse,
+    from_rows,
+    line,
+    outline,
+    polygon,
+)
+from cartridge.levels.colours import colours
+
+COLOURS = colours("000 100 410 620 730 752 777 653 024 046 267 770 540 000 251 333")
+FUR = (2, 3, 4)
+
+HEAD = (
+    ".....2.........2........",
+    "....232.......232.......",
+    "....2d42.....24d2.......",
+    "....2dd42...24dd2.......",
+    "....23d432223433d2......",
+    "....2344445444432.......",
+    "...23445555444443.......",
+    "...2344555444444432.....",
+    "..2344444446dd6444433...",
+    "..2344444446dd64444444dd",
+    "..2346644446dd6444466ddd",
+    "..2766664444446644666667",
+    "..2266666444446666666672",
+    "...2766666666666666772..",
+    ".....2776666666667722...",
+    ".......2777766772.......",
+)
+"""The head, looking right; its middle is at (11, 9)."""
+SHUT_EYE = {(11, 8): 4, (12, 8): 13, (13, 8): 4, (14, 8): 4, (11, 10): 4, (14, 10): 4}
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Where the parts are: points in pixels from the top left of the frame."""
+
+    head: Point
+    hips: Point
+    feet: tuple[Point, Point]
+    tail: tuple[Point, Point]
+    hand: Point
+    scarf: Point
+    awake: bool = True
+
+
+def fox(pose: Pose) -> Image:
+    """Draw a pose, back to front."""
+    image = blank(32, 32)
+    _tail(image, pose)
+    _leg(image, pose, 1, colours=(2, 2))
+    neck = (pose.head[0] - 1, pose.head[1] + 6)
+    middle = ((neck[0] + pose.hips[0]) / 2, (neck[1] + pose.hips[1]) / 2)
+    line(image, neck, pose.hips, 3, width=9)
+    line(image, (neck[0] - 2, neck[1]), (pose.hips[0] - 2, pose.hips[1]), 2, width=4)
+    ellipse(image, (middle[0] + 2.5, middle[1] + 1), (2.6, 4.2), 6)
+    _leg(image, pose, 0, colours=(3, 4))
+    line(image, (middle[0], middle[1] - 2), pose.hand, 4, width=2.6)
+    ellipse(image, pose.hand, (1.6, 1.6), 2)
+    _scarf(image, neck, pose.scarf)
+    outline(image, 1)
+    _head(image, pose)
+    return image
+
+
+def _tail(image: Image, pose: Pose) -> None:
+    root, tip = pose.tail
+    for i, (part, radius) in enumerate(((0.1, 2.4), (0.4, 3.8), (0.7, 4.2), (1.0, 3.0))):
+        x = pose.hips[0] + (root[0] - pose.hips[0]) * min(1, 2 * part)
+        y = pose.hips[1] + (root[1] - pose.hips[1]) * min(1, 2 * part)
+        if part > 0.5:
+            x, y = root[0] + (tip[0] - root[0]) * part, root[1] + (tip[1] - root[1]) * part
+        ball(image, (x, y), (radius, radius), (7, 6) if i == 3 else FUR)
+
+
+def _leg(image: Image, pose: Pose, which: int, *, colours: tuple[int, int]) -> None:
+    x, y = pose.feet[which]
+    start = (pose.hips[0] + (1 if which == 0 else -1), pose.hips[1] + 1)
+    line(image, start, (x, y - 2), colours[1], width=3.6)
+    line(image, (x, y - 1.2), (x + 2, y - 1.2), 13 if colours[0] == 2 else 2, width=2.8)
+
+
+def _scarf(image: Image, neck: Point, end: Point) -> None:
+    line(image, (neck[0] - 3, neck[1]), end, 8, width=3.4)
+    line(image, (neck[0] - 3, neck[1] - 0.7), (end[0], end[1] - 0.7), 9, width=2.2)
+    line(image, (neck[0] - 3.5, neck[1]), (neck[0] + 4, neck[1] + 0.5), 9, width=4)
+    line(image, (neck[0] - 3, neck[1] - 1), (neck[0] + 3.5, neck[1] - 0.5), 10, width=1.5)
+
+
+def _head(image: Image, pose: Pose) -> None:
+    head = blank(26, 18)
+    head[1:17, 1:25] = from_rows(HEAD)
+    if not pose.awake:
+        for (x, y), colour in SHUT_EYE.items():
+            head[y + 1, x + 1] = colour
+    outline(head, 1)
+    left, top = round(pose.head[0]) - 12, round(pose.head[1]) - 10
+    x0, y0 = max(0, -left), max(0, -top)
+    part = head[y0 : 32 - top, x0 : 32 - left]
+    spot = image[top + y0 : top + y0 + part.shape[0], left + x0 : left + x0 + part.shape[1]]
+    spot[part > 0] = part[part > 0]
+
+
+STAND = Pose(
+    head=(17, 11),
+    hips=(15, 24),
+    feet=((18, 32), (13, 32)),
+    tail=((7, 24), (4, 15)),
+    hand=(19, 23),
+    scarf=(8, 19),
+)
+RUN = (
+    Pose((19, 11), (13, 22), ((22, 31), (6, 27)), ((6, 20), (1, 16)), (21, 22), (6, 13)),
+    Pose((19, 10), (13, 22), ((16, 32), (11, 29)), ((6, 21), (1, 18)), (19, 24), (6, 15)),
+    Pose((19, 11), (13, 22), ((7, 27), (22, 31)), ((6, 20), (1, 15)), (15, 24), (6, 14)),
+    Pose((19, 10), (13, 22), ((11, 29), (16, 32)), ((6, 21), (1, 17)), (18, 24), (6, 16)),
+)
+CROUCH = Pose((18, 20), (12, 26), ((17, 32), (11, 32)), ((6, 27), (2, 21)), (19, 29), (7, 22))
+HURT = Pose(
+    (14, 11), (17, 22), ((24, 29), (21, 32)), ((12, 28), (6, 30)), (24, 19), (24, 12), awake=False
+)
+
+
+def rolled() -> list[Image]:
+    """Four frames of the rolled-up hero: tail and scarf around a ball of fur."""
+    ball_image = blank(30, 30)
+    middle = (15, 15)
+    ball(ball_image, middle, (13.5, 13.5), (2, 3, 4))
+    for angle, colour in (((15, 2), 6), ((4, 6), 7)):
+        line(ball_image, middle, angle, colour, width=5)
+    ellipse(ball_image, (15, 15), (8, 8), 3)
+    line(ball_image, (9, 18), (20, 21), 9, width=4)
+    line(ball_image, (9, 17), (20, 20), 10, width=1.5)
+    polygon(ball_image, [(20, 10), (27, 4), (26, 13)], 2)
+    polygon(ball_image, [(15, 8), (20, 3), (21, 10)], 4)
+    ball_image[~_disc(30, 13.9)] = 0
+    outline(ball_image, 1)
+    frames = []
+    for turns in range(4):
+        frame = blank(32, 32)
+        frame[2:32, 1:31] = np.rot90(ball_image, -turns)
+        frames.append(frame)
+    return frames
+
+
+def _disc(size: int, radius: float) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    steps = np.arange(size) + 0.5 - size / 2
+    disc: np.ndarray[tuple[int, int], np.dtype[np.bool_]] = (
+        steps[:, None] ** 2 + steps[None, :] ** 2 <= radius**2
+    )
+    return disc
+
+
+def hero_frames() -> list[Image]:
+    """Stand, four of running, four of rolling, crouch, hurt: 32x32 each."""
+    return [fox(STAND), *(fox(pose) for pose in RUN), *rolled(), fox(CROUCH), fox(HURT)]

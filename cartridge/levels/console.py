@@ -1,0 +1,138 @@
+"""The game in the emulator, driven frame by frame, with save and restore.
+
+Speaks to stable-retro's emulator directly: the oracle needs its states, and no pictures."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import stable_retro
+from numpy.typing import NDArray
+from stable_retro.data import Integrations
+
+from cartridge.levels.emit import GENERATED
+from cartridge.levels.generator import all_acts
+from cartridge.levels.zones import ZONES
+
+GAME = "BrambleDash-Genesis-v0"
+INTEGRATION = GENERATED.parent.parent / "integration"
+BUTTONS = ("B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z")
+ACTIONS = tuple(
+    tuple(action.split("+"))
+    for action in ("LEFT", "RIGHT", "LEFT+DOWN", "RIGHT+DOWN", "DOWN", "DOWN+B", "B")
+)
+"""The contest's seven actions."""
+FRAME_SKIP = 4
+TIME_LIMIT = 18000
+"""Frames of an episode under contest rules."""
+MASKS = tuple(np.array([b in action for b in BUTTONS], np.uint8) for action in ACTIONS)
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where the hero is. Positions in pixels, speeds in pixels / 256 a frame."""
+
+    x: int
+    y: int
+    progress: int
+    length: int
+    frame: int
+    speed_x: int
+    speed_y: int
+    flags: int
+    rings: int
+    lives: int
+    finished: bool
+
+    @property
+    def lost(self) -> bool:
+        return self.lives < 3
+
+    @property
+    def over(self) -> bool:
+        return self.lost or self.finished
+
+    @property
+    def part(self) -> float:
+        """Share of the act that lies behind, 0..1."""
+        return min(1.0, self.progress / self.length)
+
+    @property
+    def score(self) -> float:
+        """The contest's return so far."""
+        return 9000 * self.part + (1000 * (1 - self.frame / TIME_LIMIT) if self.finished else 0)
+
+
+class Console:
+    """An emulator with the game in it. Only one may exist in a process; use open_console."""
+
+    def __init__(self, env: stable_retro.RetroEnv):
+        self.env = env
+
+    def start(self, level: str) -> Status:
+        """Begin a level, named like 'BrambleWood.Act1'."""
+        self.env.load_state(level, Integrations.ALL)
+        self.env.reset()
+        return self.status()
+
+    def save(self) -> bytes:
+        """The whole state of the machine."""
+        state: bytes = self.env.em.get_state()
+        return state
+
+    def restore(self, state: bytes) -> None:
+        """Go back to a saved state, exactly."""
+        self.env.em.set_state(state)
+
+    def frames(self, mask: NDArray[np.uint8], count: int) -> None:
+        """Hold buttons for some frames."""
+        self.env.em.set_button_mask(mask, 0)
+        for _ in range(count):
+            self.env.em.step()
+
+    def act(self, action: int) -> Status:
+        """One of the seven actions for four frames. Returns the state after them."""
+        self.frames(MASKS[action], FRAME_SKIP)
+        return self.status()
+
+    def status(self) -> Status:
+        """Read the game's variables."""
+        data = self.env.data
+        data.update_ram()
+        v = data.lookup_all()
+        return Status(
+            x=v["x"],
+            y=v["y"],
+            progress=v["progress"],
+            length=v["end_x"] - v["start_x"],
+            frame=v["frame_counter"],
+            speed_x=v["speed_x"],
+            speed_y=v["speed_y"],
+            flags=v["flags"],
+            rings=v["rings"],
+            lives=v["lives"],
+            finished=bool(v["level_end"]),
+        )
+
+
+@contextmanager
+def open_console() -> Iterator[Console]:
+    """An emulator with the game, closed at the end."""
+    Integrations.add_custom_path(str(INTEGRATION))
+    env = stable_retro.make(
+        GAME,
+        state=level_names()[0],
+        inttype=Integrations.ALL,
+        render_mode="rgb_array",
+        use_restricted_actions=stable_retro.Actions.ALL,
+    )
+    try:
+        yield Console(env)
+    finally:
+        env.close()
+
+
+def level_names() -> list[str]:
+    """The state of every act, in the order of the cartridge."""
+    return [f"{ZONES[act.zone].name}.Act{act.number}" for act in all_acts()]
