@@ -11,6 +11,7 @@ import cv2
 import gymnasium
 import numpy as np
 
+from retro_env.area import AreaShrinker
 from retro_env.emulator import BUTTONS
 from retro_env.levels import Level
 
@@ -225,7 +226,7 @@ class Warp(gymnasium.Wrapper):
 
     def __init__(self, env: gymnasium.Env, *, height: int, width: int, grey: bool) -> None:
         super().__init__(env)
-        self.size = (width, height)
+        self.shrink = AreaShrinker(height=height, width=width)
         self.grey = grey
         channels = 1 if grey else 3
         self.observation_space = gymnasium.spaces.Box(0, 255, (channels, height, width), np.uint8)
@@ -233,9 +234,8 @@ class Warp(gymnasium.Wrapper):
     def warp(self, screen: np.ndarray) -> np.ndarray:
         """One screen."""
         if self.grey:
-            grey = cv2.cvtColor(screen, cv2.COLOR_RGB2GRAY)
-            return cv2.resize(grey, self.size, interpolation=cv2.INTER_AREA)[None]
-        return cv2.resize(screen, self.size, interpolation=cv2.INTER_AREA).transpose(2, 0, 1)
+            return self.shrink(cv2.cvtColor(screen, cv2.COLOR_RGB2GRAY)[:, :, None])
+        return self.shrink(screen)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         """First screen, warped."""
