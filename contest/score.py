@@ -17,6 +17,7 @@ from experiment.metrics import read_columns
 from retro_env import ended_episodes
 
 RESAMPLES = 10_000
+COLUMNS = ("mean return", "95 % interval", "best", "episodes", "finished")
 _BLOCK = 4_000_000  # values drawn at a time, to bound the memory
 
 
@@ -160,9 +161,9 @@ def bootstrap_interval(
 def score_table(scores: Sequence[Score], *, title: str = "") -> Table:
     """One row per score, in the given order, as a rich table."""
     table = Table(title=title or None, title_justify="left")
-    table.add_column("")
-    for name in ("mean return", "95 % interval", "best", "episodes", "finished", "steps"):
-        table.add_column(name, justify="right")
+    table.add_column("", no_wrap=True)
+    for name in COLUMNS:
+        table.add_column(name, justify="right", no_wrap=True)
     for row in scores:
         table.add_row(*score_cells(row))
     return table
@@ -178,14 +179,12 @@ def score_cells(row: Score) -> tuple[str, ...]:
         f"{row.best:,.0f}",
         f"{row.episodes:,}",
         f"{row.finished:,}",
-        f"{row.steps:,}",
     )
 
 
 def markdown_table(scores: Sequence[Score]) -> str:
     """The same table for a README."""
-    lines = ["| | mean return | 95 % interval | best | episodes | finished | steps |"]
-    lines.append("|---|---:|---:|---:|---:|---:|---:|")
+    lines = [f"| | {' | '.join(COLUMNS)} |", "|---|" + "---:|" * len(COLUMNS)]
     lines += ["| " + " | ".join(score_cells(row)) + " |" for row in scores]
     return "\n".join(lines)
 

@@ -168,15 +168,15 @@ def test_tables_show_the_row_and_no_false_interval() -> None:
         Score("random", 812.4, 700.2, 950.9, 3001.0, 1234, 5, 100_000),
         score("one", [episode(7.0)]),
     ]
-    console = Console(width=120)
+    console = Console(width=80)
     with console.capture() as capture:
         console.print(score_table(rows, title="Act"))
     text = capture.get()
-    for part in ("812", "700 – 951", "3,001", "1,234", "100,000", "Act"):
+    for part in ("812", "700 – 951", "3,001", "1,234", "Act"):
         assert part in text
     assert "nan" not in text
     table = markdown_table(rows).splitlines()
-    assert table[2] == "| random | 812 | 700 – 951 | 3,001 | 1,234 | 5 | 100,000 |"
+    assert table[2] == "| random | 812 | 700 – 951 | 3,001 | 1,234 | 5 |"
     assert len(table) == 4
 
 

@@ -1,0 +1,262 @@
+"""Pretrain Rainbow, play a held-out act under contest rules, compare. Started by scripts/demo."""
+
+import dataclasses
+import functools
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rich.console import Console
+
+from contest.references import reference
+from contest.score import (
+    Episode,
+    Score,
+    play,
+    read_episodes,
+    score,
+    score_dict,
+    score_table,
+    unfinished_episodes,
+)
+from experiment.config import load_config, subset, to_dict
+from experiment.errors import UserError, command
+from experiment.plot import plot_curves
+from experiment.progress import Progress
+from experiment.run_folder import numbered_folder
+from rainbow.agent import RainbowAgent
+from rainbow.config import RainbowConfig
+from rainbow.train import PRESETS, run
+from retro_env import EnvConfig, Level, make_env, make_vec, parse_levels
+from retro_env.video import convert
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True)
+class DemoConfig:
+    """Pretrain Rainbow briefly, play an act it has never seen, and compare it with chance."""
+
+    quick: bool = False
+    """Tiny budgets: shows that everything runs, not that anything is learnt."""
+    runs: Path = Path("runs")
+    """Folder in which a new folder demo-001, demo-002, … is made."""
+    preset: str = "laptop"
+    """Preset of Rainbow."""
+    train_levels: str = "bramble-train"
+    """Levels to pretrain on."""
+    level: str = ""
+    """Held-out level to play, GAME:STATE; default: the first of bramble-test."""
+    pretrain_steps: int = 60_000
+    """Agent steps of pretraining."""
+    play_steps: int = 15_000
+    """Agent steps each player gets on the held-out level."""
+    num_envs: int = 8
+    """Emulators that run side by side in pretraining."""
+    seed: int = 0
+    """Seeds everything."""
+
+    def __post_init__(self) -> None:
+        for name in ("pretrain_steps", "play_steps", "num_envs"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+QUICK: dict[str, Any] = {"pretrain_steps": 2_000, "play_steps": 1_000, "num_envs": 2}
+QUICK_RAINBOW: dict[str, Any] = {"learning_starts": 500, "target_every": 500, "log_every": 100}
+
+
+@dataclasses.dataclass(frozen=True)
+class Demo:
+    """One demo under way: its settings, its folder, and what it prints to."""
+
+    config: DemoConfig
+    rainbow: RainbowConfig
+    level: Level
+    folder: Path
+    console: Console
+    seconds: dict[str, float]
+
+    def step(self, text: str, key: str, work: Callable[[], T]) -> T:
+        """Say what comes, do it, and keep how long it took."""
+        self.console.print(f"[bold]{text}[/bold]")
+        began = time.monotonic()
+        result = work()
+        self.seconds[key] = round(time.monotonic() - began, 1)
+        return result
+
+    def train(self, name: str, levels: list[Level], init: Path | None = None) -> list[Episode]:
+        """A run of Rainbow in the folder `name` -> its episodes, the unfinished ones too."""
+        pretraining = name == "pretraining"
+        config = dataclasses.replace(
+            self.rainbow,
+            levels=",".join(map(str, levels)),
+            timesteps=self.config.pretrain_steps if pretraining else self.config.play_steps,
+            num_envs=self.config.num_envs if pretraining else 1,
+            rotate_every=self.rainbow.rotate_every if pretraining else 0,
+            run_dir=str(self.folder / name),
+            init=str(init or ""),
+        )
+        envs = make_vec(
+            levels,
+            num_envs=config.num_envs,
+            config=subset(config, EnvConfig),
+            seed=config.seed,
+            rotate_every=config.rotate_every,
+        )
+        try:
+            run(envs, config, config.run_dir, init=init)
+            return read_episodes(config.run_dir) + unfinished_episodes(envs)
+        finally:
+            envs.close()
+
+    def refer(self, name: str) -> list[Episode]:
+        """A policy that learns nothing, on the held-out level -> its episodes."""
+        steps = self.config.play_steps
+        settings = EnvConfig(backtracking=False)
+        envs = make_vec([self.level], num_envs=1, config=settings, seed=self.config.seed)
+        try:
+            with Progress(steps, name) as progress:
+                return play(
+                    reference(name, seed=self.config.seed),
+                    envs,
+                    steps,
+                    seed=self.config.seed,
+                    on_step=lambda step, episodes: progress.update(
+                        step, {"episodes": len(episodes)}
+                    ),
+                )
+        finally:
+            envs.close()
+
+    def film(self, run_dir: Path) -> Path:
+        """One noise-free episode of a trained agent -> the .mp4 of it."""
+        agent = RainbowAgent.load(run_dir)
+        limit = 300 if self.config.quick else 1_500  # of 4 frames: 20 or 100 seconds
+        settings = dataclasses.replace(subset(self.rainbow, EnvConfig), episode_steps=limit)
+        recordings = self.folder / "videos"
+        env = make_env(self.level, settings, record_dir=recordings)
+        try:
+            obs, _ = env.reset(seed=self.config.seed)
+            over = False
+            while not over:
+                obs, _, terminated, truncated, _ = env.step(int(agent.act(obs[None])[0]))
+                over = terminated or truncated
+        finally:
+            env.close()
+        newest = max(recordings.glob("**/*.bk2"), key=lambda path: path.stat().st_mtime_ns)
+        return convert(newest).rename(self.folder / "pretrained.mp4")
+
+
+def prepare(argv: list[str], console: Console) -> Demo:
+    """Everything that can go wrong by the user's hand, before anything long begins."""
+    config = load_config(DemoConfig, argv, presets=None, command="scripts/demo")
+    if config.quick:
+        given = to_dict(config)
+        defaults = to_dict(DemoConfig())
+        tiny = {name: n for name, n in QUICK.items() if given[name] == defaults[name]}
+        config = dataclasses.replace(config, **tiny)
+    arguments = ["--preset", config.preset, "--seed", str(config.seed)]
+    rainbow = load_config(RainbowConfig, arguments, presets=PRESETS, command="rainbow")
+    rainbow = dataclasses.replace(rainbow, **(QUICK_RAINBOW if config.quick else {}))
+    parse_levels(config.train_levels)
+    levels = parse_levels(config.level or "bramble-test")
+    if config.level and len(levels) != 1:
+        raise UserError(f"--level takes one level as GAME:STATE, got {config.level!r}")
+    folder = numbered_folder(config.runs, "demo")
+    return Demo(config, rainbow, levels[0], folder, console, {})
+
+
+def draw(demo: Demo, scores: dict[str, Score]) -> list[Path]:
+    """The curves of pretraining and of playing, as far as episodes have ended -> their files."""
+    made = []
+    lines = {name: scores[name].mean for name in ("random", "hold-right")}
+    ended = {name: demo.folder / name for name in ("pretrained", "scratch", "pretraining")}
+    ended = {name: path for name, path in ended.items() if read_episodes(path)}
+    playing = {name: [path] for name, path in ended.items() if name != "pretraining"}
+    if playing:
+        title = f"Return on {demo.level.state}, never seen before"
+        made.append(
+            plot_curves(playing, demo.folder / "curve.png", window=10, title=title, levels=lines)
+        )
+    if "pretraining" in ended:
+        title = "Return while pretraining on the training levels"
+        runs = {"pretraining": [ended["pretraining"]]}
+        made.append(plot_curves(runs, demo.folder / "pretraining.png", window=30, title=title))
+    return made
+
+
+def verdict(scores: dict[str, Score]) -> str:
+    """Whether the pretrained agent is better than chance, by the intervals."""
+    agent, chance = scores["pretrained"], scores["random"]
+    if agent.low > chance.high:
+        return "The pretrained agent's interval lies above random play's."
+    return (
+        "The pretrained agent's interval does not lie above random play's: "
+        "these steps were too few to tell."
+    )
+
+
+def report(demo: Demo, scores: dict[str, Score], files: list[Path]) -> None:
+    """Print the table and where everything is; write result.json."""
+    result = {
+        "level": str(demo.level),
+        "config": to_dict(demo.config),
+        "scores": [score_dict(row) for row in scores.values()],
+        "verdict": verdict(scores),
+        "seconds": demo.seconds,
+    }
+    path = demo.folder / "result.json"
+    path.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    title = f"{demo.level}, {demo.config.play_steps:,} agent steps each"
+    demo.console.print()
+    demo.console.print(score_table(list(scores.values()), title=title))
+    demo.console.print(verdict(scores))
+    for file in [*files, path]:
+        print(file)
+
+
+@command
+def main() -> None:
+    """Run the demo as the command line says."""
+    console = Console()
+    demo = prepare(sys.argv[1:], console)
+    console.print(f"This run's folder: {demo.folder}")
+    train_levels = parse_levels(demo.config.train_levels)
+    steps = f"{demo.config.play_steps:,} steps on {demo.level}"
+    demo.step(
+        f"1/6 Pretraining: {demo.config.pretrain_steps:,} steps on {len(train_levels)} levels",
+        "pretraining",
+        lambda: demo.train("pretraining", train_levels),
+    )
+    played: dict[str, list[Episode]] = {}
+    for number, name in enumerate(("random", "hold-right"), start=2):
+        refer = functools.partial(demo.refer, name)
+        played[name] = demo.step(f"{number}/6 {name}: {steps}", name, refer)
+    played["scratch"] = demo.step(
+        f"4/6 Rainbow from scratch: {steps}",
+        "scratch",
+        lambda: demo.train("scratch", [demo.level]),
+    )
+    played["pretrained"] = demo.step(
+        f"5/6 Rainbow pretrained: {steps}",
+        "pretrained",
+        lambda: demo.train("pretrained", [demo.level], init=demo.folder / "pretraining"),
+    )
+    scores = {name: score(name, episodes) for name, episodes in played.items()}
+    files = draw(demo, scores)
+    files.append(
+        demo.step(
+            "6/6 Filming the pretrained agent without noise",
+            "film",
+            lambda: demo.film(demo.folder / "pretrained"),
+        )
+    )
+    report(demo, scores, files)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import imageio.v3 as imageio
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "scripts" / "demo.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--runs", "{file}/runs"], "cannot write"),
+        (["--level", "BrambleDash-Genesis-v0:Nowhere.Act1", "--runs", "{folder}"], "no state"),
+        (["--train-levels", "bramble-trai", "--runs", "{folder}"], "bramble-train"),
+        (["--preset", "laptp", "--runs", "{folder}"], "did you mean 'laptop'?"),
+        (["--play-step", "3"], "did you mean '--play-steps'?"),
+        (["--play-steps", "0"], "play_steps"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    arguments: list[str], says: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    places = {"file": tmp_path / "file", "folder": tmp_path / "runs"}
+    done = demo(*[argument.format(**places) for argument in arguments])
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert says in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.slow
+def test_a_tiny_demo_makes_all_its_files_and_keeps_earlier_ones(tmp_path: Path) -> None:
+    (tmp_path / "demo-001").mkdir()
+    (tmp_path / "demo-001" / "result.json").write_text("mine")
+    steps = ["--pretrain-steps", "600", "--play-steps", "600"]
+    done = demo("--quick", "--runs", str(tmp_path), *steps)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "demo-002"
+    assert (tmp_path / "demo-001" / "result.json").read_text() == "mine"
+    result = json.loads((folder / "result.json").read_text())
+    labels = ["random", "hold-right", "scratch", "pretrained"]
+    assert [row["label"] for row in result["scores"]] == labels
+    assert all(row["steps"] == 600 for row in result["scores"])
+    assert all(label in done.stdout for label in labels)
+    assert str(folder / "result.json") in done.stdout
+    assert len(imageio.imread(folder / "pretrained.mp4", plugin="FFMPEG")) > 10
