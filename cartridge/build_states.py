@@ -6,6 +6,7 @@ gzip without a time stamp: the same ROM gives the same bytes."""
 import gzip
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,8 @@ LOAD_FRAMES = 120
 """More than any act takes to load."""
 STATE_BYTES = 144_677
 """What the core writes of a state; the rest of the buffer is not part of it."""
+UNWRITTEN = slice(144_227, 144_275)
+"""A hole that the core leaves inside."""
 
 
 def state_names() -> list[str]:
@@ -55,8 +58,11 @@ def step(env: stable_retro.RetroEnv, *buttons: str) -> dict[str, int]:
     return info
 
 
-def start_act(env: stable_retro.RetroEnv, number: int) -> dict[str, int]:
-    """Go to an act (from 1, over all zones) and stop at its first frame under control."""
+def start_act(env: stable_retro.RetroEnv, number: int, *, x: int = 0) -> dict[str, int]:
+    """Go to an act (from 1, over all zones) and stop at its first frame under control.
+
+    x: where to begin, in pixels, on the highest ground there; 0 is the act's own start."""
+    env.data.set_value("request_x", x)
     env.data.set_value("request_act", number)
     for _ in range(LOAD_FRAMES):
         info = step(env)
@@ -84,25 +90,32 @@ def clean(state: bytes) -> bytes:
     for low, high in _mappings():
         for at in np.flatnonzero((addresses >= low) & (addresses < high)):
             kept[at : at + 8] = bytes(8)
+    kept[UNWRITTEN] = bytes(UNWRITTEN.stop - UNWRITTEN.start)
     return bytes(kept[:STATE_BYTES]).ljust(len(state), b"\0")
+
+
+def act_states(env: stable_retro.RetroEnv) -> Iterator[tuple[str, bytes]]:
+    """(name, state) of every act, from a game that boot() has just brought to its title."""
+    title = env.em.get_state()
+    for number, name in enumerate(state_names(), start=1):
+        env.em.set_state(title)
+        start_act(env, number)
+        yield name, clean(env.em.get_state())
 
 
 def build() -> list[Path]:
     """Write every state, metadata.json and rom.sha; remove states of acts that are no more."""
-    names = state_names()
     env = boot()
-    title = env.em.get_state()
     written = []
-    for number, name in enumerate(names, start=1):
-        env.em.set_state(title)
-        start_act(env, number)
+    for name, state in act_states(env):
         path = FOLDER / f"{name}.state"
-        path.write_bytes(gzip.compress(clean(env.em.get_state()), mtime=0))
+        path.write_bytes(gzip.compress(state, mtime=0))
         written.append(path)
     env.close()
     for path in set(FOLDER.glob("*.state")) - set(written):
         path.unlink()
-    (FOLDER / "metadata.json").write_text(json.dumps({"default_state": names[0]}, indent=2) + "\n")
+    default = {"default_state": state_names()[0]}
+    (FOLDER / "metadata.json").write_text(json.dumps(default, indent=2) + "\n")
     digest = hashlib.sha1((FOLDER / "rom.md").read_bytes()).hexdigest()
     (FOLDER / "rom.sha").write_text(digest + "\n")
     return written

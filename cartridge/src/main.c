@@ -69,13 +69,26 @@ static void draw(void)
     sprites_end();
 }
 
+/* Feet on the start of the act, or, on request, on the highest ground at request_x. */
+static void place_hero(void)
+{
+    u16 x = act->start_x, y = act->start_y;
+    if (ram.request_x) {
+        x = ram.request_x;
+        for (y = 0; y < ROWS * METATILE && world_shape((s16)x, (s16)y) == SHAPE_EMPTY; y += METATILE)
+            ;
+        ram.request_x = 0;
+    }
+    hero_reset(x, y);
+    camera_reset((s16)x, (s16)y);
+}
+
 static void start_act(u16 index)
 {
     act_index = index;
     vdp_display(0);
     world_load(&acts[index]);
-    hero_reset(act->start_x, act->start_y);
-    camera_reset((s16)act->start_x, (s16)act->start_y);
+    place_hero();
     objects_load();
     ram.start_x = act->start_x;
     ram.end_x = act->end_x;
@@ -163,6 +176,6 @@ int main(void)
             play(pad);
         change_act((pad & ~last_pad & PAD_START) != 0);
         last_pad = pad;
-        ram.work_lines = vdp_line();
+        ram.work_line = vdp_line();
     }
 }
