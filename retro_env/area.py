@@ -67,8 +67,8 @@ class AreaShrinker:
         """One picture; its size may change from call to call."""
         if image.shape[:2] != self.source:
             self.source = image.shape[:2]
-            rows = overlaps(self.source[0], self.height)
-            self.tables = (*rows, *overlaps(self.source[1], self.width))
+            vertical = overlaps(self.source[0], self.height)
+            self.tables = (*vertical, *overlaps(self.source[1], self.width))
         out = np.empty((image.shape[2], self.height, self.width), np.uint8)
         rows, row_lengths, columns, column_lengths = self.tables
         shrink(image, rows, row_lengths, columns, column_lengths, out)
