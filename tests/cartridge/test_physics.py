@@ -1,0 +1,222 @@
+"""How the hero moves: speeds in pixels / 256 a frame, on terrain found in the acts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+import stable_retro
+
+from cartridge import build_states
+from cartridge.levels.cells import CELL, Act, Cell, SpawnKind
+from cartridge.levels.generator import all_acts
+
+ACTS = all_acts()
+AIR, BALL, CHARGE, CROUCH, HURT, LEFT = 1, 2, 4, 8, 16, 32
+"""Bits of the RAM variable `flags`."""
+ACTIONS = (("LEFT",), ("RIGHT",), ("LEFT", "DOWN"), ("RIGHT", "DOWN"), ("DOWN",), ("DOWN", "B"))
+ACTIONS = (*ACTIONS, ("B",))
+
+Info = dict[str, int]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A column of an act: number from 1, x in pixels."""
+
+    act: int
+    x: int
+
+
+@pytest.fixture(scope="module")
+def env() -> Iterator[stable_retro.RetroEnv]:
+    game = build_states.boot()
+    yield game
+    game.close()
+
+
+def play(env: stable_retro.RetroEnv, place: Place, *script: tuple[int, tuple[str, ...]]) -> list:
+    """The infos of every frame of a script of (frames, buttons), begun at a place."""
+    build_states.start_act(env, place.act, x=place.x)
+    return [build_states.step(env, *held) for frames, held in script for _ in range(frames)]
+
+
+def surface(act: Act, column: int) -> tuple[int, Cell]:
+    """Row and kind of the topmost cell; row -1 over a pit."""
+    rows = [r for r, cell in enumerate(act.columns[column]) if cell is not Cell.EMPTY]
+    return (rows[0], act.columns[column][rows[0]]) if rows else (-1, Cell.EMPTY)
+
+
+def longest(*kinds: Cell, level: bool = False) -> tuple[Place, int]:
+    """The longest stretch whose surface is of these kinds: where it begins, and its columns."""
+    best, place = 0, Place(1, 0)
+    for number, act in enumerate(ACTS, start=1):
+        first = 0
+        for column in range(act.width):
+            row, kind = surface(act, column)
+            if kind not in kinds or (level and row != surface(act, first)[0]):
+                first = column + 1 if kind not in kinds else column
+            elif column - first + 1 > best and free(act, first, column):
+                best, place = column - first + 1, Place(number, first * CELL)
+    return place, best
+
+
+def free(act: Act, first: int, last: int) -> bool:
+    """Whether no enemy, spring or end lies on these columns."""
+    objects = [s for s in act.spawns if s.kind not in (SpawnKind.RING, SpawnKind.END_POST)]
+    return not any(first - 5 <= s.x // CELL <= last + 5 for s in objects) and (
+        last * CELL < act.end_x
+    )
+
+
+def spawn(kind: SpawnKind) -> tuple[int, int, int]:
+    """(act, x, arg) of the first object of a kind."""
+    found = ((n, s) for n, act in enumerate(ACTS, start=1) for s in act.spawns if s.kind is kind)
+    number, first = next(found)
+    return number, first.x, first.arg
+
+
+FLAT, FLAT_COLUMNS = longest(Cell.GROUND, level=True)
+FLAT = Place(FLAT.act, FLAT.x + 2 * CELL)
+
+
+def test_the_seven_actions_do_seven_things(env: stable_retro.RetroEnv) -> None:
+    ends = set()
+    for action in ACTIONS:
+        last = play(env, FLAT, (30, ("RIGHT",)), (60, ()), (24, action))[-1]
+        ends.add((last["x"], last["y"], last["speed_x"], last["flags"]))
+    assert len(ends) == len(ACTIONS)
+
+
+def test_running_gains_12_a_frame_up_to_6_pixels(env: stable_retro.RetroEnv) -> None:
+    assert FLAT_COLUMNS >= 34, "the acts have no flat stretch that is long enough"
+    speeds = [i["speed_x"] for i in play(env, FLAT, (140, ("RIGHT",)))]
+    assert speeds[:3] == [12, 24, 36]
+    assert max(speeds) == speeds[-1] == 6 * 256
+
+
+def test_letting_go_slows_by_12_and_turning_by_128(env: stable_retro.RetroEnv) -> None:
+    coast = [i["speed_x"] for i in play(env, FLAT, (40, ("RIGHT",)), (3, ()))]
+    turn = [i["speed_x"] for i in play(env, FLAT, (40, ("RIGHT",)), (3, ("LEFT",)))]
+    assert coast[-1] == coast[39] - 36
+    assert turn[-1] == turn[39] - 384
+
+
+@pytest.mark.parametrize("button", ["A", "B", "C"])
+def test_longer_presses_jump_higher(env: stable_retro.RetroEnv, button: str) -> None:
+    heights = []
+    for held in (2, 8, 40):
+        infos = play(env, FLAT, (2, ()), (held, (button,)), (60 - held, ()))
+        heights.append(infos[0]["y"] - min(i["y"] for i in infos))
+        assert infos[-1]["y"] == infos[0]["y"] and not infos[-1]["flags"] & AIR
+    assert heights[0] < heights[1] < heights[2]
+    assert 85 <= heights[2] <= 100 and heights[0] <= 60
+
+
+def test_down_crouches_at_rest_and_rolls_at_speed(env: stable_retro.RetroEnv) -> None:
+    crouched = play(env, FLAT, (8, ("DOWN",)))[-1]
+    rolled = play(env, FLAT, (60, ("RIGHT",)), (8, ("DOWN",)))
+    assert crouched["flags"] == CROUCH and crouched["speed_x"] == 0
+    assert rolled[-1]["flags"] == BALL
+    assert rolled[59]["speed_x"] - 8 * 6 <= rolled[-1]["speed_x"] < rolled[59]["speed_x"]
+
+
+def test_spin_dash_starts_fast_and_charging_adds_speed(env: stable_retro.RetroEnv) -> None:
+    press = ((4, ("DOWN", "B")), (4, ("DOWN",)))
+    once = play(env, FLAT, *press, (2, ("RIGHT",)))
+    often = play(env, FLAT, *press * 4, (2, ("RIGHT",)))
+    left = play(env, FLAT, (1, ("LEFT",)), (4, ()), *press, (2, ()))
+    assert once[4]["flags"] & CHARGE and once[4]["speed_x"] == 0
+    assert 1500 <= once[-1]["speed_x"] <= 6 * 256
+    assert 2500 <= often[-1]["speed_x"] <= 12 * 256
+    assert left[-1]["speed_x"] <= -1500
+
+
+def test_slopes_speed_up_and_slow_down(env: stable_retro.RetroEnv) -> None:
+    up, rows = longest(Cell.UP22_LOW, Cell.UP22_HIGH)
+    down, _ = longest(Cell.DOWN22_LOW, Cell.DOWN22_HIGH)
+    assert rows >= 4
+    speeds = {}
+    for name, place in (("flat", FLAT), ("up", up), ("down", down)):
+        speeds[name] = play(env, Place(place.act, place.x + 8), (24, ("RIGHT",)))[-1]["speed_x"]
+    assert 0 < speeds["up"] < speeds["flat"] < speeds["down"]
+
+
+def test_rolling_down_a_slope_is_faster_than_running(env: stable_retro.RetroEnv) -> None:
+    down, _ = longest(Cell.DOWN45)
+    place = Place(down.act, down.x - 8)
+    run = play(env, place, (22, ("RIGHT",)), (10, ("RIGHT",)))
+    roll = play(env, place, (22, ("RIGHT",)), (10, ("RIGHT", "DOWN")))
+    assert roll[-1]["flags"] & BALL
+    assert roll[-1]["speed_x"] > run[-1]["speed_x"] > 0
+
+
+def test_a_steep_slope_slides_and_a_gentle_one_holds(env: stable_retro.RetroEnv) -> None:
+    steep, _ = longest(Cell.DOWN45)
+    gentle, _ = longest(Cell.DOWN22_LOW, Cell.DOWN22_HIGH)
+    slid = play(env, Place(steep.act, steep.x + 8), (20, ()))[-1]
+    held = play(env, Place(gentle.act, gentle.x + 8), (20, ()))[-1]
+    assert slid["speed_x"] > 0 and slid["x"] > steep.x + 8
+    assert held["speed_x"] == 0 and held["x"] == gentle.x + 8
+
+
+def test_feet_stay_on_the_slope_at_every_speed(env: stable_retro.RetroEnv) -> None:
+    for kinds in ((Cell.UP22_LOW, Cell.UP22_HIGH), (Cell.DOWN22_LOW, Cell.DOWN22_HIGH)):
+        place, columns = longest(*kinds)
+        sign = 1 if Cell.DOWN22_LOW in kinds else -1
+        dash = ((4, ("DOWN", "B")), (4, ("DOWN",))) * 4
+        infos = play(env, Place(place.act, place.x - 24), *dash, (30, ("RIGHT",)))
+        on_slope = [i for i in infos if place.x <= i["x"] < place.x + CELL * columns]
+        assert len(on_slope) >= 3
+        first = on_slope[0]
+        for info in on_slope:
+            assert not info["flags"] & AIR
+            rise = sign * (info["x"] // 2 - first["x"] // 2)
+            assert abs(info["y"] - first["y"] - rise) <= 1
+
+
+def test_an_enemy_hurts_a_walker_and_dies_of_a_ball(env: stable_retro.RetroEnv) -> None:
+    act, x, reach = spawn(SpawnKind.WALKER)
+    place = Place(act, x - CELL * (reach + 3))
+    walked = play(env, place, (200, ("RIGHT",)))
+    dash = ((4, ("DOWN", "B")), (4, ("DOWN",))) * 2
+    rolled = play(env, place, *dash, (40, ("RIGHT",)))
+    assert any(i["lives"] == 2 for i in walked)
+    assert rolled[-1]["lives"] == 3 and rolled[-1]["x"] > x
+
+
+def test_a_spring_throws_higher_than_a_jump(env: stable_retro.RetroEnv) -> None:
+    act, x, _ = spawn(SpawnKind.SPRING_UP)
+    infos = play(env, Place(act, x - 40), (160, ("RIGHT",)))
+    assert infos[0]["y"] - min(i["y"] for i in infos) > 120
+
+
+def test_rings_are_collected_and_lost_instead_of_a_life(env: stable_retro.RetroEnv) -> None:
+    act, x, _ = spawn(SpawnKind.RING)
+    rings = play(env, Place(act, x - 40), (90, ("RIGHT",)))[-1]["rings"]
+    assert rings >= 1
+
+
+def test_spikes_kill_from_above(env: stable_retro.RetroEnv) -> None:
+    columns = (
+        (n, c)
+        for n, act in enumerate(ACTS, start=1)
+        for c in range(act.width)
+        if surface(act, c)[1] is Cell.SPIKE
+    )
+    act, column = next(columns)
+    assert play(env, Place(act, column * CELL + 8), (10, ()))[-1]["lives"] == 2
+
+
+def test_walls_stop_even_a_full_dash(env: stable_retro.RetroEnv) -> None:
+    wall = next(
+        (n, c)
+        for n, act in enumerate(ACTS, start=1)
+        for c in range(8, act.width)
+        if surface(act, c)[1] in (Cell.GROUND, Cell.BLOCK)
+        and {surface(act, c - i) for i in range(1, 7)} == {(surface(act, c)[0] + 2, Cell.GROUND)}
+    )
+    act, column = wall
+    dash = ((4, ("DOWN", "B")), (4, ("DOWN",))) * 4
+    infos = play(env, Place(act, (column - 4) * CELL), *dash, (60, ("RIGHT",)))
+    assert max(i["x"] for i in infos) == column * CELL - 9
+    assert infos[-1]["speed_x"] < 128
