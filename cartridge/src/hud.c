@@ -4,65 +4,94 @@
 #include "sprites.h"
 #include "vdp.h"
 
-#define ICON(offset) (TILE_PRIORITY | (VRAM_SPRITE_TILES + (offset)))
-#define DIGIT(n) ICON(SPRITE_DIGITS + (n))
+/* The display's own copy of its tiles, so that few large sprites show it: every sprite costs an
+ * emulator time on each line. Tiles of the 4x2 block run down, then right. */
+#define VRAM_HUD_TILES 1504
+#define ICON(tile) (TILE_PRIORITY | (tile))
 
-static u16 shown_rings, shown_lives;
-static u8 minutes, tens, seconds, ticks;
+enum Cell { RING_TENS, RING_ONES, MINUTES, TENS, SECONDS, LIVES, CELLS };
 
-static void draw(void)
+static const u8 cell_tile[CELLS] = {2, 4, 3, 7, 8, 10};
+static const u16 icons[4][2] = {
+    {0, SPRITE_HUD_RING}, {1, SPRITE_HUD_CLOCK}, {5, SPRITE_HUD_COLON}, {9, SPRITE_HUD_LIFE}};
+
+static u8 wanted[CELLS], shown[CELLS];
+static u16 rings, lives, ticks;
+
+static void copy_tile(u16 offset, u16 to)
 {
-    u16 rings = ram.rings > 99 ? 99 : ram.rings;
-    u16 ring_tens = 0;
-    u8 size = SPRITE_SIZE(1, 1);
-    while (rings >= 10) {
-        rings -= 10;
-        ring_tens++;
-    }
-    sprites_begin(0);
-    sprites_put(16, 12, size, ICON(SPRITE_HUD_RING));
-    sprites_put(28, 12, size, DIGIT(ring_tens));
-    sprites_put(36, 12, size, DIGIT(rings));
-    sprites_put(16, 24, size, ICON(SPRITE_HUD_CLOCK));
-    sprites_put(28, 24, size, DIGIT(minutes));
-    sprites_put(36, 24, size, ICON(SPRITE_HUD_COLON));
-    sprites_put(44, 24, size, DIGIT(tens));
-    sprites_put(52, 24, size, DIGIT(seconds));
-    sprites_put(288, 12, size, ICON(SPRITE_HUD_LIFE));
-    sprites_put(300, 12, size, DIGIT(ram.lives > 9 ? 9 : ram.lives));
-    shown_rings = ram.rings;
-    shown_lives = ram.lives;
+    vdp_copy(sprite_tiles + (offset << 3), (VRAM_HUD_TILES + to) << 5, 8);
+}
+
+static void count_rings(void)
+{
+    u8 ones = rings > 99 ? 99 : (u8)rings, tens = 0;
+    for (; ones >= 10; ones -= 10)
+        tens++;
+    wanted[RING_TENS] = tens;
+    wanted[RING_ONES] = ones;
+}
+
+static void count_second(void)
+{
+    ticks = 0;
+    if (++wanted[SECONDS] < 10)
+        return;
+    wanted[SECONDS] = 0;
+    if (++wanted[TENS] < 6)
+        return;
+    wanted[TENS] = 0;
+    if (wanted[MINUTES] < 9)
+        wanted[MINUTES]++;
 }
 
 void hud_reset(void)
 {
-    minutes = tens = seconds = ticks = 0;
-    draw();
+    u16 i;
+    for (i = 0; i < CELLS; i++) {
+        wanted[i] = 0;
+        shown[i] = 0xFF;
+    }
+    for (i = 0; i < 4; i++)
+        copy_tile(icons[i][1], icons[i][0]);
+    rings = lives = 0xFFFF;
+    ticks = 0;
+    hud_update();
+    hud_upload();
+    sprites_begin(0);
+    sprites_put(16, 12, SPRITE_SIZE(4, 2), ICON(VRAM_HUD_TILES));
+    sprites_put(48, 20, SPRITE_SIZE(1, 1), ICON(VRAM_HUD_TILES + 8));
+    sprites_put(288, 12, SPRITE_SIZE(2, 1), ICON(VRAM_HUD_TILES + 9));
 }
 
-/* Draws only what changed since the last frame: at most once a second, as a rule. */
 void hud_update(void)
 {
-    u16 changed = ram.rings != shown_rings || ram.lives != shown_lives;
-    if (ram.mode == MODE_PLAY && ++ticks == 60) {
-        ticks = 0;
-        changed = 1;
-        if (++seconds == 10) {
-            seconds = 0;
-            if (++tens == 6) {
-                tens = 0;
-                if (minutes < 9)
-                    minutes++;
-            }
-        }
+    if (ram.rings != rings) {
+        rings = ram.rings;
+        count_rings();
     }
-    if (changed)
-        draw();
+    if (ram.lives != lives) {
+        lives = ram.lives;
+        wanted[LIVES] = lives > 9 ? 9 : (u8)lives;
+    }
+    if (ram.mode == MODE_PLAY && ++ticks == 60)
+        count_second();
+}
+
+void hud_upload(void)
+{
+    u16 i;
+    for (i = 0; i < CELLS; i++)
+        if (shown[i] != wanted[i]) {
+            shown[i] = wanted[i];
+            copy_tile(SPRITE_DIGITS + wanted[i], cell_tile[i]);
+        }
 }
 
 void text_put(const char *text, s16 x, s16 y)
 {
     for (; *text; text++, x += 8)
         if (*text >= 'A' && *text <= 'Z')
-            sprites_put(x, y, SPRITE_SIZE(1, 1), ICON(SPRITE_LETTERS + *text - 'A'));
+            sprites_put(x, y, SPRITE_SIZE(1, 1),
+                        ICON(VRAM_SPRITE_TILES + SPRITE_LETTERS + *text - 'A'));
 }

@@ -4,10 +4,11 @@
 
 #include "types.h"
 
-#define HUD_SPRITES 10
+#define HUD_SPRITES 3
 
 void hud_reset(void);
 void hud_update(void);
+void hud_upload(void); /* in the vertical blank: the tiles of what has changed */
 void text_put(const char *text, s16 x, s16 y);
 
 #endif

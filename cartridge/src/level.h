@@ -9,7 +9,7 @@
  * Zone.back_map hold these absolute tile numbers (palette, flip and priority bits included). */
 #define VRAM_LEVEL_TILES 1   /* Zone.tiles: 1..639; tile 0 stays blank */
 #define VRAM_BACK_TILES 640  /* Zone.back_tiles: 640..1023 */
-#define VRAM_SPRITE_TILES 1024 /* sprite_tiles: 1024..1535, numbered by sprites.h */
+#define VRAM_SPRITE_TILES 1024 /* sprite_tiles: 1024..1503, numbered by sprites.h */
 
 #define METATILE 16          /* pixels */
 

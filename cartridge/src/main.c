@@ -167,8 +167,10 @@ int main(void)
     for (;;) {
         u16 passed = wait_vblank();
         u16 pad = read_pad();
-        if (ram.mode != MODE_TITLE)
+        if (ram.mode != MODE_TITLE) {
             world_upload();
+            hud_upload();
+        }
         sprites_upload();
         if (passed > 1)
             ram.lag += passed - 1;
