@@ -35,6 +35,11 @@ def restore_optimiser(
     for group, now in zip(plain["groups"], optimiser.state_dict()["param_groups"], strict=True):
         groups.append({key: _as_now(value, now.get(key)) for key, value in group.items()})
     optimiser.load_state_dict({"state": state, "param_groups": groups})
+    for parameter, entries in optimiser.state.items():
+        for name, value in entries.items():
+            if isinstance(value, torch.Tensor) and value.shape == parameter.shape:
+                # Fused kernels walk memory: a state laid out unlike its parameter is garbage.
+                entries[name] = torch.empty_like(parameter, requires_grad=False).copy_(value)
 
 
 def _plain(value: Any) -> Any:

@@ -60,7 +60,9 @@ def plot_curves(
         if len(drawn) > 1:
             for steps, values in drawn:
                 axes.plot(steps, values, color=colour, alpha=0.3, linewidth=0.8)
-        axes.plot(*mean_curve(drawn), color=colour, label=label, linewidth=1.8)
+        steps, values = mean_curve(drawn)
+        marker = "o" if len(steps) < 3 else None  # one point has no line
+        axes.plot(steps, values, color=colour, label=label, linewidth=1.8, marker=marker)
     for number, (label, value) in enumerate((levels or {}).items()):
         colour = f"C{len(curves) + number}"
         axes.axhline(value, color=colour, label=label, linestyle="--", linewidth=1.2)

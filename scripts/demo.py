@@ -50,9 +50,11 @@ class DemoConfig:
     """Levels to pretrain on."""
     level: str = ""
     """Held-out level to play, GAME:STATE; default: the first of bramble-test."""
-    pretrain_steps: int = 60_000
+    pretrain_steps: int = 40_000
     """Agent steps of pretraining."""
-    play_steps: int = 15_000
+    rotate_every: int = 1_000
+    """Agent steps an emulator plays a level in pretraining before it goes on with another."""
+    play_steps: int = 12_000
     """Agent steps each player gets on the held-out level."""
     num_envs: int = 8
     """Emulators that run side by side in pretraining."""
@@ -60,12 +62,17 @@ class DemoConfig:
     """Seeds everything."""
 
     def __post_init__(self) -> None:
-        for name in ("pretrain_steps", "play_steps", "num_envs"):
+        for name in ("pretrain_steps", "rotate_every", "play_steps", "num_envs"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
 
 
-QUICK: dict[str, Any] = {"pretrain_steps": 2_000, "play_steps": 1_000, "num_envs": 2}
+QUICK: dict[str, Any] = {
+    "pretrain_steps": 2_000,
+    "rotate_every": 250,
+    "play_steps": 1_000,
+    "num_envs": 2,
+}
 QUICK_RAINBOW: dict[str, Any] = {"learning_starts": 500, "target_every": 500, "log_every": 100}
 
 
@@ -96,7 +103,7 @@ class Demo:
             levels=",".join(map(str, levels)),
             timesteps=self.config.pretrain_steps if pretraining else self.config.play_steps,
             num_envs=self.config.num_envs if pretraining else 1,
-            rotate_every=self.rainbow.rotate_every if pretraining else 0,
+            rotate_every=self.config.rotate_every if pretraining else 0,
             run_dir=str(self.folder / name),
             init=str(init or ""),
         )
