@@ -21,27 +21,18 @@ class PixelConv(nn.Conv2d):
         return self._conv_forward(pixels, self.weight * (1.0 / 255.0), self.bias)
 
 
-class NatureEncoder(nn.Module):
-    """Three convolutions without pooling. uint8 [B,C,H,W] -> float [B,features].
+class Encoder(nn.Module):
+    """uint8 [B,C,H,W] -> float [B,features]: convolutions whose output is flattened."""
 
-    Source: Mnih et al. 2015, "Human-level control through deep reinforcement learning".
-    """
-
-    def __init__(self, channels: int, height: int, width: int) -> None:
+    def __init__(self, layers: Sequence[nn.Module], image: tuple[int, int, int]) -> None:
         super().__init__()
-        self.convolutions = nn.Sequential(
-            PixelConv(channels, 32, 8, stride=4),
-            nn.ReLU(),
-            nn.Conv2d(32, 64, 4, stride=2),
-            nn.ReLU(),
-            nn.Conv2d(64, 64, 3, stride=1),
-            nn.ReLU(),
-            nn.Flatten(),
-        )
-        self.features = count_features(self.convolutions, channels, height, width)
+        self.convolutions = nn.Sequential(*layers, nn.Flatten())
+        with torch.no_grad():
+            self.features = int(self.convolutions(torch.zeros(1, *image)).shape[1])
 
     def forward(self, obs: Tensor) -> Tensor:
-        return self.convolutions(obs)
+        features: Tensor = self.convolutions(obs)
+        return features
 
 
 class ResidualBlock(nn.Module):
@@ -56,45 +47,45 @@ class ResidualBlock(nn.Module):
         return x + self.second(torch.relu(self.first(torch.relu(x))))
 
 
-class ImpalaEncoder(nn.Module):
-    """Residual encoder: per width a 3×3 convolution, a 3/2 max-pool and two residual blocks.
-    uint8 [B,C,H,W] -> float [B,features].
+def nature(image: tuple[int, int, int]) -> Encoder:
+    """Three convolutions without pooling, for images [C,H,W].
+
+    Source: Mnih et al. 2015, "Human-level control through deep reinforcement learning".
+    """
+    layers = [
+        PixelConv(image[0], 32, 8, stride=4),
+        nn.ReLU(),
+        nn.Conv2d(32, 64, 4, stride=2),
+        nn.ReLU(),
+        nn.Conv2d(64, 64, 3, stride=1),
+        nn.ReLU(),
+    ]
+    return Encoder(layers, image)
+
+
+def impala(image: tuple[int, int, int], *, widths: Sequence[int] = (16, 32, 32)) -> Encoder:
+    """Residual net for images [C,H,W]: per width a convolution, a max-pool, two residual blocks.
 
     Source: Espeholt et al., arXiv:1802.01561, the "large" network, without its LSTM.
     """
-
-    def __init__(
-        self, channels: int, height: int, width: int, *, widths: Sequence[int] = (16, 32, 32)
-    ) -> None:
-        super().__init__()
-        layers: list[nn.Module] = []
-        inputs = channels
-        for outputs in widths:
-            first = PixelConv if not layers else nn.Conv2d
-            layers += [
-                first(inputs, outputs, 3, padding=1),
-                nn.MaxPool2d(3, stride=2, padding=1),
-                ResidualBlock(outputs),
-                ResidualBlock(outputs),
-            ]
-            inputs = outputs
-        self.convolutions = nn.Sequential(*layers, nn.ReLU(), nn.Flatten())
-        self.features = count_features(self.convolutions, channels, height, width)
-
-    def forward(self, obs: Tensor) -> Tensor:
-        return self.convolutions(obs)
+    layers: list[nn.Module] = []
+    inputs = image[0]
+    for outputs in widths:
+        first = nn.Conv2d if layers else PixelConv
+        layers += [
+            first(inputs, outputs, 3, padding=1),
+            nn.MaxPool2d(3, stride=2, padding=1),
+            ResidualBlock(outputs),
+            ResidualBlock(outputs),
+        ]
+        inputs = outputs
+    return Encoder([*layers, nn.ReLU()], image)
 
 
-def count_features(layers: nn.Module, channels: int, height: int, width: int) -> int:
-    """The width of the flat output of `layers` for one [channels,height,width] image."""
-    with torch.no_grad():
-        return int(layers(torch.zeros(1, channels, height, width)).shape[1])
+ENCODERS = {"nature": nature, "impala": impala}
 
 
-ENCODERS = {"nature": NatureEncoder, "impala": ImpalaEncoder}
-
-
-def make_encoder(name: str, channels: int, height: int, width: int) -> nn.Module:
-    """The encoder of that name (a key of ENCODERS), its weights laid out channels last."""
-    encoder = ENCODERS[name](channels, height, width)
-    return encoder.to(memory_format=torch.channels_last)
+def make_encoder(name: str, image: tuple[int, int, int]) -> Encoder:
+    """The encoder of that name (a key of ENCODERS) for images [C,H,W], laid out channels last."""
+    encoder = ENCODERS[name](image)
+    return encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

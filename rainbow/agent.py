@@ -18,9 +18,9 @@ from rainbow.learner import RainbowNet, q_values, support
 def make_net(config: RainbowConfig) -> RainbowNet:
     """An untrained net for that config, its weights drawn from torch's generator."""
     channels = config.frame_stack * (1 if config.colour == "grey" else 3)
-    encoder = make_encoder(config.encoder, channels, config.image_height, config.image_width)
+    encoder = make_encoder(config.encoder, (channels, config.image_height, config.image_width))
     head = QHead(
-        int(encoder.features),
+        encoder.features,
         actions=config.actions,
         atoms=config.atoms if config.distributional else 1,
         hidden=config.hidden,
@@ -33,7 +33,7 @@ def make_net(config: RainbowConfig) -> RainbowNet:
 
 
 class RainbowAgent:
-    """Acts greedily on expected returns; when it explores, each environment has noise of its own."""
+    """Acts greedily on expected returns. Exploring, each environment has noise of its own."""
 
     def __init__(self, net: RainbowNet, config: RainbowConfig, *, device: str = "cpu") -> None:
         self.device = torch.device(device)

@@ -5,8 +5,10 @@ Letters: B batch, A actions, K atoms. z is the support [K] of the return distrib
 
 import copy
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from nets.heads import QHead
@@ -147,7 +149,7 @@ class Learner:
         self.optimiser.step()
         return losses.detach(), metrics
 
-    def _move(self, array) -> Tensor:
+    def _move(self, array: NDArray[Any]) -> Tensor:
         tensor = torch.from_numpy(array)
         if self.device.type == "cuda":
             tensor = tensor.pin_memory()

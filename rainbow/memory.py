@@ -4,7 +4,7 @@ One ring of slots per environment. A slot holds the newest frame of an observati
 there; an episode that ends adds one more slot, never drawn, for its true final observation. Frame
 stacks and n-step returns are put together when a batch is drawn:
 
-    slot      0    1    2    3(end)  F    0    1   …        F: final slot, next episode starts behind it
+    slot      0    1    2    3(end)  F    0    1   …        F: final slot, then a new episode
     frame     o0   o1   o2   o3      o4   o0'  o1'
 
 Sources: Schaul et al., arXiv:1511.05952 (priorities); Hessel et al., arXiv:1710.02298 (n-step).
@@ -74,7 +74,7 @@ class SumTree:
             above.reshape(-1)[indices] = below[indices].sum(axis=1)
 
     def find(self, masses: Floats) -> Ints:
-        """For each mass in [0,total) the leaf where the running sum passes it; never an empty one."""
+        """For each mass in [0,total) the leaf where the running sum passes it; never empty."""
         rows = np.arange(len(masses))
         nodes = np.zeros(len(masses), np.int64)
         for level in reversed(self.levels):
@@ -144,7 +144,7 @@ class Replay:
         self._write(envs, obs, actions, rewards, ends)
         if ended.any():
             over = np.flatnonzero(ended)
-            self._write(over, np.stack([final_obs[env] for env in over]), 0, 0.0, FINAL)
+            self._write(over, np.stack([final_obs[env] for env in over.tolist()]), 0, 0.0, FINAL)
             self.episode_ages[over] = 0
         self._admit(slots, ages, ended)
 
@@ -278,7 +278,7 @@ class Replay:
         return self.size
 
     def _append(self, env: int, saved: Mapping[str, NDArray], source: Ints) -> None:
-        """Copy consecutive slots behind ring `env`'s head; what they lack on either side is cut off."""
+        """Copy consecutive slots behind ring `env`'s head; what leans beyond is cut off."""
         ends = saved["ends"][source]
         if len(source) > 1 and ends[-1] != FINAL and ends[-2] == FINAL:
             source, ends = source[:-1], ends[:-1]  # an episode of which only the start is there

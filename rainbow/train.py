@@ -48,7 +48,7 @@ def run(
     """Train on `envs` for config.timesteps agent steps and return the agent.
 
     run_dir: where config, metrics, episodes and checkpoints go; with config.resume an existing run
-    goes on. init: a checkpoint whose weights, and config.init_replay of its transitions, come first.
+    goes on. init: a checkpoint that gives weights, and config.init_replay of its transitions.
     """
     training = Training(config, envs.num_envs)
     folder = RunFolder.open(run_dir) if config.resume else RunFolder.create(run_dir, config)

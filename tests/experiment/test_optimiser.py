@@ -41,3 +41,29 @@ def test_sgd_without_momentum_has_no_tensors() -> None:
     tensors, plain = optimiser_parts(optimiser)
     assert not tensors
     restore_optimiser(optimiser, tensors, plain)
+
+
+def test_restored_state_is_laid_out_like_its_parameter() -> None:
+    def make() -> tuple[torch.nn.Module, torch.optim.Optimizer]:
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.Flatten())
+        net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        return net, torch.optim.Adam(net.parameters(), lr=0.01, fused=True)
+
+    def learn(net: torch.nn.Module, optimiser: torch.optim.Optimizer) -> None:
+        optimiser.zero_grad()
+        images = torch.randn(2, 3, 5, 5, generator=torch.Generator().manual_seed(1))
+        net(images).square().mean().backward()
+        optimiser.step()
+
+    net, optimiser = make()
+    learn(net, optimiser)
+    tensors, plain = optimiser_parts(optimiser)
+    copy, restored = make()
+    copy.load_state_dict(net.state_dict())
+    # As a file gives them back: contiguous.
+    restore_optimiser(restored, {k: t.clone().contiguous() for k, t in tensors.items()}, plain)
+    for one in ((net, optimiser), (copy, restored)):
+        learn(*one)
+    for left, right in zip(net.parameters(), copy.parameters(), strict=True):
+        assert torch.equal(left, right)

@@ -7,7 +7,7 @@ from nets.encoders import ENCODERS, PixelConv, make_encoder
 @pytest.mark.parametrize("name", ENCODERS)
 @pytest.mark.parametrize(("channels", "height", "width"), [(4, 84, 84), (12, 64, 96)])
 def test_encoder_says_how_wide_its_output_is(name, channels, height, width):
-    encoder = make_encoder(name, channels, height, width)
+    encoder = make_encoder(name, (channels, height, width))
     obs = torch.randint(256, (2, channels, height, width), dtype=torch.uint8)
     assert encoder(obs).shape == (2, encoder.features)
 
@@ -23,7 +23,7 @@ def test_pixels_are_scaled_to_one():
 @pytest.mark.parametrize("name", ENCODERS)
 def test_layout_in_memory_does_not_change_the_output(name):
     torch.manual_seed(0)
-    encoder = make_encoder(name, 4, 84, 84)
+    encoder = make_encoder(name, (4, 84, 84))
     obs = torch.randint(256, (2, 4, 84, 84), dtype=torch.uint8)
     fast = encoder(obs)
     slow = encoder.to(memory_format=torch.contiguous_format)(obs)

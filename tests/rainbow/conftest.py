@@ -1,0 +1,98 @@
+"""A tiny game for agents to learn in seconds: run right, jump over the hole."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+RIGHT, JUMP = 1, 6
+LENGTH, HOLE, LIMIT = 8, 4, 30
+
+
+class Corridor(VectorEnv):
+    """Observations uint8 [N,4,36,36] show the position as a bright column. RIGHT goes on, JUMP too
+    (over the hole, where RIGHT falls in and ends the episode); every new column gives 1."""
+
+    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012  Gymnasium's form
+
+    def __init__(self, num_envs: int) -> None:
+        self.num_envs = num_envs
+        self.single_observation_space = gymnasium.spaces.Box(0, 255, (4, 36, 36), np.uint8)
+        self.single_action_space = gymnasium.spaces.Discrete(7)
+        self.position = np.zeros(num_envs, int)
+        self.steps = np.zeros(num_envs, int)
+        self.stacks = np.zeros((num_envs, 4, 36, 36), np.uint8)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        for env in range(self.num_envs):
+            self._restart(env)
+        return self.stacks.copy(), {}
+
+    def step_async(self, actions: np.ndarray) -> None:
+        self.actions = actions
+
+    def step_wait(self) -> tuple[np.ndarray, ...]:
+        rewards = np.zeros(self.num_envs)
+        terminated = np.zeros(self.num_envs, bool)
+        truncated = np.zeros(self.num_envs, bool)
+        infos: dict[str, Any] = {}
+        for env, action in enumerate(self.actions):
+            fell = action == RIGHT and self.position[env] + 1 == HOLE
+            if action in (RIGHT, JUMP):
+                self.position[env] += 1
+                rewards[env] = 0.0 if fell else 1.0
+            self.steps[env] += 1
+            finished = self.position[env] == LENGTH
+            terminated[env] = fell or finished
+            truncated[env] = not terminated[env] and self.steps[env] == LIMIT
+            self._show(env)
+            if terminated[env] or truncated[env]:
+                episode = {
+                    "r": float(self.position[env] - fell),
+                    "l": int(self.steps[env]),
+                    "level": "corridor",
+                    "progress": self.position[env] / LENGTH,
+                    "finished": bool(finished),
+                }
+                infos = self._add_info(
+                    infos, {"final_obs": self.stacks[env].copy(), "episode": episode}, env
+                )
+                self._restart(env)
+        return self.stacks.copy(), rewards, terminated, truncated, infos
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, ...]:
+        self.step_async(actions)
+        return self.step_wait()
+
+    def save_states(self) -> list[dict[str, Any]]:
+        return [
+            {"position": int(p), "steps": int(s), "stack": stack.tobytes()}
+            for p, s, stack in zip(self.position, self.steps, self.stacks, strict=True)
+        ]
+
+    def restore_states(self, states: list[dict[str, Any]]) -> np.ndarray:
+        for env, state in enumerate(states):
+            self.position[env], self.steps[env] = state["position"], state["steps"]
+            self.stacks[env] = np.frombuffer(state["stack"], np.uint8).reshape(4, 36, 36)
+        return self.stacks.copy()
+
+    def _frame(self, env: int) -> np.ndarray:
+        frame = np.full((36, 36), 30, np.uint8)
+        frame[:, 4 * self.position[env] : 4 * self.position[env] + 4] = 220
+        return frame
+
+    def _restart(self, env: int) -> None:
+        self.position[env] = self.steps[env] = 0
+        self.stacks[env] = self._frame(env)
+
+    def _show(self, env: int) -> None:
+        self.stacks[env, :-1] = self.stacks[env, 1:]
+        self.stacks[env, -1] = self._frame(env)
+
+
+@pytest.fixture
+def corridor() -> Callable[[int], Corridor]:
+    return Corridor

@@ -1,0 +1,212 @@
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+
+from experiment.checkpoint import latest_checkpoint, load_agent
+from experiment.errors import UserError
+from experiment.metrics import read_columns
+from rainbow.config import RainbowConfig
+from rainbow.train import Training, main, parse, run
+
+QUICK = RainbowConfig(
+    timesteps=200,
+    num_envs=2,
+    device="cpu",
+    torch_threads=1,
+    image_height=36,
+    image_width=36,
+    hidden=64,
+    atoms=21,
+    v_min=-1.0,
+    v_max=10.0,
+    replay_size=5_000,
+    learning_starts=50,
+    update_every=4,
+    log_every=50,
+    checkpoint_every=100,
+    learning_rate=1e-3,
+    target_every=200,
+)
+LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
+
+
+def play(agent, envs, episodes=4):
+    """Noise-free mean return."""
+    obs, _ = envs.reset()
+    returns = []
+    while len(returns) < episodes:
+        obs, _, terminated, truncated, infos = envs.step(agent.act(obs))
+        ended = np.flatnonzero(terminated | truncated)
+        returns += [infos["episode"]["r"][env] for env in ended]
+    return float(np.mean(returns))
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {},
+        {"noisy": False, "epsilon_steps": 1500},
+        {"distributional": False, "dueling": False, "double": False, "prioritised": False},
+    ],
+    ids=["rainbow", "epsilon-greedy", "bare"],
+)
+def test_rainbow_learns_the_corridor(corridor, tmp_path, flags):
+    config = dataclasses.replace(
+        QUICK, timesteps=4000, num_envs=4, update_every=2, checkpoint_every=0, **flags
+    )
+    agent = run(corridor(4), config, tmp_path / "run")
+    assert play(agent, corridor(1)) == 8.0  # the end; random play falls into the hole before 4
+
+
+def untrained_return(corridor, seed):
+    torch.manual_seed(seed)
+    return play(Training(QUICK, 1).agent, corridor(1))
+
+
+def test_untrained_nets_do_not_finish_the_corridor(corridor):
+    assert np.mean([untrained_return(corridor, seed) for seed in range(3)]) < 8.0
+
+
+def final_tensors(run_dir: Path) -> dict[str, torch.Tensor]:
+    folder = latest_checkpoint(run_dir)
+    return {
+        f"{name}/{key}": tensor
+        for name in ("net", "target", "optimiser")
+        for key, tensor in safetensors.torch.load_file(folder / f"{name}.safetensors").items()
+    }
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    for name in ("metrics.csv", "episodes.csv"):
+        assert (one / name).read_text() == (other / name).read_text()
+    left, right = final_tensors(one), final_tensors(other)
+    assert left.keys() == right.keys()
+    for key, tensor in left.items():
+        assert torch.equal(tensor, right[key]), key
+
+
+def test_same_seed_gives_the_same_run(corridor, tmp_path):
+    for name in ("one", "two"):
+        run(corridor(2), QUICK, tmp_path / name)
+    assert_same_run(tmp_path / "one", tmp_path / "two")
+
+
+def test_another_seed_gives_another_run(corridor, tmp_path):
+    run(corridor(2), QUICK, tmp_path / "one")
+    run(corridor(2), dataclasses.replace(QUICK, seed=1), tmp_path / "two")
+    assert (tmp_path / "one/metrics.csv").read_text() != (tmp_path / "two/metrics.csv").read_text()
+
+
+@pytest.mark.parametrize("flags", [{}, {"noisy": False}, {"replay_size": 120}])
+def test_resumed_run_equals_an_uninterrupted_one(corridor, tmp_path, flags):
+    config = dataclasses.replace(QUICK, timesteps=300, **flags)
+    run(corridor(2), config, tmp_path / "whole")
+    half = dataclasses.replace(config, timesteps=150)
+    run(corridor(2), half, tmp_path / "parts")
+    run(corridor(2), dataclasses.replace(config, resume=True), tmp_path / "parts")
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+def command_line(run_dir: Path) -> list[str]:
+    return [
+        *(sys.executable, "-m", "rainbow.train", "--levels", f"{LEVEL},{LEVEL[:-1]}2"),
+        *("--run-dir", str(run_dir), "--num-envs", "2", "--rotate-every", "60"),
+        *("--image-height", "36", "--image-width", "36", "--hidden", "32", "--device", "cpu"),
+        *("--timesteps", "400", "--learning-starts", "40", "--checkpoint-every", "100"),
+        *("--replay-size", "300", "--target-every", "50", "--log-every", "20"),
+        *("--torch-threads", "1"),
+    ]
+
+
+def test_killed_run_resumes_step_for_step(tmp_path):
+    root = Path(__file__).parents[2]
+    subprocess.run(command_line(tmp_path / "whole"), cwd=root, check=True, capture_output=True)
+    killed = tmp_path / "killed"
+    process = subprocess.Popen(
+        command_line(killed), cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while not list(killed.glob("checkpoints/step-000000200/meta.json")):
+        assert process.poll() is None, "ended before it could be killed"
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not list(killed.glob("checkpoints/step-000000400"))
+    resume = [sys.executable, "-m", "rainbow.train", "--run-dir", str(killed), "--resume"]
+    subprocess.run(resume, cwd=root, check=True, capture_output=True)
+    assert_same_run(tmp_path / "whole", killed)
+
+
+def test_saved_agent_acts_alike(corridor, tmp_path):
+    agent = run(corridor(2), QUICK, tmp_path / "run")
+    agent.save(tmp_path / "alone")
+    obs = np.random.default_rng(0).integers(256, size=(64, 4, 36, 36), dtype=np.uint8)
+    for folder in (tmp_path / "run", tmp_path / "alone"):
+        np.testing.assert_array_equal(load_agent(folder).act(obs), agent.act(obs))
+
+
+def test_new_run_starts_from_weights_and_seeded_replay(corridor, tmp_path):
+    source = run(corridor(2), QUICK, tmp_path / "source")
+    config = dataclasses.replace(QUICK, num_envs=1, init_replay=150)
+    training = Training(config, 1)
+    training.start_from(tmp_path / "source")
+    assert 140 <= training.seeded <= 150
+    for key, value in source.net.state_dict().items():
+        assert torch.equal(value, training.agent.net.state_dict()[key])
+        assert torch.equal(value, training.learner.target.state_dict()[key])
+    assert training.updates_due() == 0 and training.seeded > config.learning_starts
+    run(corridor(1), config, tmp_path / "new", init=tmp_path / "source")
+    updates = read_columns(tmp_path / "new/metrics.csv")["updates"]
+    assert updates[0] == 12  # 50 steps: the seed counts as the steps before learning starts
+
+
+def test_weights_alone_can_be_taken_over(corridor, tmp_path):
+    run(corridor(2), QUICK, tmp_path / "source")
+    training = Training(dataclasses.replace(QUICK, init_replay=0), 1)
+    training.start_from(tmp_path / "source")
+    assert training.seeded == 0 and training.replay.size == 0
+
+
+def test_checkpoint_of_another_net_is_refused_in_one_line(corridor, tmp_path):
+    run(corridor(2), QUICK, tmp_path / "source")
+    training = Training(dataclasses.replace(QUICK, hidden=32), 1)
+    with pytest.raises(UserError, match="another shape") as error:
+        training.start_from(tmp_path / "source")
+    assert "\n" not in str(error.value)
+
+
+def test_resume_keeps_the_runs_own_config(corridor, tmp_path):
+    config = dataclasses.replace(QUICK, levels=LEVEL, run_dir=str(tmp_path / "run"), gamma=0.97)
+    run(corridor(2), config, tmp_path / "run")
+    resumed = parse(["--run-dir", str(tmp_path / "run"), "--resume", "--timesteps", "500"])
+    assert resumed == dataclasses.replace(config, resume=True, timesteps=500)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--levels", "bramble-trian"], "bramble-train"),
+        (["--levels", "sonic-test"], "import"),
+        (["--levels", LEVEL, "--scenario", "nothing"], "scenario"),
+        (["--preset", "contst"], "contest"),
+        (["--learning-rat", "1"], "learning-rate"),
+        (["--levels", LEVEL, "--device", "tpu"], "device"),
+        (["--levels", LEVEL, "--run-dir", "/proc/nowhere"], "run"),
+        (["--levels", LEVEL, "--init", "/nowhere"], "checkpoint"),
+    ],
+)
+def test_bad_input_is_one_clear_line(arguments, words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1 and words in lines[0]
