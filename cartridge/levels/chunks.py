@@ -31,6 +31,15 @@ def rings(t: Terrain, rng: Random, hard: float) -> None:
         t.spawn(SpawnKind.RING, x + 2 * i, t.floor - 1)
 
 
+def islands(t: Terrain, rng: Random, hard: float) -> None:
+    """Floating platforms with a ring on the highest: a detour that nobody has to take."""
+    x = t.x + 2
+    t.ground(19)
+    for i, rise in enumerate((4, 7, 4)):
+        t.box(Cell.PLATFORM, x + 5 * i, t.floor - rise, width=5)
+    t.spawn(SpawnKind.RING, x + 7, t.floor - 8)
+
+
 def hill22(t: Terrain, rng: Random, hard: float) -> None:
     """A gentle hill."""
     rows = t.room_up(rng.randint(2, 5))
@@ -158,12 +167,15 @@ def pillars(t: Terrain, rng: Random, hard: float) -> None:
 
 
 def spikes(t: Terrain, rng: Random, hard: float) -> None:
-    """A bed of spikes."""
-    length = scaled(2, 6, hard)
+    """A bed of spikes, sunk into the ground: to jump over."""
+    length = scaled(3, 7, hard)
     t.ground(9)
+    t.step(-1)
     x = t.x
-    t.ground(length + 5)
+    t.ground(length)
     t.box(Cell.SPIKE, x, t.floor - 1, width=length)
+    t.step(1)
+    t.ground(5)
 
 
 def spike_trench(t: Terrain, rng: Random, hard: float) -> None:
@@ -228,8 +240,11 @@ def high_road(t: Terrain, rng: Random, hard: float) -> None:
     """Spikes below, platforms above."""
     length = scaled(10, 18, hard)
     t.ground(8)
+    t.step(-1)
     x = t.x
-    t.ground(length + 6)
+    t.ground(length)
     t.box(Cell.SPIKE, x, t.floor - 1, width=length)
-    for i in range(-1, length, 5):
-        t.box(Cell.PLATFORM, x + i, t.floor - 4, width=3)
+    for i in range(1, length - 3, 6):
+        t.box(Cell.PLATFORM, x + i, t.floor - 4, width=4)
+    t.step(1)
+    t.ground(6)

@@ -3,7 +3,7 @@
 from random import Random
 
 from cartridge.levels import chunks
-from cartridge.levels.cells import CELL, Act, SpawnKind
+from cartridge.levels.cells import CELL, HEIGHT, Act, Cell, SpawnKind
 from cartridge.levels.terrain import HIGHEST_FLOOR, LOWEST_FLOOR, Terrain
 from cartridge.levels.zones import ZONES, Zone
 
@@ -11,9 +11,11 @@ SEED = 1
 START_COLUMN = 5
 RUN_OUT = 22
 """Columns of ground behind the end."""
-CALM = 0.09
+CALM = 0.08
 """The share of an act before its first obstacle."""
-REST = (6, 12)
+ROOF_REACH = 9
+"""Columns to each side that a roof keeps clear of."""
+REST = (4, 9)
 """Columns of ground between two chunks: short at the end of an act, long at its beginning."""
 
 
@@ -26,7 +28,8 @@ def make_act(zone_index: int, number: int, seed: int = SEED) -> Act:
     """Build one act. Raises IndexError for an unknown zone."""
     zone = ZONES[zone_index]
     rng = Random(f"{zone.name}.{number}.{seed}")
-    terrain = Terrain(floor=22)
+    floor = rng.randint(18, 24)
+    terrain = Terrain(floor=floor)
     log: list[tuple[str, int]] = []
     length = act_length(number)
     terrain.ground(START_COLUMN + 9)
@@ -39,12 +42,14 @@ def make_act(zone_index: int, number: int, seed: int = SEED) -> Act:
     end = terrain.x + 6
     terrain.ground(RUN_OUT + 6)
     terrain.spawn(SpawnKind.END_POST, end, terrain.floor)
+    if zone.roof:
+        _cover(terrain, rng, zone.roof)
     return Act(
         zone=zone_index,
         number=number,
         columns=tuple(tuple(column) for column in terrain.columns),
         spawns=tuple(sorted(terrain.spawns)),
-        start=(START_COLUMN * CELL, 22 * CELL),
+        start=(START_COLUMN * CELL, floor * CELL),
         end_x=end * CELL + CELL // 2,
         chunks=tuple(log),
     )
@@ -58,6 +63,17 @@ def all_acts() -> list[Act]:
 def _chunk(name: str) -> chunks.Chunk:
     chunk: chunks.Chunk = getattr(chunks, name)
     return chunk
+
+
+def _cover(terrain: Terrain, rng: Random, clearance: int) -> None:
+    """Hang a roof of rock over the act, at least clearance rows above all that is near."""
+    tops = [next((r for r, c in enumerate(col) if c), HEIGHT) for col in terrain.columns]
+    drop = 0
+    for column, cells in enumerate(terrain.columns):
+        near = tops[max(0, column - ROOF_REACH) : column + ROOF_REACH + 1]
+        drop = max(0, min(2, drop + rng.choice((-1, 0, 0, 1))))
+        for row in range(max(1, min(near) - clearance - drop)):
+            cells[row] = Cell.GROUND
 
 
 def _hardness(zone: Zone, number: int, done: float) -> float:

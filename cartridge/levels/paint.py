@@ -15,6 +15,9 @@ GROUND_CLASSES = (
     ("fill_l", Cell.GROUND),
     ("fill_r", Cell.GROUND),
     ("fill_lr", Cell.GROUND),
+    ("deep", Cell.GROUND),
+    ("deep_l", Cell.GROUND),
+    ("deep_r", Cell.GROUND),
     ("ceil", Cell.GROUND),
     ("ceil_l", Cell.GROUND),
     ("ceil_r", Cell.GROUND),
@@ -30,6 +33,8 @@ GROUND_CLASSES = (
     ("under_down22_low", Cell.GROUND),
 )
 """Each comes in four copies, for even and odd columns and rows, so that a 32x32 pattern fits."""
+DEEP = 4
+"""Rows of ground above a cell that is drawn dark; some columns want one or two more."""
 FIRST_GROUND = 4
 FIRST_PART = FIRST_GROUND + 4 * len(GROUND_CLASSES)
 PARTS = (
@@ -128,7 +133,10 @@ def _ground_class(act: Act, column: int, row: int) -> str:
         return f"top{sides}"
     if not _is_ground(_cell(act, column, row + 1)) and sides != "_lr":
         return f"ceil{sides}"
-    return f"fill{sides}"
+    deep = sides != "_lr" and all(
+        _is_ground(_cell(act, column, row - i)) for i in range(1, DEEP + column * 7 % 3)
+    )
+    return f"{'deep' if deep else 'fill'}{sides}"
 
 
 def _ornament(act: Act, painted: list[list[int]]) -> None:

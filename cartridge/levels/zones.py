@@ -1,6 +1,6 @@
 """The zones: look and mixture of obstacles. A new zone is one more entry of ZONES."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from cartridge.levels.colours import colours
 
@@ -23,6 +23,8 @@ class Zone:
     """Weights of the chunks that may come anywhere behind the opening."""
     late: dict[str, float]
     """Weights of those that come only after a third of the act."""
+    roof: int
+    """Rows between the ground and a roof of rock; 0: open sky. A jump needs 8."""
     ground: tuple[str, ...]
     """15 colours of the level tiles; their roles are named in art/ground.py."""
     back: tuple[str, ...]
@@ -30,9 +32,7 @@ class Zone:
     texture: str
     """Name of the ground's pattern, in art/ground.py."""
     scenery: str
-    """Name of the background, in art/scenery.py."""
-    decor: tuple[str, ...] = field(default=())
-    """Names of ornaments, in art/decor.py."""
+    """Name of the background, in art/scenery.py, and of the ornaments, in art/decor.py."""
 
 
 BRAMBLE_WOOD = Zone(
@@ -41,9 +41,10 @@ BRAMBLE_WOOD = Zone(
     held_out=3,
     hard=0.0,
     calm=("hill22", "valley22", "rings", "ascent", "descent"),
-    opening=(("pit", "walkers", "pit", "wall"), ("walkers", "spikes", "trench", "pit")),
+    opening=(("pit", "walkers", "spikes", "pit"), ("wall", "pit", "walkers", "spikes")),
     easy={
         "rings": 1,
+        "islands": 0.6,
         "hill22": 2,
         "valley22": 1,
         "hill45": 1,
@@ -57,11 +58,11 @@ BRAMBLE_WOOD = Zone(
         "walkers": 2,
     },
     late={"spikes": 2, "platforms": 1.5, "spring_wall": 1.5, "ramp_pit": 1, "tunnel": 1},
+    roof=0,
     ground=tuple(colours("100 210 320 431 542 120 240 351 473 431 653 777 556 735 764")),
-    back=tuple(colours("357 467 577 677 346 245 355 244 253 142 031 132 021 666 777")),
+    back=tuple(colours("357 467 577 677 456 355 566 466 364 475 263 374 253 666 777")),
     texture="soil",
     scenery="wood",
-    decor=("grass", "flower", "bush", "tree"),
 )
 
 RUST_CAVERN = Zone(
@@ -70,9 +71,10 @@ RUST_CAVERN = Zone(
     held_out=2,
     hard=0.1,
     calm=("valley22", "hill22", "rings", "descent", "valley45"),
-    opening=(("spikes", "pit", "trench", "walkers"), ("pit", "walkers", "spikes", "trench")),
+    opening=(("spikes", "pit", "walkers", "pit"), ("pit", "trench", "spikes", "walkers")),
     easy={
         "rings": 1,
+        "islands": 0.6,
         "valley22": 1,
         "valley45": 2,
         "hill45": 2,
@@ -86,11 +88,11 @@ RUST_CAVERN = Zone(
         "walkers": 1,
     },
     late={"spike_trench": 1.5, "pillars": 2, "high_road": 1, "spring_wall": 2, "hoppers": 1},
+    roof=10,
     ground=tuple(colours("100 201 312 423 534 410 520 631 743 223 445 777 556 257 467")),
     back=tuple(colours("101 102 112 213 100 201 311 411 212 323 001 520 630 223 334")),
     texture="rock",
     scenery="cavern",
-    decor=("pebble", "crystal", "girder"),
 )
 
 SNOW_RIDGE = Zone(
@@ -99,9 +101,10 @@ SNOW_RIDGE = Zone(
     held_out=4,
     hard=0.15,
     calm=("hill22", "ascent", "rings", "descent", "valley22"),
-    opening=(("pit", "stairs_up", "walkers", "pit"), ("walkers", "pit", "spikes", "wall")),
+    opening=(("pit", "spikes", "pit", "walkers"), ("stairs_up", "pit", "hoppers", "pit")),
     easy={
         "rings": 1,
+        "islands": 0.6,
         "hill45": 2,
         "valley45": 2,
         "ascent": 2,
@@ -115,11 +118,11 @@ SNOW_RIDGE = Zone(
         "walkers": 1,
     },
     late={"platforms": 2, "pillars": 1, "spikes": 2, "spring_pit": 1, "spring_wall": 1.5},
+    roof=0,
     ground=tuple(colours("012 123 234 345 456 357 567 677 777 322 543 777 467 614 742")),
     back=tuple(colours("256 367 477 577 677 777 245 134 356 467 023 124 235 666 777")),
     texture="ice",
     scenery="snow",
-    decor=("drift", "icicle", "pine"),
 )
 
 ZONES = (BRAMBLE_WOOD, RUST_CAVERN, SNOW_RIDGE)

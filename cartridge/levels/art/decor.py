@@ -40,15 +40,16 @@ def pebbles() -> Image:
     return image
 
 
-def crystal(width: int, height: int, *, dark: int, light: int) -> Image:
-    """Crystals that grow from the ground."""
+def mushrooms(width: int, height: int, spots: tuple[tuple[float, float], ...]) -> Image:
+    """Glowing mushrooms at (middle, top), as shares of the size."""
     image = blank(width, height)
-    middle = width / 2
-    for lean, size in ((-0.32, 0.55), (0.34, 0.65), (0.02, 0.95)):
-        tip, half = (middle + lean * width * 1.2, height * (1 - size)), width * 0.14
-        x = middle + lean * width * 0.6
-        polygon(image, [(x - half, height), (tip[0], tip[1]), (x + half, height)], dark)
-        polygon(image, [(x - half, height), (tip[0], tip[1]), (x, height)], light)
+    for middle, top in spots:
+        x, y = middle * width, top * height
+        cap = min(width * 0.3, (height - y) * 0.62)
+        line(image, (x, height), (x, y + cap * 0.7), 13, width=cap * 0.55)
+        hat = image[: round(y + cap * 0.95)]
+        ball(hat, (x, y + cap * 0.9), (cap, cap * 0.9), (14, 15))
+        ellipse(image, (x - cap * 0.3, y + cap * 0.45), (cap * 0.2, cap * 0.16), 12)
     outline(image, 1)
     return image
 
@@ -56,13 +57,15 @@ def crystal(width: int, height: int, *, dark: int, light: int) -> Image:
 def bush(width: int, height: int, colours: tuple[int, ...], berry: int) -> Image:
     """A round bush with berries."""
     image, rng = blank(width, height), Random(f"bush{width}{height}")
-    for part in (0.22, 0.78, 0.5):
-        top = height * (0.42 if part == 0.5 else 0.58)
-        ball(image, (width * part, height * 0.5 + top / 2), (width * 0.22, height - top), colours)
-    for _ in range(width // 4):
-        x, y = rng.randint(3, width - 4), rng.randint(height // 2, height - 3)
-        if image[y, x]:
-            image[y, x : x + 2] = berry
+    for part, size in ((0.27, 0.6), (0.73, 0.66), (0.5, 0.84)):
+        radius = min(height, width * 0.62) * size / 2
+        middle = (width * part, height - radius * 0.72)
+        ball(image, middle, (min(radius * 1.25, width * 0.25), radius), colours)
+    image[height - 1] = image[height - 2]
+    for _ in range(width // 5):
+        x, y = rng.randint(4, width - 6), rng.randint(height // 3, height - 4)
+        if image[y, x] and image[y + 1, x + 1]:
+            image[y : y + 2, x : x + 2] = berry
     outline(image, 1)
     return image
 
@@ -126,10 +129,10 @@ def ornaments(name: str) -> list[Image]:
         ],
         "cavern": lambda: [
             pebbles(),
-            crystal(16, 16, dark=14, light=15),
+            mushrooms(16, 16, ((0.5, 0.3),)),
             tuft("b", blades=4, height=6),
-            crystal(32, 16, dark=14, light=15),
-            crystal(32, 32, dark=14, light=15),
+            mushrooms(32, 16, ((0.26, 0.35), (0.7, 0.15))),
+            mushrooms(32, 32, ((0.24, 0.5), (0.64, 0.12))),
             girder(),
         ],
         "snow": lambda: [

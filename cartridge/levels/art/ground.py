@@ -43,7 +43,7 @@ def texture(name: str) -> Image:
     """The pattern [32, 32] of a zone's ground."""
     made: dict[str, Callable[[], Image]] = {
         "soil": lambda: stones("soil", 9, stretch=1.25, colours=(2, 3, 3, 4)),
-        "rock": lambda: stones("rock", 7, stretch=1.6, colours=(2, 3, 4, 5)),
+        "rock": lambda: stones("rock3", 8, stretch=1.15, colours=(2, 3, 4, 5)),
         "ice": lambda: stones("ice", 8, stretch=0.8, colours=(2, 3, 4, 5)),
     }
     return made[name]()
@@ -177,13 +177,14 @@ def block(*, top: bool) -> Image:
 def metatile_images(pattern_name: str, classes: Sequence[str]) -> dict[str, list[Image]]:
     """Four copies of every class of ground."""
     pattern, grass = texture(pattern_name), fringe(pattern_name)
-    return {
-        name: [
-            ground(pattern, grass, heights_of(name), sides=sides_of(name), copy=copy)
-            for copy in range(4)
+    dark = np.maximum(pattern - 1, 2).astype(np.uint8)
+    made: dict[str, list[Image]] = {}
+    for name in classes:
+        stone, heights = dark if name.startswith("deep") else pattern, heights_of(name)
+        made[name] = [
+            ground(stone, grass, heights, sides=sides_of(name), copy=copy) for copy in range(4)
         ]
-        for name in classes
-    }
+    return made
 
 
 def parts() -> dict[str, Image]:

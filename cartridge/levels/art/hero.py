@@ -9,14 +9,17 @@ import numpy as np
 
 from cartridge.levels.art.canvas import (
     Image,
+    Mask,
     Point,
     ball,
     blank,
     ellipse,
+    ellipse_mask,
     from_rows,
     line,
     outline,
     polygon,
+    polygon_mask,
 )
 from cartridge.levels.colours import colours
 
@@ -136,32 +139,39 @@ HURT = Pose(
 
 
 def rolled() -> list[Image]:
-    """Four frames of the rolled-up hero: tail and scarf around a ball of fur."""
-    ball_image = blank(30, 30)
+    """Four frames of the rolled-up hero: nose in the tail, the scarf around his middle."""
+    curl = blank(30, 30)
     middle = (15, 15)
-    ball(ball_image, middle, (13.5, 13.5), (2, 3, 4))
-    for angle, colour in (((15, 2), 6), ((4, 6), 7)):
-        line(ball_image, middle, angle, colour, width=5)
-    ellipse(ball_image, (15, 15), (8, 8), 3)
-    line(ball_image, (9, 18), (20, 21), 9, width=4)
-    line(ball_image, (9, 17), (20, 20), 10, width=1.5)
-    polygon(ball_image, [(20, 10), (27, 4), (26, 13)], 2)
-    polygon(ball_image, [(15, 8), (20, 3), (21, 10)], 4)
-    ball_image[~_disc(30, 13.9)] = 0
-    outline(ball_image, 1)
+    ball(curl, middle, (13.8, 13.8), (2, 3, 4, 5))
+    curl[_ring(curl, 8.6, 13.8) & polygon_mask(curl, [middle, (2, 10), (2, 30), (16, 30)])] = 7
+    curl[_ring(curl, 9.8, 13.8) & polygon_mask(curl, [middle, (0, 12), (0, 22), (8, 30)])] = 6
+    curl[_ring(curl, 7.6, 8.8) & polygon_mask(curl, [middle, (0, 4), (0, 30), (22, 30)])] = 2
+    line(curl, (10, 22), (24, 18), 8, width=4.5)
+    line(curl, (10, 21), (24, 17), 9, width=3)
+    line(curl, (11, 20.5), (22, 17), 10, width=1)
+    polygon(curl, [(16, 8), (25, 1), (25, 12)], 2)
+    polygon(curl, [(17, 8), (24, 3), (23, 10)], 13)
+    polygon(curl, [(9, 7), (14, 0), (18, 8)], 4)
+    line(curl, (9, 13), (13, 14), 13, width=1.4)
+    curl[~_disc(30, 13.9)] = 0
+    outline(curl, 1)
     frames = []
     for turns in range(4):
         frame = blank(32, 32)
-        frame[2:32, 1:31] = np.rot90(ball_image, -turns)
+        frame[2:32, 1:31] = np.rot90(curl, -turns)
         frames.append(frame)
     return frames
 
 
-def _disc(size: int, radius: float) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+def _ring(image: Image, inner: float, outer: float) -> Mask:
+    middle = (image.shape[1] / 2, image.shape[0] / 2)
+    hole = ellipse_mask(image, middle, (inner, inner))
+    return ellipse_mask(image, middle, (outer, outer)) & ~hole
+
+
+def _disc(size: int, radius: float) -> Mask:
     steps = np.arange(size) + 0.5 - size / 2
-    disc: np.ndarray[tuple[int, int], np.dtype[np.bool_]] = (
-        steps[:, None] ** 2 + steps[None, :] ** 2 <= radius**2
-    )
+    disc: Mask = steps[:, None] ** 2 + steps[None, :] ** 2 <= radius**2
     return disc
 
 
