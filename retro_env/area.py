@@ -65,6 +65,7 @@ class AreaShrinker:
 
     def __call__(self, image: np.ndarray) -> np.ndarray:
         """One picture; its size may change from call to call."""
+        image = np.ascontiguousarray(image)
         if image.shape[:2] != self.source:
             self.source = image.shape[:2]
             vertical = overlaps(self.source[0], self.height)

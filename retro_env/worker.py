@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 
 from experiment.errors import UserError
+from retro_env.area import AreaShrinker
 from retro_env.config import EnvConfig
 from retro_env.integrations import add_custom_folders
 from retro_env.levels import Level
@@ -120,6 +121,8 @@ def main() -> None:
     add_custom_folders(setup["custom_folders"])
     shape = EnvConfig(**setup["config"]).observation_shape
     batch = SharedBatch(mmap.mmap(setup["memory"], 0), num_envs=len(sockets), shape=shape)
+    # Compiled, or read from its cache, once for all workers.
+    AreaShrinker(height=1, width=1)(np.zeros((2, 2, 1), np.uint8))
     children = []
     for index in range(len(sockets)):
         child = os.fork()

@@ -2,6 +2,10 @@
 
 import os
 import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -139,3 +143,26 @@ def test_what_is_missing_is_said_before_any_worker_starts(make):
         make([Level("SonicTheHedgehog-Genesis-v0", "GreenHillZone.Act1")], num_envs=1)
     with pytest.raises(UserError, match="no scenario 'contest'"):
         make([Level("Airstriker-Genesis-v0", "Level1")], num_envs=1)
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_workers_leave_when_the_parent_is_killed():
+    argv = [sys.executable, str(Path(__file__).parent / "parent.py")]
+    root = str(Path(__file__).parents[2])
+    env = {**os.environ, "PYTHONPATH": root}
+    with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        workers = [int(pid) for pid in parent.stdout.readline().split()]
+        parent.kill()
+    assert len(workers) == 2
+    deadline = time.monotonic() + 30
+    while any(map(is_running, workers)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not any(map(is_running, workers))
