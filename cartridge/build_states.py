@@ -61,7 +61,7 @@ def step(env: stable_retro.RetroEnv, *buttons: str) -> dict[str, int]:
 def start_act(env: stable_retro.RetroEnv, number: int, *, x: int = 0) -> dict[str, int]:
     """Go to an act (from 1, over all zones) and stop at its first frame under control.
 
-    x: where to begin, in pixels, on the highest ground there; 0 is the act's own start."""
+    x: where to begin, in pixels, on the lowest ground there; 0 is the act's own start."""
     env.data.set_value("request_x", x)
     env.data.set_value("request_act", number)
     for _ in range(LOAD_FRAMES):

@@ -69,14 +69,24 @@ static void draw(void)
     sprites_end();
 }
 
-/* Feet on the start of the act, or, on request, on the highest ground at request_x. */
+/* The top of the lowest ground of a column: under a roof, too. */
+static u16 ground_of(u16 x)
+{
+    s16 row = ROWS - 1;
+    while (row > 0 && world_shape((s16)x, row << 4) == SHAPE_EMPTY)
+        row--;
+    while (row > 0 && world_shape((s16)x, (row - 1) << 4) != SHAPE_EMPTY)
+        row--;
+    return (u16)row << 4;
+}
+
+/* Feet on the start of the act, or, on request, on the ground at request_x. */
 static void place_hero(void)
 {
     u16 x = act->start_x, y = act->start_y;
     if (ram.request_x) {
         x = ram.request_x;
-        for (y = 0; y < ROWS * METATILE && world_shape((s16)x, (s16)y) == SHAPE_EMPTY; y += METATILE)
-            ;
+        y = ground_of(x);
         ram.request_x = 0;
     }
     hero_reset(x, y);

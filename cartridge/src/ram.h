@@ -32,7 +32,7 @@ typedef struct {
     u16 camera_x;      /* 24 */
     u16 camera_y;      /* 26 */
     u16 work_line;     /* 28 raster line when the last frame's work was done */
-    u16 request_x;     /* 2A with request_act: begin on the highest ground of this column */
+    u16 request_x;     /* 2A with request_act: begin on the lowest ground of this column */
 } Published;
 
 extern volatile Published ram;

@@ -41,9 +41,12 @@ def play(env: stable_retro.RetroEnv, place: Place, *script: tuple[int, tuple[str
 
 
 def surface(act: Act, column: int) -> tuple[int, Cell]:
-    """Row and kind of the topmost cell; row -1 over a pit."""
-    rows = [r for r, cell in enumerate(act.columns[column]) if cell is not Cell.EMPTY]
-    return (rows[0], act.columns[column][rows[0]]) if rows else (-1, Cell.EMPTY)
+    """Row and kind of the cell that the lowest ground ends with; row -1 over a pit."""
+    cells = act.columns[column]
+    row = max((r for r, cell in enumerate(cells) if cell is not Cell.EMPTY), default=-1)
+    while row > 0 and cells[row - 1] is not Cell.EMPTY:
+        row -= 1
+    return row, cells[row] if row >= 0 else Cell.EMPTY
 
 
 def longest(*kinds: Cell, level: bool = False) -> tuple[Place, int]:
