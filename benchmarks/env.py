@@ -70,22 +70,20 @@ def raw_env() -> Any:
 
 
 def bare(seconds: float, seed: int = 0) -> float:
-    """The emulator alone: buttons, four frames, the screen; back to the start every 500 steps."""
+    """The emulator alone: buttons, four frames, the screen; back to the start where a life ends."""
     env = raw_env()
     env.reset()
     emulator, buttons = env.em, pads().astype(np.uint8)
-    actions = np.random.default_rng(seed).integers(0, 7, 500)
-    taken = 0
+    random = np.random.default_rng(seed)
 
     def step() -> None:
-        nonlocal taken
-        if taken % 500 == 0:
-            emulator.set_state(env.initial_state)
-        emulator.set_button_mask(buttons[actions[taken % 500]], 0)
+        emulator.set_button_mask(buttons[random.integers(7)], 0)
         for _ in range(4):
             emulator.step()
         emulator.get_screen()
-        taken += 1
+        if env.data.lookup_value("lives") < 3:
+            emulator.set_state(env.initial_state)
+            emulator.step()
 
     return rate(step, seconds=seconds)
 
