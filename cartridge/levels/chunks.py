@@ -123,6 +123,13 @@ def trench(t: Terrain, rng: Random, hard: float) -> None:
     t.ground(4)
 
 
+def crack(t: Terrain, rng: Random, hard: float) -> None:
+    """A narrow hole: a runner flies over it, a stroller falls in."""
+    t.ground(8)
+    t.gap(3)
+    t.ground(5)
+
+
 def pit(t: Terrain, rng: Random, hard: float) -> None:
     """A hole without a bottom."""
     width = min(scaled(5, 9, hard), physics.jump_cells(runway=10 * CELL))

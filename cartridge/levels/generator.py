@@ -11,8 +11,6 @@ SEED = 1
 START_COLUMN = 5
 RUN_OUT = 22
 """Columns of ground behind the end."""
-CALM = 0.08
-"""The share of an act before its first obstacle."""
 ROOF_REACH = 9
 """Columns to each side that a roof keeps clear of."""
 REST = (4, 9)
@@ -32,7 +30,7 @@ def make_act(zone_index: int, number: int, seed: int = SEED) -> Act:
     terrain = Terrain(floor=floor)
     log: list[tuple[str, int]] = []
     length = act_length(number)
-    terrain.ground(START_COLUMN + 9)
+    terrain.ground(START_COLUMN + 14)
     while terrain.x < length - RUN_OUT - 10:
         done = terrain.x / length
         name = _pick(zone, rng, done=done, terrain=terrain, before=log, number=number)
@@ -90,14 +88,11 @@ def _pick(
     before: list[tuple[str, int]],
     number: int,
 ) -> str:
-    """The next chunk: calm ones, the zone's opening, then by weight, never the last two again."""
-    recent = {name for name, _ in before[-2:]}
-    if done < CALM:
-        return rng.choice([n for n in zone.calm if n not in recent and _fits(n, terrain.floor)])
-    opened = sum(column >= CALM * act_length(number) for _, column in before)
-    if opened < len(zone.opening):
-        options = zone.opening[opened]
+    """The next chunk: the zone's opening, then by weight, never the last two again."""
+    if len(before) < len(zone.opening):
+        options = zone.opening[len(before)]
         return options[(number - 1) % len(options)]
+    recent = {name for name, _ in before[-2:]}
     late = done > 0.35
     weights = {
         name: weight

@@ -15,10 +15,8 @@ class Zone:
     """Number of the act that is kept for testing."""
     hard: float
     """How hard the first chunk of act 1 is, 0..1."""
-    calm: tuple[str, ...]
-    """Chunks that stop nobody: the first tenth of an act."""
     opening: tuple[tuple[str, ...], ...]
-    """The first obstacles after that; each entry's names take turns over the acts."""
+    """The first chunks of an act; each entry's names take turns over the acts."""
     easy: dict[str, float]
     """Weights of the chunks that may come anywhere behind the opening."""
     late: dict[str, float]
@@ -40,11 +38,17 @@ BRAMBLE_WOOD = Zone(
     acts=4,
     held_out=3,
     hard=0.0,
-    calm=("hill22", "valley22", "rings", "ascent", "descent"),
-    opening=(("pit", "walkers", "spikes", "pit"), ("wall", "pit", "walkers", "spikes")),
+    opening=(
+        ("crack",),
+        ("hill22", "valley22", "hill22", "ascent"),
+        ("crack",),
+        ("pit", "walkers", "spikes", "pit"),
+        ("wall", "pit", "walkers", "spikes"),
+    ),
     easy={
         "rings": 1,
         "islands": 0.6,
+        "crack": 1,
         "hill22": 2,
         "valley22": 1,
         "hill45": 1,
@@ -70,11 +74,17 @@ RUST_CAVERN = Zone(
     acts=4,
     held_out=2,
     hard=0.1,
-    calm=("valley22", "hill22", "rings", "descent", "valley45"),
-    opening=(("spikes", "pit", "walkers", "pit"), ("pit", "trench", "spikes", "walkers")),
+    opening=(
+        ("crack",),
+        ("valley22", "hill22", "valley45", "descent"),
+        ("crack",),
+        ("spikes", "pit", "walkers", "pit"),
+        ("pit", "trench", "spikes", "walkers"),
+    ),
     easy={
         "rings": 1,
         "islands": 0.6,
+        "crack": 1,
         "valley22": 1,
         "valley45": 2,
         "hill45": 2,
@@ -100,11 +110,17 @@ SNOW_RIDGE = Zone(
     acts=4,
     held_out=4,
     hard=0.15,
-    calm=("hill22", "ascent", "rings", "descent", "valley22"),
-    opening=(("pit", "spikes", "pit", "walkers"), ("stairs_up", "pit", "hoppers", "pit")),
+    opening=(
+        ("crack",),
+        ("ascent", "hill22", "valley22", "hill22"),
+        ("crack",),
+        ("pit", "spikes", "pit", "walkers"),
+        ("stairs_up", "pit", "hoppers", "pit"),
+    ),
     easy={
         "rings": 1,
         "islands": 0.6,
+        "crack": 1,
         "hill45": 2,
         "valley45": 2,
         "ascent": 2,

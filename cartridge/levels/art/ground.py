@@ -42,7 +42,7 @@ def _wrapped(d: int) -> int:
 def texture(name: str) -> Image:
     """The pattern [32, 32] of a zone's ground."""
     made: dict[str, Callable[[], Image]] = {
-        "soil": lambda: stones("soil", 9, stretch=1.25, colours=(2, 3, 3, 4)),
+        "soil": lambda: stones("soil", 9, stretch=1.25, colours=(2, 3, 4, 4)),
         "rock": lambda: stones("rock3", 8, stretch=1.15, colours=(2, 3, 4, 5)),
         "ice": lambda: stones("ice", 8, stretch=0.8, colours=(2, 3, 4, 5)),
     }
