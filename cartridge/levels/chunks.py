@@ -219,7 +219,7 @@ def tunnel(t: Terrain, rng: Random, hard: float) -> None:
     t.ground(6)
     x, length = t.x, scaled(8, 16, hard)
     t.ground(length)
-    t.box(Cell.GROUND, x, t.floor - 10, width=length, height=7)
+    t.box(Cell.GROUND, x, t.floor - 7, width=length, height=4)
     for i in range(scaled(1, 2, hard)):
         t.spawn(SpawnKind.WALKER, x + length * (i + 1) // 3, t.floor, arg=2)
     t.ground(6)
