@@ -1,0 +1,41 @@
+"""What a benchmark's numbers depend on, and where they are kept."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def machine() -> dict[str, Any]:
+    """Size and versions, and nothing that names a machine."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {
+        "cores": os.cpu_count(),
+        "memory_gib": round(pages / 2**30, 1),
+        "architecture": platform.machine(),
+        "python": platform.python_version(),
+        "stable_retro": version("stable-retro"),
+        "torch": version("torch"),
+    }
+
+
+def commit() -> str:
+    """The commit measured; '+' when files differ from it."""
+    git = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
+    return subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def write_result(name: str, content: dict[str, Any]) -> Path:
+    """Store a benchmark's outcome, with command, commit and machine, as results/NAME.json."""
+    command = " ".join([f"python -m benchmarks.{name}", *sys.argv[1:]])
+    result = {"command": command, "commit": commit(), "machine": machine(), **content}
+    path = RESULTS / f"{name}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    return path

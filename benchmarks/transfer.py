@@ -1,0 +1,226 @@
+"""Is pretraining worth it? Pretrains Rainbow, then plays every held-out level with and without.
+
+python -m benchmarks.transfer --out runs/transfer --jobs 2 --write
+
+Every part is a run of `python -m rainbow.train` in a folder of its own: what is complete is kept,
+what was interrupted is resumed, so the same command goes on wherever it was stopped.
+"""
+
+import dataclasses
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from benchmarks.machine import write_result
+from contest.references import reference
+from contest.score import Score, bootstrap_interval, markdown_table, play, read_episodes, score
+from experiment.checkpoint import latest_checkpoint
+from experiment.config import load_config, to_dict
+from experiment.errors import UserError, command
+from experiment.plot import plot_curves
+from retro_env import EnvConfig, Level, make_vec, parse_levels
+
+REFERENCES = ("random", "hold-right", "run-and-jump")
+KINDS = ("pretrained", "scratch")
+
+
+@dataclasses.dataclass(frozen=True)
+class TransferConfig:
+    """Compare Rainbow from scratch with Rainbow pretrained, on levels neither has seen."""
+
+    out: Path = Path("runs/transfer")
+    """Folder for all runs, the curves and the table."""
+    preset: str = "laptop"
+    """Preset of Rainbow, for every part."""
+    train_levels: str = "bramble-train"
+    """Levels of the pretraining."""
+    test_levels: str = "bramble-test"
+    """Levels played afterwards."""
+    pretrain_steps: int = 500_000
+    """Agent steps of pretraining."""
+    play_steps: int = 100_000
+    """Agent steps on each held-out level."""
+    reference_steps: int = 20_000
+    """Agent steps of each player that learns nothing."""
+    seeds: int = 3
+    """Runs per held-out level and kind; the pretraining is one run."""
+    num_envs: int = 4
+    """Emulators of each run on a held-out level."""
+    jobs: int = 2
+    """Runs at a time."""
+    write: bool = False
+    """Also write benchmarks/results/transfer.json."""
+
+
+def train(run_dir: Path, steps: int, flags: Sequence[str]) -> None:
+    """Bring the run in `run_dir` to `steps`, from wherever it is. UserError: it failed."""
+    arguments = ["--run-dir", str(run_dir), *flags]
+    try:
+        if reached(run_dir) >= steps:
+            return
+        arguments = ["--run-dir", str(run_dir), "--resume"]
+    except UserError:
+        if run_dir.exists():  # stopped before its first checkpoint: nothing to go on from
+            run_dir.rename(numbered(run_dir))
+    log = run_dir.with_suffix(".log")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a") as file:
+        done = subprocess.run(
+            [sys.executable, "-m", "rainbow.train", *arguments], stdout=file, stderr=file
+        )
+    if done.returncode != 0:
+        raise UserError(f"the run {run_dir} failed; see {log}, then give the same command again")
+
+
+def reached(run_dir: Path) -> int:
+    """Agent steps of a run's last checkpoint."""
+    return int(latest_checkpoint(run_dir).name.removeprefix("step-"))
+
+
+def numbered(path: Path) -> Path:
+    """A free name for a folder put aside."""
+    numbers = range(1, 1_000)
+    return next(p for n in numbers if not (p := path.with_name(f"{path.name}.cut-{n}")).exists())
+
+
+def pretrain(config: TransferConfig) -> Path:
+    """The pretraining run."""
+    run_dir = config.out / "pretraining"
+    flags = ["--preset", config.preset, "--levels", config.train_levels]
+    flags += ["--timesteps", str(config.pretrain_steps)]
+    train(run_dir, config.pretrain_steps, flags)
+    return run_dir
+
+
+def run_dir_of(config: TransferConfig, level: Level, kind: str, seed: int) -> Path:
+    return config.out / level.state / f"{kind}-{seed}"
+
+
+def play_level(config: TransferConfig, level: Level, kind: str, seed: int) -> None:
+    """One run on a held-out level."""
+    flags = ["--preset", config.preset, "--levels", str(level), "--rotate-every", "0"]
+    flags += ["--timesteps", str(config.play_steps), "--num-envs", str(config.num_envs)]
+    flags += ["--seed", str(seed)]
+    if kind == "pretrained":
+        flags += ["--init", str(config.out / "pretraining")]
+    train(run_dir_of(config, level, kind, seed), config.play_steps, flags)
+
+
+def refer(config: TransferConfig, level: Level, name: str) -> Score:
+    """A player that learns nothing, on one level; kept in a file, since it never changes."""
+    kept = config.out / level.state / f"{name}.json"
+    if not kept.is_file():
+        envs = make_vec([level], num_envs=1, config=EnvConfig(backtracking=False))
+        try:
+            episodes = play(reference(name), envs, config.reference_steps, seed=0)
+        finally:
+            envs.close()
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(dataclasses.asdict(score(name, episodes))) + "\n")
+    return Score(**json.loads(kept.read_text()))
+
+
+def row(label: str, scores: Sequence[Score]) -> Score:
+    """Many runs as one row: the mean over runs of each run's score, its interval over the runs."""
+    means = np.array([one.mean for one in scores])
+    low, high = bootstrap_interval(means)
+    return Score(
+        label=label,
+        mean=float(means.mean()),
+        low=low,
+        high=high,
+        best=max(one.best for one in scores),
+        episodes=sum(one.episodes for one in scores),
+        finished=sum(one.finished for one in scores),
+        steps=sum(one.steps for one in scores),
+    )
+
+
+def collect(config: TransferConfig, levels: Sequence[Level]) -> dict[str, dict[str, list[Score]]]:
+    """Scores by player and level, as far as the runs are complete."""
+    found: dict[str, dict[str, list[Score]]] = {}
+    for name in REFERENCES:
+        found[name] = {level.state: [refer(config, level, name)] for level in levels}
+    for kind in KINDS:
+        found[kind] = {}
+        for level in levels:
+            folders = [run_dir_of(config, level, kind, seed) for seed in range(config.seeds)]
+            done = [f for f in folders if f.exists() and complete(f, config.play_steps)]
+            found[kind][level.state] = [score(f.name, read_episodes(f)) for f in done]
+    return found
+
+
+def complete(run_dir: Path, steps: int) -> bool:
+    try:
+        return reached(run_dir) >= steps
+    except UserError:
+        return False
+
+
+def report(config: TransferConfig, levels: Sequence[Level]) -> str:
+    """Write curves, table and result.json; return the table as Markdown."""
+    found = collect(config, levels)
+    overall = [
+        row(name, [one for scores in by_level.values() for one in scores])
+        for name, by_level in found.items()
+        if any(by_level.values())
+    ]
+    text = [markdown_table(overall)]
+    for level in levels:
+        rows = [row(n, by[level.state]) for n, by in found.items() if by[level.state]]
+        text += [f"\n{level.state}\n", markdown_table(rows)]
+        runs = {
+            kind: [run_dir_of(config, level, kind, seed) for seed in range(config.seeds)]
+            for kind in KINDS
+        }
+        runs = {k: [f for f in fs if complete(f, config.play_steps)] for k, fs in runs.items()}
+        lines = {name: found[name][level.state][0].mean for name in ("random", "hold-right")}
+        plot_curves(
+            {kind: folders for kind, folders in runs.items() if folders},
+            config.out / f"{level.state}.png",
+            title=f"Return on {level.state}, never seen in pretraining",
+            levels=lines,
+        )
+    result = {
+        "rows": [dataclasses.asdict(one) for one in overall],
+        "runs": {
+            name: {state: [s.mean for s in scores] for state, scores in by_level.items()}
+            for name, by_level in found.items()
+        },
+    }
+    (config.out / "result.json").write_text(json.dumps(result, indent=1) + "\n")
+    (config.out / "result.md").write_text("\n".join(text) + "\n")
+    if config.write:
+        write_result("transfer", {"config": to_dict(config), **result})
+    return "\n".join(text)
+
+
+@command
+def main() -> None:
+    """Do what is not done yet, then report."""
+    config = load_config(
+        TransferConfig, sys.argv[1:], presets=None, command="python -m benchmarks.transfer"
+    )
+    levels = parse_levels(config.test_levels)
+    console = Console()
+    console.print(f"pretraining: {config.pretrain_steps:,} steps, log {config.out}/pretraining.log")
+    pretrain(config)
+    parts = [
+        (level, kind, seed) for seed in range(config.seeds) for level in levels for kind in KINDS
+    ]
+    with ThreadPoolExecutor(config.jobs) as pool:
+        runs = [pool.submit(play_level, config, *part) for part in parts]
+        for part, future in zip(parts, runs, strict=True):
+            future.result()
+            console.print(f"done: {part[0].state} {part[1]} seed {part[2]}")
+    print(report(config, levels))
+
+
+if __name__ == "__main__":
+    main()

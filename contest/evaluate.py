@@ -1,0 +1,131 @@
+"""How good is a trained agent when it neither explores nor learns, and what does it look like?
+
+python -m contest.evaluate runs/rainbow --levels bramble-test --episodes 5 --video
+"""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import tyro
+from rich.console import Console
+
+from contest.references import REFERENCES, Policy, reference
+from contest.score import Episode, Score, score, score_dict, score_table
+from experiment.checkpoint import load_agent
+from experiment.config import subset
+from experiment.errors import UserError, command
+from experiment.progress import Progress
+from retro_env import EnvConfig, Level, make_env, parse_levels
+from retro_env.video import convert
+
+
+@dataclasses.dataclass(frozen=True)
+class EvaluateConfig:
+    """Play whole episodes under contest rules, without noise, and score them."""
+
+    agent: Annotated[str, tyro.conf.Positional]
+    """A checkpoint or run folder, or random, hold-right, run-and-jump."""
+    levels: str = "bramble-test"
+    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
+    episodes: int = 3
+    """Episodes per level, each with its own sticky actions."""
+    seed: int = 0
+    """Seed of the first episode's sticky actions; each further episode takes the next."""
+    video: bool = False
+    """Keep the best episode of each level as .mp4 (and .bk2)."""
+    out: Path = Path("runs/evaluation")
+    """Folder for result.json and the videos."""
+    device: str = "cpu"
+    """Where the net computes."""
+
+
+FIELDS = [field.name for field in dataclasses.fields(Episode) if field.name != "complete"]
+
+
+def load(name: str, *, device: str) -> tuple[Policy, EnvConfig]:
+    """A reference by name or a trained agent, and the environment settings it acts in."""
+    if name in REFERENCES:
+        return reference(name), EnvConfig()
+    agent: Any = load_agent(name, device=device)
+    return agent, subset(agent.config, EnvConfig)
+
+
+def play_episodes(
+    policy: Policy,
+    level: Level,
+    settings: EnvConfig,
+    *,
+    episodes: int,
+    seed: int = 0,
+    record_dir: Path | None = None,
+) -> list[Episode]:
+    """Whole episodes of one level, one after the other; record_dir gets one .bk2 for each."""
+    played = []
+    env = make_env(level, settings, record_dir=record_dir)
+    try:
+        for number in range(episodes):
+            obs, _ = env.reset(seed=seed + number)
+            over = False
+            while not over:
+                action = int(policy.act(obs[np.newaxis])[0])
+                obs, _, terminated, truncated, info = env.step(action)
+                over = terminated or truncated
+            played.append(Episode(**{name: info["episode"][name] for name in FIELDS}))
+    finally:
+        env.close()
+    return played
+
+
+def film_best(episodes: Sequence[Episode], recordings: Path, target: Path) -> Path:
+    """The .bk2 of the episode with the highest return, as target.bk2 and target.mp4."""
+    best = int(np.argmax([episode.r for episode in episodes]))
+    recording = sorted(recordings.glob("**/*.bk2"))[best]
+    kept = recording.rename(target.with_name(f"{target.name}.bk2"))
+    for other in sorted(recordings.glob("**/*"), reverse=True):
+        other.rmdir() if other.is_dir() else other.unlink()
+    recordings.rmdir()
+    return convert(kept)
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Evaluate what the command line names."""
+    config = tyro.cli(EvaluateConfig, args=argv, prog="python -m contest.evaluate")
+    if config.episodes < 1:
+        raise UserError(f"--episodes must be at least 1, not {config.episodes}")
+    levels = parse_levels(config.levels)
+    policy, settings = load(config.agent, device=config.device)
+    rows: list[Score] = []
+    every: list[Episode] = []
+    with Progress(config.episodes * len(levels), "episodes") as progress:
+        for level in levels:
+            recordings = config.out / f".{level.state}" if config.video else None
+            played = play_episodes(
+                policy,
+                level,
+                settings,
+                episodes=config.episodes,
+                seed=config.seed,
+                record_dir=recordings,
+            )
+            rows.append(score(level.state, played))
+            every += played
+            progress.update(len(every), {"return": rows[-1].mean})
+            if recordings is not None:
+                video = film_best(played, recordings, config.out / level.state)
+                print(video)
+    rows.append(score("all levels", every))
+    Console().print(score_table(rows, title=f"{config.agent}, without noise or learning"))
+    config.out.mkdir(parents=True, exist_ok=True)
+    result = {"agent": config.agent, "seed": config.seed, "scores": [score_dict(r) for r in rows]}
+    path = config.out / "result.json"
+    path.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    print(path)
+
+
+if __name__ == "__main__":
+    main()

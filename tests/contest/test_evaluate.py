@@ -1,0 +1,56 @@
+import dataclasses
+import json
+
+import pytest
+
+from contest.evaluate import main, play_episodes
+from contest.references import reference
+from experiment.config import subset
+from rainbow.agent import RainbowAgent, make_net
+from rainbow.config import RainbowConfig
+from retro_env import EnvConfig, Level
+
+LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
+SHORT = EnvConfig(episode_steps=25)
+
+
+def test_same_seed_plays_the_same_episodes():
+    runs = [play_episodes(reference("random"), LEVEL, SHORT, episodes=2) for _ in range(2)]
+    assert runs[0] == runs[1]
+    assert [episode.l for episode in runs[0]] == [25, 25]
+
+
+def test_trained_agent_is_played_scored_and_filmed(tmp_path, capsys):
+    config = RainbowConfig(image_height=36, image_width=36, hidden=16, episode_steps=25)
+    RainbowAgent(make_net(config), config).save(tmp_path / "agent")
+    out = tmp_path / "out"
+    main([str(tmp_path / "agent"), "--levels", str(LEVEL), "--video", "--out", str(out)])
+    scores = json.loads((out / "result.json").read_text())["scores"]
+    assert [row["episodes"] for row in scores] == [3, 3]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "BrambleWood.Act1.bk2",
+        "BrambleWood.Act1.mp4",
+        "result.json",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"agent": "nowhere"}, "checkpoint"), ({"episodes": "0"}, "at least 1")],
+)
+def test_bad_input_is_one_line(change, words, capsys):
+    values = {"agent": "random", "episodes": "1", "levels": str(LEVEL)} | change
+    arguments = [values.pop("agent")]
+    for name, value in values.items():
+        arguments += [f"--{name}", value]
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1 and words in lines[0]
+
+
+def test_environment_of_the_agent_is_the_one_it_was_trained_in():
+    config = RainbowConfig(actions=10, colour="rgb", frame_stack=2)
+    settings = dataclasses.asdict(EnvConfig(actions=10, colour="rgb", frame_stack=2))
+    assert dataclasses.asdict(subset(config, EnvConfig)) == settings
