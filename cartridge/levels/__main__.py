@@ -1,4 +1,4 @@
-"""python -m cartridge.levels emit | preview | prove | references"""
+"""Levels of BrambleDash: write, look at, prove and measure them."""
 
 import argparse
 from pathlib import Path
@@ -6,25 +6,62 @@ from pathlib import Path
 from experiment.errors import command
 
 
+def emit() -> None:
+    """Write the C data and the splits."""
+    from cartridge.levels.emit import emit as write
+
+    for path in write():
+        print(path)
+
+
+def preview(out: Path) -> None:
+    """Draw all acts and sprites as PNG."""
+    from cartridge.levels.preview import write
+
+    for path in write(out):
+        print(path)
+
+
+def prove() -> None:
+    """Find a way through every act and write the proofs."""
+    from cartridge.levels.console import open_console
+    from cartridge.levels.oracle import prove_all
+
+    with open_console() as console:
+        for level, status in prove_all(console):
+            print(f"{level}: finished in {status.frame} frames, return {status.score:.0f}")
+
+
+def references() -> None:
+    """Measure the reference players and write references.csv."""
+    from cartridge.levels.console import open_console
+    from cartridge.levels.references import means, measure_all, write
+
+    rows = []
+    with open_console() as console:
+        for row in measure_all(console):
+            rows.append(row)
+            print(f"{row.level} {row.agent}: {row.mean_return:.0f}", flush=True)
+    write(rows)
+    for agent, mean in means(rows).items():
+        print(f"mean over levels, {agent}: {mean:.0f}")
+
+
 @command
 def main() -> None:
-    """Run one of the level tools."""
-    parser = argparse.ArgumentParser(prog="cartridge.levels", description=__doc__)
+    """Run one of the tools."""
+    parser = argparse.ArgumentParser(prog="python -m cartridge.levels", description=__doc__)
     tools = parser.add_subparsers(dest="tool", required=True)
-    tools.add_parser("emit", help="write the C data to src/generated and the splits")
-    preview = tools.add_parser("preview", help="draw all acts and sprites as PNG")
-    preview.add_argument("--out", type=Path, default=Path("preview"))
+    tools.add_parser("emit", help=emit.__doc__)
+    drawn = tools.add_parser("preview", help=preview.__doc__)
+    drawn.add_argument("--out", type=Path, default=Path("preview"), help="folder for the PNG")
+    tools.add_parser("prove", help=prove.__doc__)
+    tools.add_parser("references", help=references.__doc__)
     args = parser.parse_args()
-    if args.tool == "emit":
-        from cartridge.levels.emit import emit
-
-        for path in emit():
-            print(path)
     if args.tool == "preview":
-        from cartridge.levels.preview import write
-
-        for path in write(args.out):
-            print(path)
+        preview(args.out)
+    else:
+        {"emit": emit, "prove": prove, "references": references}[args.tool]()
 
 
 if __name__ == "__main__":

@@ -5,18 +5,16 @@ Speaks to stable-retro's emulator directly: the oracle needs its states, and no 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import stable_retro
 from numpy.typing import NDArray
 from stable_retro.data import Integrations
 
-from cartridge.levels.emit import GENERATED
-from cartridge.levels.generator import all_acts
-from cartridge.levels.zones import ZONES
+from cartridge.levels.splits import GAME, level_names
 
-GAME = "BrambleDash-Genesis-v0"
-INTEGRATION = GENERATED.parent.parent / "integration"
+INTEGRATION = Path(__file__).parent.parent / "integration"
 BUTTONS = ("B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z")
 ACTIONS = tuple(
     tuple(action.split("+"))
@@ -24,8 +22,8 @@ ACTIONS = tuple(
 )
 """The contest's seven actions."""
 FRAME_SKIP = 4
-TIME_LIMIT = 18000
-"""Frames of an episode under contest rules."""
+STATE_BYTES, STATE_BUFFER = 160_000, 1_036_288
+"""A state's buffer, and more than the core uses of it; the rest is zero."""
 MASKS = tuple(np.array([b in action for b in BUTTONS], np.uint8) for action in ACTIONS)
 
 
@@ -44,6 +42,8 @@ class Status:
     rings: int
     lives: int
     finished: bool
+    score: float
+    """The contest's return so far."""
 
     @property
     def lost(self) -> bool:
@@ -57,11 +57,6 @@ class Status:
     def part(self) -> float:
         """Share of the act that lies behind, 0..1."""
         return min(1.0, self.progress / self.length)
-
-    @property
-    def score(self) -> float:
-        """The contest's return so far."""
-        return 9000 * self.part + (1000 * (1 - self.frame / TIME_LIMIT) if self.finished else 0)
 
 
 class Console:
@@ -79,11 +74,11 @@ class Console:
     def save(self) -> bytes:
         """The whole state of the machine."""
         state: bytes = self.env.em.get_state()
-        return state
+        return state[:STATE_BYTES]
 
     def restore(self, state: bytes) -> None:
         """Go back to a saved state, exactly."""
-        self.env.em.set_state(state)
+        self.env.em.set_state(state.ljust(STATE_BUFFER, b"\0"))
 
     def frames(self, mask: NDArray[np.uint8], count: int) -> None:
         """Hold buttons for some frames."""
@@ -113,6 +108,7 @@ class Console:
             rings=v["rings"],
             lives=v["lives"],
             finished=bool(v["level_end"]),
+            score=v["score"] / 4,
         )
 
 
@@ -131,8 +127,3 @@ def open_console() -> Iterator[Console]:
         yield Console(env)
     finally:
         env.close()
-
-
-def level_names() -> list[str]:
-    """The state of every act, in the order of the cartridge."""
-    return [f"{ZONES[act.zone].name}.Act{act.number}" for act in all_acts()]

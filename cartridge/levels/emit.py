@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cartridge.levels import splits
 from cartridge.levels.art.canvas import Image
 from cartridge.levels.art.decor import ornaments
 from cartridge.levels.art.ground import metatile_images, parts
@@ -162,13 +163,12 @@ def files() -> dict[str, str]:
     return {name: head + include + text for name, text in made.items()}
 
 
-def emit(folder: Path = GENERATED) -> list[Path]:
-    """Write the generated files; those that are unchanged are left alone."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, text in files().items():
-        path = folder / name
+def emit(folder: Path = GENERATED, *, split_folder: Path = splits.FOLDER) -> list[Path]:
+    """Write the generated files and the splits; those that are unchanged are left alone."""
+    made = {folder / name: text for name, text in files().items()}
+    made |= {split_folder / name: text for name, text in splits.files().items()}
+    for path, text in made.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
-        paths.append(path)
-    return paths
+    return list(made)

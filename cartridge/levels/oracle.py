@@ -7,10 +7,12 @@ committed in proofs/ and replayed in a test: the proof that every act can be fin
 import heapq
 import itertools
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from cartridge.levels.console import Console, Status
+from cartridge.levels.splits import level_names
 from experiment.errors import UserError
 
 PROOFS = Path(__file__).parent / "proofs"
@@ -28,8 +30,6 @@ SCRIPTS: tuple[tuple[int, ...], ...] = (
     (DOWN,) * 4,
     (DOWN, DOWN, DASH, DASH, RIGHT, ROLL, ROLL),
 )
-STATE_BYTES = 160_000
-"""More than the core uses of a state's buffer; the rest is zero."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Node:
 def plan(console: Console, level: str, *, budget: int = 6000) -> list[int]:
     """Actions that finish a level. Raises UserError when budget expansions do not suffice."""
     order = itertools.count()
-    root = Node(console.start(level), _pack(console.save()), (), None)
+    root = Node(console.start(level), console.save(), (), None)
     queue = [(0.0, next(order), root)]
     seen: set[tuple[int, ...]] = set()
     best = root
@@ -68,14 +68,14 @@ def plan(console: Console, level: str, *, budget: int = 6000) -> list[int]:
 
 def _try(console: Console, node: Node, script: tuple[int, ...]) -> Node:
     """Play a script from a node; it is cut short where the episode ends."""
-    console.restore(_unpack(node.state))
+    console.restore(node.state)
     status, done = node.status, 0
     for action in script:
         status = console.act(action)
         done += 1
         if status.over:
             break
-    return Node(status, _pack(console.save()), script[:done], node)
+    return Node(status, console.save(), script[:done], node)
 
 
 def _cost(status: Status) -> float:
@@ -85,17 +85,6 @@ def _cost(status: Status) -> float:
 
 def _cell(status: Status) -> tuple[int, ...]:
     return (status.x // 12, status.y // 24, status.speed_x // 384, status.speed_y // 512)
-
-
-def _pack(state: bytes) -> bytes:
-    return state[:STATE_BYTES]
-
-
-def _unpack(state: bytes) -> bytes:
-    return state.ljust(_BUFFER, b"\0")
-
-
-_BUFFER = 1_036_288
 
 
 def actions_to(node: Node) -> list[int]:
@@ -127,6 +116,17 @@ def replay(console: Console, level: str, actions: list[int]) -> Status:
         if status.over:
             break
     return status
+
+
+def prove_all(console: Console) -> Iterator[tuple[str, Status]]:
+    """Plan every level, replay the plan, and write the proofs."""
+    for level in level_names():
+        actions = plan(console, level)
+        status = replay(console, level, actions)
+        if not status.finished:
+            raise UserError(f"{level}: the plan does not replay; are save and restore exact?")
+        write_proof(level, actions, status)
+        yield level, status
 
 
 def write_proof(level: str, actions: list[int], status: Status, *, folder: Path = PROOFS) -> Path:

@@ -5,13 +5,14 @@ more with probability 0.25; an episode ends with a life lost, the act's end, or 
 
 import csv
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 from cartridge.levels import oracle
 from cartridge.levels.console import ACTIONS, FRAME_SKIP, MASKS, Console, Status
+from cartridge.levels.splits import level_names
 
 FILE = Path(__file__).parent / "references.csv"
 STICK = 0.25
@@ -51,7 +52,7 @@ def run_and_jump(status: Status, step: int, rng: Random) -> int:
 PLAYERS: dict[str, tuple[Player, int]] = {
     "random": (random_player, 20),
     "right": (hold_right, 3),
-    "run_and_jump": (run_and_jump, 10),
+    "run_and_jump": (run_and_jump, 20),
 }
 """Players and how many episodes each plays on a level."""
 
@@ -101,6 +102,22 @@ def _reference(level: str, agent: str, ends: list[tuple[Status, int]]) -> Refere
         mean_steps=round(statistics.mean(steps for _, steps in ends), 1),
         finished=sum(status.finished for status, _ in ends),
     )
+
+
+def measure_all(console: Console) -> Iterator[Reference]:
+    """Every player on every level."""
+    for level in level_names():
+        for agent in PLAYERS:
+            yield measure(console, level, agent)
+        yield measure_oracle(console, level)
+
+
+def means(rows: Iterable[Reference]) -> dict[str, float]:
+    """Every player's mean return over the levels."""
+    returns: dict[str, list[float]] = {}
+    for row in rows:
+        returns.setdefault(row.agent, []).append(row.mean_return)
+    return {agent: statistics.mean(values) for agent, values in returns.items()}
 
 
 def write(rows: Iterable[Reference], path: Path = FILE) -> None:

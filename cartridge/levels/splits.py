@@ -1,0 +1,31 @@
+"""Which acts train and which are kept for testing: one of every zone."""
+
+from pathlib import Path
+
+from cartridge.levels.zones import ZONES
+
+GAME = "BrambleDash-Genesis-v0"
+FOLDER = Path(__file__).parent.parent.parent / "retro_env" / "splits"
+
+
+def level_names() -> list[str]:
+    """The state of every act, in the order of the cartridge."""
+    return [f"{zone.name}.Act{n}" for zone in ZONES for n in range(1, zone.acts + 1)]
+
+
+def held_out() -> set[str]:
+    """The states that no agent may train on."""
+    return {f"{zone.name}.Act{zone.held_out}" for zone in ZONES}
+
+
+def files() -> dict[str, str]:
+    """The text of the two splits, by file name."""
+    test = held_out()
+    splits = {
+        "bramble-train.csv": [name for name in level_names() if name not in test],
+        "bramble-test.csv": [name for name in level_names() if name in test],
+    }
+    return {
+        file: "game,state\n" + "".join(f"{GAME},{name}\n" for name in names)
+        for file, names in splits.items()
+    }
