@@ -141,7 +141,8 @@ class Learner:
         loss = (losses * on_device.weights).mean()
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        metrics = {"loss": loss.detach(), "q_mean": q_mean}
+        # Cloned: a CUDA graph writes its outputs to the same memory again.
+        metrics = {"loss": loss.detach(), "q_mean": q_mean.clone()}
         if self.config.gradient_norm > 0.0:
             metrics["gradient_norm"] = nn.utils.clip_grad_norm_(
                 self.net.parameters(), self.config.gradient_norm

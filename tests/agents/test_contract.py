@@ -1,0 +1,110 @@
+"""What holds for every agent package: a folder with an agent.py at the top of the repository."""
+
+import dataclasses
+import importlib
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiment.checkpoint import load_agent
+from experiment.config import load_config, preset_names, subset
+from retro_env import EnvConfig, make_vec, parse_levels
+
+ROOT = Path(__file__).parents[2]
+AGENTS = sorted(path.parent.name for path in ROOT.glob("*/agent.py"))
+SHARED_FLAGS = {
+    *("levels", "timesteps", "num_envs", "rotate_every", "run_dir"),
+    *("resume", "init", "seed", "device"),
+}
+LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
+TINY = [
+    *("--levels", LEVEL, "--num-envs", "2", "--timesteps", "60", "--device", "cpu"),
+    *("--image-height", "36", "--image-width", "36", "--hidden", "16"),
+]
+
+
+def config_class(agent):
+    module = importlib.import_module(f"{agent}.config")
+    (found,) = [
+        c for name, c in inspect.getmembers(module, inspect.isclass) if dataclasses.is_dataclass(c)
+    ]
+    return found
+
+
+def tiny_config(agent):
+    return load_config(
+        config_class(agent), TINY, presets=ROOT / agent / "presets", command=f"{agent}.train"
+    )
+
+
+def train(agent, run_dir, seed=0):
+    config = dataclasses.replace(tiny_config(agent), seed=seed)
+    envs = make_vec(parse_levels(LEVEL), num_envs=2, config=subset(config, EnvConfig), seed=seed)
+    try:
+        return importlib.import_module(f"{agent}.train").run(envs, config, run_dir)
+    finally:
+        envs.close()
+
+
+def test_there_is_an_agent():
+    assert "rainbow" in AGENTS
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_package_has_the_six_files(agent):
+    for name in ("README.md", "config.py", "agent.py", "memory.py", "learner.py", "train.py"):
+        assert (ROOT / agent / name).is_file(), name
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_config_has_the_shared_flags_and_a_text_for_every_field(agent):
+    cls = config_class(agent)
+    assert cls.__dataclass_params__.frozen
+    names = {field.name for field in dataclasses.fields(cls)}
+    assert names >= SHARED_FLAGS
+    source = inspect.getsource(cls)
+    for name in names:
+        after = source.split(f"\n    {name}: ")[1].split("\n")[1]
+        assert after.strip().startswith('"""'), f"{agent}: {name} is not explained"
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_environment_fields_agree_with_the_environments_own(agent):
+    defaults = {field.name: field.default for field in dataclasses.fields(config_class(agent))}
+    for field in dataclasses.fields(EnvConfig):
+        assert defaults[field.name] == field.default, field.name
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_every_preset_loads(agent):
+    for name in preset_names(ROOT / agent / "presets"):
+        load_config(
+            config_class(agent), ["--preset", name], presets=ROOT / agent / "presets", command=""
+        )
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_trained_agent_acts_and_comes_back_from_its_checkpoint(agent, tmp_path):
+    trained = train(agent, tmp_path / "run")
+    obs = np.random.default_rng(0).integers(256, size=(16, 4, 36, 36), dtype=np.uint8)
+    actions = trained.act(obs)
+    assert actions.shape == (16,) and actions.dtype == np.int64
+    assert actions.min() >= 0 and actions.max() < 7
+    trained.save(tmp_path / "alone")
+    for folder in ("run", "alone"):
+        np.testing.assert_array_equal(load_agent(tmp_path / folder).act(obs), actions)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_same_seed_same_run(agent, tmp_path):
+    for name, seed in (("one", 0), ("two", 0), ("other", 1)):
+        train(agent, tmp_path / name, seed=seed)
+    metrics = {n: (tmp_path / n / "metrics.csv").read_text() for n in ("one", "two")}
+    assert metrics["one"] == metrics["two"]
+    weights = {
+        name: next((tmp_path / name).glob("checkpoints/*/net.safetensors")).read_bytes()
+        for name in ("one", "two", "other")
+    }
+    assert weights["one"] == weights["two"] != weights["other"]
