@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 import stable_retro
 
-from cartridge.levels.zones import ZONES
+from cartridge.levels.splits import GAME, level_names
 from experiment.errors import UserError, command
 
 INTEGRATION = Path(__file__).parent / "integration"
-GAME = "BrambleDash-Genesis-v0"
 FOLDER = INTEGRATION / GAME
 BOOT_FRAMES = 30
 LOAD_FRAMES = 120
@@ -25,11 +24,6 @@ STATE_BYTES = 144_677
 """What the core writes of a state; the rest of the buffer is not part of it."""
 UNWRITTEN = slice(144_227, 144_275)
 """A hole that the core leaves inside."""
-
-
-def state_names() -> list[str]:
-    """One name per act, in the ROM's order: the place in this list + 1 is request_act's value."""
-    return [f"{zone.name}.Act{n}" for zone in ZONES for n in range(1, zone.acts + 1)]
 
 
 def boot() -> stable_retro.RetroEnv:
@@ -97,7 +91,7 @@ def clean(state: bytes) -> bytes:
 def act_states(env: stable_retro.RetroEnv) -> Iterator[tuple[str, bytes]]:
     """(name, state) of every act, from a game that boot() has just brought to its title."""
     title = env.em.get_state()
-    for number, name in enumerate(state_names(), start=1):
+    for number, name in enumerate(level_names(), start=1):
         env.em.set_state(title)
         start_act(env, number)
         yield name, clean(env.em.get_state())
@@ -114,7 +108,7 @@ def build() -> list[Path]:
     env.close()
     for path in set(FOLDER.glob("*.state")) - set(written):
         path.unlink()
-    default = {"default_state": state_names()[0]}
+    default = {"default_state": level_names()[0]}
     (FOLDER / "metadata.json").write_text(json.dumps(default, indent=2) + "\n")
     digest = hashlib.sha1((FOLDER / "rom.md").read_bytes()).hexdigest()
     (FOLDER / "rom.sha").write_text(digest + "\n")

@@ -15,10 +15,11 @@ import stable_retro
 from cartridge import build_states
 from cartridge.levels.cells import Act, Cell
 from cartridge.levels.generator import all_acts
+from cartridge.levels.splits import GAME, level_names
 
 CARTRIDGE = Path(build_states.__file__).parent
 COMPILER = shutil.which("m68k-linux-gnu-gcc")
-NAMES = build_states.state_names()
+NAMES = level_names()
 
 
 @pytest.fixture
@@ -165,7 +166,7 @@ def test_end_latches_with_progress_and_bonus(env: stable_retro.RetroEnv) -> None
 def test_reward_is_the_contests(scenario: str) -> None:
     stable_retro.data.Integrations.add_custom_path(str(build_states.INTEGRATION))
     game = stable_retro.make(
-        build_states.GAME,
+        GAME,
         state=NAMES[0],
         scenario=scenario,
         inttype=stable_retro.data.Integrations.ALL,
