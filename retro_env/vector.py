@@ -121,13 +121,14 @@ class RetroVectorEnv(VectorEnv):
             descriptors = [sock.fileno() for sock in theirs]
             root = str(Path(__file__).resolve().parents[1])
             path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-            # A session of its own: Ctrl-C reaches the parent only, which then closes the sockets.
+            # A group of its own: Ctrl-C reaches the parent only, which then closes the sockets.
+            # Not a session of its own: Linux would share the cores between both evenly.
             self.launcher = subprocess.Popen(
                 [sys.executable, "-m", "retro_env.worker"],
                 stdin=subprocess.PIPE,
                 pass_fds=[*descriptors, file.fileno()],
                 env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
-                start_new_session=True,
+                process_group=0,
             )
             assert self.launcher.stdin is not None
             message = {**setup, "sockets": descriptors, "memory": file.fileno()}
