@@ -19,6 +19,15 @@ def test_sonic_splits_are_the_contests():
     }
 
 
+def test_bramble_splits_can_be_played_as_they_are():
+    train, test = parse_levels("bramble-train"), parse_levels("bramble-test")
+    assert train
+    assert test
+    assert not set(train) & set(test)
+    for level in train + test:
+        check_playable(level.game, level.state, scenario="contest")
+
+
 def test_names_of_2018_mean_todays_games():
     assert full_name("SonicTheHedgehog-Genesis") == "SonicTheHedgehog-Genesis-v0"
     assert parse_levels("Airstriker-Genesis:Level1") == [Level("Airstriker-Genesis-v0", "Level1")]
