@@ -15,6 +15,7 @@ from cartridge.levels.art.objects import COLOURS as OBJECT_COLOURS
 from cartridge.levels.art.objects import object_frames
 from cartridge.levels.art.scenery import scenery
 from cartridge.levels.cells import CELL, HEIGHT, Act
+from cartridge.levels.check import problems
 from cartridge.levels.colours import word
 from cartridge.levels.generator import all_acts
 from cartridge.levels.paint import (
@@ -150,13 +151,22 @@ def sprites_c() -> str:
     )
 
 
+def checked_acts() -> list[Act]:
+    """All acts. Raises ValueError when one breaks a rule of check.py."""
+    acts = all_acts()
+    for act in acts:
+        if found := problems(act):
+            raise ValueError(f"{ZONES[act.zone].name}.Act{act.number}: {'; '.join(found)}")
+    return acts
+
+
 def files() -> dict[str, str]:
     """The text of every generated file, by name."""
     head = "/* Written by python -m cartridge.levels emit. */\n"
     include = '#include "../level.h"\n\n'
     made = {
         "zones.c": zones_c(),
-        "acts.c": acts_c(all_acts()),
+        "acts.c": acts_c(checked_acts()),
         "shapes.c": shapes_c(),
         "sprites.c": sprites_c(),
     }

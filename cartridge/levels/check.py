@@ -1,0 +1,79 @@
+"""Says what is wrong with an act before it is emitted: what cannot be reached, what stands in rock.
+
+Necessary, not sufficient: that an act can be finished is proved by the oracle."""
+
+from cartridge.levels import physics
+from cartridge.levels.cells import CELL, HEIGHT, Act, Cell, SpawnKind
+
+WIDTHS = range(375, 626)
+RUNWAY = 10
+"""Columns that a hero has at least to run up before a hole."""
+SPRING_REACH = 8
+"""Columns before an obstacle in which a spring still helps."""
+OPEN = (Cell.EMPTY, Cell.PLATFORM)
+
+
+def problems(act: Act) -> list[str]:
+    """Everything that is wrong with an act; empty when all is well."""
+    found = []
+    if act.width not in WIDTHS:
+        found.append(f"{act.width} columns, expected {WIDTHS.start} to {WIDTHS.stop - 1}")
+    if any(len(column) != HEIGHT for column in act.columns):
+        found.append(f"a column without {HEIGHT} rows")
+    if not 0 < act.start[0] < act.end_x < (act.width - 10) * CELL:
+        found.append(f"start {act.start[0]} and end {act.end_x} do not fit {act.width} columns")
+    return found + _ground_problems(act) + _spawn_problems(act)
+
+
+def floor_of(column: tuple[Cell, ...]) -> int | None:
+    """The row of a column's ground, below all that floats; None over a hole."""
+    if column[-1] in OPEN:
+        return None
+    return next(row for row in range(HEIGHT - 1, -1, -1) if row == 0 or column[row - 1] in OPEN)
+
+
+def safe_row(column: tuple[Cell, ...]) -> int | None:
+    """The row where a hero may stand: the ground, or a platform over a hole or spikes."""
+    floor = floor_of(column)
+    if floor is not None and column[floor] is not Cell.SPIKE:
+        return floor
+    platforms = [row for row in range(HEIGHT) if column[row] is Cell.PLATFORM]
+    return platforms[-1] if platforms else None
+
+
+def _ground_problems(act: Act) -> list[str]:
+    found = []
+    springs = [s.x // CELL for s in act.spawns if s.kind is SpawnKind.SPRING_UP]
+    last, row = 0, safe_row(act.columns[0])
+    if row is None:
+        return ["no ground at the left end"]
+    for column in range(1, act.width):
+        here = safe_row(act.columns[column])
+        if here is None:
+            continue
+        helped = any(column - SPRING_REACH - (column - last) <= s <= column for s in springs)
+        gap, rise = column - last - 1, row - here
+        if gap > physics.jump_cells(runway=RUNWAY * CELL) and not helped:
+            found.append(f"column {column}: a hole of {gap} columns")
+        if rise > (physics.spring_cells(1) if helped else physics.wall_cells()):
+            found.append(f"column {column}: a wall of {rise} rows")
+        last, row = column, here
+    return found
+
+
+def _spawn_problems(act: Act) -> list[str]:
+    found = []
+    if list(act.spawns) != sorted(act.spawns):
+        found.append("spawns are not sorted")
+    for spawn in act.spawns:
+        column, row = spawn.x // CELL, spawn.y // CELL
+        where = f"{spawn.kind.name} at column {column}"
+        if act.columns[column][row - 1] is not Cell.EMPTY:
+            found.append(f"{where} stands in rock")
+        if spawn.kind is SpawnKind.RING:
+            continue
+        reach = spawn.arg if spawn.kind is SpawnKind.WALKER else 0
+        path = act.columns[column - reach : column + reach + 1]
+        if any(floor_of(cells) != row or cells[row] is not Cell.GROUND for cells in path):
+            found.append(f"{where} has no level ground")
+    return found
