@@ -95,6 +95,8 @@ class RetroVectorEnv(VectorEnv):
         self.seed: int | None = seed
         self.levels = [""] * self.num_envs
         self.waiting = False
+        self.sockets: list[socket.socket] = []
+        self.launcher: subprocess.Popen[bytes] | None = None
         self.workers: list[int] = []
         self.start_workers(
             {
@@ -256,6 +258,8 @@ class RetroVectorEnv(VectorEnv):
         """Close the sockets: the workers write their recordings and leave."""
         for sock in self.sockets:
             sock.close()
+        if self.launcher is None:
+            return
         try:
             self.launcher.wait(CLOSE_SECONDS)
         except subprocess.TimeoutExpired:

@@ -210,3 +210,19 @@ def test_a_second_emulator_in_one_process_is_refused_in_one_line(playable, make)
     make(level, config)
     with pytest.raises(UserError, match="make_vec"):
         make(level, config)
+
+
+def test_finishing_a_level_is_reported_with_the_contests_full_return(make):
+    from cartridge.levels.oracle import read_proof
+
+    env = make("BrambleDash-Genesis-v0:BrambleWood.Act1", EnvConfig(stick_probability=0.0))
+    env.reset()
+    for action in read_proof("BrambleWood.Act1"):
+        _, _, terminated, truncated, info = env.step(action)
+        assert not truncated
+        if terminated:
+            break
+    episode = info["episode"]
+    assert episode["finished"]
+    assert episode["progress"] == 1.0
+    assert 9000 < episode["r"] < 10000

@@ -125,6 +125,7 @@ def test_a_killed_worker_is_reported_and_ends_the_others(playable, make):
     with pytest.raises(RuntimeError, match=r"worker 1 .* ended by itself"):
         for _ in range(3):
             envs.step(np.zeros(2, np.int64))
+    assert envs.launcher is not None
     assert envs.launcher.returncode is not None
     with pytest.raises(RuntimeError, match="closed"):
         envs.step(np.zeros(2, np.int64))
