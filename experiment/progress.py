@@ -56,7 +56,7 @@ class Progress:
         Cheap enough to call every step. Numbers not given stay as they were.
         """
         self._step = step
-        self._numbers |= numbers or {}
+        self._numbers = {**(numbers or {}), **_missing(self._numbers, numbers or {})}
         now = self._clock()
         if now - self._history[-1][0] >= 0.5:
             self._history.append((now, step))
@@ -92,7 +92,7 @@ class Progress:
         rate = self._rate(now)
         left = f"{_duration((self._total - self._step) / rate)} left" if rate > 0 else ""
         shown = list(self._numbers.items())[:SHOWN]
-        numbers = [f"{name} {value:.4g}" for name, value in shown]
+        numbers = [f"{name} {_number(value)}" for name, value in shown]
         return ", ".join(part for part in (f"{rate:.0f} steps/s", left, *numbers) if part)
 
     def _print_line(self, now: float, *, ended: bool = False) -> None:
@@ -113,6 +113,14 @@ def _make_bar(console: Console) -> Bar:
         TextColumn("{task.fields[text]}"),
         console=console,
     )
+
+
+def _missing(old: Mapping[str, float], new: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in old.items() if name not in new}
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
 def _duration(seconds: float) -> str:

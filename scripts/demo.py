@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 
+from contest.evaluate import film_best, load, play_episodes
 from contest.references import reference
 from contest.score import (
     Episode,
@@ -27,11 +28,9 @@ from experiment.errors import UserError, command
 from experiment.plot import plot_curves
 from experiment.progress import Progress
 from experiment.run_folder import numbered_folder
-from rainbow.agent import RainbowAgent
 from rainbow.config import RainbowConfig
 from rainbow.train import PRESETS, run
-from retro_env import EnvConfig, Level, make_env, make_vec, parse_levels
-from retro_env.video import convert
+from retro_env import EnvConfig, Level, make_vec, parse_levels
 
 T = TypeVar("T")
 
@@ -89,7 +88,7 @@ class Demo:
 
     def step(self, text: str, key: str, work: Callable[[], T]) -> T:
         """Say what comes, do it, and keep how long it took."""
-        self.console.print(f"[bold]{text}[/bold]")
+        self.console.print(f"[bold]{text}[/bold]", highlight=False)
         began = time.monotonic()
         result = work()
         self.seconds[key] = round(time.monotonic() - began, 1)
@@ -140,22 +139,22 @@ class Demo:
             envs.close()
 
     def film(self, run_dir: Path) -> Path:
-        """One noise-free episode of a trained agent -> the .mp4 of it."""
-        agent = RainbowAgent.load(run_dir)
+        """The best of three noise-free episodes of a trained agent -> its .mp4."""
+        agent, settings = load(str(run_dir), device="cpu")
         limit = 300 if self.config.quick else 1_500  # of 4 frames: 20 or 100 seconds
-        settings = dataclasses.replace(subset(self.rainbow, EnvConfig), episode_steps=limit)
-        recordings = self.folder / "videos"
-        env = make_env(self.level, settings, record_dir=recordings)
-        try:
-            obs, _ = env.reset(seed=self.config.seed)
-            over = False
-            while not over:
-                obs, _, terminated, truncated, _ = env.step(int(agent.act(obs[None])[0]))
-                over = terminated or truncated
-        finally:
-            env.close()
-        newest = max(recordings.glob("**/*.bk2"), key=lambda path: path.stat().st_mtime_ns)
-        return convert(newest).rename(self.folder / "pretrained.mp4")
+        settings = dataclasses.replace(settings, episode_steps=limit)
+        recordings = self.folder / "recordings"
+        played = play_episodes(
+            agent,
+            self.level,
+            settings,
+            episodes=3,
+            seed=self.config.seed,
+            record_dir=recordings,
+        )
+        returns = ", ".join(f"{episode.r:,.0f}" for episode in played)
+        self.console.print(f"noise-free returns: {returns}", highlight=False)
+        return film_best(played, recordings, self.folder / "pretrained")
 
 
 def prepare(argv: list[str], console: Console) -> Demo:
@@ -223,7 +222,7 @@ def report(demo: Demo, scores: dict[str, Score], files: list[Path]) -> None:
     demo.console.print(score_table(list(scores.values()), title=title))
     demo.console.print(verdict(scores))
     for file in [*files, path]:
-        print(file)
+        print(f"{file.name:<16} {file}")  # not by the console, which would break long lines
 
 
 @command
@@ -233,7 +232,7 @@ def main() -> None:
     demo = prepare(sys.argv[1:], console)
     console.print(f"This run's folder: {demo.folder}")
     train_levels = parse_levels(demo.config.train_levels)
-    steps = f"{demo.config.play_steps:,} steps on {demo.level}"
+    steps = f"{demo.config.play_steps:,} steps on {demo.level.state}"
     demo.step(
         f"1/6 Pretraining: {demo.config.pretrain_steps:,} steps on {len(train_levels)} levels",
         "pretraining",
@@ -255,14 +254,12 @@ def main() -> None:
     )
     scores = {name: score(name, episodes) for name, episodes in played.items()}
     files = draw(demo, scores)
-    files.append(
-        demo.step(
-            "6/6 Filming the pretrained agent without noise",
-            "film",
-            lambda: demo.film(demo.folder / "pretrained"),
-        )
+    film = demo.step(
+        "6/6 Filming the pretrained agent without noise",
+        "film",
+        lambda: demo.film(demo.folder / "pretrained"),
     )
-    report(demo, scores, files)
+    report(demo, scores, [*files, film])
 
 
 if __name__ == "__main__":

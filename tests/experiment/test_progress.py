@@ -88,6 +88,14 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "━" in stream.getvalue()
 
 
+def test_the_newest_numbers_come_first_and_whole_ones_stay_whole() -> None:
+    clock, stream = Clock(), io.StringIO()
+    with Progress(4, "x", stream=stream, clock=clock) as progress:
+        progress.update(1, {"updates": 3})
+        progress.update(2, {"loss": 0.25, "updates": 123456})
+    assert "loss 0.25, updates 123,456" in stream.getvalue()
+
+
 def test_only_the_first_numbers_are_shown() -> None:
     stream = io.StringIO()
     with Progress(4, "x", stream=stream, clock=Clock()) as progress:
