@@ -17,6 +17,8 @@ from experiment.errors import UserError, command
 
 INTEGRATION = Path(__file__).parent / "integration"
 FOLDER = INTEGRATION / GAME
+VARIABLES = tuple(json.loads((FOLDER / "data.json").read_text())["info"])
+"""Names of the RAM variables."""
 BOOT_FRAMES = 30
 LOAD_FRAMES = 120
 """More than any act takes to load."""
@@ -44,12 +46,12 @@ def boot() -> stable_retro.RetroEnv:
 
 
 def step(env: stable_retro.RetroEnv, *buttons: str) -> dict[str, int]:
-    """One frame with these buttons held. Returns the RAM variables of data.json."""
+    """One frame with these buttons held. Returns the RAM variables of data.json.
+
+    They are read one by one from live memory: `update_ram` would copy all of it every frame."""
     env.em.set_button_mask(np.array([b in buttons for b in env.buttons], np.uint8), 0)
     env.em.step()
-    env.data.update_ram()
-    info: dict[str, int] = env.data.lookup_all()
-    return info
+    return {name: env.data.lookup_value(name) for name in VARIABLES}
 
 
 def start_act(env: stable_retro.RetroEnv, number: int, *, x: int = 0) -> dict[str, int]:
