@@ -62,3 +62,9 @@ def playable(request: pytest.FixtureRequest) -> tuple[Level, EnvConfig]:
         return BRAMBLE, EnvConfig()
     scripted: tuple[Level, EnvConfig] = request.getfixturevalue("scripted_level")
     return scripted
+
+
+@pytest.fixture
+def bramble() -> tuple[Level, EnvConfig]:
+    """One playable level, where the kind of scenario does not matter."""
+    return BRAMBLE, EnvConfig()

@@ -140,8 +140,8 @@ def test_passes_gymnasiums_check(playable, make):
     check_env(env.unwrapped, skip_render_check=True)
 
 
-def test_same_seed_gives_the_same_episode_and_another_seed_another(playable, make):
-    level, config = playable
+def test_same_seed_gives_the_same_episode_and_another_seed_another(bramble, make):
+    level, config = bramble
     env = make(level, EnvConfig(scenario=config.scenario, stick_probability=0.5))
 
     def play(seed):
@@ -162,8 +162,8 @@ def test_same_seed_gives_the_same_episode_and_another_seed_another(playable, mak
         ({"frame_stack": 2, "image_height": 40, "image_width": 64}, (2, 40, 64)),
     ],
 )
-def test_observations_have_the_configured_shape(playable, make, settings, shape):
-    level, config = playable
+def test_observations_have_the_configured_shape(bramble, make, settings, shape):
+    level, config = bramble
     env = make(level, EnvConfig(scenario=config.scenario, **settings))
     obs, _ = env.reset()
     assert obs.shape == env.observation_space.shape == shape
@@ -172,8 +172,8 @@ def test_observations_have_the_configured_shape(playable, make, settings, shape)
     assert obs.dtype == np.uint8
 
 
-def test_ten_actions_add_no_op_and_running_jumps(playable, make):
-    level, config = playable
+def test_ten_actions_add_no_op_and_running_jumps(bramble, make):
+    level, config = bramble
     env = make(level, EnvConfig(scenario=config.scenario, actions=10, stick_probability=0))
     env.reset()
     for action in range(10):
@@ -184,8 +184,8 @@ def test_ten_actions_add_no_op_and_running_jumps(playable, make):
     assert masks == [*seven, 0, left | b, right | b]
 
 
-def test_first_step_never_sticks_and_a_stick_holds_one_frame(playable, make):
-    level, config = playable
+def test_first_step_never_sticks_and_a_stick_holds_one_frame(bramble, make):
+    level, config = bramble
     env = make(level, EnvConfig(scenario=config.scenario, stick_probability=1.0))
     env.reset()
     for action in (0, 1, 6):
@@ -195,18 +195,18 @@ def test_first_step_never_sticks_and_a_stick_holds_one_frame(playable, make):
     assert list(env.unwrapped.emulator.masks) == expected
 
 
-def test_step_limit_is_a_truncation(playable, make):
-    level, config = playable
+def test_step_limit_is_a_truncation(bramble, make):
+    level, config = bramble
     env = make(level, EnvConfig(scenario=config.scenario, episode_steps=10))
     env.reset()
     ends = [env.step(1)[2:4] for _ in range(10)]
     assert ends == [(False, False)] * 9 + [(False, True)]
 
 
-def test_a_second_emulator_in_one_process_is_refused_in_one_line(playable, make):
+def test_a_second_emulator_in_one_process_is_refused_in_one_line(bramble, make):
     from experiment.errors import UserError
 
-    level, config = playable
+    level, config = bramble
     make(level, config)
     with pytest.raises(UserError, match="make_vec"):
         make(level, config)

@@ -29,8 +29,8 @@ def test_without_a_display_play_says_so_in_one_line():
 
 
 @pytest.mark.parametrize(("key", "wish"), [("escape", "quit"), ("r", "again"), ("n", "next")])
-def test_keys_end_an_episode_and_the_window_shows_it(playable, window, key, wish):
-    level, config = playable
+def test_keys_end_an_episode_and_the_window_shows_it(bramble, window, key, wish):
+    level, config = bramble
     pygame, screen = window
     emulator = Emulator(level, scenario=config.scenario)
     code = pygame.key.key_code(key)

@@ -7,11 +7,11 @@ from retro_env import make_env
 pytest.importorskip("stable_baselines3")
 
 
-def test_passes_stable_baselines3s_check_and_trains_ppo(playable):
+def test_passes_stable_baselines3s_check_and_trains_ppo(bramble):
     from stable_baselines3 import PPO
     from stable_baselines3.common.env_checker import check_env
 
-    level, config = playable
+    level, config = bramble
     env = make_env(level, config)
     check_env(env)
     model = PPO("CnnPolicy", env, n_steps=50, batch_size=25, n_epochs=1, device="cpu")

@@ -74,8 +74,8 @@ def test_a_worker_plays_as_the_single_environment_does(playable, make):
     assert ended >= 2
 
 
-def test_observations_stay_what_they_were_after_the_next_step(playable, make):
-    level, config = playable
+def test_observations_stay_what_they_were_after_the_next_step(bramble, make):
+    level, config = bramble
     envs = make([level], num_envs=1, config=config)
     first, _ = envs.reset()
     kept = first.copy()
@@ -110,15 +110,15 @@ def test_restored_in_fresh_processes_continues_exactly(playable, make):
     assert any(row[4] for row in expected)
 
 
-def test_another_number_of_environments_cannot_be_restored(playable, make):
-    level, config = playable
+def test_another_number_of_environments_cannot_be_restored(bramble, make):
+    level, config = bramble
     envs = make([level], num_envs=1, config=config)
     with pytest.raises(UserError, match="--num-envs"):
         envs.restore_states([{}, {}])
 
 
-def test_a_killed_worker_is_reported_and_ends_the_others(playable, make):
-    level, config = playable
+def test_a_killed_worker_is_reported_and_ends_the_others(bramble, make):
+    level, config = bramble
     envs = make([level], num_envs=2, config=config)
     envs.reset()
     os.kill(envs.workers[1], signal.SIGKILL)
@@ -131,8 +131,8 @@ def test_a_killed_worker_is_reported_and_ends_the_others(playable, make):
         envs.step(np.zeros(2, np.int64))
 
 
-def test_an_error_in_a_worker_reaches_the_parent(playable, make):
-    level, config = playable
+def test_an_error_in_a_worker_reaches_the_parent(bramble, make):
+    level, config = bramble
     envs = make([level], num_envs=1, config=config)
     envs.reset()
     with pytest.raises(RuntimeError, match="IndexError"):

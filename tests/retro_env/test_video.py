@@ -36,8 +36,8 @@ def test_playing_a_recording_shows_the_screens_that_were_seen(playable, tmp_path
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_every_worker_records_into_its_own_folder(playable, tmp_path):
-    level, config = playable
+def test_every_worker_records_into_its_own_folder(bramble, tmp_path):
+    level, config = bramble
     envs = make_vec([level], num_envs=2, config=config, record_dir=tmp_path / "films")
     envs.reset()
     envs.step(np.array([1, 1]))
@@ -46,8 +46,8 @@ def test_every_worker_records_into_its_own_folder(playable, tmp_path):
     assert len(list(tmp_path.glob("films/env-0?/*.bk2"))) == 2
 
 
-def test_a_restored_environment_writes_the_running_recording_anew(playable, tmp_path):
-    level, config = playable
+def test_a_restored_environment_writes_the_running_recording_anew(bramble, tmp_path):
+    level, config = bramble
     settings = EnvConfig(scenario=config.scenario, episode_steps=20)
     envs = make_vec([level], num_envs=1, config=settings, record_dir=tmp_path / "a")
     envs.reset()
