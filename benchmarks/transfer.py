@@ -89,26 +89,26 @@ def numbered(path: Path) -> Path:
     return next(p for n in numbers if not (p := path.with_name(f"{path.name}.cut-{n}")).exists())
 
 
-def pretrain(config: TransferConfig) -> Path:
+def pretrain(config: TransferConfig) -> None:
     """The pretraining run."""
-    run_dir = config.out / "pretraining"
     flags = ["--preset", config.preset, "--levels", config.train_levels]
     flags += ["--timesteps", str(config.pretrain_steps)]
-    train(run_dir, config.pretrain_steps, flags)
-    return run_dir
+    train(config.out / "pretraining", config.pretrain_steps, flags)
 
 
 def run_dir_of(config: TransferConfig, level: Level, kind: str, seed: int) -> Path:
     return config.out / level.state / f"{kind}-{seed}"
 
 
-def play_level(config: TransferConfig, level: Level, kind: str, seed: int) -> None:
-    """One run on a held-out level."""
+def play_level(
+    config: TransferConfig, level: Level, seed: int, *, init: Path | None = None
+) -> None:
+    """One run on a held-out level, from scratch or from the run `init`."""
     flags = ["--preset", config.preset, "--levels", str(level), "--rotate-every", "0"]
     flags += ["--timesteps", str(config.play_steps), "--num-envs", str(config.num_envs)]
     flags += ["--seed", str(seed)]
-    if kind == "pretrained":
-        flags += ["--init", str(config.out / "pretraining")]
+    flags += ["--init", str(init)] if init else []
+    kind = "pretrained" if init else "scratch"
     train(run_dir_of(config, level, kind, seed), config.play_steps, flags)
 
 
@@ -209,16 +209,19 @@ def main() -> None:
     )
     levels = parse_levels(config.test_levels)
     console = Console()
-    console.print(f"pretraining: {config.pretrain_steps:,} steps, log {config.out}/pretraining.log")
-    pretrain(config)
-    parts = [
-        (level, kind, seed) for seed in range(config.seeds) for level in levels for kind in KINDS
-    ]
+    console.print(f"{config.jobs} runs at a time; their logs are in {config.out}")
+    parts = [(level, seed) for seed in range(config.seeds) for level in levels]
     with ThreadPoolExecutor(config.jobs) as pool:
-        runs = [pool.submit(play_level, config, *part) for part in parts]
-        for part, future in zip(parts, runs, strict=True):
-            future.result()
-            console.print(f"done: {part[0].state} {part[1]} seed {part[2]}")
+        pretraining = pool.submit(pretrain, config)
+        runs = {(*part, "scratch"): pool.submit(play_level, config, *part) for part in parts}
+        pretraining.result()
+        console.print("done: pretraining")
+        for level, seed in parts:
+            run = pool.submit(play_level, config, level, seed, init=config.out / "pretraining")
+            runs[level, seed, "pretrained"] = run
+        for (level, seed, kind), run in runs.items():
+            run.result()
+            console.print(f"done: {level.state} {kind} seed {seed}")
     print(report(config, levels))
 
 

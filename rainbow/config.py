@@ -69,7 +69,7 @@ class RainbowConfig:
     """The integration's scenario file, which defines reward and end."""
 
     # The net
-    encoder: Literal["nature", "impala"] = "nature"
+    encoder: Literal["nature", "data-efficient", "impala"] = "nature"
     """Convolutions before the head."""
     hidden: int = 512
     """Units of the fully connected layer."""
