@@ -1,0 +1,42 @@
+"""Virtual environments for the peers: runs/peers/NAME, with what NAME.txt pins."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+from experiment.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / "runs" / "peers"
+
+
+def requirements(name: str) -> Path:
+    """The file of a peer's pinned packages."""
+    return Path(__file__).parent / f"{name}.txt"
+
+
+def peer_python(name: str) -> Path:
+    """The Python of a peer's environment, which is made first where it is missing or outdated.
+
+    torch is the very build of this environment, found where TORCH_INDEX_URL says, if it is set.
+    UserError: pip could not install.
+    """
+    torch = f"torch=={version('torch')}"
+    wanted = hashlib.sha256(requirements(name).read_bytes() + torch.encode()).hexdigest()
+    folder = CACHE / name
+    python, stamp = folder / "bin" / "python", folder / "installed"
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
+        return python
+    print(f"making {folder.relative_to(ROOT)}: this takes some minutes", file=sys.stderr)
+    subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], check=True)
+    index = os.environ.get("TORCH_INDEX_URL")
+    extra = ["--extra-index-url", index] if index else []
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", *extra]
+    done = subprocess.run([*pip, torch, "--requirement", str(requirements(name))], check=False)
+    if done.returncode:
+        raise UserError(f"pip could not install {name}; what it said is above, then try again")
+    stamp.write_text(wanted, encoding="utf-8")
+    return python

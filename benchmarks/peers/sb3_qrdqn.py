@@ -1,0 +1,68 @@
+"""sb3-contrib's QR-DQN on this project's environment. Runs in its own environment.
+
+Against Rainbow it does less: no priorities, no n-step, no noise, no dueling, no double. Its net is
+fp32, its replay holds whole stacks twice over. Exploration is at its final rate from the start,
+because random actions would skip the net.
+"""
+
+import functools
+
+import torch
+from sb3_contrib import QRDQN
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import SubprocVecEnv
+
+from benchmarks.peers.stopwatch import (
+    BATCH_SIZE,
+    LEARNING_STARTS,
+    LEVEL,
+    REPLAY_SIZE,
+    STEPS_PER_UPDATE,
+    WORKERS,
+    Stopwatch,
+    arguments,
+    report,
+)
+from retro_env import EnvConfig, Level, make_env
+
+
+class StopInTime(BaseCallback):
+    """Ends learning when the stopwatch says so."""
+
+    def __init__(self, stopwatch: Stopwatch) -> None:
+        super().__init__()
+        self.stopwatch = stopwatch
+
+    def _on_step(self) -> bool:
+        return not self.stopwatch.tick()
+
+
+def main() -> None:
+    """Learn until the time is over; print one line."""
+    options = arguments(__doc__)
+    torch.set_num_threads(options.threads)
+    stopwatch = Stopwatch(options.seconds)
+    envs = SubprocVecEnv([functools.partial(make_env, Level(*LEVEL), EnvConfig())] * WORKERS)
+    model = QRDQN(
+        "CnnPolicy",
+        envs,
+        learning_rate=1e-4,
+        buffer_size=REPLAY_SIZE,
+        learning_starts=LEARNING_STARTS,
+        batch_size=BATCH_SIZE,
+        train_freq=1,
+        gradient_steps=WORKERS // STEPS_PER_UPDATE,
+        target_update_interval=8_192,
+        exploration_initial_eps=0.01,
+        exploration_final_eps=0.01,
+        policy_kwargs={"n_quantiles": options.quantiles},
+        device="cpu",
+        seed=0,
+    )
+    model.learn(10**9, callback=StopInTime(stopwatch))
+    report(stopwatch)
+    envs.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""What is timed alike in every agent: env steps after a warm-up, until the time is over.
+
+Runs in the environments of the peers too, so it imports the standard library only.
+"""
+
+import argparse
+import json
+import time
+from dataclasses import dataclass, field
+
+WORKERS = 8
+LEVEL = ("BrambleDash-Genesis-v0", "BrambleWood.Act1")
+BATCH_SIZE, STEPS_PER_UPDATE = 32, 4
+REPLAY_SIZE, LEARNING_STARTS = 50_000, 2_000
+WARM_UP_STEPS = LEARNING_STARTS + 400
+"""Agent steps before the clock starts: the replay's first, then 100 updates."""
+
+
+@dataclass
+class Stopwatch:
+    """Counts agent steps; the clock runs from `warm_up` steps on, for `seconds`."""
+
+    seconds: float
+    warm_up: int = WARM_UP_STEPS
+    steps: int = 0
+    began: int | None = None
+    start: tuple[float, float] = field(default=(0.0, 0.0))
+    end: tuple[float, float] = field(default=(0.0, 0.0))
+
+    def tick(self, steps: int = WORKERS) -> bool:
+        """Count steps; True once the time is over."""
+        self.steps += steps
+        now = time.perf_counter(), time.process_time()
+        if self.began is None:
+            if self.steps >= self.warm_up:
+                self.began, self.start = self.steps, now
+            return False
+        self.end = now
+        return now[0] - self.start[0] >= self.seconds
+
+    def result(self) -> dict[str, float]:
+        """Agent steps per second, and CPU time of this process per step, its threads included."""
+        assert self.began is not None, f"stopped after {self.steps} of {self.warm_up} steps"
+        steps = self.steps - self.began
+        wall, cpu = (after - before for before, after in zip(self.start, self.end, strict=True))
+        return {"steps_per_second": steps / wall, "learner_cpu_ms_per_step": 1000.0 * cpu / steps}
+
+
+def arguments(description: str | None) -> argparse.Namespace:
+    """The options that every peer takes."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--seconds", type=float, required=True, help="measured after the warm-up")
+    parser.add_argument("--threads", type=int, required=True, help="CPU threads of torch")
+    parser.add_argument("--quantiles", type=int, default=200, help="of QR-DQN's head")
+    return parser.parse_args()
+
+
+def report(stopwatch: Stopwatch) -> None:
+    """The one line that the benchmark reads."""
+    print(json.dumps(stopwatch.result()), flush=True)

@@ -1,0 +1,214 @@
+"""Speed of Rainbow: its parts, the whole beside what the parts allow, and beside two peers.
+
+`python -m benchmarks.rainbow` prints one JSON line per row: the cases, then ratios and limits with
+their aims. Cases run in processes of their own, in turn, several times; ratios are taken within a
+repeat. `--write` stores the rows in benchmarks/results/rainbow.json. Peers run in environments of
+their own under runs/peers, made at the first use from the versions pinned in benchmarks/peers.
+
+tree, priorities, replay  one batch drawn, priorities set: the tree alone, without frames, whole
+learner-*                 updates alone and acting alone (act_8: for eight observations)
+env                       eight workers alone
+rainbow-*                 rainbow.train.run: an update of 32 transitions per 4 agent steps
+qrdqn-*                   sb3-contrib's QR-DQN, its 200 quantiles, or as many as C51 has atoms
+tianshou-*                Tianshou's Rainbow
+
+A trailing 1 or 2 is the number of torch's threads. All play the same level with eight workers, with
+the contest preset's net and the same replay size, and are timed after learning has begun. A ratio
+takes the faster number of threads, and for Rainbow the faster precision, of each.
+
+The bound. A vector step of eight agent steps needs the workers' CPU time, that of one `act`, and
+that of two updates with their batches: with C cores it cannot be faster than the sum over C. Nor
+faster than the learner's process alone, where acting and learning never overlap: act, updates,
+batches, storing, and sending and receiving for the workers, by the clock. The bound takes the
+larger. It assumes that C cores do nothing else, that emulators always overlap with updates, and
+that parts are as fast together as alone; it leaves out that the emulators wait for `act`.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from benchmarks.machine import write_result
+from benchmarks.peers.environments import ROOT, peer_python
+from benchmarks.peers.stopwatch import STEPS_PER_UPDATE, WORKERS
+from experiment.errors import UserError, command
+
+Row = dict[str, float]
+Repeat = dict[str, Row]
+PRECISIONS, THREADS = ("bf16", "fp32"), (1, 2)
+SETTINGS = [(precision, threads) for precision in PRECISIONS for threads in THREADS]
+PEERS: dict[str, tuple[str, str, list[str]]] = {
+    "qrdqn": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", []),
+    "qrdqn51": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", ["--quantiles", "51"]),
+    "tianshou": ("tianshou", "benchmarks.peers.tianshou_rainbow", []),
+}
+"""Name -> its environment, module and further arguments."""
+CASES = [
+    *("tree", "priorities", "replay", "env"),
+    *(f"learner-{precision}-{threads}" for precision, threads in SETTINGS),
+    *(f"rainbow-{precision}-{threads}" for precision, threads in SETTINGS),
+    *(f"{peer}-{threads}" for peer in PEERS for threads in THREADS),
+]
+RATIOS: list[tuple[str, str, str, float | None]] = [
+    ("rainbow", "rainbow-", "qrdqn-", 2.5),
+    ("rainbow", "rainbow-", "qrdqn51-", 2.5),
+    ("rainbow_fp32", "rainbow-fp32-", "qrdqn-", None),
+    ("rainbow", "rainbow-", "tianshou-", None),
+    ("rainbow_fp32", "rainbow-fp32-", "tianshou-", None),
+]
+"""Name, cases, the cases they are divided by (the fastest of each), and the aim."""
+BOUND_AIM = 0.9
+LIMITS = [
+    ("replay", "bytes_per_transition", 7300.0),
+    ("tree", "find_and_set_ms", 0.3),
+    ("priorities", "sample_and_update_ms", 0.3),
+]
+"""Case, metric, and the most it may be."""
+
+
+def run_here(case: str, seconds: float) -> Row:
+    """Measure a case of this project in this process."""
+    from benchmarks import rainbow_parts as parts
+
+    name, *setting = case.split("-")
+    simple: dict[str, Callable[[float], Row]] = {
+        "tree": parts.tree,
+        "priorities": parts.priorities,
+        "replay": parts.replay_whole,
+        "env": parts.env_only,
+    }
+    if not setting:
+        return simple[name](seconds)
+    measure = parts.learner if name == "learner" else parts.end_to_end
+    return measure(seconds, precision=setting[0], threads=int(setting[1]))
+
+
+def command_of(case: str, seconds: float) -> list[str]:
+    """The command that measures a case and prints its row last."""
+    name, *setting = case.split("-")
+    if name not in PEERS:
+        here = [sys.executable, "-m", "benchmarks.rainbow", "--case", case]
+        return [*here, "--seconds", str(seconds)]
+    environment, module, extra = PEERS[name]
+    python = str(peer_python(environment))
+    return [python, "-m", module, "--seconds", str(seconds), "--threads", setting[0], *extra]
+
+
+def measure(case: str, seconds: float) -> Row:
+    """A case in a process of its own. UserError: it failed."""
+    done = subprocess.run(
+        command_of(case, seconds),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    if done.returncode:
+        raise UserError(f"case {case} failed: {done.stderr.strip()[-2000:]}")
+    return {name: float(value) for name, value in json.loads(done.stdout.splitlines()[-1]).items()}
+
+
+def bound(repeat: Repeat, setting: str, *, cores: int) -> float:
+    """Agent steps per second that the parts allow; see the module's text."""
+    learner, replay, env = repeat[f"learner-{setting}"], repeat["replay"], repeat["env"]
+    updates = WORKERS / STEPS_PER_UPDATE
+
+    def own(kind: str) -> float:
+        batches = learner[f"update_{kind}"] + replay[f"sample_and_update_{kind}"]
+        once = learner[f"act_8_{kind}"] + replay[f"add_8_{kind}"] + env["main_cpu_ms"]
+        return updates * batches + once
+
+    shared = (own("cpu_ms") + env["workers_cpu_ms"]) / cores
+    return 1000.0 * WORKERS / max(shared, own("ms"))
+
+
+def fastest(repeat: Repeat, prefix: str) -> float | None:
+    """The most steps per second among the cases with that prefix; None where none was measured."""
+    found = [row["steps_per_second"] for case, row in repeat.items() if case.startswith(prefix)]
+    return max(found, default=None)
+
+
+def quotient(repeat: Repeat, above: str, below: str) -> float | None:
+    """The fastest of one over the fastest of the other."""
+    top, bottom = fastest(repeat, above), fastest(repeat, below)
+    return None if top is None or bottom is None else top / bottom
+
+
+def of_bound(repeat: Repeat, setting: str, *, cores: int) -> float | None:
+    """The whole over what its parts allow."""
+    needed = {"replay", "env", f"learner-{setting}", f"rainbow-{setting}"}
+    if not needed <= repeat.keys():
+        return None
+    whole = repeat[f"rainbow-{setting}"]["steps_per_second"]
+    return whole / bound(repeat, setting, cores=cores)
+
+
+def median_row(name: dict[str, str], values: list[float | None]) -> list[dict[str, Any]]:
+    """One row, or none where nothing was measured."""
+    found = [round(value, 3) for value in values if value is not None]
+    return [{**name, "value": statistics.median(found), "all": found}] if found else []
+
+
+def table(repeats: list[Repeat], *, cores: int) -> list[dict[str, Any]]:
+    """Medians per case, then ratios within repeats and limits, with their aims."""
+    rows: list[dict[str, Any]] = []
+    for case in repeats[0]:
+        found = {key: [repeat[case][key] for repeat in repeats] for key in repeats[0][case]}
+        medians = {key: round(statistics.median(values), 4) for key, values in found.items()}
+        rows.append({"case": case, **medians})
+    for name, above, below, aim in RATIOS:
+        values = [quotient(repeat, above, below) for repeat in repeats]
+        for row in median_row({"ratio": f"{name}/{below.rstrip('-')}"}, values):
+            rows.append(row if aim is None else {**row, "at_least": aim})
+    for setting in (f"{precision}-{threads}" for precision, threads in SETTINGS):
+        values = [of_bound(repeat, setting, cores=cores) for repeat in repeats]
+        for row in median_row({"ratio": f"rainbow-{setting}/bound"}, values):
+            rows.append({**row, "at_least": BOUND_AIM})
+    for case, metric, most in LIMITS:
+        values = [repeat.get(case, {}).get(metric) for repeat in repeats]
+        for row in median_row({"limit": f"{case} {metric}"}, values):
+            rows.append({**row, "at_most": most})
+    return rows
+
+
+@command
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.rainbow",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--case", choices=CASES, help="measure one case, in this process")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], help="cases that begin with one of these"
+    )
+    parser.add_argument("--seconds", type=float, default=15.0, help="per case (default: 15)")
+    parser.add_argument("--repeats", type=int, default=3, help="of all cases (default: 3)")
+    parser.add_argument("--cores", type=int, default=os.cpu_count(), help="for the bound")
+    parser.add_argument("--write", action="store_true", help="store in results/rainbow.json")
+    options = parser.parse_args()
+    if options.case:
+        if options.case.split("-")[0] in PEERS:
+            parser.error(f"{options.case} runs in an environment of its own; use --only")
+        print(json.dumps(run_here(options.case, options.seconds)))
+        return
+    cases = [case for case in CASES if case.startswith(tuple(options.only))]
+    timed = partial(measure, seconds=options.seconds)
+    repeats = [{case: timed(case) for case in cases} for _ in range(options.repeats)]
+    rows = table(repeats, cores=options.cores)
+    for row in rows:
+        print(json.dumps(row))
+    if options.write:
+        write_result("rainbow", {"rows": rows})
+
+
+if __name__ == "__main__":
+    main()
