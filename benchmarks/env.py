@@ -218,7 +218,7 @@ def machine() -> dict[str, Any]:
         "memory_gib": round(pages / 2**30, 1),
         "architecture": platform.machine(),
         "python": platform.python_version(),
-        "stable_retro": stable_retro.__version__,
+        "stable_retro": stable_retro.__version__.strip(),
     }
 
 
