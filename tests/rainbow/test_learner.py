@@ -1,4 +1,5 @@
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
@@ -239,3 +240,33 @@ def test_schedules():
 def test_support_has_one_atom_for_plain_values():
     plain = dataclasses.replace(SMALL, distributional=False)
     assert len(support(plain, CPU)) == 1 and len(support(SMALL, CPU)) == 11
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler here")
+def test_compiled_update_equals_the_eager_one():
+    losses = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        config = dataclasses.replace(SMALL, noisy=False, compile=compiled)
+        learner = Learner(make_net(config), config, device=CPU)
+        learner.update(random_batch())
+        losses.append(learner.update(random_batch(seed=1))[0])
+    torch.testing.assert_close(losses[0], losses[1], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("compiled", [False, True])
+def test_update_on_a_gpu_equals_the_one_on_the_cpu(compiled):
+    losses = []
+    for device, compile_ in ((CPU, False), (torch.device("cuda"), compiled)):
+        torch.manual_seed(0)
+        config = dataclasses.replace(SMALL, noisy=False, compile=compile_)
+        learner = Learner(make_net(config).to(device), config, device=device)
+        for seed in range(4):
+            result, metrics = learner.update(random_batch(seed=seed))
+        losses.append(result.cpu())
+        assert np.isfinite(float(metrics["q_mean"]))
+    torch.testing.assert_close(losses[0], losses[1], rtol=1e-2, atol=1e-2)
