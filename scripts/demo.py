@@ -43,7 +43,7 @@ class DemoConfig:
     """Tiny budgets: shows that everything runs, not that anything is learnt."""
     runs: Path = Path("runs")
     """Folder in which a new folder demo-001, demo-002, … is made."""
-    preset: str = "laptop"
+    rainbow_preset: str = "laptop"
     """Preset of Rainbow."""
     train_levels: str = "bramble-train"
     """Levels to pretrain on."""
@@ -165,7 +165,7 @@ def prepare(argv: list[str], console: Console) -> Demo:
         defaults = to_dict(DemoConfig())
         tiny = {name: n for name, n in QUICK.items() if given[name] == defaults[name]}
         config = dataclasses.replace(config, **tiny)
-    arguments = ["--preset", config.preset, "--seed", str(config.seed)]
+    arguments = ["--preset", config.rainbow_preset, "--seed", str(config.seed)]
     rainbow = load_config(RainbowConfig, arguments, presets=PRESETS, command="rainbow")
     rainbow = dataclasses.replace(rainbow, **(QUICK_RAINBOW if config.quick else {}))
     parse_levels(config.train_levels)

@@ -20,7 +20,7 @@ def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
         (["--runs", "{file}/runs"], "cannot write"),
         (["--level", "BrambleDash-Genesis-v0:Nowhere.Act1", "--runs", "{folder}"], "no state"),
         (["--train-levels", "bramble-trai", "--runs", "{folder}"], "bramble-train"),
-        (["--preset", "laptp", "--runs", "{folder}"], "did you mean 'laptop'?"),
+        (["--rainbow-preset", "laptp", "--runs", "{folder}"], "did you mean 'laptop'?"),
         (["--play-step", "3"], "did you mean '--play-steps'?"),
         (["--play-steps", "0"], "play_steps"),
     ],
