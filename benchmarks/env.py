@@ -15,14 +15,11 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
-import os
-import platform
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import cv2
@@ -30,6 +27,7 @@ import gymnasium
 import numpy as np
 import stable_retro
 
+from benchmarks.machine import write_result
 from experiment.errors import UserError, command
 from retro_env import EnvConfig, Level, make_env, make_vec
 from retro_env.integrations import games
@@ -38,7 +36,6 @@ from retro_env.wrappers import ACTIONS, BUTTON_NAMES
 LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
 WORKERS = 8
 WARM_UP_SECONDS = 0.5
-RESULTS = Path(__file__).parent / "results" / "env.json"
 RATIOS = [("ours_1", "bare_1", 0.85), ("ours_8", "bare_8", None), ("ours_8", "sb3_8", 1.5)]
 """Case, the case it is divided by, and the aim."""
 
@@ -210,24 +207,6 @@ def table(repeats: list[dict[str, float]]) -> list[dict[str, Any]]:
     return rows
 
 
-def machine() -> dict[str, Any]:
-    """What the numbers depend on, and nothing that names a machine."""
-    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return {
-        "cores": os.cpu_count(),
-        "memory_gib": round(pages / 2**30, 1),
-        "architecture": platform.machine(),
-        "python": platform.python_version(),
-        "stable_retro": stable_retro.__version__.strip(),
-    }
-
-
-def commit() -> str:
-    """The commit measured; '+' when files differ from it."""
-    git = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
-    return subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
-
-
 @command
 def main() -> None:
     """The command line."""
@@ -239,7 +218,7 @@ def main() -> None:
     parser.add_argument("--case", choices=CASES, help="measure one case, in this process")
     parser.add_argument("--seconds", type=float, default=4.0, help="per case (default: 4)")
     parser.add_argument("--repeats", type=int, default=5, help="of all cases (default: 5)")
-    parser.add_argument("--write", action="store_true", help=f"store in results/{RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help="store in results/env.json")
     arguments = parser.parse_args()
     if arguments.case:
         steps = CASES[arguments.case](arguments.seconds)
@@ -252,10 +231,7 @@ def main() -> None:
     for row in rows:
         print(json.dumps(row))
     if arguments.write:
-        how = " ".join(["python -m benchmarks.env", *sys.argv[1:]])
-        result = {"command": how, "commit": commit(), "machine": machine(), "rows": rows}
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write_result("env", {"rows": rows})
 
 
 if __name__ == "__main__":
