@@ -103,6 +103,8 @@ class Learner:
     def __init__(self, net: RainbowNet, config: RainbowConfig, *, device: torch.device) -> None:
         self.net, self.config, self.device = net, config, device
         self.target = copy.deepcopy(net).requires_grad_(False)
+        if config.precision == "bf16":  # cast once per copy instead of once per update
+            self.target.to(torch.bfloat16)
         self.z = support(config, device)
         self.optimiser = torch.optim.Adam(
             net.parameters(), lr=config.learning_rate, eps=config.adam_epsilon, fused=True
