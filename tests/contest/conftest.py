@@ -1,0 +1,136 @@
+"""A contest server over a toy level, in a thread of the test."""
+
+import contextlib
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from contest.protocol import GymRemoteError
+from contest.record import Record
+from contest.server import Limits, serve
+
+WAIT = 30.0
+
+
+class ToyEnv(gymnasium.Env):
+    """A level without an emulator: the screen tells seed, episode, step and action.
+
+    Terminated on the step that reaches `length`, truncated on the one that reaches `cut`.
+    """
+
+    def __init__(self, *, length: int = 5, cut: int = 0) -> None:
+        self.action_space = gymnasium.spaces.MultiBinary(12)
+        self.observation_space = gymnasium.spaces.Box(0, 255, (6, 8, 3), np.uint8)
+        self.length, self.cut = length, cut
+        self.steps = 0
+
+    def screen(self, action: int) -> np.ndarray:
+        noise = self.np_random.integers(0, 256, (6, 8, 3)).astype(np.uint8)
+        noise[0, 0] = self.steps % 256, action % 256, action // 256
+        return noise
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.steps = 0
+        return self.screen(0), {"level": "toy"}
+
+    def step(self, action: np.ndarray) -> Any:
+        assert action.shape == (12,) and action.dtype == np.int8
+        self.steps += 1
+        number = int(sum(int(bit) << i for i, bit in enumerate(action)))
+        reward = float(self.np_random.normal()) + number / 3
+        ends = self.steps == self.length, self.steps == self.cut
+        return self.screen(number), reward, *ends, {}
+
+
+class Running:
+    """A server in a thread. `ended()` waits for its end and gives what `serve` returned."""
+
+    def __init__(self, env: gymnasium.Env, root: Path, limits: Limits) -> None:
+        self.folder, self.results = root / "shared", root / "results"
+        self.record = Record(self.results, facts={"level": "toy"})
+        self.outcome: GymRemoteError | None = None
+        self.error: BaseException | None = None
+
+        def work() -> None:
+            try:
+                self.outcome = serve(env, self.folder, limits=limits, record=self.record, seed=7)
+            except Exception as error:
+                self.error = error
+
+        self.thread = threading.Thread(target=work, daemon=True)
+        self.thread.start()
+
+    def socket(self) -> str:
+        """Path of its socket, once it is there."""
+        path = self.folder / "sock"
+        deadline = time.monotonic() + WAIT
+        while not path.exists() and self.thread.is_alive():
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+        return str(path)
+
+    def paths(self) -> tuple[Path, Path]:
+        """Its socket and its screen."""
+        return self.folder / "sock", self.folder / "ob"
+
+    def ended(self) -> GymRemoteError | None:
+        self.thread.join(WAIT)
+        assert not self.thread.is_alive(), "the server hangs"
+        return self.outcome
+
+    def dismiss(self) -> None:
+        """End a server that still waits for a client."""
+        while self.thread.is_alive():
+            with (
+                contextlib.suppress(OSError),
+                socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client,
+            ):
+                client.settimeout(1.0)
+                client.connect(str(self.folder / "sock"))
+                client.recv(4096)
+                client.sendall(b'{"type": "update", "content": {"reset": true}}\f')
+                client.recv(4096)
+            self.thread.join(0.05)
+
+    def rows(self) -> list[tuple[float, int]]:
+        """(return, length) of each row of monitor.csv."""
+        lines = (self.results / "monitor.csv").read_text().splitlines()
+        assert lines[0] == "r,l,t"
+        cells = [line.split(",") for line in lines[1:]]
+        return [(float(r), int(length)) for r, length, _ in cells]
+
+    def result(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.results / "result.json").read_text())
+        return found
+
+
+@pytest.fixture
+def toy() -> type[ToyEnv]:
+    return ToyEnv
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    """start(env=…, timesteps=…, wall_clock=…, stall=…) -> Running."""
+    servers: list[Running] = []
+
+    def make(env: gymnasium.Env | None = None, **limits: Any) -> Running:
+        root = tmp_path / str(len(servers))
+        root.mkdir()
+        limits = {"timesteps": 1000, "wall_clock": WAIT, "stall": WAIT, **limits}
+        servers.append(Running(env or ToyEnv(), root, Limits(**limits)))
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        server.dismiss()
+        server.ended()

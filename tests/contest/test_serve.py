@@ -1,0 +1,117 @@
+"""The command, in a process of its own, on the cartridge."""
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from contest.client import RemoteEnv
+from contest.protocol import ServerDisconnectError, TimestepTimeoutError
+from contest.serve import main, parse_seconds
+from experiment.errors import UserError
+from retro_env import EnvConfig, make_env, parse_levels
+from retro_env.make import wrap_agent
+
+LEVEL = parse_levels("bramble-test")[0]
+
+
+@contextlib.contextmanager
+def serving(folder: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "contest.serve", LEVEL.game, LEVEL.state]
+    command += ["--dir", str(folder), "--seed", "5", *flags]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def remote(folder: Path) -> Any:
+    return wrap_agent(RemoteEnv(folder, level=str(LEVEL)), EnvConfig())
+
+
+def read_result(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "result.json").read_text())
+    return found
+
+
+def test_cartridge_is_played_through_the_socket_exactly_as_locally(tmp_path: Path) -> None:
+    folder = tmp_path / "shared"
+    with serving(folder, "--timesteps", "120") as process:
+        env, local = remote(folder), make_env(LEVEL, EnvConfig())
+        try:
+            assert np.array_equal(env.reset()[0], local.reset(seed=5)[0])
+            for action in np.random.default_rng(0).integers(7, size=120):
+                obs, *outcome, info = env.step(int(action))
+                expected, *local_outcome, local_info = local.step(int(action))
+                assert np.array_equal(obs, expected)
+                assert outcome == local_outcome
+                assert info.get("episode") == local_info.get("episode")
+                if outcome[1]:
+                    assert np.array_equal(env.reset()[0], local.reset()[0])
+            with pytest.raises(TimestepTimeoutError):
+                env.reset() if outcome[1] else env.step(0)
+        finally:
+            local.close()
+        output = process.communicate()[0]
+    assert process.returncode == 0
+    assert "all 120 timesteps" in output
+    result = read_result(folder)
+    assert (result["level"], result["seed"], result["steps"]) == (str(LEVEL), 5, 120)
+    rows = (folder / "monitor.csv").read_text().splitlines()[1:]
+    assert sum(int(row.split(",")[1]) for row in rows) == 120
+    returns = [float(row.split(",")[0]) for row in rows]
+    assert result["mean_return"] == pytest.approx(np.mean(returns))
+
+
+def test_stopped_server_tells_the_agent_and_completes_its_records(tmp_path: Path) -> None:
+    folder, results = tmp_path / "shared", tmp_path / "results"
+    with serving(folder, "--results", str(results), "--record") as process:
+        env = remote(folder)
+        env.reset()
+        for _ in range(5):
+            env.step(1)
+        process.send_signal(signal.SIGTERM)
+        with pytest.raises(ServerDisconnectError):
+            for _ in range(4000):
+                env.step(2)
+        assert process.wait() == 143
+    result = read_result(results)
+    assert result["episodes"] == 1
+    assert result["steps"] >= 5
+    assert "stopped" in result["ended"]
+    assert len(list((results / "bk2").glob("*.bk2"))) == 1
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("12h", 43200), ("1.5m", 90), ("7s", 7), ("8", 8)])
+def test_lengths_of_time_are_read(text: str, seconds: float) -> None:
+    assert parse_seconds(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-1h", "1d", "nan"])
+def test_other_lengths_of_time_are_refused(text: str) -> None:
+    with pytest.raises(UserError, match="length of time"):
+        parse_seconds(text)
+
+
+def test_mistakes_of_the_user_are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for flags, word in (
+        ([LEVEL.game, "Nowhere.Act1"], "no state"),
+        ([LEVEL.game, LEVEL.state, "--timesteps", "0"], "timesteps"),
+        ([LEVEL.game, LEVEL.state, "--wall-clock", "late"], "length of time"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main([*flags, "--dir", str(tmp_path / "new")])
+        assert stop.value.code == 2
+        error = capsys.readouterr().err
+        assert error.startswith("error: ") and word in error
+        assert error.count("\n") == 1
