@@ -46,15 +46,16 @@ class Record:
         self.best: float | None = None
         self.episode_steps = 0
         self.episode_return = self.episode_furthest = 0.0
+        for name in ("monitor.csv", "log.csv", "result.json"):
+            if (folder / name).exists():
+                raise UserError(
+                    f"{folder / name} exists: records are not overwritten; give another folder"
+                )
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.monitor = create(folder / "monitor.csv", "r,l,t")
             self.log = create(folder / "log.csv", "l,t")
             self.write_result()
-        except FileExistsError as error:
-            raise UserError(
-                f"{error.filename} exists: records are not overwritten; give another folder"
-            ) from None
         except OSError as error:
             raise UserError(f"cannot write records to {folder}: {error.strerror}") from None
 
@@ -135,7 +136,7 @@ class Record:
 
 
 def create(path: Path, header: str) -> TextIO:
-    """A new CSV file with its header. Errors: OSError (FileExistsError)."""
+    """A new CSV file with its header. Errors: OSError."""
     file = path.open("x", encoding="utf-8")
     append(file, header)
     return file

@@ -12,11 +12,12 @@ from typing import Annotated, Any
 
 import tyro
 
-from contest.protocol import TimestepTimeoutError
+from contest.meeting_place import meeting_place
+from contest.protocol import GymRemoteError, TimestepTimeoutError
 from contest.record import Record, run_facts
-from contest.server import Limits, private_folder, serve
+from contest.server import Limits, serve
 from experiment.errors import UserError, command
-from retro_env.levels import parse_level
+from retro_env.levels import Level, parse_level
 from retro_env.make import make_contest_env
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -70,26 +71,35 @@ def main(argv: Sequence[str] | None = None) -> None:
         stall=parse_seconds(config.stall),
     )
     level = parse_level(f"{config.game}:{config.state}")
-    folder = private_folder(config.dir)
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        with meeting_place(config.dir) as folder:
+            play(level, folder, config=config, limits=limits)
+    except OSError as error:
+        raise UserError(f"the run cannot go on: {error}") from None
+
+
+def play(level: Level, folder: Path, *, config: ServeConfig, limits: Limits) -> None:
+    """One run, with a line at its start and its score at the end."""
     results = folder if config.results is None else config.results
     env = make_contest_env(level, record_dir=results / "bk2" if config.record else None)
-    signal.signal(signal.SIGTERM, stop)
     try:
         facts = {**run_facts(level, seed=config.seed), "limits": dataclasses.asdict(limits)}
         record = Record(results, facts=facts)
         print(f"{level}: waiting for an agent in {folder}", flush=True)
         ended = serve(env, folder, limits=limits, record=record, seed=config.seed)
-    except OSError as error:
-        raise UserError(f"the run cannot go on: {error}") from None
     finally:
         env.close()
-    result = record.result()
-    mean = "no step was played"
-    if result["mean_return"] is not None:
-        mean = f"mean return {result['mean_return']:,.1f} over {result['episodes']} episodes"
-    reason = "done" if isinstance(ended, TimestepTimeoutError) else "ended"
-    print(f"{level}: {reason}: {ended}; {mean}, {result['steps']:,} steps")
-    print(results / "result.json")
+    print(f"{level}: {summary(record.result(), ended)}\n{results / 'result.json'}")
+
+
+def summary(result: dict[str, Any], ended: GymRemoteError) -> str:
+    """A run in one line."""
+    word = "done" if isinstance(ended, TimestepTimeoutError) else "ended"
+    if result["mean_return"] is None:
+        return f"{word}: {ended}; no step was played"
+    mean = f"mean return {result['mean_return']:,.1f} over {result['episodes']} episodes"
+    return f"{word}: {ended}; {mean}, {result['steps']:,} steps"
 
 
 if __name__ == "__main__":

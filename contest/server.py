@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import socket
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -15,6 +13,7 @@ from typing import Any, final
 import gymnasium
 import numpy as np
 
+from contest.meeting_place import accept
 from contest.protocol import (
     SCREEN,
     SOCKET,
@@ -44,8 +43,6 @@ LINGER_SECONDS = 2.0
 """How long a client whose game is over may take to hear why."""
 PATIENCE = 100
 """Refused requests in a row after which the client is sent away."""
-LONGEST_PATH = 100
-"""Bytes of a socket's path that every system takes."""
 
 
 @final
@@ -66,19 +63,15 @@ class Limits:
 
 
 def serve(
-    env: gymnasium.Env, directory: Path, *, limits: Limits, record: Record, seed: int
+    env: gymnasium.Env, folder: Path, *, limits: Limits, record: Record, seed: int
 ) -> GymRemoteError:
-    """Play `env` with the client that comes to `directory` until a limit or its end -> which.
+    """Play `env` with the client that comes to `folder` until a limit or its end -> which.
 
-    env: the contest's (MultiBinary buttons, uint8 screens). seed: of its first reset.
-    Errors: UserError (the folder), and whatever the environment raises, after telling the client.
+    env: the contest's (MultiBinary buttons, uint8 screens). folder: a `meeting_place`.
+    seed: of the first reset. Errors: whatever the environment raises, after telling the client.
     """
-    with (
-        meeting_place(directory) as folder,
-        contextlib.closing(
-            Session(env, folder, limits=limits, record=record, seed=seed)
-        ) as session,
-    ):
+    session = Session(env, folder, limits=limits, record=record, seed=seed)
+    with contextlib.closing(session):
         try:
             ended = session.run()
         except BaseException as error:
@@ -91,44 +84,6 @@ def serve(
         finally:
             session.farewell(ended)
     return ended
-
-
-@contextlib.contextmanager
-def meeting_place(directory: Path) -> Iterator[Path]:
-    """The folder of both sides, for the owner alone; one server at a time. Errors: UserError."""
-    folder = private_folder(directory)
-    if len(os.fsencode(folder / SOCKET)) > LONGEST_PATH:
-        raise UserError(f"{folder} is too long a path for a socket: give a shorter --dir")
-    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"another server runs in {folder}: give another --dir") from None
-        try:
-            yield folder
-        finally:
-            for name in (SOCKET, SCREEN):
-                (folder / name).unlink(missing_ok=True)
-    finally:
-        os.close(lock)
-
-
-def private_folder(directory: Path) -> Path:
-    """`directory` with mode 0700, made if missing. Errors: UserError (open to others, …)."""
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = directory.stat()
-        mine = found.st_uid == os.geteuid()
-        if found.st_mode & 0o077 and mine and not any(directory.iterdir()):
-            directory.chmod(0o700)
-        elif found.st_mode & 0o077 or not mine:
-            raise UserError(
-                f"{directory} is open to other users: give a new folder, or chmod 700 your own"
-            )
-    except OSError as error:
-        raise UserError(f"cannot use {directory}: {error.strerror}") from None
-    return directory
 
 
 class Refusal(Exception):  # noqa: N818  an answer, not a failure
@@ -305,19 +260,3 @@ class Session:
     def close(self) -> None:
         """Let go of the screen's file."""
         os.close(self.screen)
-
-
-def accept(path: Path, *, deadline: float) -> socket.socket:
-    """The first client that connects; others are refused from then on.
-
-    Errors: Late or TimeoutError (nobody came).
-    """
-    beside = path.with_name(f"{path.name}.new")
-    beside.unlink(missing_ok=True)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        listener.bind(str(beside))
-        beside.chmod(0o600)
-        listener.listen(1)
-        beside.rename(path)  # whoever sees the socket can connect
-        listener.settimeout(time_left(deadline))
-        return listener.accept()[0]

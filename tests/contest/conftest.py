@@ -13,6 +13,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from contest.meeting_place import meeting_place
 from contest.protocol import GymRemoteError
 from contest.record import Record
 from contest.server import Limits, serve
@@ -62,7 +63,8 @@ class Running:
 
         def work() -> None:
             try:
-                self.outcome = serve(env, self.folder, limits=limits, record=self.record, seed=7)
+                with meeting_place(self.folder) as folder:
+                    self.outcome = serve(env, folder, limits=limits, record=self.record, seed=7)
             except Exception as error:
                 self.error = error
 

@@ -101,11 +101,11 @@ def test_end_of_the_run_is_raised_again_and_again(start: Start) -> None:
 
 
 def test_slow_agent_hears_that_it_was_too_slow(start: Start) -> None:
-    server = start(stall=0.2)
+    server = start(stall=1.0)
     env = RemoteEnv(server.folder)
-    env.reset()
-    server.thread.join(0.5)
     with pytest.raises(WallClockTimeoutError, match="did nothing for"):
+        env.reset()
+        server.thread.join(1.5)
         env.step(NO_BUTTON)
 
 
@@ -228,9 +228,8 @@ def test_answer_that_breaks_the_rules_ends_the_run(tmp_path: Path, answer: bytes
 
 def test_server_that_answers_nothing_is_given_up(tmp_path: Path) -> None:
     server = Script(tmp_path, GREETING, b" ", b"")
-    env = RemoteEnv(tmp_path, reply_seconds=0.2)
     with pytest.raises(ServerDisconnectError, match="did not answer"):
-        env.reset()
+        RemoteEnv(tmp_path, reply_seconds=0.2).reset()
     server.thread.join(0.1)
 
 

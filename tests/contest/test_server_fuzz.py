@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from contest.client import RemoteEnv
+from contest.meeting_place import meeting_place
 from contest.protocol import ClientDisconnectError, GymRemoteError
 from contest.record import Record
 from contest.server import Limits, serve
@@ -111,7 +112,8 @@ def test_disconnect_at_any_byte_ends_the_run_with_its_records(start: Start, cut:
 def serve_for_ever(env: Any, folder: Path, results: Path) -> None:
     record = Record(results, facts={})
     limits = Limits(timesteps=10**9, wall_clock=60, stall=60)
-    serve(env, folder, limits=limits, record=record, seed=0)
+    with meeting_place(folder):
+        serve(env, folder, limits=limits, record=record, seed=0)
 
 
 def play_for_ever(folder: Path) -> None:
