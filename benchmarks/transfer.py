@@ -50,6 +50,8 @@ class TransferConfig:
     """Agent steps of each player that learns nothing."""
     seeds: int = 3
     """Runs per held-out level and kind; the pretraining is one run."""
+    init_replay: int = 100_000
+    """Transitions of the pretraining that a pretrained run's replay starts with."""
     num_envs: int = 4
     """Emulators of each run on a held-out level."""
     jobs: int = 2
@@ -107,7 +109,8 @@ def play_level(
     flags = ["--preset", config.preset, "--levels", str(level), "--rotate-every", "0"]
     flags += ["--timesteps", str(config.play_steps), "--num-envs", str(config.num_envs)]
     flags += ["--seed", str(seed)]
-    flags += ["--init", str(init)] if init else []
+    if init:
+        flags += ["--init", str(init), "--init-replay", str(config.init_replay)]
     kind = "pretrained" if init else "scratch"
     train(run_dir_of(config, level, kind, seed), config.play_steps, flags)
 

@@ -3,7 +3,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import imageio.v3 as imageio
+import cv2
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,4 +53,5 @@ def test_a_tiny_demo_makes_all_its_files_and_keeps_earlier_ones(tmp_path: Path) 
     assert all(row["steps"] == 600 for row in result["scores"])
     assert all(label in done.stdout for label in labels)
     assert str(folder / "result.json") in done.stdout
-    assert len(imageio.imread(folder / "pretrained.mp4", plugin="FFMPEG")) > 10
+    film = cv2.VideoCapture(str(folder / "pretrained.mp4"))
+    assert film.get(cv2.CAP_PROP_FRAME_COUNT) > 10
