@@ -52,6 +52,9 @@ class TransferConfig:
     """Runs per held-out level and kind; the pretraining is one run."""
     init_replay: int = 100_000
     """Transitions of the pretraining that a pretrained run's replay starts with."""
+    replay_size: int = 100_000
+    """Transitions remembered on a held-out level: new ones take the place of the oldest, so that the
+    seed is gone when as many steps are played."""
     num_envs: int = 4
     """Emulators of each run on a held-out level."""
     jobs: int = 2
@@ -108,7 +111,7 @@ def play_level(
     """One run on a held-out level, from scratch or from the run `init`."""
     flags = ["--preset", config.preset, "--levels", str(level), "--rotate-every", "0"]
     flags += ["--timesteps", str(config.play_steps), "--num-envs", str(config.num_envs)]
-    flags += ["--seed", str(seed)]
+    flags += ["--seed", str(seed), "--replay-size", str(config.replay_size)]
     if init:
         flags += ["--init", str(init), "--init-replay", str(config.init_replay)]
     kind = "pretrained" if init else "scratch"
