@@ -53,8 +53,8 @@ class TransferConfig:
     init_replay: int = 100_000
     """Transitions of the pretraining that a pretrained run's replay starts with."""
     replay_size: int = 100_000
-    """Transitions remembered on a held-out level: new ones take the place of the oldest, so that the
-    seed is gone when as many steps are played."""
+    """Transitions remembered on a held-out level. New ones replace the oldest: the seed is gone
+    when as many steps are played."""
     num_envs: int = 4
     """Emulators of each run on a held-out level."""
     jobs: int = 2

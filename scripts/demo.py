@@ -49,7 +49,7 @@ class DemoConfig:
     """Levels to pretrain on."""
     level: str = ""
     """Held-out level to play, GAME:STATE; default: the first of bramble-test."""
-    pretrain_steps: int = 40_000
+    pretrain_steps: int = 60_000
     """Agent steps of pretraining."""
     rotate_every: int = 1_000
     """Agent steps an emulator plays a level in pretraining before it goes on with another."""
