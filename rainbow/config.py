@@ -27,6 +27,8 @@ class RainbowConfig:
     """A checkpoint (or run folder) to start from: its weights, and its replay as a seed."""
     init_replay: int = 100_000
     """Transitions taken over from the checkpoint given by init; 0: weights only."""
+    init_shrink: float = 1.0
+    """Share of each weight given by init, the rest being a fresh net's; 1: taken as it is."""
     seed: int = 0
     """Seeds nets, noise, replay and sticky actions."""
     checkpoint_every: int = 50_000

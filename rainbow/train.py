@@ -4,6 +4,7 @@ python -m rainbow.train --levels bramble-train --rotate-every 5000 --run-dir run
 python -m rainbow.train --levels GAME:STATE --num-envs 1 --init runs/pretrained --run-dir runs/new
 """
 
+import copy
 import sys
 from collections import deque
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ from experiment.seeding import (
 )
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
-from rainbow.learner import Learner, linear, updates_due
+from rainbow.learner import Learner, blend, linear, updates_due
 from rainbow.memory import Replay
 from retro_env import EnvConfig, RetroVectorEnv, ended_episodes, make_vec, parse_levels
 
@@ -219,7 +220,9 @@ class Training:
     def start_from(self, init: Path | str) -> None:
         """Take the weights of another run's checkpoint, and its newest transitions as a seed."""
         saved = load_checkpoint(init)
+        fresh = copy.deepcopy(self.agent.net)
         self.agent.load_weights(saved)
+        blend(self.agent.net, fresh, share=self.config.init_shrink)
         self.learner.copy_target()
         if self.config.init_replay and "frames" in saved.arrays:
             try:
