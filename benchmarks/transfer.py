@@ -50,8 +50,10 @@ class TransferConfig:
     """Agent steps of each player that learns nothing."""
     seeds: int = 3
     """Runs per held-out level and kind; the pretraining is one run."""
-    init_replay: int = 100_000
+    init_replay: int = 10_000
     """Transitions of the pretraining that a pretrained run's replay starts with."""
+    init_shrink: float = 0.5
+    """Share of the pretrained weights in what a pretrained run starts from."""
     replay_size: int = 100_000
     """Transitions remembered on a held-out level. New ones replace the oldest: the seed is gone
     when as many steps are played."""
@@ -114,6 +116,7 @@ def play_level(
     flags += ["--seed", str(seed), "--replay-size", str(config.replay_size)]
     if init:
         flags += ["--init", str(init), "--init-replay", str(config.init_replay)]
+        flags += ["--init-shrink", str(config.init_shrink)]
     kind = "pretrained" if init else "scratch"
     train(run_dir_of(config, level, kind, seed), config.play_steps, flags)
 
