@@ -61,6 +61,7 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.ended: GymRemoteError | None = None
         self.screen = -1
         self.playing = False
+        self.asked: bytes | None = None
         self.episodes = self.steps = self.episode_steps = 0
         self.total = 0.0
         folder = Path(directory)
@@ -84,22 +85,38 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin an episode. Errors: ResetError in mid-episode, where the contest has no reset."""
         super().reset(seed=seed)
-        if self.playing:
+        if self.playing or self.asked is not None:
             raise ResetError("reset in mid-episode: the contest has none, step until done")
-        self.request({"reset": True})
+        self.send({"reset": True})
+        self.answer()
         self.playing = True
         self.episodes += 1
         self.episode_steps = 0
         return self.look(), self.infos()
 
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """(screen, reward, terminated, truncated, infos)."""
+    def begin(self, action: np.ndarray) -> None:
+        """Send an action without waiting: the `step` with it, which must follow, waits.
+
+        Between the two the level is played while this process does something else.
+        """
         if not self.playing and self.ended is None:
             raise ResetError("step without an episode: reset first")
+        if self.asked is not None:
+            raise ValueError("the step that was begun must be taken first")
         buttons = np.asarray(action)
         if buttons.shape != (self.buttons,):
             raise ValueError(f"an action is {self.buttons} buttons, not an array {buttons.shape}")
-        envelope, answer = self.request({"ac": fold(buttons)})
+        self.send({"ac": fold(buttons)})
+        self.asked = buttons.tobytes()
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """(screen, reward, terminated, truncated, infos)."""
+        if self.asked is None:
+            self.begin(action)
+        elif self.asked != np.asarray(action).tobytes():
+            raise ValueError("another step was begun: take that one first")
+        self.asked = None
+        envelope, answer = self.answer()
         self.steps += 1
         self.episode_steps += 1
         self.total += answer.reward
@@ -120,14 +137,17 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             "steps": self.steps,
         }
 
-    def request(self, content: dict[str, Any]) -> tuple[Envelope, Answer]:
-        """Send an update, get its answer. Errors: GymRemoteError's kinds."""
+    def send(self, content: dict[str, Any]) -> None:
+        """Send an update. Errors: what ended the run earlier."""
         if self.ended is not None:
             raise type(self.ended)(str(self.ended))
         # Where sending fails, the server's reason may still wait to be read.
         deadline = time.monotonic() + self.reply_seconds
         with contextlib.suppress(Gone, Late):
             self.connection.send("update", content, deadline=deadline, wants_ends=True)
+
+    def answer(self) -> tuple[Envelope, Answer]:
+        """The answer to an update. Errors: GymRemoteError's kinds."""
         envelope = self.receive()
         try:
             if envelope.type == "exception":
