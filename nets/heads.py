@@ -1,4 +1,4 @@
-"""Heads that turn features into action values."""
+"""Heads that turn features into action values, or into a policy and values."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -6,6 +6,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from nets.initialise import POLICY_GAIN, VALUE_GAIN, orthogonal
 from nets.noisy import Noise, NoisyLinear, PlainLinear, sample_noises
 
 
@@ -59,3 +60,41 @@ class QHead(nn.Module):
             hidden = torch.relu(self.value_hidden(features, drawn[3]))
         value = self.value(hidden, drawn[2]).view(-1, 1, self.atoms)
         return value + out - out.mean(dim=1, keepdim=True)
+
+
+class ActorCriticHead(nn.Module):
+    """Features [B,F] -> (logits [B,actions], values [B,values]).
+
+    values: more than one where returns are kept apart, such as the game's and a curiosity bonus's.
+    Initial weights are orthogonal, nearly zero for the logits.
+    """
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        actions: int,
+        values: int = 1,
+        noisy: bool = False,
+        sigma0: float = 0.5,
+    ) -> None:
+        super().__init__()
+        linear = partial(NoisyLinear, sigma0=sigma0) if noisy else PlainLinear
+        self.policy = linear(features, actions)
+        self.value = linear(features, values)
+        orthogonal(self.policy, gain=POLICY_GAIN)
+        orthogonal(self.value, gain=VALUE_GAIN)
+
+    def layers(self) -> list[nn.Module]:
+        """Its linear layers, in the order in which `forward` takes their noise."""
+        return [self.policy, self.value]
+
+    def sample_noise(self, rows: int | None, device: torch.device) -> list[Noise | None]:
+        """Noise for one forward pass: shared by the batch (rows None) or a draw for each row."""
+        return sample_noises(self.layers(), rows, device)
+
+    def forward(
+        self, features: Tensor, noise: Sequence[Noise | None] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        for_policy, for_value = noise if noise is not None else (None, None)
+        return self.policy(features, for_policy), self.value(features, for_value)

@@ -1,15 +1,22 @@
 import pytest
 import torch
 
-from nets.encoders import ENCODERS, PixelConv, make_encoder
+from experiment.errors import UserError
+from nets.encoders import ENCODERS, PixelConv, make_encoder, separable
+
+
+def images(channels=4, height=84, width=84):
+    torch.manual_seed(0)
+    return torch.randint(256, (2, channels, height, width), dtype=torch.uint8)
 
 
 @pytest.mark.parametrize("name", ENCODERS)
-@pytest.mark.parametrize(("channels", "height", "width"), [(4, 84, 84), (12, 64, 96)])
+@pytest.mark.parametrize(
+    ("channels", "height", "width"), [(1, 84, 84), (3, 84, 84), (4, 84, 84), (24, 64, 96)]
+)
 def test_encoder_says_how_wide_its_output_is(name, channels, height, width):
     encoder = make_encoder(name, (channels, height, width))
-    obs = torch.randint(256, (2, channels, height, width), dtype=torch.uint8)
-    assert encoder(obs).shape == (2, encoder.features)
+    assert encoder(images(channels, height, width)).shape == (2, encoder.features)
 
 
 def test_pixels_are_scaled_to_one():
@@ -24,7 +31,50 @@ def test_pixels_are_scaled_to_one():
 def test_layout_in_memory_does_not_change_the_output(name):
     torch.manual_seed(0)
     encoder = make_encoder(name, (4, 84, 84))
-    obs = torch.randint(256, (2, 4, 84, 84), dtype=torch.uint8)
+    obs = images()
     fast = encoder(obs)
     slow = encoder.to(memory_format=torch.contiguous_format)(obs)
     torch.testing.assert_close(fast, slow, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["impala", "mobilenet"])
+def test_pooled_features_are_the_means_of_the_last_channels(name):
+    torch.manual_seed(0)
+    whole = make_encoder(name, (4, 84, 84), widths=(4, 8, 12))
+    pooled = make_encoder(name, (4, 84, 84), widths=(4, 8, 12), pool=True)
+    pooled.load_state_dict(whole.state_dict())
+    assert pooled.features == 12
+    want = whole(images()).view(2, 12, -1).mean(dim=2)
+    torch.testing.assert_close(pooled(images()), want)
+
+
+def test_each_width_is_a_stage_of_impala():
+    encoder = make_encoder("impala", (4, 64, 64), widths=(5, 6, 7, 8))
+    assert encoder.features == 8 * 4 * 4  # 64 pixels halved four times
+
+
+@pytest.mark.parametrize("options", [{"pool": True}, {"widths": (8,)}])
+def test_encoders_of_fixed_size_refuse_widths_and_pooling(options):
+    with pytest.raises(UserError, match="impala and mobilenet"):
+        make_encoder("nature", (4, 84, 84), **options)
+
+
+def test_separable_convolution_equals_the_full_one_of_its_factors():
+    torch.manual_seed(0)
+    each, relu, across, _ = separable(3, 5, stride=2)
+    x = torch.randn(2, 3, 9, 9)
+    kernel = torch.zeros(3, 3, 3, 3)
+    for channel in range(3):
+        kernel[channel, channel] = each.weight[channel, 0]
+    middle = torch.nn.functional.conv2d(x, kernel, each.bias, stride=2, padding=1).relu()
+    want = torch.einsum("oi,bihw->bohw", across.weight[:, :, 0, 0], middle)
+    want = want + across.bias[:, None, None]
+    torch.testing.assert_close(across(relu(each(x))), want, atol=1e-5, rtol=1e-4)
+
+
+def test_mobilenet_tells_images_apart_before_it_has_learnt():
+    torch.manual_seed(0)
+    encoder = make_encoder("mobilenet", (4, 84, 84))
+    blocks = torch.randint(256, (16, 4, 6, 6), dtype=torch.uint8)
+    obs = blocks.repeat_interleave(14, dim=2).repeat_interleave(14, dim=3)
+    assert encoder(obs).std(dim=0).mean() > 0.01  # 0.05; under PyTorch's own weights 1e-6

@@ -1,0 +1,48 @@
+"""Orthogonal initial weights, with the gains of baselines' actor-critic nets."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from nets.noisy import NoisyLinear
+
+RELU_GAIN = math.sqrt(2.0)
+"""Of convolutions and hidden layers that a ReLU follows."""
+POLICY_GAIN = 0.01
+"""Of the layer of logits: all actions nearly alike at first."""
+VALUE_GAIN = 1.0
+"""Of the layer of values."""
+
+
+@torch.no_grad()
+def orthogonal(module: nn.Module, *, gain: float) -> None:
+    """Give every convolution and linear layer in `module`, itself included, orthogonal weights
+    times `gain` and biases of zero. A noisy layer keeps its spread; that is its mean.
+
+    A kernel [out,in,h,w] is a matrix [out,in·h·w], one for each group of channels.
+    Source: Saxe et al., arXiv:1312.6120.
+    """
+    for layer in module.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear | NoisyLinear):
+            groups = layer.groups if isinstance(layer, nn.Conv2d) else 1
+            _fill(layer.weight, layer.weight.shape[0] // groups, gain)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+
+
+@torch.no_grad()
+def orthogonal_gates(cells: nn.RNNBase) -> None:
+    """Give each gate of a recurrent layer orthogonal weights of its own, and biases of zero."""
+    for name, parameter in cells.named_parameters():
+        if "bias" in name:
+            nn.init.zeros_(parameter)
+        else:
+            _fill(parameter, cells.hidden_size, 1.0)
+
+
+def _fill(weight: Tensor, rows: int, gain: float) -> None:
+    """Make each block of so many rows of a matrix or kernel orthogonal."""
+    for block in weight.split(rows):
+        # Drawn aside: a kernel laid out channels last cannot be seen as a matrix.
+        block.copy_(nn.init.orthogonal_(torch.empty(block.shape, device=block.device), gain))

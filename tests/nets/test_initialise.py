@@ -1,0 +1,60 @@
+import pytest
+import torch
+from torch import nn
+
+from nets.encoders import make_encoder
+from nets.heads import ActorCriticHead
+from nets.initialise import POLICY_GAIN, RELU_GAIN, VALUE_GAIN, orthogonal, orthogonal_gates
+from nets.noisy import NoisyLinear
+
+
+def assert_orthogonal(matrix, gain):
+    """The shorter side's vectors have length `gain` and right angles."""
+    if matrix.shape[0] > matrix.shape[1]:
+        matrix = matrix.T
+    torch.testing.assert_close(
+        matrix @ matrix.T, gain**2 * torch.eye(len(matrix)), atol=1e-5, rtol=1e-4
+    )
+
+
+def test_every_layer_of_an_encoder_becomes_orthogonal():
+    encoder = make_encoder("nature", (4, 84, 84))  # its kernels are laid out channels last
+    orthogonal(encoder, gain=RELU_GAIN)
+    layers = [layer for layer in encoder.modules() if isinstance(layer, nn.Conv2d)]
+    assert len(layers) == 3
+    for layer in layers:
+        assert_orthogonal(layer.weight.detach().flatten(1), RELU_GAIN)
+        assert not layer.bias.any()
+
+
+def test_convolution_of_each_channel_alone_keeps_each_channels_size():
+    layer = nn.Conv2d(64, 64, 3, groups=64)
+    orthogonal(layer, gain=1.0)
+    torch.testing.assert_close(layer.weight.flatten(1).norm(dim=1), torch.ones(64))
+
+
+def test_noisy_layer_gets_an_orthogonal_mean_and_keeps_its_spread():
+    layer = NoisyLinear(8, 4)
+    spread = layer.weight_sigma.clone()
+    orthogonal(layer, gain=2.0)
+    assert_orthogonal(layer.weight.detach(), 2.0)
+    assert torch.equal(layer.weight_sigma, spread)
+
+
+@pytest.mark.parametrize(("kind", "gates"), [(nn.GRU, 3), (nn.LSTM, 4)])
+def test_every_gate_is_orthogonal_by_itself(kind, gates):
+    cells = kind(6, 4)
+    orthogonal_gates(cells)
+    for weight in (cells.weight_ih_l0, cells.weight_hh_l0):
+        for gate in weight.detach().view(gates, 4, -1):
+            assert_orthogonal(gate, 1.0)
+    assert not cells.bias_ih_l0.any() and not cells.bias_hh_l0.any()
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_actor_critic_starts_almost_indifferent(noisy):
+    head = ActorCriticHead(32, actions=7, noisy=noisy)
+    assert_orthogonal(head.policy.weight.detach(), POLICY_GAIN)
+    assert_orthogonal(head.value.weight.detach(), VALUE_GAIN)
+    probs = head(torch.randn(5, 32))[0].softmax(dim=1)
+    torch.testing.assert_close(probs, torch.full((5, 7), 1 / 7), atol=0.02, rtol=0)
