@@ -9,12 +9,15 @@ tree, priorities, replay  one batch drawn, priorities set: the tree alone, witho
 learner-*                 updates alone and acting alone (act_8: for eight observations)
 env                       eight workers alone
 rainbow-*                 rainbow.train.run: an update of 32 transitions per 4 agent steps
+laptop-*                  the same with the laptop preset: a small net, in bf16
 qrdqn-*                   sb3-contrib's QR-DQN, its 200 quantiles, or as many as C51 has atoms
+qrdqnsmall-*              the same on the laptop preset's encoder and hidden layer
 tianshou-*                Tianshou's Rainbow
 
 A trailing 1 or 2 is the number of torch's threads. All play the same level with eight workers, with
-the contest preset's net and the same replay size, and are timed after learning has begun. A ratio
-takes the faster number of threads, and for Rainbow the faster precision, of each.
+the contest preset's net (but for laptop and qrdqnsmall) and the same replay size, and are timed
+after learning has begun. A ratio takes the faster number of threads, and for Rainbow the faster
+precision, of each.
 
 The bound. A vector step of eight agent steps needs the workers' CPU time, that of one `act`, and
 that of two updates with their batches: with C cores it cannot be faster than the sum over C. Nor
@@ -46,6 +49,7 @@ SETTINGS = [(precision, threads) for precision in PRECISIONS for threads in THRE
 PEERS: dict[str, tuple[str, str, list[str]]] = {
     "qrdqn": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", []),
     "qrdqn51": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", ["--quantiles", "51"]),
+    "qrdqnsmall": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", ["--small"]),
     "tianshou": ("tianshou", "benchmarks.peers.tianshou_rainbow", []),
 }
 """Name -> its environment, module and further arguments."""
@@ -53,12 +57,15 @@ CASES = [
     *("tree", "priorities", "replay", "env"),
     *(f"learner-{precision}-{threads}" for precision, threads in SETTINGS),
     *(f"rainbow-{precision}-{threads}" for precision, threads in SETTINGS),
+    *(f"laptop-bf16-{threads}" for threads in THREADS),
     *(f"{peer}-{threads}" for peer in PEERS for threads in THREADS),
 ]
 RATIOS: list[tuple[str, str, str, float | None]] = [
     ("rainbow", "rainbow-", "qrdqn-", 2.5),
     ("rainbow", "rainbow-", "qrdqn51-", 2.5),
     ("rainbow_fp32", "rainbow-fp32-", "qrdqn-", None),
+    ("laptop", "laptop-", "qrdqn-", 2.5),
+    ("laptop", "laptop-", "qrdqnsmall-", None),
     ("rainbow", "rainbow-", "tianshou-", None),
     ("rainbow_fp32", "rainbow-fp32-", "tianshou-", None),
 ]
@@ -85,8 +92,11 @@ def run_here(case: str, seconds: float) -> Row:
     }
     if not setting:
         return simple[name](seconds)
-    measure = parts.learner if name == "learner" else parts.end_to_end
-    return measure(seconds, precision=setting[0], threads=int(setting[1]))
+    precision, threads = setting[0], int(setting[1])
+    if name == "learner":
+        return parts.learner(seconds, precision=precision, threads=threads)
+    preset = "laptop" if name == "laptop" else "contest"
+    return parts.end_to_end(seconds, preset=preset, precision=precision, threads=threads)
 
 
 def command_of(case: str, seconds: float) -> list[str]:

@@ -51,8 +51,8 @@ def timed(call: Callable[[], Any], *, seconds: float, name: str) -> Row:
     return {f"{name}_ms": 1000.0 * wall / calls, f"{name}_cpu_ms": 1000.0 * cpu / calls}
 
 
-def contest_config(precision: str, threads: int) -> RainbowConfig:
-    """The contest preset, with what every agent in this comparison shares."""
+def shared_config(preset: str, precision: str, threads: int) -> RainbowConfig:
+    """A preset, with what every agent in this comparison shares."""
     flags = {
         "precision": precision,
         "torch-threads": threads,
@@ -67,7 +67,7 @@ def contest_config(precision: str, threads: int) -> RainbowConfig:
         "device": "cpu",
     }
     argv = [part for name, value in flags.items() for part in (f"--{name}", str(value))]
-    argv += ["--preset", "contest"]
+    argv += ["--preset", preset]
     return load_config(RainbowConfig, argv, presets=PRESETS, command="benchmarks.rainbow")
 
 
@@ -146,7 +146,7 @@ def priorities(seconds: float) -> Row:
 def replay_whole(seconds: float) -> Row:
     """Whole batches with their frames from 100,000 slots in use, and what a transition takes."""
     before = resident_bytes()
-    config = contest_config("fp32", 1)
+    config = shared_config("contest", "fp32", 1)
     replay = make_replay(config, FILL)
     add = fill(replay, FILL + 2 * WORKERS * EPISODE)
     held, drawable = resident_bytes() - before, np.count_nonzero(replay.tree.leaves)
@@ -165,7 +165,7 @@ def replay_whole(seconds: float) -> Row:
 
 def learner(seconds: float, *, precision: str, threads: int) -> Row:
     """Updates alone, on one batch, and acting for eight observations."""
-    config = contest_config(precision, threads)
+    config = shared_config("contest", precision, threads)
     device = prepare_device("cpu", threads=threads)
     seed_everything(0)
     replay = make_replay(config, 4_000)
@@ -217,9 +217,9 @@ class TimeOver(Exception):  # noqa: N818 - it is no error
     """Ends a run without its last checkpoint."""
 
 
-def end_to_end(seconds: float, *, precision: str, threads: int) -> Row:
+def end_to_end(seconds: float, *, preset: str, precision: str, threads: int) -> Row:
     """`rainbow.train.run` as it is, timed from a while after its first update."""
-    config = contest_config(precision, threads)
+    config = shared_config(preset, precision, threads)
     envs, stopwatch = make_envs(), Stopwatch(seconds)
     wait = envs.step_wait
 

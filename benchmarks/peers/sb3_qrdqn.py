@@ -6,11 +6,14 @@ because random actions would skip the net.
 """
 
 import functools
+from typing import Any
 
 import torch
 from sb3_contrib import QRDQN
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import SubprocVecEnv
+from torch import Tensor, nn
 
 from benchmarks.peers.stopwatch import (
     BATCH_SIZE,
@@ -23,7 +26,21 @@ from benchmarks.peers.stopwatch import (
     arguments,
     report,
 )
+from nets.encoders import make_encoder
 from retro_env import EnvConfig, Level, make_env
+
+
+class SmallExtractor(BaseFeaturesExtractor):
+    """The laptop preset's encoder and hidden layer. Pixels come divided by 255 already."""
+
+    def __init__(self, observation_space: Any) -> None:
+        super().__init__(observation_space, features_dim=256)
+        encoder = make_encoder("data-efficient", observation_space.shape)
+        self.layers = nn.Sequential(encoder, nn.Linear(encoder.features, 256), nn.ReLU())
+
+    def forward(self, obs: Tensor) -> Tensor:
+        """Pixels [B,C,H,W] -> [B,256]."""
+        return self.layers(obs * 255.0)
 
 
 class StopInTime(BaseCallback):
@@ -43,6 +60,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     stopwatch = Stopwatch(options.seconds)
     envs = SubprocVecEnv([functools.partial(make_env, Level(*LEVEL), EnvConfig())] * WORKERS)
+    small = {"features_extractor_class": SmallExtractor} if options.small else {}
     model = QRDQN(
         "CnnPolicy",
         envs,
@@ -55,7 +73,7 @@ def main() -> None:
         target_update_interval=8_192,
         exploration_initial_eps=0.01,
         exploration_final_eps=0.01,
-        policy_kwargs={"n_quantiles": options.quantiles},
+        policy_kwargs={"n_quantiles": options.quantiles, **small},
         device="cpu",
         seed=0,
     )

@@ -52,6 +52,11 @@ def arguments(description: str | None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, required=True, help="measured after the warm-up")
     parser.add_argument("--threads", type=int, required=True, help="CPU threads of torch")
     parser.add_argument("--quantiles", type=int, default=200, help="of QR-DQN's head")
+    parser.add_argument(
+        "--small",
+        action="store_true",
+        help="QR-DQN on the laptop preset's encoder and hidden layer",
+    )
     return parser.parse_args()
 
 
