@@ -128,14 +128,15 @@ class Learner:
     def losses(self, batch: TensorBatch) -> tuple[Tensor, Tensor]:
         """Losses [B] with gradient, and the mean value of the taken actions."""
         config, head = self.config, self.net.head
+        next_obs = batch.next_obs.contiguous(memory_format=torch.channels_last)  # once for both
         with torch.autocast(self.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
             # With gradient first: autocast keeps this pass's bf16 weights for the one without.
             outputs = self.net(batch.obs, head.sample_noise(None, self.device))
             with torch.no_grad():
                 noise = self.target.head.sample_noise(None, self.device)
-                next_target = chooser = self.target(batch.next_obs, noise)
+                next_target = chooser = self.target(next_obs, noise)
                 if config.double:
-                    chooser = self.net(batch.next_obs, head.sample_noise(None, self.device))
+                    chooser = self.net(next_obs, head.sample_noise(None, self.device))
         next_actions = q_values(chooser, self.z).argmax(dim=1)
         next_taken, taken = choose(next_target, next_actions), choose(outputs, batch.actions)
         if config.distributional:
