@@ -1,0 +1,137 @@
+"""The acting side of PPO2: pick actions, be saved, be loaded."""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from experiment.config import from_dict, subset
+from experiment.errors import UserError
+from nets.encoders import make_encoder
+from nets.heads import ActorCriticHead
+from nets.initialise import RELU_GAIN, orthogonal
+from nets.noisy import NoisyLinear, PlainLinear
+from nets.recurrent import RecurrentCore
+from ppo2.config import PPO2Config
+from ppo2.learner import ActorCritic, sample_actions
+from ppo2.memory import Noises
+from retro_env import EnvConfig
+
+
+def make_net(config: PPO2Config) -> ActorCritic:
+    """An untrained net for that config, its weights drawn from torch's generator.
+
+    Initial weights as in openai/baselines, ppo2: orthogonal, the policy nearly uniform.
+    """
+    encoder = make_encoder(
+        config.encoder,
+        subset(config, EnvConfig).observation_shape,
+        widths=[int(width) for width in config.widths.split(",") if width],
+        pool=config.pool,
+    )
+    if config.encoder in ("nature", "data-efficient"):  # the others have a way of their own
+        orthogonal(encoder, gain=RELU_GAIN)
+    linear = partial(NoisyLinear, sigma0=config.sigma0) if config.noisy else PlainLinear
+    hidden = linear(encoder.features, config.hidden)
+    orthogonal(hidden, gain=RELU_GAIN)
+    core, features = None, config.hidden
+    if config.recurrent != "none":
+        core = RecurrentCore(config.recurrent, config.hidden, hidden=config.recurrent_hidden)
+        features = core.features
+    head = ActorCriticHead(
+        features, actions=config.actions, noisy=config.noisy, sigma0=config.sigma0
+    )
+    return ActorCritic(encoder, hidden=hidden, core=core, head=head)
+
+
+class PPO2Agent:
+    """Acts by the most probable action; exploring, by a draw from the policy."""
+
+    def __init__(self, net: ActorCritic, config: PPO2Config, *, device: str = "cpu") -> None:
+        self.device = torch.device(device)
+        self.net, self.config = net.to(self.device), config
+        self.state = self.no_state(0)
+
+    def no_state(self, rows: int) -> Tensor:
+        """What a recurrent net remembers of nothing, [rows,S]; S is 0 without one."""
+        core = self.net.core
+        return torch.zeros(rows, 0 if core is None else core.state_size, device=self.device)
+
+    @torch.no_grad()
+    def evaluate(
+        self, images: Tensor, *, state: Tensor, starts: Tensor, noise: Noises = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Images [N,C,H,W] on the device -> log-probabilities [N,A], values [N], new state."""
+        half = self.config.precision == "bf16"
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=half):
+            logits, values, after = self.net(images, noise=noise, state=state, starts=starts)
+        return logits.log_softmax(dim=1), values, after
+
+    def act(
+        self,
+        obs: NDArray[np.uint8],
+        *,
+        explore: bool = False,
+        starts: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.int64]:
+        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw them from the policy.
+
+        starts: rows that begin an episode, for a recurrent net, which remembers between calls.
+        """
+        if len(self.state) != len(obs):
+            self.state = self.no_state(len(obs))
+        begins = torch.zeros(len(obs), dtype=torch.bool)
+        if starts is not None:
+            begins = torch.from_numpy(starts)
+        images = torch.from_numpy(obs).to(self.device)
+        log_probs, _, self.state = self.evaluate(
+            images, state=self.state, starts=begins.to(self.device)
+        )
+        if explore:
+            actions = sample_actions(log_probs, torch.rand(len(obs), device=self.device))
+        else:
+            actions = log_probs.argmax(dim=1)
+        return actions.cpu().numpy()
+
+    def probabilities(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """obs uint8 [N,C,H,W] -> the policy [N,A], of a net without memory."""
+        images = torch.from_numpy(obs).to(self.device)
+        starts = torch.ones(len(obs), dtype=torch.bool, device=self.device)
+        log_probs, _, _ = self.evaluate(images, state=self.no_state(len(obs)), starts=starts)
+        return log_probs.exp().cpu().numpy()
+
+    def save(self, folder: Path | str) -> None:
+        """Write weights and config, without a run's state, as a checkpoint that `load` reads."""
+        save_checkpoint(
+            Path(folder),
+            agent="ppo2",
+            config=self.config,
+            counters={"env_steps": 0},
+            tensors={"net": self.net.state_dict()},
+        )
+
+    @classmethod
+    def load(cls, folder: Path | str, *, device: str = "cpu") -> "PPO2Agent":
+        """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
+        saved = load_checkpoint(folder)
+        config = from_dict(PPO2Config, saved.config) if saved.agent == "ppo2" else PPO2Config()
+        agent = cls(make_net(config), config, device=device)
+        agent.load_weights(saved)
+        return agent
+
+    def load_weights(self, saved: Checkpoint) -> None:
+        """Take a checkpoint's net. UserError where it is another agent's or of another shape."""
+        if saved.agent != "ppo2":
+            raise UserError(f"{saved.folder} is a checkpoint of {saved.agent!r}, not of ppo2")
+        try:
+            self.net.load_state_dict(saved.tensors["net"])
+        except RuntimeError as error:
+            reason = str(error).splitlines()[-1].strip()
+            raise UserError(
+                f"{saved.folder} holds a net of another shape ({reason}); "
+                "use the same encoder, hidden, recurrent, noisy, actions, image and stack"
+            ) from None

@@ -1,0 +1,176 @@
+"""Everything PPO2 can be told, in one place."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from experiment.errors import UserError
+
+
+@dataclass(frozen=True)
+class PPO2Config:
+    """Train PPO2: on many levels at once to pretrain it, on one level to play the contest."""
+
+    # What is played
+    levels: str = "bramble-train"
+    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
+    timesteps: int = 1_000_000
+    """Agent steps in all, summed over the environments."""
+    num_envs: int = 8
+    """Emulators that run side by side, each in a process of its own; 0: one for every level."""
+    rotate_every: int = 5_000
+    """Agent steps an emulator plays a level before it goes on with another; 0: never."""
+    serial: bool = False
+    """All emulators play one level after another, instead of all levels at once."""
+
+    # Where it goes
+    run_dir: str = "runs/ppo2"
+    """Folder of this run: config, metrics, checkpoints."""
+    resume: bool = False
+    """Go on from the last checkpoint in run_dir."""
+    init: str = ""
+    """A checkpoint (or run folder) whose weights to start from; several with commas between."""
+    init_episodes: int = 1
+    """Of several checkpoints: episodes that each plays before the best goes on."""
+    seed: int = 0
+    """Seeds nets, noise, shuffling and sticky actions."""
+    checkpoint_every: int = 50_000
+    """Agent steps between checkpoints, which wait for the end of a rollout; 0: only the last."""
+
+    # How it computes
+    device: str = "auto"
+    """cpu, cuda, cuda:1, or auto: cuda where there is one."""
+    precision: Literal["fp32", "bf16"] = "fp32"
+    """Arithmetic of the nets; losses and advantages are fp32 either way."""
+    compile: bool = False
+    """Compile the learning step with torch.compile (CUDA graphs on a GPU)."""
+    torch_threads: int = 0
+    """CPU threads of the learner; 0: PyTorch decides."""
+
+    # The environment
+    actions: Literal[7, 10] = 7
+    """The contest's 7 actions, or 10 with no-op, LEFT+B and RIGHT+B."""
+    frame_skip: int = 4
+    """Emulator frames per agent step."""
+    stick_probability: float = 0.25
+    """Chance that a changed action comes one frame late."""
+    episode_steps: int = 4_500
+    """Agent steps after which an episode is cut; 0: never."""
+    backtracking: bool = True
+    """Reward new furthest progress only, so that going back costs nothing."""
+    reward_scale: float = 1.0
+    """Factor on the rewards that the learner sees; reported returns stay unscaled."""
+    image_height: int = 84
+    """Pixels."""
+    image_width: int = 84
+    """Pixels."""
+    colour: Literal["grey", "rgb"] = "grey"
+    """Channels of a frame: one or three."""
+    frame_stack: int = 4
+    """Frames in an observation."""
+    scenario: str = "contest"
+    """The integration's scenario file, which defines reward and end."""
+
+    death_penalty: float = 0.0
+    """Taken off the scaled reward where an episode ends without reaching the level's end."""
+    brightness: float = 0.0
+    """Images are made brighter or darker by up to this part, anew for each rollout."""
+
+    # The net
+    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
+    """Convolutions before the fully connected layer."""
+    widths: str = ""
+    """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
+    pool: bool = False
+    """impala and mobilenet: keep each channel's mean only, so that images may have any size."""
+    hidden: int = 512
+    """Units of the fully connected layer."""
+    recurrent: Literal["none", "gru", "lstm"] = "none"
+    """Memory between the fully connected layer and the outputs."""
+    recurrent_hidden: int = 256
+    """Units of that memory."""
+    sequence_steps: int = 1
+    """Steps on end that a recurrent net learns from; without one: 1."""
+
+    # The rollout
+    rollout_steps: int = 128
+    """Agent steps of each environment between two rounds of learning (nsteps)."""
+    minibatches: int = 4
+    """Parts that a rollout is dealt out to, each a step of Adam."""
+    epochs: int = 4
+    """Times that a rollout is learned from, shuffled anew each time."""
+    accumulate: int = 1
+    """Pieces in which a minibatch's gradient is computed, to save memory."""
+
+    # Learning
+    gamma: float = 0.99
+    """Discount per agent step."""
+    lam: float = 0.95
+    """Lambda of generalised advantage estimation."""
+    learning_rate: float = 2.5e-4
+    """Of Adam."""
+    learning_rate_schedule: str = "constant"
+    """constant, linear, or points part:factor such as 0:1,0.5:0.3,1:0, joined by lines."""
+    adam_epsilon: float = 1e-5
+    """Of Adam."""
+    clip: float = 0.1
+    """How far the ratio of probabilities may profitably go from 1."""
+    clip_schedule: str = "constant"
+    """As learning_rate_schedule."""
+    value_clip: bool = True
+    """Clip the move of a value as well, by the same amount."""
+    value_weight: float = 0.5
+    """Of the value loss (half the squared error)."""
+    entropy_weight: float = 0.01
+    """Of the entropy bonus."""
+    gradient_norm: float = 0.5
+    """Gradients are clipped to this norm; 0: never."""
+    target_kl: float = 0.0
+    """A rollout is left once a minibatch's KL divergence exceeds this; 0: never."""
+    normalise: Literal["minibatch", "rollout", "never"] = "minibatch"
+    """Over what advantages get mean 0 and standard deviation 1."""
+    normalise_returns: bool = True
+    """Divide rewards by the running standard deviation of their discounted sum."""
+
+    # Exploration
+    noisy: bool = False
+    """Noisy layers before and in the policy; each environment has a draw per rollout."""
+    sigma0: float = 0.5
+    """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
+    distillation: float = 0.0
+    """Weight of the bonus of random network distillation; 0: none."""
+    distillation_learning_rate: float = 1e-4
+    """Of the net that predicts the random one."""
+    novelty: float = 0.0
+    """Scaled reward for each new pair of progress and colour sum on a level; 0: none."""
+    novelty_progress: float = 100.0
+    """Contest reward (9,000 to a level's end) that counts as other progress."""
+    novelty_colours: int = 64
+    """Different colour sums told apart."""
+
+    def __post_init__(self) -> None:
+        pieces, rest = divmod(self.rollout_steps, self.sequence_steps)
+        if rest or pieces % self.minibatches:
+            raise UserError(
+                f"rollout_steps ({self.rollout_steps}) must be a multiple of minibatches x "
+                f"sequence_steps ({self.minibatches} x {self.sequence_steps})"
+            )
+        if self.recurrent == "none" and self.sequence_steps != 1:
+            raise UserError("sequence_steps is for --recurrent gru or lstm; leave it at 1 without")
+        for name in ("learning_rate_schedule", "clip_schedule"):
+            parse_schedule(getattr(self, name))
+
+
+def parse_schedule(text: str) -> list[tuple[float, float]]:
+    """Points (part of the run, factor) of "constant", "linear" or "0:1,0.5:0.3,1:0"."""
+    named = {"constant": "0:1", "linear": "0:1,1:0"}
+    try:
+        points = [tuple(map(float, p.split(":"))) for p in named.get(text, text).split(",")]
+        parts = [part for part, _ in points]
+    except ValueError:
+        parts = []
+    if not parts or parts != sorted(parts):
+        raise UserError(
+            f"bad schedule {text!r}: expected constant, linear, or points part:factor in order, "
+            "such as 0:1,0.5:0.3,1:0"
+        )
+    return [(part, factor) for part, factor in points]

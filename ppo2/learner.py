@@ -1,0 +1,266 @@
+"""PPO's mathematics: pure functions on top, then the net and the learning from one rollout.
+
+Letters: T steps, N environments, B rows of a minibatch, A actions. `logp` is the log-probability of
+the action taken, `log_ratio` its difference to that when it was taken.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from experiment.distributed import Group
+from nets.heads import ActorCriticHead
+from nets.noisy import NoisyLinear, signed_root
+from nets.recurrent import RecurrentCore
+from ppo2.config import PPO2Config, parse_schedule
+from ppo2.memory import Batch, Minibatch, Noises, minibatches
+
+Floats = NDArray[np.floating]
+Flags = NDArray[np.bool_]
+
+
+def generalised_advantages(
+    rewards: Floats,
+    values: Floats,
+    next_values: Floats,
+    terminated: Flags,
+    ended: Flags,
+    *,
+    gamma: float,
+    lam: float,
+) -> NDArray[np.float32]:
+    """Generalised advantage estimation, all [T,N] -> advantages [T,N].
+
+    next_values: of the state reached, before any reset; counts for nothing where terminated.
+    ended: terminated or truncated. Source: Schulman et al., arXiv:1506.02438, eq. 16.
+    Differs: the sum is cut at a truncation, behind its own bootstrapped difference.
+    """
+    deltas = rewards + gamma * next_values * ~terminated - values
+    decay = gamma * lam * ~ended
+    advantages = np.zeros_like(deltas)
+    later = np.zeros_like(deltas[0])
+    for t in reversed(range(len(deltas))):
+        later = advantages[t] = deltas[t] + decay[t] * later
+    return advantages.astype(np.float32)
+
+
+def clipped_surrogate(log_ratio: Tensor, advantages: Tensor, *, clip: Tensor) -> Tensor:
+    """Policy loss, [B], [B] -> [B]. Source: Schulman et al., arXiv:1707.06347, eq. 7."""
+    ratio = log_ratio.exp()
+    clipped = ratio.clamp(1.0 - clip, 1.0 + clip)
+    return -torch.minimum(ratio * advantages, clipped * advantages)
+
+
+def value_losses(
+    values: Tensor, old_values: Tensor, returns: Tensor, *, clip: Tensor | None
+) -> Tensor:
+    """Half the squared error, [B] -> [B]; with a clip the larger of that of the value and of the
+    value moved by no more than `clip` from the old one. Source: openai/baselines, ppo2."""
+    losses = (values - returns).square()
+    if clip is not None:
+        moved = old_values + (values - old_values).clamp(-clip, clip)
+        losses = torch.maximum(losses, (moved - returns).square())
+    return 0.5 * losses
+
+
+def entropies(log_probs: Tensor) -> Tensor:
+    """Of distributions given by their log-probabilities, [B,A] -> [B], in nats."""
+    return -(log_probs.exp() * log_probs).sum(dim=-1)
+
+
+def approximate_kl(log_ratio: Tensor) -> Tensor:
+    """KL(old, new) from samples of old, [B] -> []: mean of r − 1 − log r, never negative."""
+    return (log_ratio.exp() - 1.0 - log_ratio).mean()
+
+
+def explained_variance(values: Floats, returns: Floats) -> float:
+    """1 − Var(returns − values) / Var(returns): 1 is perfect, 0 no better than the mean."""
+    variance = returns.var()
+    return float(1.0 - (returns - values).var() / variance) if variance > 0.0 else 0.0
+
+
+def sample_actions(log_probs: Tensor, uniforms: Tensor) -> Tensor:
+    """One action per row by inverting the distribution function. log_probs [B,A], uniforms [B] in
+    [0,1) -> [B]."""
+    below = log_probs.exp().cumsum(dim=-1) <= uniforms[:, None]
+    return below.sum(dim=-1).clamp(max=log_probs.shape[-1] - 1)
+
+
+def scheduled(text: str, part: float) -> float:
+    """The factor after that part (0 to 1) of the run: straight lines between the points."""
+    points = parse_schedule(text)
+    return float(np.interp(part, [x for x, _ in points], [y for _, y in points]))
+
+
+class ActorCritic(nn.Module):
+    """uint8 images [B,C,H,W] -> logits [B,A], values [B]. Noise is given, see `nets.noisy`.
+
+    With a recurrent core the rows are `steps` steps of B/steps environments, step by step.
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        *,
+        hidden: nn.Module,
+        core: RecurrentCore | None,
+        head: ActorCriticHead,
+    ) -> None:
+        super().__init__()
+        self.encoder, self.hidden, self.core, self.head = encoder, hidden, core, head
+
+    def forward(
+        self,
+        obs: Tensor,
+        *,
+        noise: Noises = None,
+        state: Tensor,
+        starts: Tensor,
+        steps: int = 1,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """state [N,S] before the first step; starts bool [B]: rows that begin an episode.
+        -> (logits, values, state after the last step)."""
+        features = torch.relu(self.hidden(self.encoder(obs), noise[0] if noise else None))
+        if self.core is not None:
+            sequence = features.view(steps, -1, features.shape[1])
+            out, state = self.core(sequence, state, starts.view(steps, -1))
+            features = out.flatten(0, 1)
+        logits, values = self.head(features, noise[1:] if noise else None)
+        return logits.float(), values.squeeze(1).float(), state
+
+    def draw_noise(self, rngs: list[np.random.Generator], device: torch.device) -> Noises:
+        """A draw for each of as many rows as there are generators; None without noisy layers."""
+
+        def draw(width: int) -> Tensor:
+            rows = [rng.standard_normal(width, np.float32) for rng in rngs]
+            return signed_root(torch.from_numpy(np.stack(rows))).to(device)
+
+        layers = [m for m in (self.hidden, *self.head.layers()) if isinstance(m, NoisyLinear)]
+        return [(draw(layer.inputs), draw(layer.outputs)) for layer in layers] or None
+
+
+class Learner:
+    """The net and Adam. `update` is all that changes them.
+
+    In a group of processes each learns from the rollouts of its own environments; gradients and the
+    moments of advantages are shared, so that all take the step that one alone would.
+    """
+
+    def __init__(
+        self, net: ActorCritic, config: PPO2Config, *, device: torch.device, group: Group
+    ) -> None:
+        self.net, self.config, self.device, self.group = net, config, device, group
+        self.parameters = list(net.parameters())
+        self.optimiser = torch.optim.Adam(
+            self.parameters, lr=config.learning_rate, eps=config.adam_epsilon, fused=True
+        )
+        self._losses = self.losses
+        if config.compile:
+            mode = "reduce-overhead" if device.type == "cuda" else "default"
+            self._losses = torch.compile(self.losses, mode=mode)
+
+    def update(
+        self, batch: Batch, rngs: list[np.random.Generator], *, part: float
+    ) -> dict[str, float]:
+        """Learn from a rollout, `epochs` times over -> metrics, means over its minibatches.
+
+        rngs: one per environment, which shuffle. part: of the run that has passed, 0 to 1.
+        """
+        config = self.config
+        rate = config.learning_rate * scheduled(config.learning_rate_schedule, part)
+        for settings in self.optimiser.param_groups:
+            settings["lr"] = rate
+        clip = torch.tensor(config.clip * scheduled(config.clip_schedule, part)).to(self.device)
+        if config.normalise == "rollout":
+            batch = replace(batch, advantages=normalised(batch.advantages, self.group))
+        rows: list[dict[str, Tensor]] = []
+        for epoch in range(config.epochs):
+            for indices in minibatches(
+                rngs, batch.steps, count=config.minibatches, length=config.sequence_steps
+            ):
+                on_device = torch.from_numpy(indices).to(self.device, non_blocking=True)
+                rows.append(self._minibatch(batch, on_device, clip))
+                if config.target_kl > 0.0 and rows[-1]["kl"] > config.target_kl:
+                    return self._summary(rows, rate=rate, epochs=epoch)
+                self._step(rows[-1])
+        return self._summary(rows, rate=rate, epochs=config.epochs)
+
+    def _minibatch(self, batch: Batch, indices: Tensor, clip: Tensor) -> dict[str, Tensor]:
+        """Gradients of one minibatch, in `accumulate` parts. indices [L,K] into batch rows."""
+        advantages = batch.advantages[indices]
+        if self.config.normalise == "minibatch":
+            advantages = normalised(advantages, self.group)
+        self.optimiser.zero_grad(set_to_none=True)
+        sums: dict[str, Tensor] = {}
+        parts = self.config.accumulate
+        for rows, adv in zip(
+            indices.tensor_split(parts, dim=1), advantages.tensor_split(parts, dim=1), strict=True
+        ):
+            share = rows.numel() / indices.numel()
+            loss, metrics = self._losses(batch.rows(rows, adv), clip)
+            (loss * share).backward()
+            for name, value in metrics.items():
+                # Cloned: a CUDA graph writes its outputs to the same memory again.
+                sums[name] = sums.get(name, 0.0) + value.detach().clone() * share
+        if self.group.active and self.config.target_kl > 0.0:
+            sums["kl"] = self.group.sum(sums["kl"]) / self.group.size
+        return sums
+
+    def losses(self, mb: Minibatch, clip: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """Loss with gradient, and what it is made of, of one part of a minibatch."""
+        config = self.config
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
+            logits, values, _ = self.net(
+                mb.obs, noise=mb.noise, state=mb.state, starts=mb.starts, steps=mb.steps
+            )
+        log_probs = logits.log_softmax(dim=1)
+        log_ratio = log_probs.gather(1, mb.actions[:, None]).squeeze(1) - mb.logp
+        policy_loss = clipped_surrogate(log_ratio, mb.advantages, clip=clip).mean()
+        value_clip = clip if config.value_clip else None
+        value_loss = value_losses(values, mb.values, mb.returns, clip=value_clip).mean()
+        entropy = entropies(log_probs).mean()
+        loss = policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy
+        with torch.no_grad():
+            metrics = {
+                "policy_loss": policy_loss,
+                "value_loss": value_loss,
+                "entropy": entropy,
+                "kl": approximate_kl(log_ratio),
+                "clipped": ((log_ratio.exp() - 1.0).abs() > clip).float().mean(),
+            }
+        return loss, metrics
+
+    def _step(self, metrics: dict[str, Tensor]) -> None:
+        """One step of Adam along the group's mean gradient."""
+        if self.group.active:
+            gradients = [p.grad for p in self.parameters if p.grad is not None]
+            flat = self.group.sum(torch.cat([g.flatten() for g in gradients])) / self.group.size
+            for gradient, mean in zip(
+                gradients, flat.split([g.numel() for g in gradients]), strict=True
+            ):
+                gradient.copy_(mean.view_as(gradient))
+        if self.config.gradient_norm > 0.0:
+            metrics["gradient_norm"] = nn.utils.clip_grad_norm_(
+                self.parameters, self.config.gradient_norm
+            )
+        self.optimiser.step()
+
+    def _summary(
+        self, rows: list[dict[str, Tensor]], *, rate: float, epochs: int
+    ) -> dict[str, float]:
+        """Means over minibatches and processes; the one place that waits for the device."""
+        names = {name: None for row in rows for name in row}
+        means = [torch.stack([row[name] for row in rows if name in row]).mean() for name in names]
+        numbers = (self.group.sum(torch.stack(means)) / self.group.size).tolist()
+        return {**dict(zip(names, numbers, strict=True)), "learning_rate": rate, "epochs": epochs}
+
+
+def normalised(advantages: Tensor, group: Group) -> Tensor:
+    """Advantages less their mean, over their standard deviation, in the whole group."""
+    count = advantages.numel() * group.size
+    mean = group.sum(advantages.sum()) / count
+    variance = group.sum((advantages - mean).square().sum()) / count
+    return (advantages - mean) / (variance.sqrt() + 1e-8)

@@ -1,0 +1,217 @@
+"""What PPO remembers: one rollout, T steps of N environments, and how it is dealt out.
+
+Images stay uint8, on the learner's device, where they were put to act on: they go there once. They
+are laid out channels last, as the convolutions want them, so that no epoch has to do it again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from nets.noisy import Noise
+
+Noises = list[Noise] | None
+
+
+@dataclass(frozen=True)
+class Minibatch:
+    """Rows of a `Batch`: `steps` steps of rows/steps environments, step by step."""
+
+    obs: Tensor
+    state: Tensor
+    starts: Tensor
+    noise: Noises
+    actions: Tensor
+    logp: Tensor
+    values: Tensor
+    advantages: Tensor
+    returns: Tensor
+    steps: int
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A whole rollout to learn from. Rows are step by step: row t·N + n is step t of environment n.
+
+    obs uint8 [T·N,H,W,C]; states [T·N,S] before each step; starts: of an episode; noise: of each
+    environment; all others [T·N].
+    """
+
+    obs: Tensor
+    states: Tensor
+    starts: Tensor
+    noise: Noises
+    actions: Tensor
+    logp: Tensor
+    values: Tensor
+    advantages: Tensor
+    returns: Tensor
+    steps: int
+
+    def rows(self, indices: Tensor, advantages: Tensor) -> Minibatch:
+        """Rows [L,K]: L steps on end of K environments. advantages [L,K] replace the batch's."""
+        flat = indices.flatten()
+        num_envs = len(self.actions) // self.steps
+        noise: Noises = None
+        if self.noise is not None:
+            envs = flat % num_envs
+            noise = [(inputs[envs], outputs[envs]) for inputs, outputs in self.noise]
+        return Minibatch(
+            obs=self.obs.index_select(0, flat).permute(0, 3, 1, 2),
+            state=self.states[indices[0]],
+            starts=self.starts[flat],
+            noise=noise,
+            actions=self.actions[flat],
+            logp=self.logp[flat],
+            values=self.values[flat],
+            advantages=advantages.flatten(),
+            returns=self.returns[flat],
+            steps=len(indices),
+        )
+
+
+def minibatches(
+    rngs: Sequence[np.random.Generator], steps: int, *, count: int, length: int = 1
+) -> list[NDArray[np.int64]]:
+    """Deal T steps of N environments out to `count` minibatches: rows [L,K] of a `Batch`.
+
+    Each environment's steps are shuffled by its own generator, in pieces of `length` steps on end,
+    and every minibatch gets as many from each: levels are balanced in it, and processes that share
+    the environments out among them make the same minibatches as one process alone.
+    """
+    pieces = np.stack([rng.permutation(steps // length) for rng in rngs], axis=1)  # [pieces,N]
+    num_envs = len(rngs)
+    rows = pieces * length * num_envs + np.arange(num_envs)
+    later = np.arange(length)[:, None] * num_envs
+    return [later + part.reshape(1, -1) for part in np.split(rows, count)]
+
+
+class Rollout:
+    """T steps of N environments, filled step by step: `see`, `decide`, `add`."""
+
+    def __init__(
+        self,
+        steps: int,
+        num_envs: int,
+        *,
+        image: tuple[int, int, int],
+        state_size: int = 0,
+        device: torch.device,
+    ) -> None:
+        """image: [C,H,W] of an observation. state_size: width of a recurrent state; 0: none."""
+        channels, height, width = image
+        shape = (steps, num_envs)
+
+        def empty(*extra: int, dtype: torch.dtype = torch.float32) -> Tensor:
+            return torch.zeros(*shape, *extra, dtype=dtype, device=device)
+
+        self.steps, self.num_envs, self.device, self.filled = steps, num_envs, device, 0
+        self.obs = empty(height, width, channels, dtype=torch.uint8)
+        self.states = empty(state_size)
+        self.actions = empty(dtype=torch.int64)
+        self.logp, self.values = empty(), empty()
+        self.starts = np.zeros(shape, bool)
+        self.rewards = np.zeros(shape, np.float32)
+        self.terminated, self.truncated = np.zeros(shape, bool), np.zeros(shape, bool)
+        self.finals: dict[tuple[int, int], NDArray[np.uint8]] = {}
+        """Last observation [C,H,W] of each episode that was cut, by (step, environment)."""
+
+    @property
+    def full(self) -> bool:
+        """Whether there is a whole rollout to learn from."""
+        return self.filled == self.steps
+
+    def see(self, obs: NDArray[np.uint8], state: Tensor, starts: NDArray[np.bool_]) -> Tensor:
+        """Keep what the next actions rest on; returns the images [N,C,H,W] on the device."""
+        images = torch.from_numpy(obs)
+        if self.device.type == "cuda":
+            images = images.pin_memory().to(self.device, non_blocking=True)
+        row = self.obs[self.filled]
+        row.copy_(images.permute(0, 2, 3, 1))
+        self.states[self.filled] = state
+        self.starts[self.filled] = starts
+        return row.permute(0, 3, 1, 2)
+
+    def decide(self, actions: Tensor, logp: Tensor, values: Tensor) -> None:
+        """Keep what was decided, all [N]."""
+        self.actions[self.filled] = actions
+        self.logp[self.filled] = logp
+        self.values[self.filled] = values
+
+    def add(
+        self,
+        rewards: NDArray[np.floating],
+        terminated: NDArray[np.bool_],
+        truncated: NDArray[np.bool_],
+        final_obs: Sequence[NDArray[np.uint8]],
+    ) -> None:
+        """Keep what came of it; the step is complete. final_obs: N times [C,H,W], read only where
+        an episode was cut."""
+        t = self.filled
+        self.rewards[t], self.terminated[t], self.truncated[t] = rewards, terminated, truncated
+        for env in np.flatnonzero(truncated & ~terminated).tolist():
+            self.finals[t, env] = np.array(final_obs[env])
+        self.filled += 1
+
+    def clear(self) -> None:
+        """Forget it all."""
+        self.filled = 0
+        self.finals.clear()
+
+    def next_values(self, last: NDArray[np.float32], cut: Sequence[float]) -> NDArray[np.float32]:
+        """Values [T,N] of the state that each step reached. last [N]: of the state after the last
+        step; cut: of `finals`, in their order. Meaningless where terminated."""
+        values = np.concatenate([self.values[1:].cpu().numpy(), last[None]])
+        for where, value in zip(self.finals, cut, strict=True):
+            values[where] = value
+        return values
+
+    def batch(self, advantages: NDArray[np.float32], *, noise: Noises) -> Batch:
+        """The whole rollout, with its advantages [T,N]."""
+        on_device = torch.from_numpy(advantages).to(self.device).flatten()
+        values = self.values.flatten()
+        return Batch(
+            obs=self.obs.flatten(0, 1),
+            states=self.states.flatten(0, 1),
+            starts=torch.from_numpy(self.starts).to(self.device).flatten(),
+            noise=noise,
+            actions=self.actions.flatten(),
+            logp=self.logp.flatten(),
+            values=values,
+            advantages=on_device,
+            returns=on_device + values,
+            steps=self.steps,
+        )
+
+    def arrays(self) -> dict[str, NDArray]:
+        """An unfinished rollout, for a checkpoint: each array [N,…]; `restore` reads it back."""
+        saved = {name: np.asarray(getattr(self, name)[: self.filled].cpu()) for name in ON_DEVICE}
+        saved |= {name: getattr(self, name)[: self.filled] for name in ON_HOST}
+        return {name: np.swapaxes(array, 0, 1) for name, array in saved.items()}
+
+    def restore(
+        self,
+        saved: Mapping[str, NDArray],
+        finals: Sequence[tuple[int, int, bytes]],
+        envs: slice,
+    ) -> None:
+        """Be what `arrays` was taken from, as far as it is of the environments `envs`."""
+        mine = {name: np.swapaxes(saved[name][envs], 0, 1) for name in (*ON_DEVICE, *ON_HOST)}
+        self.filled = len(mine["rewards"])
+        for name in ON_DEVICE:
+            getattr(self, name)[: self.filled] = torch.from_numpy(mine[name].copy())
+        for name in ON_HOST:
+            getattr(self, name)[: self.filled] = mine[name]
+        _, _, height, width, channels = self.obs.shape
+        for t, env, image in finals:
+            if env in range(envs.start, envs.stop):
+                pixels = np.frombuffer(image, np.uint8).reshape(channels, height, width)
+                self.finals[t, env - envs.start] = pixels
+
+
+ON_DEVICE = ("obs", "states", "actions", "logp", "values")
+ON_HOST = ("starts", "rewards", "terminated", "truncated")

@@ -1,0 +1,59 @@
+"""What is done to the rewards of a rollout before they are learned from."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiment.distributed import Group
+
+
+class ReturnScale:
+    """Divides rewards by the running standard deviation of their discounted sum.
+
+    The sum R ← γR + r runs within episodes, with the γ that the agent learns with; its moments are
+    taken over all that was seen in any process. Source: openai/baselines, VecNormalize. Differs:
+    they are brought up to date once per rollout, before it is scaled.
+    """
+
+    def __init__(self, num_envs: int, *, gamma: float, limit: float = 10.0) -> None:
+        self.gamma, self.limit = gamma, limit
+        self.sums = np.zeros(num_envs)
+        self.moments = np.array([0.0, 0.0, 0.0])  # count, mean, sum of squared distances from it
+
+    def __call__(
+        self, rewards: NDArray[np.floating], ended: NDArray[np.bool_], group: Group
+    ) -> NDArray[np.float32]:
+        """rewards, ended [T,N] -> rewards scaled, and cut off at ± `limit`."""
+        seen = np.zeros(rewards.shape)
+        for t in range(len(rewards)):
+            self.sums = seen[t] = self.gamma * self.sums + rewards[t]
+            self.sums = np.where(ended[t], 0.0, self.sums)
+        for moments in group.gather(moments_of(seen)):
+            self.moments = merged(self.moments, moments)
+        count, _, squares = self.moments
+        scaled = rewards / np.sqrt(squares / count + 1e-8)
+        return scaled.clip(-self.limit, self.limit).astype(np.float32)
+
+    def save(self) -> list[float]:
+        """The moments, the same in every process; `sums` are each process's own."""
+        return [float(value) for value in self.moments]
+
+    def restore(self, moments: list[float], sums: list[float]) -> None:
+        """Go on where `save` was called."""
+        self.moments, self.sums = np.array(moments), np.array(sums)
+
+
+def moments_of(values: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Count, mean, and sum of squared distances from the mean."""
+    mean = values.mean()
+    return np.array([values.size, mean, np.square(values - mean).sum()])
+
+
+def merged(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """The moments of two sets together. Source: Chan, Golub and LeVeque 1979."""
+    count = one[0] + other[0]
+    apart = other[1] - one[1]
+    mean = one[1] + apart * other[0] / count
+    squares = one[2] + other[2] + apart**2 * one[0] * other[0] / count
+    return np.array([count, mean, squares])

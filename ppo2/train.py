@@ -1,0 +1,162 @@
+"""PPO2's only loop: pretraining on all levels at once and playing one level both run it.
+
+python -m ppo2.train --preset joint --levels bramble-train --run-dir runs/joint
+python -m ppo2.train --preset contest --levels GAME:STATE --init runs/joint --run-dir runs/new
+torchrun --nproc-per-node 2 -m ppo2.train --preset joint --run-dir runs/joint
+"""
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from experiment.config import load_config, subset
+from experiment.distributed import Group, joined
+from experiment.errors import UserError, command
+from experiment.metrics import EpisodeLog, Metrics
+from experiment.progress import Progress
+from experiment.run_folder import RunFolder
+from ppo2.agent import PPO2Agent
+from ppo2.config import PPO2Config
+from ppo2.training import Training
+from retro_env import EnvConfig, RetroVectorEnv, parse_levels
+from retro_env.integrations import check_playable
+from retro_env.vector import assign_levels
+
+PRESETS = Path(__file__).parent / "presets"
+
+
+def run(
+    envs: RetroVectorEnv,
+    config: PPO2Config,
+    run_dir: Path | str,
+    init: Path | str | None = None,
+) -> PPO2Agent:
+    """Train on `envs` for config.timesteps agent steps and return the agent.
+
+    run_dir: where config, metrics, episodes and checkpoints go; with config.resume an existing run
+    goes on. init: a checkpoint that gives the weights. In a group of processes, each calls this
+    with environments of its own; the first one writes.
+    """
+    training = Training(config, envs.num_envs)
+    if config.resume:
+        obs = training.restore(run_dir, envs)
+    else:
+        if init:
+            training.start_from(init)
+        obs, _ = envs.reset(seed=training.env_seeds())
+    with Reports(run_dir, config, training) as reports:
+        while training.env_steps < config.timesteps:
+            actions = training.act(obs)
+            obs, rewards, terminated, truncated, infos = envs.step(actions)
+            training.add(rewards, terminated, truncated, infos)
+            if training.rollout.full:
+                reports.write(training.learn(obs))
+                if training.passes(config.checkpoint_every):
+                    training.save(run_dir, envs)
+        reports.write({})
+        training.save(run_dir, envs)
+    return training.agent
+
+
+class Reports:
+    """metrics.csv, episodes.csv and the progress shown: written by the first process."""
+
+    def __init__(self, run_dir: Path | str, config: PPO2Config, training: Training) -> None:
+        self.training, self.stack = training, ExitStack()
+        self.first = training.group.first
+        if not self.first:
+            return
+        folder = RunFolder.open(run_dir) if config.resume else RunFolder.create(run_dir, config)
+        start = training.env_steps if config.resume else None
+        enter = self.stack.enter_context
+        self.metrics = enter(Metrics(folder.path, resume_step=start))
+        self.episodes = enter(EpisodeLog(folder.path, resume_step=start))
+        self.progress = enter(Progress(config.timesteps, "ppo2", start=training.env_steps))
+
+    def write(self, values: dict[str, float]) -> None:
+        """Episodes ended since the last time, and a row of metrics if there are any."""
+        training = self.training
+        ended = sorted(chain(*training.group.gather(training.ended)), key=lambda e: e[:2])
+        training.ended.clear()
+        training.recent_returns.extend(episode["r"] for _, _, episode in ended)
+        if not self.first:
+            return
+        for step, env, episode in ended:
+            self.episodes.log(step, env, episode)
+        if values:
+            if training.recent_returns:
+                values = {**values, "mean_return": float(np.mean(training.recent_returns))}
+            self.metrics.log(training.env_steps, values)
+        self.progress.update(training.env_steps, values)
+
+    def __enter__(self) -> "Reports":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stack.close()
+
+
+def parse(arguments: list[str]) -> PPO2Config:
+    """The config of a command line; a resumed run keeps its own, as far as no flag changes it."""
+    call = partial(load_config, PPO2Config, presets=PRESETS, command="python -m ppo2.train")
+    config = call(arguments)
+    own = Path(config.run_dir) / "config.json"
+    if config.resume and own.is_file() and "--config" not in arguments:
+        config = call(["--config", str(own), *arguments])
+    return config
+
+
+def resolve(config: PPO2Config, *, levels: int) -> PPO2Config:
+    """With one environment per level, or levels in series, spelled out in steps."""
+    if config.num_envs == 0:
+        config = replace(config, num_envs=levels, rotate_every=0)
+    if config.serial:
+        per_level = -(-config.timesteps // (config.num_envs * levels))
+        config = replace(config, rotate_every=per_level)
+    return config
+
+
+def make_envs(config: PPO2Config, group: Group) -> RetroVectorEnv:
+    """This process's share of the environments, with the levels it would have in one alone."""
+    levels = parse_levels(config.levels)
+    for level in levels:
+        check_playable(level.game, level.state, scenario=config.scenario)
+    share, rest = divmod(config.num_envs, group.size)
+    if rest or not share:
+        raise UserError(f"--num-envs {config.num_envs} cannot be shared by {group.size} processes")
+    rows = assign_levels(
+        levels, num_envs=config.num_envs, rotate_every=config.rotate_every, seed=config.seed
+    )
+    if config.serial:
+        rows = [levels] * config.num_envs
+    return RetroVectorEnv(
+        rows[group.rank * share : (group.rank + 1) * share],
+        config=subset(config, EnvConfig),
+        seed=config.seed,
+        rotate_every=config.rotate_every,
+        record_dir=None,
+    )
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Train as the command line says."""
+    config = parse(list(sys.argv[1:] if argv is None else argv))
+    config = resolve(config, levels=len(parse_levels(config.levels)))
+    with joined(config.device) as device:
+        config = replace(config, device=device)
+        envs = make_envs(config, Group())
+        try:
+            run(envs, config, config.run_dir, init=config.init or None)
+        finally:
+            envs.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,296 @@
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from experiment.distributed import Group
+from experiment.errors import UserError
+from ppo2.agent import make_net
+from ppo2.config import PPO2Config
+from ppo2.learner import (
+    Learner,
+    approximate_kl,
+    clipped_surrogate,
+    entropies,
+    explained_variance,
+    generalised_advantages,
+    normalised,
+    sample_actions,
+    scheduled,
+    value_losses,
+)
+from ppo2.memory import Batch
+
+TINY = PPO2Config(
+    device="cpu", image_height=36, image_width=36, hidden=16, rollout_steps=8, minibatches=2
+)
+CPU = torch.device("cpu")
+
+
+def slow_advantage(t, n, *, rewards, values, next_values, terminated, ended, gamma, lam):
+    """The sum of the paper's equation 16, to the end of the episode or of the rollout."""
+    total, k = 0.0, 0
+    while True:
+        bootstrap = 0.0 if terminated[t + k, n] else next_values[t + k, n]
+        delta = rewards[t + k, n] + gamma * bootstrap - values[t + k, n]
+        total += (gamma * lam) ** k * delta
+        if ended[t + k, n] or t + k + 1 == len(rewards):
+            return total
+        k += 1
+
+
+@pytest.mark.parametrize(("gamma", "lam"), [(0.99, 0.95), (0.9, 0.0), (1.0, 1.0)])
+def test_advantages_equal_the_papers_sum(gamma, lam):
+    rng = np.random.default_rng(0)
+    rewards, values, next_values = rng.normal(size=(3, 40, 5))
+    terminated, truncated = rng.random((2, 40, 5)) < 0.1
+    case = {
+        "rewards": rewards,
+        "values": values,
+        "next_values": next_values,
+        "terminated": terminated,
+        "ended": terminated | truncated,
+    }
+    found = generalised_advantages(**case, gamma=gamma, lam=lam)
+    expected = [
+        [slow_advantage(t, n, **case, gamma=gamma, lam=lam) for n in range(5)] for t in range(40)
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_truncation_bootstraps_and_termination_does_not():
+    one, no = np.ones((1, 1)), np.zeros((1, 1), bool)
+    case = {"rewards": one, "values": one, "next_values": 10 * one, "gamma": 0.5, "lam": 1.0}
+    assert generalised_advantages(**case, terminated=no, ended=~no) == 5.0
+    assert generalised_advantages(**case, terminated=~no, ended=~no) == 0.0
+
+
+def test_no_advantage_flows_back_over_a_truncation():
+    rewards = np.array([[0.0], [7.0]])
+    zeros, ended = np.zeros((2, 1)), np.array([[True], [False]])
+    advantages = generalised_advantages(
+        rewards, zeros, zeros, np.zeros((2, 1), bool), ended, gamma=1.0, lam=1.0
+    )
+    assert advantages.tolist() == [[0.0], [7.0]]
+
+
+def test_surrogate_is_the_pessimistic_one():
+    rng = np.random.default_rng(1)
+    ratios, advantages = np.exp(rng.normal(size=200)), rng.normal(size=200)
+    expected = [
+        -min(r * a, min(max(r, 0.8), 1.2) * a) for r, a in zip(ratios, advantages, strict=True)
+    ]
+    found = clipped_surrogate(
+        torch.from_numpy(np.log(ratios)), torch.from_numpy(advantages), clip=torch.tensor(0.2)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_surrogate_has_no_gradient_beyond_the_clip_where_that_would_pay():
+    log_ratio = torch.log(torch.tensor([1.5, 0.5, 1.5, 0.5])).requires_grad_()
+    advantages = torch.tensor([1.0, -1.0, -1.0, 1.0])
+    clipped_surrogate(log_ratio, advantages, clip=torch.tensor(0.2)).sum().backward()
+    assert (log_ratio.grad != 0).tolist() == [False, False, True, True]
+
+
+def test_value_loss_takes_the_larger_of_the_clipped_and_the_plain():
+    rng = np.random.default_rng(2)
+    values, old, returns = rng.normal(size=(3, 100))
+    expected = [
+        0.5 * max((v - r) ** 2, (o + min(max(v - o, -0.3), 0.3) - r) ** 2)
+        for v, o, r in zip(values, old, returns, strict=True)
+    ]
+    tensors = [torch.from_numpy(x) for x in (values, old, returns)]
+    found = value_losses(*tensors, clip=torch.tensor(0.3))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    plain = value_losses(*tensors, clip=None)
+    np.testing.assert_allclose(plain, 0.5 * (values - returns) ** 2, rtol=1e-6)
+
+
+def test_entropy_kl_and_explained_variance_follow_their_definitions():
+    p = np.array([[0.7, 0.2, 0.1], [1 / 3, 1 / 3, 1 / 3]])
+    expected = [-sum(x * np.log(x) for x in row) for row in p]
+    np.testing.assert_allclose(entropies(torch.from_numpy(np.log(p))), expected)
+    log_ratio = np.array([0.1, -0.2, 0.0])
+    kl = np.mean([np.exp(x) - 1 - x for x in log_ratio])
+    np.testing.assert_allclose(approximate_kl(torch.from_numpy(log_ratio)), kl)
+    returns = np.array([1.0, 2.0, 3.0, 6.0])
+    assert explained_variance(returns, returns) == 1.0
+    assert explained_variance(np.full(4, 3.0), returns) == 0.0
+    assert explained_variance(returns + 5.0, returns) == 1.0  # a constant error explains as much
+    assert explained_variance(np.ones(4), np.zeros(4)) == 0.0
+
+
+def test_actions_are_drawn_with_their_probabilities():
+    log_probs = torch.log(torch.tensor([[0.1, 0.0, 0.6, 0.3]])).expand(10_000, 4)
+    uniforms = (torch.arange(10_000) + 0.5) / 10_000
+    counts = torch.bincount(sample_actions(log_probs, uniforms), minlength=4)
+    assert counts.tolist() == [1000, 0, 6000, 3000]
+    rounded_down = torch.log(torch.tensor([[0.3, 0.3, 0.3999]]))
+    assert sample_actions(rounded_down, torch.tensor([0.99999])).tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "factor"),
+    [
+        ("constant", 0.7, 1.0),
+        ("linear", 0.0, 1.0),
+        ("linear", 0.25, 0.75),
+        ("linear", 1.5, 0.0),
+        ("0:1,0.5:0.2,1:0", 0.25, 0.6),
+        ("0:1,0.5:0.2,1:0", 0.75, 0.1),
+    ],
+)
+def test_schedule_is_a_line_between_points(text, part, factor):
+    assert scheduled(text, part) == pytest.approx(factor)
+
+
+@pytest.mark.parametrize("text", ["quadratic", "0:1,0.5", "1:0,0:1", ""])
+def test_bad_schedule_is_a_user_error(text):
+    with pytest.raises(UserError, match="schedule"):
+        PPO2Config(clip_schedule=text)
+
+
+def test_normalised_advantages_have_mean_zero_and_deviation_one():
+    x = torch.tensor([[1.0, 2.0], [3.0, 10.0]])
+    found = normalised(x, Group())
+    expected = (x.numpy() - 4.0) / x.numpy().std()
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def make_batch(config, num_envs=4, seed=0, starts_rate=0.0):
+    """A rollout as the net itself would have played it, with advantages of chance."""
+    rng = np.random.default_rng(seed)
+    torch.manual_seed(seed)
+    net = make_net(config)
+    rows = config.rollout_steps * num_envs
+    noise = net.draw_noise([np.random.default_rng(i) for i in range(num_envs)], CPU)
+    obs = torch.from_numpy(rng.integers(256, size=(rows, 36, 36, 4), dtype=np.uint8))
+    starts = torch.from_numpy(rng.random(rows) < starts_rate)
+    state_size = 0 if net.core is None else net.core.state_size
+    batch = Batch(
+        obs=obs,
+        states=torch.zeros(rows, state_size),
+        starts=starts,
+        noise=noise,
+        actions=torch.from_numpy(rng.integers(7, size=rows)),
+        logp=torch.zeros(rows),
+        values=torch.zeros(rows),
+        advantages=torch.from_numpy(rng.normal(size=rows).astype(np.float32)),
+        returns=torch.from_numpy(rng.normal(size=rows).astype(np.float32)),
+        steps=config.rollout_steps,
+    )
+    mb = batch.rows(torch.arange(rows).view(config.rollout_steps, num_envs), batch.advantages)
+    with torch.no_grad():
+        logits, values, _ = net(
+            mb.obs, noise=mb.noise, state=mb.state, starts=mb.starts, steps=mb.steps
+        )
+    logp = logits.log_softmax(1).gather(1, batch.actions[:, None]).squeeze(1)
+    return net, dataclasses.replace(batch, logp=logp, values=values)
+
+
+def learned(config, seed=0, **extra):
+    net, batch = make_batch(config, seed=seed)
+    batch = dataclasses.replace(batch, **extra)
+    learner = Learner(net, config, device=CPU, group=Group())
+    metrics = learner.update(batch, [np.random.default_rng(i) for i in range(4)], part=0.5)
+    return net, metrics
+
+
+def assert_same_weights(one, other, **tolerance):
+    for (name, left), right in zip(
+        one.state_dict().items(), other.state_dict().values(), strict=True
+    ):
+        np.testing.assert_allclose(left, right, err_msg=name, **tolerance)
+
+
+def test_first_minibatch_finds_the_policy_unchanged():
+    config = dataclasses.replace(TINY, epochs=1, minibatches=1)
+    for extra in ({}, {"noisy": True}):
+        _, metrics = learned(dataclasses.replace(config, **extra))
+        assert metrics["kl"] == pytest.approx(0.0, abs=1e-6)
+        assert metrics["clipped"] == 0.0
+
+
+def test_accumulated_gradients_make_the_same_step():
+    whole, _ = learned(TINY)
+    parts, _ = learned(dataclasses.replace(TINY, accumulate=3))
+    assert_same_weights(whole, parts, rtol=1e-3, atol=2e-6)
+
+
+def test_learning_stops_at_the_target_kl():
+    _, metrics = learned(dataclasses.replace(TINY, learning_rate=0.01, target_kl=1e-4, epochs=9))
+    assert metrics["epochs"] < 9
+    _, metrics = learned(dataclasses.replace(TINY, target_kl=1e9))
+    assert metrics["epochs"] == TINY.epochs
+
+
+def test_gradients_are_clipped_to_the_norm():
+    config = dataclasses.replace(TINY, gradient_norm=1e-12, adam_epsilon=1.0, epochs=1)
+    net, metrics = learned(config)
+    untouched, _ = make_batch(config)
+    assert metrics["gradient_norm"] > 1e-3  # as it was before
+    assert_same_weights(net, untouched, rtol=0, atol=1e-8)
+
+
+def test_rate_and_clip_follow_their_schedules():
+    schedules = {"learning_rate_schedule": "0:1,1:0.5", "clip_schedule": "0:1,1:0"}
+    halfway, metrics = learned(dataclasses.replace(TINY, learning_rate=4e-4, clip=0.2, **schedules))
+    assert metrics["learning_rate"] == pytest.approx(3e-4)
+    constant, _ = learned(dataclasses.replace(TINY, learning_rate=3e-4, clip=0.1))
+    assert_same_weights(halfway, constant, rtol=1e-6)
+
+
+def test_advantages_are_normalised_over_what_the_config_says():
+    """One minibatch is the whole rollout; scaled advantages change nothing unless they are kept."""
+    config = dataclasses.replace(TINY, minibatches=1, epochs=1)
+    _, batch = make_batch(config)
+    for kind, same in (("minibatch", True), ("rollout", True), ("never", False)):
+        kept = dataclasses.replace(config, normalise=kind)
+        _, plain = learned(kept)
+        _, scaled = learned(kept, advantages=100.0 * batch.advantages + 7.0)
+        alike = plain["gradient_norm"] == pytest.approx(scaled["gradient_norm"], rel=1e-3)
+        assert alike == same
+
+
+def test_bf16_learns_nearly_the_same():
+    _, exact = learned(TINY)
+    _, rounded = learned(dataclasses.replace(TINY, precision="bf16"))
+    assert rounded["value_loss"] == pytest.approx(exact["value_loss"], rel=0.05)
+
+
+@pytest.mark.parametrize("kind", ["gru", "lstm"])
+def test_recurrent_net_sees_in_pieces_what_it_saw_step_by_step(kind):
+    """Episodes that start inside a piece leave nothing of the episode before behind."""
+    config = dataclasses.replace(
+        TINY, recurrent=kind, recurrent_hidden=8, sequence_steps=4, minibatches=1, epochs=1
+    )
+    net, batch = make_batch(config, starts_rate=0.3)
+    images = batch.obs.view(8, 4, 36, 36, 4).permute(0, 1, 4, 2, 3)
+    starts = batch.starts.view(8, 4)
+    states, logits = [torch.ones(4, net.core.state_size)], []
+    with torch.no_grad():
+        for t in range(8):
+            out, _, state = net(images[t], state=states[-1], starts=starts[t])
+            logits.append(out)
+            states.append(state)
+    stepwise = torch.stack(logits)  # [T,N,A]
+    batch = dataclasses.replace(batch, states=torch.stack(states[:-1]).flatten(0, 1))
+    pieces = torch.arange(8 * 4).view(2, 4, 4).transpose(0, 1).reshape(4, 8)  # [L,K]
+    mb = batch.rows(pieces, batch.advantages[pieces])
+    with torch.no_grad():
+        found, _, _ = net(mb.obs, state=mb.state, starts=mb.starts, steps=4)
+    np.testing.assert_allclose(
+        found, stepwise.flatten(0, 1)[pieces.flatten()], rtol=1e-5, atol=1e-6
+    )
+
+
+def test_recurrent_gradient_does_not_cross_an_episodes_start():
+    config = dataclasses.replace(TINY, recurrent="gru", recurrent_hidden=8)
+    net = make_net(config)
+    state = torch.ones(2, 8, requires_grad=True)
+    images = torch.zeros(2, 4, 36, 36, dtype=torch.uint8)
+    logits, _, _ = net(images, state=state, starts=torch.tensor([True, False]))
+    logits.square().sum().backward()
+    assert (state.grad.abs().sum(dim=1) > 0).tolist() == [False, True]

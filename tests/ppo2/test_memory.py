@@ -1,0 +1,128 @@
+import numpy as np
+import torch
+
+from ppo2.memory import Rollout, minibatches
+
+CPU = torch.device("cpu")
+IMAGE = (2, 3, 5)
+
+
+def generators(count):
+    return [np.random.default_rng(i) for i in range(count)]
+
+
+def filled(steps=6, num_envs=3, fill=6, seed=0):
+    """A rollout of chance, and what was put into it."""
+    rng = np.random.default_rng(seed)
+    rollout = Rollout(steps, num_envs, image=IMAGE, state_size=4, device=CPU)
+    record = {"obs": [], "final": [], "rewards": [], "terminated": [], "truncated": []}
+    for _ in range(fill):
+        obs, final = rng.integers(256, size=(2, num_envs, *IMAGE), dtype=np.uint8)
+        terminated, truncated = rng.random((2, num_envs)) < 0.3
+        rewards = rng.normal(size=num_envs).astype(np.float32)
+        state = torch.from_numpy(rng.normal(size=(num_envs, 4)).astype(np.float32))
+        seen = rollout.see(obs, state, terminated)
+        np.testing.assert_array_equal(seen, obs)
+        values = torch.from_numpy(rng.normal(size=num_envs).astype(np.float32))
+        rollout.decide(torch.arange(num_envs), values - 1.0, values)
+        rollout.add(rewards, terminated, truncated, final)
+        for name, value in (("obs", obs), ("final", final), ("rewards", rewards)):
+            record[name].append(value)
+        record["terminated"].append(terminated)
+        record["truncated"].append(truncated)
+    return rollout, {name: np.array(values) for name, values in record.items()}
+
+
+def test_every_row_is_dealt_out_once_and_minibatches_are_balanced():
+    dealt = minibatches(generators(3), 12, count=4)
+    assert sorted(np.concatenate(dealt, axis=1).flatten().tolist()) == list(range(36))
+    for rows in dealt:
+        assert np.bincount(rows.flatten() % 3).tolist() == [3, 3, 3]
+
+
+def test_every_epoch_is_shuffled_anew():
+    rngs = generators(3)
+    first, second = minibatches(rngs, 12, count=4), minibatches(rngs, 12, count=4)
+    assert not np.array_equal(first, second)
+
+
+def test_pieces_are_steps_on_end_of_one_environment():
+    for rows in minibatches(generators(2), 24, count=2, length=4):
+        assert rows.shape == (4, 6)
+        assert (np.diff(rows, axis=0) == 2).all()  # one step on, two environments
+        assert (rows[0] // 2 % 4 == 0).all()
+
+
+def test_processes_that_share_the_environments_deal_out_the_same():
+    together = minibatches(generators(4), 8, count=2)
+    apart = [minibatches(generators(4)[part], 8, count=2) for part in (slice(2), slice(2, 4))]
+    for number, rows in enumerate(together):
+        steps, envs = np.divmod(rows.flatten(), 4)
+        for process, own in enumerate(apart):
+            mine = envs // 2 == process
+            expected = steps[mine] * 2 + envs[mine] % 2
+            assert sorted(own[number].flatten()) == sorted(expected)
+
+
+def test_rollout_gives_back_the_images_it_was_shown():
+    rollout, record = filled()
+    assert rollout.full
+    batch = rollout.batch(np.zeros((6, 3), np.float32), noise=None)
+    indices = torch.tensor([[4, 0, 17]])
+    images = batch.rows(indices, batch.advantages[indices]).obs
+    np.testing.assert_array_equal(images, record["obs"].reshape(18, *IMAGE)[[4, 0, 17]])
+    assert images.is_contiguous(memory_format=torch.channels_last)
+
+
+def test_rows_carry_the_noise_of_their_environment():
+    rollout, _ = filled()
+    noise = [(torch.arange(3.0)[:, None], 10.0 * torch.arange(3.0)[:, None])]
+    batch = rollout.batch(np.zeros((6, 3), np.float32), noise=noise)
+    indices = torch.tensor([[4, 0, 17]])
+    ((inputs, outputs),) = batch.rows(indices, batch.advantages[indices]).noise
+    assert inputs.flatten().tolist() == [1.0, 0.0, 2.0]
+    assert outputs.flatten().tolist() == [10.0, 0.0, 20.0]
+
+
+def test_next_values_are_those_of_the_state_reached_before_any_reset():
+    rollout, record = filled()
+    last = np.array([100.0, 101.0, 102.0], np.float32)
+    cut = 1000.0 + np.arange(len(rollout.finals), dtype=np.float32)
+    found = rollout.next_values(last, cut.tolist())
+    values, seen = rollout.values.numpy(), iter(cut)
+    for t in range(6):
+        for n in range(3):
+            if record["truncated"][t, n] and not record["terminated"][t, n]:
+                assert found[t, n] == next(seen)
+                np.testing.assert_array_equal(rollout.finals[t, n], record["final"][t, n])
+            elif not record["terminated"][t, n]:
+                assert found[t, n] == (values[t + 1, n] if t < 5 else last[n])
+    assert len(rollout.finals) > 0 and next(seen, None) is None
+
+
+def test_returns_are_advantages_plus_values():
+    rollout, _ = filled()
+    advantages = np.random.default_rng(1).normal(size=(6, 3)).astype(np.float32)
+    batch = rollout.batch(advantages, noise=None)
+    np.testing.assert_array_equal(batch.returns, (advantages + rollout.values.numpy()).flatten())
+
+
+def test_unfinished_rollout_comes_back_in_parts():
+    rollout, _ = filled(fill=4)
+    finals = [(t, n, image.tobytes()) for (t, n), image in rollout.finals.items()]
+    part = Rollout(6, 2, image=IMAGE, state_size=4, device=CPU)
+    part.restore(rollout.arrays(), finals, slice(1, 3))
+    assert part.filled == 4
+    for name in ("obs", "states", "actions", "logp", "values", "rewards", "starts", "truncated"):
+        np.testing.assert_array_equal(
+            getattr(part, name)[:4], getattr(rollout, name)[:4, 1:3], err_msg=name
+        )
+    assert list(part.finals) == [(t, n - 1) for t, n in rollout.finals if n > 0]
+    for (t, n), image in part.finals.items():
+        np.testing.assert_array_equal(image, rollout.finals[t, n + 1])
+
+
+def test_cleared_rollout_is_empty():
+    rollout, _ = filled()
+    rollout.clear()
+    assert rollout.filled == 0 and not rollout.finals and not rollout.full
