@@ -30,6 +30,7 @@ class Encoder(nn.Module):
 
     def __init__(self, layers: Sequence[nn.Module], image: tuple[int, int, int]) -> None:
         super().__init__()
+        self.image = image
         self.convolutions = nn.Sequential(*layers, nn.Flatten())
         with torch.no_grad():
             self.features = int(self.convolutions(torch.zeros(1, *image)).shape[1])
@@ -150,6 +151,14 @@ ENCODERS = {
 }
 SIZABLE = ("impala", "mobilenet")
 """Encoders that take widths and pool."""
+
+
+def parse_widths(text: str) -> tuple[int, ...]:
+    """Widths as flags spell them: "16,32,32", or nothing. UserError: anything else."""
+    parts = [part.strip() for part in text.split(",")] if text else []
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise UserError(f"bad --widths {text!r}; expected numbers of channels such as 16,32,32")
+    return tuple(int(part) for part in parts)
 
 
 def make_encoder(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
 from experiment.errors import UserError
-from nets.encoders import make_encoder
+from nets.encoders import make_encoder, parse_widths
 from nets.heads import QHead
 from rainbow.config import RainbowConfig
 from rainbow.learner import RainbowNet, q_values, support
@@ -18,7 +18,12 @@ from rainbow.learner import RainbowNet, q_values, support
 def make_net(config: RainbowConfig) -> RainbowNet:
     """An untrained net for that config, its weights drawn from torch's generator."""
     channels = config.frame_stack * (1 if config.colour == "grey" else 3)
-    encoder = make_encoder(config.encoder, (channels, config.image_height, config.image_width))
+    encoder = make_encoder(
+        config.encoder,
+        (channels, config.image_height, config.image_width),
+        widths=parse_widths(config.widths),
+        pool=config.pool,
+    )
     head = QHead(
         encoder.features,
         actions=config.actions,

@@ -29,6 +29,10 @@ class RainbowConfig:
     """Transitions taken over from the checkpoint given by init; 0: weights only."""
     init_shrink: float = 1.0
     """Share of each weight given by init, the rest being a fresh net's; 1: taken as it is."""
+    init_encoder: str = ""
+    """A checkpoint of any agent (or a .joblib of baselines' PPO2) that gives the convolutions."""
+    freeze_encoder_updates: int = 0
+    """Updates at the start during which convolutions given by init_encoder stay as they are."""
     seed: int = 0
     """Seeds nets, noise, replay and sticky actions."""
     checkpoint_every: int = 50_000
@@ -71,8 +75,12 @@ class RainbowConfig:
     """The integration's scenario file, which defines reward and end."""
 
     # The net
-    encoder: Literal["nature", "data-efficient", "impala"] = "nature"
+    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
     """Convolutions before the head."""
+    widths: str = ""
+    """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
+    pool: bool = False
+    """impala and mobilenet: keep each channel's mean only, so that images may have any size."""
     hidden: int = 512
     """Units of the fully connected layer."""
     streams: Literal["shared", "separate"] = "shared"

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from nets.encoders import Encoder
 from nets.heads import QHead
 from nets.noisy import Noise
 from rainbow.config import RainbowConfig
@@ -77,7 +78,7 @@ def support(config: RainbowConfig, device: torch.device) -> Tensor:
 class RainbowNet(nn.Module):
     """uint8 [B,C,H,W] -> [B,A,K]. Noise is given, see `nets.noisy`."""
 
-    def __init__(self, encoder: nn.Module, head: QHead) -> None:
+    def __init__(self, encoder: Encoder, head: QHead) -> None:
         super().__init__()
         self.encoder, self.head = encoder, head
 

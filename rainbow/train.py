@@ -31,6 +31,7 @@ from experiment.seeding import (
     set_generator_state,
     set_rng_state,
 )
+from nets.transfer import load_encoder
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import Learner, blend, linear, updates_due
@@ -45,11 +46,13 @@ def run(
     config: RainbowConfig,
     run_dir: Path | str,
     init: Path | str | None = None,
+    init_encoder: Path | str | None = None,
 ) -> RainbowAgent:
     """Train on `envs` for config.timesteps agent steps and return the agent.
 
     run_dir: where config, metrics, episodes and checkpoints go; with config.resume an existing run
     goes on. init: a checkpoint that gives weights, and config.init_replay of its transitions.
+    init_encoder: a checkpoint of any agent that gives the convolutions.
     """
     training = Training(config, envs.num_envs)
     folder = RunFolder.open(run_dir) if config.resume else RunFolder.create(run_dir, config)
@@ -58,6 +61,8 @@ def run(
     else:
         if init:
             training.start_from(init)
+        if init_encoder:
+            training.take_encoder(init_encoder)
         obs, _ = envs.reset(seed=config.seed)
     agent, learner, replay = training.agent, training.learner, training.replay
     start = training.env_steps if config.resume else None
@@ -102,6 +107,7 @@ class Training:
     env_steps: int = 0
     updates: int = 0
     seeded: int = 0
+    frozen_updates: int = 0
     recent_returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
     latest: dict[str, torch.Tensor] = field(default_factory=dict)
 
@@ -159,6 +165,8 @@ class Training:
             steps=config.timesteps,
         )
         batch = self.replay.sample(config.batch_size, beta=beta, rng=self.rng)
+        # Without gradients Adam passes the encoder over and begins with it when it thaws.
+        self.agent.net.encoder.requires_grad_(self.updates >= self.frozen_updates)
         losses, self.latest = self.learner.update(batch)
         self.replay.update_priorities(batch.indices, losses.cpu().numpy())
         self.updates += 1
@@ -181,6 +189,7 @@ class Training:
                 "env_steps": self.env_steps,
                 "updates": self.updates,
                 "seeded": self.seeded,
+                "frozen_updates": self.frozen_updates,
             },
             tensors={
                 "net": self.agent.net.state_dict(),
@@ -211,6 +220,7 @@ class Training:
             raise UserError(f"cannot resume {run_dir}: {error}; resume with the same") from None
         self.env_steps, self.updates = saved.counters["env_steps"], saved.counters["updates"]
         self.seeded = saved.counters["seeded"]
+        self.frozen_updates = saved.counters.get("frozen_updates", 0)
         self.recent_returns.extend(saved.state["recent_returns"])
         set_generator_state(self.rng, saved.state["replay_rng"])
         obs = envs.restore_states(saved.state["envs"])
@@ -229,6 +239,12 @@ class Training:
                 self.seeded = self.replay.seed(saved.arrays, self.config.init_replay)
             except ValueError as error:
                 raise UserError(f"cannot seed the replay from {init}: {error}") from None
+
+    def take_encoder(self, source: Path | str) -> None:
+        """Take the convolutions of any agent's checkpoint, and keep them for a while as asked."""
+        load_encoder(self.agent.net.encoder, source)
+        self.learner.copy_target()
+        self.frozen_updates = self.config.freeze_encoder_updates
 
 
 def parse(arguments: list[str]) -> RainbowConfig:
@@ -253,7 +269,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         rotate_every=config.rotate_every,
     )
     try:
-        run(envs, config, config.run_dir, init=config.init or None)
+        run(
+            envs,
+            config,
+            config.run_dir,
+            init=config.init or None,
+            init_encoder=config.init_encoder or None,
+        )
     finally:
         envs.close()
 

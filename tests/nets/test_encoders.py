@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from experiment.errors import UserError
-from nets.encoders import ENCODERS, PixelConv, make_encoder, separable
+from nets.encoders import ENCODERS, PixelConv, make_encoder, parse_widths, separable
 
 
 def images(channels=4, height=84, width=84):
@@ -78,3 +78,14 @@ def test_mobilenet_tells_images_apart_before_it_has_learnt():
     blocks = torch.randint(256, (16, 4, 6, 6), dtype=torch.uint8)
     obs = blocks.repeat_interleave(14, dim=2).repeat_interleave(14, dim=3)
     assert encoder(obs).std(dim=0).mean() > 0.01  # 0.05; under PyTorch's own weights 1e-6
+
+
+def test_widths_are_read_as_flags_spell_them():
+    assert parse_widths("") == () and parse_widths("16") == (16,)
+    assert parse_widths("16,32, 8") == (16, 32, 8)
+
+
+@pytest.mark.parametrize("text", ["16,", "16x32", "0", "-3", "²"])
+def test_widths_that_are_no_numbers_are_refused(text):
+    with pytest.raises(UserError, match="widths"):
+        parse_widths(text)

@@ -1,3 +1,4 @@
+import copy
 import dataclasses
 import os
 import signal
@@ -11,9 +12,15 @@ import pytest
 import safetensors.torch
 import torch
 
-from experiment.checkpoint import latest_checkpoint, load_agent
+from experiment.checkpoint import (
+    latest_checkpoint,
+    load_agent,
+    load_checkpoint,
+    save_checkpoint,
+)
 from experiment.errors import UserError
 from experiment.metrics import read_columns
+from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
 from rainbow.train import Training, main, parse, run
 
@@ -176,6 +183,73 @@ def test_weights_alone_can_be_taken_over(corridor, tmp_path):
     assert training.seeded == 0 and training.replay.size == 0
 
 
+def save_encoder(folder, config):
+    """A checkpoint of another agent with that config's encoder; returns the encoder's weights."""
+    torch.manual_seed(7)
+    encoder = make_net(config).encoder.state_dict()
+    save_checkpoint(
+        folder,
+        agent="ppo2",
+        config={"encoder": config.encoder},
+        counters={"env_steps": 0},
+        tensors={"net": {f"encoder.{key}": value for key, value in encoder.items()}},
+    )
+    return encoder
+
+
+def has_encoder(agent, weights):
+    own = agent.net.encoder.state_dict()
+    return all(torch.equal(own[key], value) for key, value in weights.items())
+
+
+def test_convolutions_of_another_agent_can_be_taken_over(corridor, tmp_path):
+    weights = save_encoder(tmp_path / "ppo2", QUICK)
+    training = Training(QUICK, 1)
+    head = copy.deepcopy(training.agent.net.head.state_dict())
+    training.take_encoder(tmp_path / "ppo2")
+    assert has_encoder(training.agent, weights)
+    for key, value in training.learner.target.encoder.state_dict().items():
+        assert torch.equal(value, weights[key])
+    for key, value in training.agent.net.head.state_dict().items():
+        assert torch.equal(value, head[key])
+    agent = run(corridor(2), QUICK, tmp_path / "run", init_encoder=tmp_path / "ppo2")
+    assert not has_encoder(agent, weights)  # learning goes on with them
+
+
+@pytest.mark.parametrize(("timesteps", "frozen"), [(130, True), (140, False)])
+def test_frozen_convolutions_stay_for_as_many_updates_as_asked(
+    corridor, tmp_path, timesteps, frozen
+):
+    weights = save_encoder(tmp_path / "ppo2", QUICK)
+    config = dataclasses.replace(
+        QUICK, freeze_encoder_updates=20, timesteps=timesteps, gradient_norm=1.0
+    )
+    agent = run(corridor(2), config, tmp_path / "run", init_encoder=tmp_path / "ppo2")
+    updates = load_checkpoint(tmp_path / "run").counters["updates"]
+    assert (updates <= 20) == frozen and updates > 18  # 20 updates are made by step 132
+    assert has_encoder(agent, weights) == frozen
+    assert not torch.equal(
+        agent.net.head.hidden.weight, Training(config, 2).agent.net.head.hidden.weight
+    )
+
+
+def test_run_with_its_own_convolutions_never_freezes_them(corridor, tmp_path):
+    config = dataclasses.replace(QUICK, freeze_encoder_updates=1000)
+    fresh = Training(config, 2).agent.net.encoder.state_dict()
+    assert not has_encoder(run(corridor(2), config, tmp_path / "run"), fresh)
+
+
+@pytest.mark.parametrize("half", [100, 150])  # while the encoder is frozen, and after it thawed
+def test_run_with_frozen_convolutions_resumes_exactly(corridor, tmp_path, half):
+    save_encoder(tmp_path / "ppo2", QUICK)
+    config = dataclasses.replace(QUICK, freeze_encoder_updates=20, checkpoint_every=50)
+    run(corridor(2), config, tmp_path / "whole", init_encoder=tmp_path / "ppo2")
+    part = dataclasses.replace(config, timesteps=half)
+    run(corridor(2), part, tmp_path / "parts", init_encoder=tmp_path / "ppo2")
+    run(corridor(2), dataclasses.replace(config, resume=True), tmp_path / "parts")
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
 def test_checkpoint_of_another_net_is_refused_in_one_line(corridor, tmp_path):
     run(corridor(2), QUICK, tmp_path / "source")
     training = Training(dataclasses.replace(QUICK, hidden=32), 1)
@@ -202,6 +276,7 @@ def test_resume_keeps_the_runs_own_config(corridor, tmp_path):
         (["--levels", LEVEL, "--device", "tpu"], "device"),
         (["--levels", LEVEL, "--run-dir", "/proc/nowhere"], "run"),
         (["--levels", LEVEL, "--init", "/nowhere"], "checkpoint"),
+        (["--levels", LEVEL, "--init-encoder", "/nowhere"], "checkpoint"),
     ],
 )
 def test_bad_input_is_one_clear_line(arguments, words, tmp_path, monkeypatch, capsys):

@@ -1,0 +1,48 @@
+"""An encoder's weights from another agent's checkpoint."""
+
+from pathlib import Path
+
+from torch import Tensor
+
+from experiment.checkpoint import load_checkpoint
+from experiment.errors import UserError
+from nets.baselines import read_baselines
+from nets.encoders import Encoder
+
+PREFIX = "encoder."
+
+
+def load_encoder(encoder: Encoder, source: Path | str) -> None:
+    """Give `encoder` the weights of the one in `source`: a checkpoint or run folder of any agent
+    whose net calls it `encoder`, or a file of baselines' PPO2.
+
+    UserError: `source` cannot be read, or its net has no encoder or another one.
+    """
+    state, name = _encoder_weights(source, encoder.image)
+    try:
+        encoder.load_state_dict(state)
+    except RuntimeError as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise UserError(
+            f"{source} holds another encoder ({name}: {reason}); "
+            "use the same --encoder, image, colour and frame stack"
+        ) from None
+
+
+def _encoder_weights(
+    source: Path | str, image: tuple[int, int, int]
+) -> tuple[dict[str, Tensor], str]:
+    """The weights by their names within the encoder, and what the encoder is called."""
+    if Path(source).is_file():
+        weights, name = read_baselines(source, image=image), "nature"
+    else:
+        saved = load_checkpoint(source)
+        weights, name = saved.tensors.get("net", {}), saved.config.get("encoder", "unnamed")
+    state = {
+        key.removeprefix(PREFIX): value for key, value in weights.items() if key.startswith(PREFIX)
+    }
+    if not state:
+        raise UserError(
+            f"{source} holds no net with an encoder; give a checkpoint of ppo2 or rainbow"
+        )
+    return state, name

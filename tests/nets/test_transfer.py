@@ -1,0 +1,64 @@
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+from experiment.checkpoint import save_checkpoint
+from experiment.errors import UserError
+from nets.encoders import make_encoder
+from nets.transfer import load_encoder
+
+IMAGE = (4, 84, 84)
+
+
+def checkpoint(folder, encoder, name="nature"):
+    net = {f"encoder.{key}": value for key, value in encoder.state_dict().items()}
+    save_checkpoint(
+        folder / "checkpoints",
+        agent="ppo2",
+        config={"encoder": name},
+        counters={"env_steps": 1},
+        tensors={"net": net | {"head.policy.weight": torch.zeros(7, 512)}},
+    )
+    return folder
+
+
+def test_encoder_takes_the_weights_of_another_agents(tmp_path):
+    source, encoder = make_encoder("nature", IMAGE), make_encoder("nature", IMAGE)
+    load_encoder(encoder, checkpoint(tmp_path, source))
+    obs = torch.randint(256, (2, *IMAGE), dtype=torch.uint8)
+    assert torch.equal(encoder(obs), source(obs))
+
+
+def test_encoder_takes_the_convolutions_of_a_baselines_file(tmp_path):
+    shapes = [(8, 8, 4, 32), (4, 4, 32, 64), (3, 3, 64, 64), (3136, 512), (512, 1), (512, 7)]
+    rng = np.random.default_rng(0)
+    arrays = [rng.random(s, np.float32) for shape in shapes for s in (shape, shape[-1:])]
+    (tmp_path / "net.joblib").write_bytes(pickle.dumps(arrays, protocol=4))
+    encoder = make_encoder("nature", IMAGE)
+    load_encoder(encoder, tmp_path / "net.joblib")
+    got = encoder.convolutions[2].weight.detach().numpy()
+    np.testing.assert_array_equal(got, arrays[2].transpose(3, 2, 0, 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "image"), [("data-efficient", IMAGE), ("nature", (1, 84, 84)), ("impala", IMAGE)]
+)
+def test_another_encoder_is_refused_by_name(tmp_path, name, image):
+    source = checkpoint(tmp_path, make_encoder("nature", IMAGE))
+    with pytest.raises(UserError, match="nature") as error:
+        load_encoder(make_encoder(name, image), source)
+    assert "\n" not in str(error.value)
+
+
+def test_checkpoint_without_an_encoder_is_refused(tmp_path):
+    save_checkpoint(
+        tmp_path,
+        agent="jerk",
+        config={},
+        counters={"env_steps": 1},
+        tensors={"net": {"other": torch.zeros(1)}},
+    )
+    with pytest.raises(UserError, match="no net with an encoder"):
+        load_encoder(make_encoder("nature", IMAGE), tmp_path)
