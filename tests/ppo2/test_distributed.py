@@ -1,0 +1,58 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from experiment.checkpoint import load_checkpoint
+from experiment.metrics import read_columns
+from ppo2.train import main
+
+ROOT = Path(__file__).parents[2]
+LEVELS = ",".join(f"BrambleDash-Genesis-v0:BrambleWood.Act{n}" for n in "123")
+FLAGS = [
+    *("--levels", LEVELS, "--num-envs", "4", "--rotate-every", "10", "--device", "cpu"),
+    *("--image-height", "36", "--image-width", "36", "--hidden", "16", "--torch-threads", "1"),
+    *("--encoder", "data-efficient", "--rollout-steps", "16", "--timesteps", "200"),
+    *("--target-kl", "1.0", "--learning-rate", "1e-3", "--checkpoint-every", "128"),
+]
+
+
+def in_two_processes(run_dir: Path, *flags: str) -> None:
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
+            *("--nproc-per-node", "2", "-m", "ppo2.train", *flags, "--run-dir", str(run_dir)),
+        ],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        timeout=240,
+    )
+
+
+def assert_equal_runs(one: Path, other: Path) -> None:
+    """Equal but for the order in which floating-point numbers were added up."""
+    assert (one / "episodes.csv").read_text() == (other / "episodes.csv").read_text()
+    assert len(read_columns(one / "episodes.csv")["step"]) >= 16
+    left, right = (read_columns(path / "metrics.csv") for path in (one, other))
+    assert left.keys() == right.keys()
+    for name in left:
+        np.testing.assert_allclose(left[name], right[name], rtol=1e-3, atol=1e-5, err_msg=name)
+    weights = [load_checkpoint(path).tensors["net"] for path in (one, other)]
+    for name in weights[0]:
+        pair = (group[name] for group in weights)
+        np.testing.assert_allclose(*pair, rtol=1e-3, atol=1e-5, err_msg=name)
+
+
+def test_two_processes_equal_one(tmp_path):
+    main([*FLAGS, "--run-dir", str(tmp_path / "one")])
+    in_two_processes(tmp_path / "two", *FLAGS)
+    assert_equal_runs(tmp_path / "one", tmp_path / "two")
+
+
+def test_run_of_one_process_goes_on_in_two(tmp_path):
+    main([*FLAGS, "--noisy", "--run-dir", str(tmp_path / "whole")])
+    main([*FLAGS, "--noisy", "--timesteps", "148", "--run-dir", str(tmp_path / "parts")])
+    in_two_processes(tmp_path / "parts", "--timesteps", "200", "--resume")
+    assert_equal_runs(tmp_path / "whole", tmp_path / "parts")

@@ -1,0 +1,237 @@
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+
+from experiment.checkpoint import latest_checkpoint, load_agent
+from experiment.errors import UserError
+from experiment.metrics import read_columns
+from ppo2.config import PPO2Config
+from ppo2.train import main, parse, resolve, run
+from ppo2.training import Training
+
+QUICK = PPO2Config(
+    timesteps=240,
+    num_envs=2,
+    device="cpu",
+    torch_threads=1,
+    image_height=36,
+    image_width=36,
+    hidden=32,
+    encoder="data-efficient",
+    rollout_steps=16,
+    minibatches=2,
+    epochs=2,
+    checkpoint_every=100,
+    learning_rate=1e-3,
+    gamma=0.9,
+)
+LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
+ROOT = Path(__file__).parents[2]
+
+
+def play(agent, envs, episodes=4):
+    """Mean return of the most probable actions."""
+    obs, _ = envs.reset()
+    returns = []
+    starts = np.ones(envs.num_envs, bool)
+    while len(returns) < episodes:
+        obs, _, terminated, truncated, infos = envs.step(agent.act(obs, starts=starts))
+        starts = terminated | truncated
+        returns += [infos["episode"]["r"][env] for env in np.flatnonzero(starts)]
+    return float(np.mean(returns))
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {},
+        {"noisy": True},
+        {"recurrent": "gru", "recurrent_hidden": 32, "sequence_steps": 8},
+    ],
+    ids=["plain", "noisy", "recurrent"],
+)
+def test_ppo2_learns_the_corridor(corridor, tmp_path, flags):
+    config = dataclasses.replace(
+        QUICK, timesteps=6400, num_envs=4, rollout_steps=32, epochs=4, checkpoint_every=0, **flags
+    )
+    agent = run(corridor(4), config, tmp_path / "run")
+    assert play(agent, corridor(1)) == 8.0  # the end; random play falls into the hole before 4
+    explained = read_columns(tmp_path / "run/metrics.csv")["explained_variance"]
+    assert explained[-10:].mean() > 0.5 > explained[:5].mean()
+
+
+def untrained_return(corridor, seed):
+    torch.manual_seed(seed)
+    return play(Training(dataclasses.replace(QUICK, seed=seed), 1).agent, corridor(1))
+
+
+def test_untrained_nets_do_not_finish_the_corridor(corridor):
+    assert np.mean([untrained_return(corridor, seed) for seed in range(3)]) < 8.0
+
+
+def final_tensors(run_dir: Path) -> dict[str, torch.Tensor]:
+    folder = latest_checkpoint(run_dir)
+    return {
+        f"{path.stem}/{key}": tensor
+        for path in sorted(folder.glob("*.safetensors"))
+        for key, tensor in safetensors.torch.load_file(path).items()
+    }
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    for name in ("metrics.csv", "episodes.csv"):
+        assert (one / name).read_text() == (other / name).read_text()
+    left, right = final_tensors(one), final_tensors(other)
+    assert left.keys() == right.keys()
+    for key, tensor in left.items():
+        assert torch.equal(tensor, right[key]), key
+
+
+def test_another_seed_gives_another_run(corridor, tmp_path):
+    for name, seed in (("one", 0), ("two", 0), ("other", 1)):
+        run(corridor(2), dataclasses.replace(QUICK, seed=seed), tmp_path / name)
+    assert_same_run(tmp_path / "one", tmp_path / "two")
+    one, other = (tmp_path / name / "metrics.csv" for name in ("one", "other"))
+    assert one.read_text() != other.read_text()
+
+
+@pytest.mark.parametrize("middle", [160, 150], ids=["between rollouts", "within a rollout"])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {},
+        {"noisy": True, "normalise_returns": False},
+        {"recurrent": "lstm", "recurrent_hidden": 8, "sequence_steps": 4},
+    ],
+    ids=["plain", "noisy", "recurrent"],
+)
+def test_resumed_run_equals_an_uninterrupted_one(corridor, tmp_path, flags, middle):
+    config = dataclasses.replace(QUICK, timesteps=300, **flags)
+    run(corridor(2), config, tmp_path / "whole")
+    run(corridor(2), dataclasses.replace(config, timesteps=middle), tmp_path / "parts")
+    run(corridor(2), dataclasses.replace(config, resume=True), tmp_path / "parts")
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+def command_line(run_dir: Path) -> list[str]:
+    return [
+        *(sys.executable, "-m", "ppo2.train", "--levels", f"{LEVEL},{LEVEL[:-1]}2"),
+        *("--run-dir", str(run_dir), "--num-envs", "2", "--rotate-every", "60"),
+        *("--image-height", "36", "--image-width", "36", "--hidden", "32", "--device", "cpu"),
+        *("--timesteps", "400", "--rollout-steps", "20", "--checkpoint-every", "80"),
+        *("--torch-threads", "1"),
+    ]
+
+
+def test_killed_run_resumes_step_for_step(tmp_path):
+    subprocess.run(command_line(tmp_path / "whole"), cwd=ROOT, check=True, capture_output=True)
+    killed = tmp_path / "killed"
+    process = subprocess.Popen(
+        command_line(killed), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while not list(killed.glob("checkpoints/step-000000160/meta.json")):
+        assert process.poll() is None, "ended before it could be killed"
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not list(killed.glob("checkpoints/step-000000400"))
+    resume = [sys.executable, "-m", "ppo2.train", "--run-dir", str(killed), "--resume"]
+    subprocess.run(resume, cwd=ROOT, check=True, capture_output=True)
+    assert_same_run(tmp_path / "whole", killed)
+
+
+def test_saved_agent_acts_alike(corridor, tmp_path):
+    agent = run(corridor(2), QUICK, tmp_path / "run")
+    agent.save(tmp_path / "alone")
+    obs = np.random.default_rng(0).integers(256, size=(64, 4, 36, 36), dtype=np.uint8)
+    for folder in (tmp_path / "run", tmp_path / "alone"):
+        loaded = load_agent(folder)
+        np.testing.assert_array_equal(loaded.act(obs), agent.act(obs))
+        np.testing.assert_array_equal(loaded.probabilities(obs), agent.probabilities(obs))
+
+
+def test_exploring_agent_draws_from_its_policy():
+    torch.manual_seed(0)
+    agent = Training(QUICK, 1).agent
+    obs = np.zeros((7000, 4, 36, 36), np.uint8)
+    counts = np.bincount(agent.act(obs, explore=True), minlength=7)
+    assert (np.abs(counts - 7000 * agent.probabilities(obs[:1])[0]) < 150).all()
+    assert len(set(agent.act(obs).tolist())) == 1
+
+
+def test_new_run_starts_from_another_runs_weights(corridor, tmp_path):
+    source = run(corridor(2), QUICK, tmp_path / "source")
+    training = Training(dataclasses.replace(QUICK, seed=1), 1)
+    training.start_from(str(tmp_path / "source"))
+    for key, value in source.net.state_dict().items():
+        assert torch.equal(value, training.agent.net.state_dict()[key])
+
+
+def test_checkpoint_of_another_net_is_refused_in_one_line(corridor, tmp_path):
+    run(corridor(2), QUICK, tmp_path / "source")
+    training = Training(dataclasses.replace(QUICK, hidden=16), 1)
+    with pytest.raises(UserError, match="another shape") as error:
+        training.start_from(str(tmp_path / "source"))
+    assert "\n" not in str(error.value)
+
+
+def test_resume_keeps_the_runs_own_config(corridor, tmp_path):
+    config = dataclasses.replace(QUICK, levels=LEVEL, run_dir=str(tmp_path / "run"), gamma=0.97)
+    run(corridor(2), config, tmp_path / "run")
+    resumed = parse(["--run-dir", str(tmp_path / "run"), "--resume", "--timesteps", "500"])
+    assert resumed == dataclasses.replace(config, resume=True, timesteps=500)
+
+
+def test_one_environment_per_level_plays_it_always():
+    resolved = resolve(dataclasses.replace(QUICK, num_envs=0), levels=9)
+    assert (resolved.num_envs, resolved.rotate_every) == (9, 0)
+
+
+def test_levels_in_series_share_the_steps():
+    config = dataclasses.replace(QUICK, serial=True, timesteps=1000, num_envs=4)
+    assert resolve(config, levels=3).rotate_every == 84  # of each of four environments
+
+
+def test_levels_in_series_are_played_by_all_at_once(tmp_path):
+    levels = [LEVEL[:-1] + number for number in "123"]
+    arguments = [*command_line(tmp_path / "run")[3:], "--timesteps", "408", "--serial"]
+    main([*arguments, "--levels", ",".join(levels)])
+    episodes = read_columns(tmp_path / "run/episodes.csv")
+    for number, level in enumerate(levels):
+        played = episodes["step"][episodes["level"] == level]
+        assert 136 * number < played.min() and played.max() == 136 * (number + 1)
+        assert len(played) >= 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--levels", "bramble-trian"], "bramble-train"),
+        (["--levels", LEVEL, "--scenario", "nothing"], "scenario"),
+        (["--preset", "contst"], "contest"),
+        (["--learning-rat", "1"], "learning-rate"),
+        (["--minibatches", "5"], "multiple"),
+        (["--sequence-steps", "4"], "recurrent"),
+        (["--clip-schedule", "falling"], "schedule"),
+        (["--levels", LEVEL, "--widths", "8,16"], "fixed size"),
+        (["--levels", LEVEL, "--device", "tpu"], "device"),
+        (["--levels", LEVEL, "--run-dir", "/proc/nowhere"], "run"),
+        (["--levels", LEVEL, "--init", "/nowhere"], "checkpoint"),
+    ],
+)
+def test_bad_input_is_one_clear_line(arguments, words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1 and words in lines[0]
