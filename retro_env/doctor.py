@@ -78,7 +78,7 @@ def split_fact(name: str) -> Fact:
     playable = sum(level.game not in {*without, *unscored} for level in levels)
     text = f"{name}: {playable} of {len(levels)} playable"
     if without:
-        text += f"; no ROM for {', '.join(without)}: `python -m stable_retro.import DIR`"
+        text += f"; no ROM for {', '.join(without)}: `scripts/import-roms DIR`"
     if unscored:
         text += f"; no contest scenario for {', '.join(unscored)}"
     if playable == len(levels):

@@ -85,9 +85,7 @@ def check_playable(game: str, state: str, *, scenario: str) -> None:
     if state not in states(game):
         raise UserError(f"{game} has no state {state!r}{nearest(state, states(game))}")
     if not has_rom(game):
-        raise UserError(
-            f"{game} has no ROM: import your own with `python -m stable_retro.import DIR`"
-        )
+        raise UserError(f"{game} has no ROM: import your own with `scripts/import-roms DIR`")
     if file_of(game, f"{scenario}.json") is None:
         known = list(data.list_scenarios(game, games()[game]))
         raise UserError(

@@ -5,7 +5,7 @@ from stable_retro.data import Integrations
 
 from experiment.errors import UserError
 from retro_env import Level, parse_levels
-from retro_env.integrations import check_playable, full_name
+from retro_env.integrations import check_playable, full_name, games, states
 
 
 def test_sonic_splits_are_the_contests():
@@ -17,6 +17,14 @@ def test_sonic_splits_are_the_contests():
         "SonicTheHedgehog2-Genesis-v0",
         "SonicAndKnuckles3-Genesis-v0",
     }
+
+
+def test_custom_splits_are_all_custom_levels_that_stable_retro_brings():
+    splits = [parse_levels(f"sonic-custom-{name}") for name in ("leaderboard", "final")]
+    assert [len(split) for split in splits] == [5, 11]
+    levels = {level for split in splits for level in split}
+    custom = [game for game in games() if "Custom" in game]
+    assert levels == {Level(game, state) for game in custom for state in states(game)}
 
 
 def test_bramble_splits_can_be_played_as_they_are():

@@ -1,0 +1,151 @@
+"""What is in a file that may be a ROM: archives opened, dump formats undone, headings read.
+
+Nothing here knows which ROMs are wanted; see `roms.py`.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_BYTES = 32 << 20
+"""The largest ROM that stable-retro takes."""
+MAX_DEPTH = 3
+"""How deep archives may lie in archives."""
+ARCHIVES = {
+    b"7z\xbc\xaf": "7z",
+    b"Rar!": "RAR",
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7z": "xz",
+}
+ZIP_ERRORS = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(EOFError, OSError, ValueError, NotImplementedError),
+)
+"""What a damaged zip, or one packed in an unusual way, raises."""
+REGIONS = {"J": "Japan", "U": "USA", "E": "Europe"}
+
+
+@dataclass(frozen=True)
+class Content:
+    """A file, or one in an archive. where: path, then the path inside; problem: why unreadable."""
+
+    where: str
+    data: bytes
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What a Mega Drive ROM says of itself at 0x100. size: bytes that it should have."""
+
+    title: str
+    serial: str
+    regions: str
+    size: int
+
+    def __str__(self) -> str:
+        place = f", for {self.regions}" if self.regions else ""
+        return f"“{self.title}” ({self.serial}{place})"
+
+
+def read_contents(path: Path) -> Iterator[Content]:
+    """The file itself, and for a zip each file in it too (an arcade set is a zip as a whole)."""
+    try:
+        too_large = path.stat().st_size > MAX_BYTES
+        data = b"" if too_large else path.read_bytes()
+    except OSError as error:
+        yield Content(str(path), b"", f"cannot be read: {error.strerror}")
+        return
+    if too_large:
+        yield Content(str(path), b"", f"is larger than any ROM ({MAX_BYTES >> 20} MiB)")
+        return
+    yield Content(str(path), data)
+    yield from zipped(str(path), data, 1)
+
+
+def is_zip(data: bytes) -> bool:
+    """Whether these bytes begin as a zip with something in it does."""
+    return data[:4] == b"PK\x03\x04"
+
+
+def zipped(where: str, data: bytes, depth: int) -> Iterator[Content]:
+    """The files in a zip, and in the zips in it."""
+    if not is_zip(data):
+        return
+    if depth > MAX_DEPTH:
+        yield Content(where, b"", f"lies more than {MAX_DEPTH} archives deep")
+        return
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            for entry in entries:
+                inside = f"{where}/{entry.filename}"
+                # One byte more than allowed: a size in the directory may lie.
+                with archive.open(entry) as file:
+                    content = file.read(MAX_BYTES + 1)
+                if len(content) > MAX_BYTES:
+                    yield Content(inside, b"", f"is larger than any ROM ({MAX_BYTES >> 20} MiB)")
+                    continue
+                yield Content(inside, content)
+                yield from zipped(inside, content, depth + 1)
+    except RuntimeError:  # what zipfile raises for a password
+        yield Content(where, b"", "has a password: unpack it first")
+    except ZIP_ERRORS as error:
+        yield Content(where, b"", f"is a damaged or unusual zip ({error}): unpack it first")
+
+
+def dumps(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Ways to read a dump: (what is hashed, what is installed), the plain one first."""
+    yield data, data
+    if data[:4] == b"NES\x1a":  # the emulator needs this header, the hash is without it
+        yield data[16:], data
+    if len(data) % 1024 == 512:  # a copier's header
+        yield data[512:], data[512:]
+        plain = deinterleaved(data[512:])
+        yield plain, plain
+
+
+def deinterleaved(body: bytes) -> bytes:
+    """A Super Magic Drive dump's body as the console sees it: each 16 KiB block holds its odd
+    bytes, then its even ones."""
+    plain = bytearray(len(body))
+    for start in range(0, len(body) - 0x3FFF, 0x4000):
+        plain[start + 1 : start + 0x4000 : 2] = body[start : start + 0x2000]
+        plain[start : start + 0x4000 : 2] = body[start + 0x2000 : start + 0x4000]
+    return bytes(plain)
+
+
+def heading(data: bytes) -> Heading | None:
+    """The Mega Drive heading of a dump in any format that `dumps` undoes, or None."""
+    for _, rom in dumps(data):
+        if b"SEGA" in rom[0x100:0x110] and len(rom) >= 0x200:
+            titles = (rom[at : at + 0x30].decode("latin-1") for at in (0x150, 0x120))
+            title = next((" ".join(text.split()) for text in titles if text.strip("\0 ")), "")
+            serial = " ".join(rom[0x180:0x18E].decode("latin-1").split())
+            end = int.from_bytes(rom[0x1A4:0x1A8], "big")
+            return Heading(title, serial, regions(rom[0x1F0:0x1F3].decode("latin-1")), end + 1)
+    return None
+
+
+def regions(code: str) -> str:
+    """Letters J, U, E, or one hexadecimal digit whose bits 0, 2 and 3 stand for them."""
+    letters = code.strip("\0 ")
+    if len(letters) == 1 and letters in "0123456789ABCDF":  # E alone is the letter
+        bits = int(letters, 16)
+        letters = "".join(
+            letter for letter, bit in zip("JUE", (1, 4, 8), strict=True) if bits & bit
+        )
+    return ", ".join(REGIONS[letter] for letter in letters if letter in REGIONS)
+
+
+def archive_kind(data: bytes) -> str | None:
+    """The name of an archive format that is not opened here, or None."""
+    return next((name for magic, name in ARCHIVES.items() if data.startswith(magic)), None)
