@@ -1,4 +1,4 @@
-"""What a run under contest rules leaves behind: monitor.csv, log.csv, result.json.
+"""What a run under contest rules leaves behind: monitor.csv, log.csv, episodes.csv, result.json.
 
 Each episode is in the files before the agent hears of its end, so whatever is killed, and when,
 no ended episode is lost. Files and columns of the first two are those of 2018.
@@ -25,6 +25,7 @@ LOG_EVERY = 1000
 CONTEST_PROGRESS = 9000.0
 """Contest reward for going from a level's start to its end."""
 PACKAGES = ("stable-retro", "gymnasium", "numpy")
+FILES = ("monitor.csv", "log.csv", "episodes.csv", "result.json")
 
 
 @final
@@ -33,6 +34,8 @@ class Record:
 
     monitor.csv: one row per episode, r return, l steps, t seconds since the first reset.
     log.csv: every 1000 steps, l steps of the run, t seconds. result.json: see `result`.
+    episodes.csv: as monitor.csv, with the run's step, the furthest progress (0 to 1), whether the
+    level's end was reached, and whether the episode is complete or was cut by the run's end.
     """
 
     def __init__(self, folder: Path, *, facts: dict[str, Any]) -> None:
@@ -46,7 +49,7 @@ class Record:
         self.best: float | None = None
         self.episode_steps = 0
         self.episode_return = self.episode_furthest = 0.0
-        for name in ("monitor.csv", "log.csv", "result.json"):
+        for name in FILES:
             if (folder / name).exists():
                 raise UserError(
                     f"{folder / name} exists: records are not overwritten; give another folder"
@@ -55,6 +58,8 @@ class Record:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.monitor = create(folder / "monitor.csv", "r,l,t")
             self.log = create(folder / "log.csv", "l,t")
+            columns = "step,level,r,l,t,progress,finished,complete"
+            self.table = create(folder / "episodes.csv", columns)
             self.write_result()
         except OSError as error:
             raise UserError(f"cannot write records to {folder}: {error.strerror}") from None
@@ -77,16 +82,19 @@ class Record:
         if self.steps % LOG_EVERY == 0:
             append(self.log, f"{self.steps},{self.seconds():.6f}")
         if terminated or truncated:
-            # Per-frame rewards are single precision: their sum may miss 9000 by a little.
-            progress = self.episode_furthest / CONTEST_PROGRESS
-            self.end_episode(finished=terminated and progress > 0.9999)
+            self.end_episode(terminated=terminated)
         elif self.steps % LOG_EVERY == 0:
             self.write_result()
 
-    def end_episode(self, *, finished: bool) -> None:
+    def end_episode(self, *, terminated: bool = False, complete: bool = True) -> None:
         """Write the episode under way to the files."""
+        # Per-frame rewards are single precision: their sum may miss 9000 by a little.
+        progress = min(self.episode_furthest / CONTEST_PROGRESS, 1.0)
+        finished = terminated and progress > 0.9999
         row = f"{self.episode_return!r},{self.episode_steps},{self.seconds():.6f}"
         append(self.monitor, row)
+        ends = f"{progress:.6f},{finished:d},{complete:d}"
+        append(self.table, f"{self.steps},{self.facts.get('level', '')},{row},{ends}")
         self.episodes += 1
         self.finished += finished
         self.total += self.episode_return
@@ -100,10 +108,10 @@ class Record:
         """The run is over: the unfinished episode counts with what it reached."""
         self.ended = ended
         if self.episode_steps:
-            self.end_episode(finished=False)
+            self.end_episode(complete=False)
         self.write_result()
-        self.monitor.close()
-        self.log.close()
+        for file in (self.monitor, self.log, self.table):
+            file.close()
 
     def result(self) -> dict[str, Any]:
         """The content of result.json.

@@ -1,0 +1,247 @@
+"""Who plays: a reference, an agent package (adapting or frozen), or a user's own function."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, final
+
+from contest.client import RemoteEnv
+from contest.protocol import TimestepTimeoutError, WallClockTimeoutError
+from contest.references import REFERENCES, Policy, reference
+from contest.remote_vec import RemoteVectorEnv
+from experiment import load_agent
+from experiment.config import load_config, nearest_text, subset
+from experiment.errors import UserError
+from retro_env import EnvConfig
+from retro_env.make import wrap_agent
+
+PACKAGES = ("rainbow", "ppo2", "jerk", "es")
+"""Packages named in messages; any other of the same make works too."""
+OURS = ("levels", "timesteps", "num_envs", "rotate_every", "run_dir", "resume", "init", "seed")
+"""Fields of an agent's config that the contest sets."""
+Mode = Literal["adapt", "frozen"]
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Agent:
+    """What plays a level, the same for all levels and seeds. `resolve` makes one.
+
+    name: of REFERENCES, a package, or package.module:function. mode: for packages only.
+    flags: of the agent's own command line, for one that adapts.
+    """
+
+    name: str
+    checkpoint: str = ""
+    mode: Mode = "adapt"
+    device: str = "auto"
+    flags: tuple[str, ...] = ()
+
+    def facts(self) -> dict[str, Any]:
+        """What result.json says of it; the hashes tell whether two runs had the same agent."""
+        facts = dataclasses.asdict(self)
+        facts["flags"] = list(self.flags)
+        facts["checkpoint_sha256"] = facts["code_sha256"] = None
+        if not is_package(self.name):
+            facts["mode"] = None
+        if self.checkpoint:
+            # meta.json names the SHA-256 of every other file.
+            facts["checkpoint_sha256"] = file_hash(Path(self.checkpoint) / "meta.json")
+        if ":" in self.name:
+            facts["code_sha256"] = file_hash(module_file(self.name.partition(":")[0]))
+        return facts
+
+
+def resolve(
+    name: str, *, checkpoint: str, mode: Mode, device: str, flags: tuple[str, ...]
+) -> Agent:
+    """The agent of a command line, all that can be checked beforehand being right.
+
+    Errors: UserError.
+    """
+    agent = Agent(name, checkpoint, mode, device, flags)
+    if not is_package(name):
+        if checkpoint or flags:
+            given = "--checkpoint" if checkpoint else "settings after --"
+            raise UserError(f"{name} takes no {given}: only agent packages do")
+        if ":" in name:
+            find_function(name)
+        return agent
+    if checkpoint:
+        from experiment.checkpoint import latest_checkpoint  # torch takes seconds to import
+
+        agent = dataclasses.replace(agent, checkpoint=str(latest_checkpoint(checkpoint)))
+    if mode == "adapt":
+        make_config(agent, timesteps=1, seed=0, run_dir=Path())
+    elif flags:
+        raise UserError(f"a frozen agent takes no settings ({flags[0]}): use --mode adapt")
+    elif not checkpoint:
+        raise UserError(f"a frozen {name} needs --checkpoint DIR; without one, --mode adapt learns")
+    return agent
+
+
+def play(
+    agent: Agent, directory: Path, *, level: str, timesteps: int, seed: int, run_dir: Path
+) -> None:
+    """Play the level that a server has in `directory` until its limits are reached.
+
+    level: its name. timesteps: the server's, for an agent's schedules. run_dir: for what an
+    adapting agent writes. Errors: GymRemoteError (the server went otherwise), UserError.
+    """
+    with contextlib.suppress(TimestepTimeoutError, WallClockTimeoutError):
+        if agent.name in REFERENCES:
+            policy = reference(agent.name, seed=seed)
+            play_policy(policy, EnvConfig(), directory, level=level)
+        elif ":" in agent.name:
+            play_function(find_function(agent.name), directory, level=level)
+        elif agent.mode == "frozen":
+            from experiment.device import prepare_device
+
+            device = str(prepare_device(agent.device))
+            loaded: Any = load_agent(agent.checkpoint, device=device)
+            play_policy(loaded, subset(loaded.config, EnvConfig), directory, level=level)
+        else:
+            config = make_config(agent, timesteps=timesteps, seed=seed, run_dir=run_dir)
+            adapt(agent, config, directory, level=level, run_dir=run_dir)
+
+
+def play_policy(policy: Policy, settings: EnvConfig, directory: Path, *, level: str) -> None:
+    """Act without learning. Errors: GymRemoteError, in the end always."""
+    with contextlib.closing(RemoteVectorEnv(directory, config=settings, level=level)) as envs:
+        obs, _ = envs.reset()
+        while True:
+            obs, *_ = envs.step(policy.act(obs))
+
+
+def play_function(function: Callable[[Any], object], directory: Path, *, level: str) -> None:
+    """Let a user's function play: Discrete(7) -> uint8 [4, 84, 84]. Errors: as it raises."""
+    with contextlib.closing(wrap_agent(RemoteEnv(directory, level=level), EnvConfig())) as env:
+        function(env)
+
+
+def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Path) -> None:
+    """Let a package's own loop play and learn; what it has become goes to run_dir/agent.
+
+    Its run is in run_dir/training, without the last checkpoint: with its replay that is large,
+    and a contest's level cannot be gone on with.
+    """
+    settings = subset(config, EnvConfig)
+    train = importlib.import_module(f"{agent.name}.train")
+    with contextlib.closing(RemoteVectorEnv(directory, config=settings, level=level)) as envs:
+        learned = train.run(envs, config, config.run_dir, init=agent.checkpoint or None)
+    learned.save(run_dir / "agent")
+    shutil.rmtree(Path(config.run_dir) / "checkpoints", ignore_errors=True)
+
+
+def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> Any:
+    """An adapting package's config: its checkpoint's <- --preset or --config <- flags <- ours.
+
+    With a preset or a file, or a checkpoint of another agent, the package's defaults come first
+    instead of the checkpoint's. Errors: UserError.
+    """
+    cls = config_class(agent.name)
+    given = {flag.partition("=")[0] for flag in agent.flags}
+    for name in (*OURS, "device"):
+        flag = "--" + name.replace("_", "-")
+        if flag in given or f"--no-{flag[2:]}" in given:
+            raise UserError(f"{flag} after -- is set by the contest: give contest.run's own flag")
+    argv = list(agent.flags)
+    own = Path(agent.checkpoint) / "config.json"
+    if agent.checkpoint and not given & {"--preset", "--config"} and is_of(agent):
+        argv = ["--config", str(own), *argv]
+    folder = package_folder(agent.name) / "presets"
+    presets = folder if folder.is_dir() else None
+    config: Any = load_config(cls, argv, presets=presets, command=f"… --agent {agent.name} --")
+    values = {
+        "levels": "remote",
+        "timesteps": timesteps,
+        "num_envs": 1,
+        "rotate_every": 0,
+        "run_dir": str(run_dir / "training"),
+        "resume": False,
+        "init": agent.checkpoint,
+        "seed": seed,
+        "device": agent.device,
+    }
+    if "--checkpoint-every" not in given:
+        values["checkpoint_every"] = 0  # only the last
+    names = {field.name for field in dataclasses.fields(cls)}
+    return dataclasses.replace(config, **{k: v for k, v in values.items() if k in names})
+
+
+def is_of(agent: Agent) -> bool:
+    """Whether its checkpoint was saved by the same package."""
+    meta = json.loads((Path(agent.checkpoint) / "meta.json").read_text(encoding="utf-8"))
+    return bool(meta.get("agent") == agent.name)
+
+
+def is_package(name: str) -> bool:
+    """Whether `name` means an agent package. Errors: UserError (it means nothing)."""
+    if name in REFERENCES or ":" in name:
+        return False
+    if name.isidentifier() and importlib.util.find_spec(name) is not None:
+        folder = package_folder(name)
+        if (folder / "train.py").is_file() and (folder / "config.py").is_file():
+            return True
+    known = [package for package in PACKAGES if importlib.util.find_spec(package) is not None]
+    raise UserError(
+        f"no agent {name!r}; {nearest_text(name, [*REFERENCES, *known])} "
+        "(or package.module:function, for one of your own)"
+    )
+
+
+def package_folder(name: str) -> Path:
+    """Where a package lies; a folder that does not exist for a plain module."""
+    spec = importlib.util.find_spec(name)
+    places = list(spec.submodule_search_locations or []) if spec else []
+    return Path(places[0]) if places else Path("/nonexistent")
+
+
+def config_class(name: str) -> Any:
+    """The one dataclass of a package's config.py. Errors: UserError."""
+    module = importlib.import_module(f"{name}.config")
+    found = [
+        cls
+        for _, cls in inspect.getmembers(module, dataclasses.is_dataclass)
+        if getattr(cls, "__module__", "") == module.__name__
+    ]
+    if len(found) != 1:
+        raise UserError(f"{name}/config.py must hold one dataclass, not {len(found)}")
+    return found[0]
+
+
+def find_function(name: str) -> Callable[[Any], object]:
+    """package.module:function -> the function. Errors: UserError."""
+    module_name, _, attribute = name.partition(":")
+    path = module_file(module_name)
+    function = getattr(importlib.import_module(module_name), attribute, None)
+    if not callable(function):
+        raise UserError(f"{path} has no function {attribute!r}: give package.module:function")
+    return function
+
+
+def module_file(name: str) -> Path:
+    """The file of a module. Errors: UserError (there is none)."""
+    spec = None
+    with contextlib.suppress(ImportError, ValueError):
+        spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise UserError(
+            f"no module {name!r} to take an agent from: give package.module:function, and run "
+            "where Python finds it"
+        )
+    return Path(spec.origin)
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,102 @@
+"""The agent's side alone: plays the level that a server has in a folder, then leaves.
+
+python -m contest.player --dir tmp --agent random
+python -m contest.player --dir tmp --agent rainbow --checkpoint rainbow/pretrained \
+    --timesteps 100000 -- --init-shrink 0.5
+"""
+
+import dataclasses
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import tyro
+
+from contest.agents import play, resolve
+from contest.protocol import GymRemoteError
+from experiment.errors import UserError, command
+
+SERVER_GONE = 3
+"""Exit code where the environment's side ended otherwise than by a limit."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PlayerConfig:
+    """Let an agent play a remote level. Flags after -- are the agent's own."""
+
+    agent: str
+    """random, hold-right, run-and-jump, a package (rainbow, …), or package.module:function."""
+    checkpoint: str = ""
+    """Checkpoint or run folder that the agent starts from."""
+    mode: Literal["adapt", "frozen"] = "adapt"
+    """Whether a package's agent goes on learning."""
+    dir: Path = Path("tmp")
+    """Folder that the server shares."""
+    timesteps: int = 1_000_000
+    """Steps that the server gives: agents plan with them."""
+    seed: int = 0
+    """Seed of the agent's own chance."""
+    run_dir: Path = Path("runs/player")
+    """Folder for what an adapting agent writes."""
+    level: str = "remote"
+    """The level's name in what it writes."""
+    device: str = "auto"
+    """Where nets compute."""
+    leash: bool = False
+    """End at once when standard input does: whoever started this has gone."""
+
+
+def split_flags(argv: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """argv -> (before --, after it)."""
+    words = list(argv)
+    if "--" not in words:
+        return words, ()
+    at = words.index("--")
+    return words[:at], tuple(words[at + 1 :])
+
+
+def hold_leash() -> None:
+    """Leave with whoever holds the other end of standard input."""
+
+    def wait() -> None:
+        os.read(0, 1)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Play as the command line says."""
+    own, flags = split_flags(sys.argv[1:] if argv is None else argv)
+    config = tyro.cli(PlayerConfig, args=own, prog="python -m contest.player")
+    if config.leash:
+        hold_leash()
+    if config.timesteps < 1:
+        raise UserError(f"--timesteps must be at least 1, not {config.timesteps}")
+    agent = resolve(
+        config.agent,
+        checkpoint=config.checkpoint,
+        mode=config.mode,
+        device=config.device,
+        flags=flags,
+    )
+    try:
+        play(
+            agent,
+            config.dir,
+            level=config.level,
+            timesteps=config.timesteps,
+            seed=config.seed,
+            run_dir=config.run_dir,
+        )
+    except GymRemoteError as error:
+        print(f"error: {type(error).__name__}: {error}", file=sys.stderr)
+        raise SystemExit(SERVER_GONE) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""The contest: an agent plays levels it cannot see into, under limits, and is scored.
+
+python -m contest.run --agent rainbow --checkpoint rainbow/pretrained --levels bramble-test \
+    --timesteps 100000 --seeds 3 --workers 2 --out runs/contest/rainbow -- --init-shrink 0.5
+"""
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import tyro
+
+from contest.agents import resolve
+from contest.board import Board
+from contest.job import Job, Rules, is_over, job_folder, write_json
+from contest.player import split_flags
+from contest.serve import parse_seconds, stop
+from contest.standings import as_json, markdown, read_played, standings
+from experiment.errors import UserError, command
+from retro_env.integrations import check_playable
+from retro_env.levels import Level, parse_levels
+
+POLL_SECONDS = 0.2
+LOCK_SECONDS = 5.0
+"""How long the processes of a killed run may take to leave."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RunConfig:
+    """Play levels under contest rules, each level and seed in a server and an agent process.
+
+    Flags after -- are the agent's own, as of `python -m AGENT.train`: -- --init-shrink 0.5.
+    Without --preset or --config among them an adapting agent has its checkpoint's settings.
+    Call it again with the same --out to go on where it was interrupted.
+    """
+
+    agent: str
+    """random, hold-right, run-and-jump, a package (rainbow, …), or package.module:function."""
+    checkpoint: str = ""
+    """Checkpoint or run folder that a package's agent starts from."""
+    mode: Literal["adapt", "frozen"] = "adapt"
+    """adapt: it goes on learning, through its package's train.run; frozen: it only acts."""
+    levels: str = "bramble-test"
+    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
+    timesteps: int = 1_000_000
+    """Agent steps per level and seed."""
+    seeds: int = 3
+    """How many seeds play each level."""
+    first_seed: int = 0
+    """The first of them."""
+    workers: int = 1
+    """Levels played at a time; each has an emulator and an agent."""
+    wall_clock: str = "12h"
+    """Time that a level has: 12h, 90m, 30s or seconds."""
+    stall: str = "10m"
+    """Time that the agent has for one step."""
+    out: Path = Path("runs/contest/latest")
+    """Folder for a folder per level and seed, table.md and result.json."""
+    device: str = "auto"
+    """Where nets compute: cpu, cuda, cuda:1, auto."""
+    record: bool = True
+    """Keep a recording of each job's best episode, for films."""
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the contest that the command line names."""
+    own, flags = split_flags(sys.argv[1:] if argv is None else argv)
+    config = tyro.cli(RunConfig, args=own, prog="python -m contest.run")
+    for name in ("timesteps", "seeds", "workers"):
+        if getattr(config, name) < 1:
+            raise UserError(f"--{name} must be at least 1, not {getattr(config, name)}")
+    if config.first_seed < 0:
+        raise UserError(f"--first-seed must be 0 or more, not {config.first_seed}")
+    rules = Rules(
+        timesteps=config.timesteps,
+        wall_clock=parse_seconds(config.wall_clock),
+        stall=parse_seconds(config.stall),
+        record=config.record,
+    )
+    levels = parse_levels(config.levels)
+    for level in levels:
+        check_playable(level.game, level.state, scenario="contest")
+    agent = resolve(
+        config.agent,
+        checkpoint=config.checkpoint,
+        mode=config.mode,
+        device=config.device,
+        flags=flags,
+    )
+    seeds = range(config.first_seed, config.first_seed + config.seeds)
+    plan = [(level, seed) for seed in seeds for level in levels]
+    signal.signal(signal.SIGTERM, stop)
+    with locked(config.out) as lock:
+        facts = {**agent.facts(), "timesteps": rules.timesteps}
+        same_contest(config.out, facts)
+
+        def begin(level: Level, seed: int) -> Job:
+            return Job(config.out, agent, level, seed=seed, rules=rules, facts=facts, lock=lock)
+
+        try:
+            run_all(plan, config.out, begin, steps=rules.timesteps, workers=config.workers)
+        finally:
+            report(config.out, facts)
+    left = sum(not is_over(job_folder(config.out, *job)) for job in plan)
+    if left:
+        print(f"{left} of {len(plan)} must be played again: call it once more", file=sys.stderr)
+        raise SystemExit(1)
+
+
+@contextlib.contextmanager
+def locked(out: Path) -> Iterator[int]:
+    """One contest at a time in a folder. Errors: UserError.
+
+    The processes of the contest hold the lock too: after a kill it is free when they have gone.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = os.open(out / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise UserError(f"cannot write to {out}: {error.strerror}") from None
+    deadline = time.monotonic() + LOCK_SECONDS
+    try:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    text = f"another contest runs in {out}: wait for it, or give another --out"
+                    raise UserError(text) from None
+                time.sleep(POLL_SECONDS)
+        yield lock
+    finally:
+        os.close(lock)
+
+
+def same_contest(out: Path, facts: dict[str, Any]) -> None:
+    """A folder is one contest: same agent, same steps. Errors: UserError (it is another's)."""
+    path = out / "contest.json"
+    if not any(is_over(result.parent) for result in out.glob("*/seed-*/result.json")):
+        write_json(path, facts)
+        return
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path}: {error}") from None
+    for name in ("name", "mode", "checkpoint_sha256", "code_sha256", "flags", "timesteps"):
+        if before.get(name) != facts[name]:
+            raise UserError(
+                f"{out} holds a contest with {name} {before.get(name)}, not {facts[name]}: "
+                "give the same, or another --out"
+            )
+
+
+def run_all(
+    plan: Sequence[tuple[Level, int]],
+    out: Path,
+    begin: Callable[[Level, int], Job],
+    *,
+    steps: int,
+    workers: int,
+) -> None:
+    """Play what of the plan is not over yet, `workers` at a time.
+
+    begin: starts a job. steps: of each. Errors: UserError (a side was given something wrong).
+    However it ends, no process is left.
+    """
+    waiting = [job for job in plan if not is_over(job_folder(out, *job))]
+    share_cores(workers)
+    running: list[Job] = []
+    with Board(len(plan), len(plan) - len(waiting), steps=steps) as board:
+        try:
+            while waiting or running:
+                while waiting and len(running) < workers:
+                    running.append(begin(*waiting.pop(0)))
+                    board.begin(running[-1])
+                for job in list(running):
+                    board.look(job)
+                    if job.poll():
+                        running.remove(job)
+                        board.end(job, job.finish())
+                time.sleep(POLL_SECONDS)
+        finally:
+            for job in running:
+                job.stop()
+
+
+def share_cores(workers: int) -> None:
+    """Tell the agents' libraries how many threads each may run, where nobody has."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (cores or 1) // workers)))
+
+
+def report(out: Path, facts: dict[str, Any]) -> None:
+    """Write table.md and result.json of what has been played so far, and show the table."""
+    with contextlib.suppress(UserError):  # nothing was played
+        found = standings(read_played(out))
+        if not any(one.steps for one in found.played):
+            return
+        mode = f" ({facts['mode']})" if facts["mode"] else ""
+        title = f"{facts['name']}{mode}: {facts['timesteps']:,} steps per level"
+        table = markdown(found, title=title)
+        (out / "table.md").write_text(table, encoding="utf-8")
+        write_json(out / "result.json", {"agent": facts, **as_json(found)})
+        print(f"{table}\n{out / 'table.md'}")
+
+
+if __name__ == "__main__":
+    main()

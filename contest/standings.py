@@ -1,0 +1,213 @@
+"""What a folder of jobs adds up to: scores per level and overall, as a table and as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, final
+
+from contest.job import read_result
+from contest.score import bootstrap_interval
+from experiment.errors import UserError
+
+NOTES = {
+    "crashed": "the agent crashed; counted with what it reached",
+    "interrupted": "interrupted; counted with what it reached, played again by the next call",
+}
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Played:
+    """One level and seed. mean: of the contest; 0 where not one step was played."""
+
+    level: str
+    seed: int
+    mean: float
+    best: float
+    episodes: int
+    finished: int
+    steps: int
+    seconds: float
+    status: str
+    folder: Path
+    result: dict[str, Any]
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A level's row, or the last one's. by_seed: score of each seed that has one."""
+
+    label: str
+    by_seed: dict[int, float]
+    best: float
+    episodes: int
+    finished: int
+
+    @property
+    def mean(self) -> float:
+        """Over seeds."""
+        return sum(self.by_seed.values()) / len(self.by_seed)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % bootstrap over seeds; nan for one."""
+        return bootstrap_interval(list(self.by_seed.values()))
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Standings:
+    """All that was played in a contest's folder. overall: mean over levels of each seed."""
+
+    played: list[Played]
+    levels: list[Line]
+    overall: Line
+    missing: list[tuple[str, int]]
+    """Levels and seeds that another seed or level makes one expect, and nobody has played."""
+
+
+def read_played(out: Path) -> list[Played]:
+    """Every job of a folder that has a result. Errors: UserError (there is none)."""
+    found = []
+    for path in sorted(out.glob("*/seed-*/result.json")):
+        name = path.parent.name.removeprefix("seed-")
+        result = read_result(path.parent)
+        if result is None or not name.isdigit():
+            continue
+        found.append(
+            Played(
+                level=result["level"],
+                seed=int(name),
+                mean=result["mean_return"] or 0.0,
+                best=result["best_return"] or 0.0,
+                episodes=result["episodes"],
+                finished=result["finished"],
+                steps=result["steps"],
+                seconds=result["seconds"],
+                status=result.get("status") or "interrupted",
+                folder=path.parent,
+                result=result,
+            )
+        )
+    if not found:
+        raise UserError(f"{out} holds no results: give a folder that contest.run wrote")
+    return sorted(found, key=lambda one: (one.level, one.seed))
+
+
+def standings(played: Sequence[Played]) -> Standings:
+    """Rows per level and overall. An overall score of a seed needs all levels of it."""
+    names = sorted({one.level for one in played})
+    seeds = sorted({one.seed for one in played})
+    there = {(one.level, one.seed): one for one in played}
+    levels = [line(name, [one for one in played if one.level == name]) for name in names]
+    missing = [(n, s) for n in names for s in seeds if (n, s) not in there]
+    whole = [seed for seed in seeds if all((name, seed) in there for name in names)]
+    by_seed = {s: sum(there[n, s].mean for n in names) / len(names) for s in whole}
+    overall = dataclasses.replace(line("all levels", played), by_seed=by_seed)
+    if not by_seed:  # no seed has all levels: the mean of the levels' means
+        overall.by_seed[seeds[0]] = sum(row.mean for row in levels) / len(levels)
+    return Standings(list(played), levels, overall, missing)
+
+
+def line(label: str, played: Iterable[Played]) -> Line:
+    """The row of some jobs."""
+    jobs = list(played)
+    return Line(
+        label=label,
+        by_seed={one.seed: one.mean for one in jobs},
+        best=max(one.best for one in jobs),
+        episodes=sum(one.episodes for one in jobs),
+        finished=sum(one.finished for one in jobs),
+    )
+
+
+def short_level(name: str) -> str:
+    """GAME:STATE -> STATE."""
+    return name.rpartition(":")[2]
+
+
+def markdown(found: Standings, *, title: str) -> str:
+    """The table, and below it what must be known to read it."""
+    seeds = sorted({one.seed for one in found.played})
+    head = ["level", "mean return", "95 % over seeds"]
+    head += [f"seed {seed}" for seed in seeds] if len(seeds) > 1 else []
+    head += ["best", "episodes", "finished"]
+    lines = [f"# {title}", "", f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
+    for row in [*found.levels, found.overall]:
+        cells = [short_level(row.label), f"{row.mean:,.0f}", interval_text(row.interval)]
+        if len(seeds) > 1:
+            scores = [row.by_seed.get(seed) for seed in seeds]
+            cells += ["–" if score is None else f"{score:,.0f}" for score in scores]
+        cells += [f"{row.best:,.0f}", f"{row.episodes:,}", f"{row.finished:,}"]
+        if row is found.overall:
+            cells = [f"**{cell}**" for cell in cells]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, "", *notes(found, seeds)]) + "\n"
+
+
+def notes(found: Standings, seeds: Sequence[int]) -> list[str]:
+    """What a reader must know, as a Markdown list."""
+    if len(seeds) == 1:
+        lines = [f"- One seed ({seeds[0]}): no interval over seeds."]
+    else:
+        count = len(found.overall.by_seed)
+        lines = [
+            f"- The score of a seed is its mean over levels; the interval is a bootstrap over "
+            f"{count} seeds."
+        ]
+    for one in found.played:
+        if one.status in NOTES:
+            name = f"{short_level(one.level)}, seed {one.seed}"
+            lines.append(f"- {name}: {NOTES[one.status]} ({one.steps:,} steps).")
+    lines += [f"- {short_level(name)}, seed {seed}: not played." for name, seed in found.missing]
+    return lines
+
+
+def interval_text(interval: tuple[float, float]) -> str:
+    """ "low – high", or a dash where there is none."""
+    low, high = interval
+    return "–" if math.isnan(low) else f"{low:,.0f} – {high:,.0f}"
+
+
+def as_json(found: Standings) -> dict[str, Any]:
+    """The same for a program; null where there is no interval."""
+    return {
+        "overall": line_json(found.overall),
+        "levels": [line_json(row) for row in found.levels],
+        "jobs": [
+            {
+                "level": one.level,
+                "seed": one.seed,
+                "status": one.status,
+                "mean_return": one.result["mean_return"],
+                "best_return": one.result["best_return"],
+                "episodes": one.episodes,
+                "finished": one.finished,
+                "steps": one.steps,
+                "seconds": one.seconds,
+                "rom_sha1": one.result.get("rom_sha1"),
+                "versions": one.result.get("versions"),
+            }
+            for one in found.played
+        ],
+        "missing": [{"level": name, "seed": seed} for name, seed in found.missing],
+    }
+
+
+def line_json(row: Line) -> dict[str, Any]:
+    """One row for a program."""
+    low, high = row.interval
+    return {
+        "level": row.label,
+        "mean": row.mean,
+        "low": None if math.isnan(low) else low,
+        "high": None if math.isnan(high) else high,
+        "by_seed": {str(seed): score for seed, score in row.by_seed.items()},
+        "best": row.best,
+        "episodes": row.episodes,
+        "finished": row.finished,
+    }

@@ -1,0 +1,38 @@
+"""The README's example, and functions that fail."""
+
+import os
+import signal
+
+
+def play(env):
+    """RIGHT, and a jump of four steps after every 20: `env` ends it with an exception."""
+    _, info = env.reset()
+    while True:
+        action = 6 if info["steps"] % 24 >= 20 else 1
+        _, _, terminated, truncated, info = env.step(action)
+        if terminated or truncated:
+            _, info = env.reset()
+
+
+def crash(env):
+    env.reset()
+    for _ in range(60):
+        env.step(1)
+    raise ValueError("lost")
+
+
+def crash_before_playing(env):
+    raise ValueError("no idea")
+
+
+def leave(env):
+    env.reset()
+    for _ in range(30):
+        env.step(1)
+
+
+def kill_itself(env):
+    env.reset()
+    for _ in range(40):
+        env.step(1)
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,305 @@
+"""The contest as a command: processes, records, what is interrupted and gone on with."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contest.run import main
+from experiment import load_agent
+from rainbow.train import main as train_rainbow
+
+LEVEL = "BrambleDash-Genesis-v0:SnowRidge.Act4"
+OTHER = "BrambleDash-Genesis-v0:RustCavern.Act2"
+HERE = Path(__file__).parent
+SMALL_NET = ["--hidden", "16", "--image-height", "36", "--image-width", "36"]
+
+
+@pytest.fixture(autouse=True)
+def findable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """example_agent can be imported, here and in the processes."""
+    monkeypatch.syspath_prepend(str(HERE))
+    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # the test's own stays
+
+
+def contest(out: Path, agent: str, *flags: str, levels: str = LEVEL, steps: int = 100) -> None:
+    own = ["--agent", agent, "--levels", levels, "--timesteps", str(steps), "--out", str(out)]
+    main([*own, *(flags if "--seeds" in flags else ("--seeds", "1", *flags))])
+
+
+def jobs(out: Path) -> dict[str, Any]:
+    """result.json of each job, by its folder's name."""
+    return {
+        f"{path.parent.parent.name.rpartition('-')[2]}/{path.parent.name}": json.loads(
+            path.read_text()
+        )
+        for path in sorted(out.glob("*/seed-*/result.json"))
+    }
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny Rainbow."""
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    flags = ["--levels", LEVEL, "--num-envs", "1", "--rotate-every", "0", "--timesteps", "30"]
+    train_rainbow([*flags, *SMALL_NET, "--device", "cpu", "--run-dir", str(folder)])
+    return folder
+
+
+def test_every_level_and_seed_is_played_and_scored(tmp_path: Path) -> None:
+    contest(tmp_path, "random", "--seeds", "2", "--workers", "2", levels=f"{LEVEL},{OTHER}")
+    found = jobs(tmp_path)
+    assert list(found) == [
+        f"{state}/seed-{seed}" for state in ("RustCavern.Act2", "SnowRidge.Act4") for seed in (0, 1)
+    ]
+    for name, result in found.items():
+        assert (result["steps"], result["status"]) == (100, "complete")
+        assert f"seed-{result['seed']}" in name
+        assert result["agent"]["name"] == "random"
+        assert len(result["rom_sha1"]) == 40
+        assert {"stable-retro", "torch"} <= set(result["versions"])
+        folder = next(tmp_path.glob(f"*{name}"))
+        assert (folder / "best.bk2").is_file()
+        assert not (folder / "bk2").exists()
+    total = json.loads((tmp_path / "result.json").read_text())
+    means = [
+        [found[f"{s}/seed-{i}"]["mean_return"] for s in ("RustCavern.Act2", "SnowRidge.Act4")]
+        for i in (0, 1)
+    ]
+    assert total["overall"]["by_seed"] == {
+        str(i): pytest.approx(sum(row) / 2) for i, row in enumerate(means)
+    }
+    assert total["overall"]["low"] <= total["overall"]["mean"] <= total["overall"]["high"]
+    assert "| SnowRidge.Act4 |" in (tmp_path / "table.md").read_text()
+    assert len({result["mean_return"] for result in found.values()}) > 2  # seeds differ
+
+
+def test_same_seed_gives_the_same_result(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        contest(tmp_path / name, "run-and-jump", "--no-record")
+    returns = [jobs(tmp_path / name)["SnowRidge.Act4/seed-0"]["mean_return"] for name in "ab"]
+    assert returns[0] == returns[1]
+
+
+def test_function_of_the_user_plays_until_the_limit(tmp_path: Path) -> None:
+    contest(tmp_path, "example_agent:play")
+    (result,) = jobs(tmp_path).values()
+    assert (result["steps"], result["status"]) == (100, "complete")
+    assert len(result["agent"]["code_sha256"]) == 64
+
+
+def test_agent_that_leaves_has_played(tmp_path: Path) -> None:
+    contest(tmp_path, "example_agent:leave")
+    (result,) = jobs(tmp_path).values()
+    assert (result["steps"], result["status"]) == (30, "complete")
+
+
+@pytest.mark.parametrize(("function", "steps"), [("crash", 60), ("kill_itself", 40)])
+def test_crashed_agent_counts_what_it_reached(
+    tmp_path: Path, function: str, steps: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    contest(tmp_path, f"example_agent:{function}")
+    (result,) = jobs(tmp_path).values()
+    assert (result["steps"], result["status"]) == (steps, "crashed")
+    assert result["mean_return"] > 0
+    told = capsys.readouterr()
+    assert "counted with what it reached" in told.out
+    assert ("ValueError: lost" in told.err) == (function == "crash")
+    contest(tmp_path, f"example_agent:{function}")  # it is over: nothing is played again
+    assert "1 of 1 are over already" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*/*interrupted*"))
+
+
+def test_agent_that_crashes_before_playing_is_played_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contest.job.GRACE_SECONDS", 0.0)
+    with pytest.raises(SystemExit) as stop:
+        contest(tmp_path, "example_agent:crash_before_playing")
+    assert stop.value.code == 1
+    assert "ValueError: no idea" in capsys.readouterr().err
+    (result,) = jobs(tmp_path).values()
+    assert (result["steps"], result["status"]) == (0, "crashed")
+
+
+def test_package_adapts_through_its_own_loop(tmp_path: Path, checkpoint: Path) -> None:
+    flags = ["--checkpoint", str(checkpoint), "--device", "cpu", "--", "--learning-starts", "20"]
+    contest(tmp_path, "rainbow", *flags)
+    (result,) = jobs(tmp_path).values()
+    assert (result["steps"], result["status"]) == (100, "complete")
+    assert result["agent"]["flags"] == ["--learning-starts", "20"]
+    (folder,) = tmp_path.glob("*/seed-0")
+    config = json.loads((folder / "training" / "config.json").read_text())
+    assert (config["hidden"], config["learning_starts"]) == (16, 20)  # checkpoint's, and the flag
+    assert (config["num_envs"], config["timesteps"], config["seed"]) == (1, 100, 0)
+    assert not (folder / "training" / "checkpoints").exists()
+    before, after = (load_agent(path).net.state_dict() for path in (checkpoint, folder / "agent"))
+    assert any((before[name] != after[name]).any() for name in before)
+
+
+def test_frozen_package_acts_as_its_checkpoint(tmp_path: Path, checkpoint: Path) -> None:
+    flags = ["--checkpoint", str(checkpoint), "--mode", "frozen", "--device", "cpu"]
+    contest(tmp_path, "rainbow", *flags)
+    (result,) = jobs(tmp_path).values()
+    assert (result["steps"], result["agent"]["mode"]) == (100, "frozen")
+    assert len(result["agent"]["checkpoint_sha256"]) == 64
+    assert not list(tmp_path.glob("*/seed-0/training"))
+
+
+def test_wrong_setting_of_the_agent_ends_the_contest_with_its_own_words(
+    tmp_path: Path, checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--checkpoint", str(checkpoint), "--device", "cpu", "--", "--hidden", "32"]
+    with pytest.raises(SystemExit) as stop:
+        contest(tmp_path, "rainbow", *flags)
+    assert stop.value.code == 2
+    assert "net of another shape" in capsys.readouterr().err.splitlines()[-1]
+    contest(tmp_path, "random")  # the folder is nobody's yet
+    assert jobs(tmp_path)["SnowRidge.Act4/seed-0"]["status"] == "complete"
+
+
+def run_command(out: Path, *flags: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "contest.run", "--agent", "random", "--levels", LEVEL]
+    command += ["--seeds", "1", "--timesteps", "1000000", "--out", str(out), *flags]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def wait_for_episodes(out: Path, count: int) -> list[str]:
+    """Rows of the one job's monitor.csv, once there are so many."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        for path in out.glob("*/seed-0/monitor.csv"):
+            rows = path.read_text().splitlines()[1:]
+            if len(rows) >= count:
+                return rows
+        time.sleep(0.05)
+    raise AssertionError("no episode")
+
+
+def processes_of(out: Path) -> list[int]:
+    """Whoever names the folder in its command line, this test apart."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            text = (entry / "cmdline").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if str(out) in text and int(entry.name) != os.getpid():
+            found.append(int(entry.name))
+    return found
+
+
+def gone(out: Path) -> bool:
+    deadline = time.monotonic() + 30
+    while processes_of(out):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_interrupted_contest_keeps_its_episodes_and_leaves_no_process(
+    tmp_path: Path, kind: signal.Signals
+) -> None:
+    with run_command(tmp_path) as process:
+        before = wait_for_episodes(tmp_path, 2)
+        time.sleep(random.Random(int(kind)).random())
+        process.send_signal(kind)
+        assert process.wait(30) == {2: 130, 15: 143, 9: -9}[int(kind)]
+    assert gone(tmp_path)
+    (folder,) = tmp_path.glob("*/seed-0")
+    rows = (folder / "monitor.csv").read_text().splitlines()[1:]
+    assert rows[: len(before)] == before
+    result = json.loads((folder / "result.json").read_text())
+    assert result["episodes"] == len(rows)
+    assert result.get("status") is None
+
+
+def test_interrupted_level_is_played_again_and_its_records_are_kept(tmp_path: Path) -> None:
+    contest(tmp_path, "random")
+    path = next(tmp_path.glob("*/seed-0/result.json"))
+    result = json.loads(path.read_text())
+    expected = result.pop("status"), result["mean_return"]
+    path.write_text(json.dumps(result))  # as if contest.run had been killed
+    contest(tmp_path, "random")
+    found = jobs(tmp_path)["SnowRidge.Act4/seed-0"]
+    assert (found["status"], found["mean_return"]) == expected
+    assert len(list(tmp_path.glob("*/seed-0.interrupted-1/monitor.csv"))) == 1
+
+
+def test_killed_server_is_an_interruption_and_costs_no_ended_episode(tmp_path: Path) -> None:
+    with run_command(tmp_path) as process:
+        before = wait_for_episodes(tmp_path, 2)
+        (server,) = [pid for pid in processes_of(tmp_path) if is_server(pid)]
+        os.kill(server, signal.SIGKILL)
+        assert process.wait(60) == 1
+    assert gone(tmp_path)
+    (folder,) = tmp_path.glob("*/seed-0")
+    assert (folder / "monitor.csv").read_text().splitlines()[1 : len(before) + 1] == before
+    assert json.loads((tmp_path / "result.json").read_text())["jobs"][0]["status"] == "interrupted"
+
+
+def is_server(pid: int) -> bool:
+    return b"contest.serve" in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def test_folder_is_one_contest_at_a_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contest.run.LOCK_SECONDS", 0.0)
+    with run_command(tmp_path) as process:
+        wait_for_episodes(tmp_path, 1)
+        with pytest.raises(SystemExit):
+            contest(tmp_path, "random")
+        assert "another contest runs" in capsys.readouterr().err
+        process.terminate()
+
+
+@pytest.mark.parametrize(
+    ("flags", "word"),
+    [
+        (["--agent", "rainbo"], "did you mean 'rainbow'"),
+        (["--agent", "json"], "no agent 'json'"),
+        (["--agent", "nowhere.at.all:play"], "no module"),
+        (["--agent", "example_agent:pray"], "no function 'pray'"),
+        (["--agent", "random", "--checkpoint", "x"], "takes no --checkpoint"),
+        (["--agent", "random", "--", "--hidden", "3"], "takes no settings"),
+        (["--agent", "rainbow", "--mode", "frozen"], "needs --checkpoint"),
+        (["--agent", "rainbow", "--checkpoint", "/nowhere"], "no checkpoint"),
+        (["--agent", "rainbow", "--", "--num-envs", "3"], "set by the contest"),
+        (["--agent", "rainbow", "--", "--hiden", "3"], "did you mean '--hidden'"),
+        (["--agent", "random", "--levels", "BrambleDash-Genesis-v0:No.Act1"], "no state"),
+        (["--agent", "random", "--workers", "0"], "--workers"),
+        (["--agent", "random", "--wall-clock", "soon"], "length of time"),
+    ],
+)
+def test_mistakes_of_the_user_are_one_line(
+    tmp_path: Path, flags: list[str], word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = flags.index("--") if "--" in flags else len(flags)
+    with pytest.raises(SystemExit) as stop:
+        main([*flags[:at], "--out", str(tmp_path / "out"), *flags[at:]])
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and word in error
+    assert error.count("\n") == 1
+
+
+def test_other_agent_in_the_same_folder_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    contest(tmp_path, "random", steps=20)
+    for agent, steps, word in (("hold-right", 20, "name random"), ("random", 30, "timesteps 20")):
+        with pytest.raises(SystemExit):
+            contest(tmp_path, agent, steps=steps)
+        assert word in capsys.readouterr().err
