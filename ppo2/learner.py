@@ -78,8 +78,9 @@ def approximate_kl(log_ratio: Tensor) -> Tensor:
 
 def explained_variance(values: Floats, returns: Floats) -> float:
     """1 − Var(returns − values) / Var(returns): 1 is perfect, 0 no better than the mean."""
-    variance = returns.var()
-    return float(1.0 - (returns - values).var() / variance) if variance > 0.0 else 0.0
+    variance = returns.var(dtype=np.float64)
+    unexplained = (returns - values).var(dtype=np.float64)
+    return float(1.0 - unexplained / variance) if variance > 0.0 else 0.0
 
 
 def sample_actions(log_probs: Tensor, uniforms: Tensor) -> Tensor:
@@ -93,6 +94,24 @@ def scheduled(text: str, part: float) -> float:
     """The factor after that part (0 to 1) of the run: straight lines between the points."""
     points = parse_schedule(text)
     return float(np.interp(part, [x for x, _ in points], [y for _, y in points]))
+
+
+def normalised(advantages: Tensor, group: Group) -> Tensor:
+    """Advantages less their mean, over their standard deviation, in the whole group."""
+    count = advantages.numel() * group.size
+    mean = group.sum(advantages.sum()) / count
+    variance = group.sum((advantages - mean).square().sum()) / count
+    return (advantages - mean) / (variance.sqrt() + 1e-8)
+
+
+def share_gradients(parameters: list[nn.Parameter], group: Group) -> None:
+    """Give every process the mean of all processes' gradients."""
+    if not group.active:
+        return
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    flat = group.sum(torch.cat([g.flatten() for g in gradients])) / group.size
+    for gradient, mean in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
+        gradient.copy_(mean.view_as(gradient))
 
 
 class ActorCritic(nn.Module):
@@ -235,13 +254,7 @@ class Learner:
 
     def _step(self, metrics: dict[str, Tensor]) -> None:
         """One step of Adam along the group's mean gradient."""
-        if self.group.active:
-            gradients = [p.grad for p in self.parameters if p.grad is not None]
-            flat = self.group.sum(torch.cat([g.flatten() for g in gradients])) / self.group.size
-            for gradient, mean in zip(
-                gradients, flat.split([g.numel() for g in gradients]), strict=True
-            ):
-                gradient.copy_(mean.view_as(gradient))
+        share_gradients(self.parameters, self.group)
         if self.config.gradient_norm > 0.0:
             metrics["gradient_norm"] = nn.utils.clip_grad_norm_(
                 self.parameters, self.config.gradient_norm
@@ -256,11 +269,3 @@ class Learner:
         means = [torch.stack([row[name] for row in rows if name in row]).mean() for name in names]
         numbers = (self.group.sum(torch.stack(means)) / self.group.size).tolist()
         return {**dict(zip(names, numbers, strict=True)), "learning_rate": rate, "epochs": epochs}
-
-
-def normalised(advantages: Tensor, group: Group) -> Tensor:
-    """Advantages less their mean, over their standard deviation, in the whole group."""
-    count = advantages.numel() * group.size
-    mean = group.sum(advantages.sum()) / count
-    variance = group.sum((advantages - mean).square().sum()) / count
-    return (advantages - mean) / (variance.sqrt() + 1e-8)

@@ -116,6 +116,8 @@ class Rollout:
         self.logp, self.values = empty(), empty()
         self.starts = np.zeros(shape, bool)
         self.rewards = np.zeros(shape, np.float32)
+        self.progress = np.zeros(shape, np.float32)
+        self.levels = np.zeros(shape, np.int64)
         self.terminated, self.truncated = np.zeros(shape, bool), np.zeros(shape, bool)
         self.finals: dict[tuple[int, int], NDArray[np.uint8]] = {}
         """Last observation [C,H,W] of each episode that was cut, by (step, environment)."""
@@ -124,6 +126,11 @@ class Rollout:
     def full(self) -> bool:
         """Whether there is a whole rollout to learn from."""
         return self.filled == self.steps
+
+    @property
+    def ended(self) -> NDArray[np.bool_]:
+        """Which steps [T,N] were an episode's last."""
+        return self.terminated | self.truncated
 
     def see(self, obs: NDArray[np.uint8], state: Tensor, starts: NDArray[np.bool_]) -> Tensor:
         """Keep what the next actions rest on; returns the images [N,C,H,W] on the device."""
@@ -148,11 +155,15 @@ class Rollout:
         terminated: NDArray[np.bool_],
         truncated: NDArray[np.bool_],
         final_obs: Sequence[NDArray[np.uint8]],
+        *,
+        progress: NDArray[np.floating],
+        levels: NDArray[np.int64],
     ) -> None:
         """Keep what came of it; the step is complete. final_obs: N times [C,H,W], read only where
-        an episode was cut."""
+        an episode was cut. progress [N]: raw reward of the episode so far; levels [N]: numbers."""
         t = self.filled
         self.rewards[t], self.terminated[t], self.truncated[t] = rewards, terminated, truncated
+        self.progress[t], self.levels[t] = progress, levels
         for env in np.flatnonzero(truncated & ~terminated).tolist():
             self.finals[t, env] = np.array(final_obs[env])
         self.filled += 1
@@ -161,6 +172,12 @@ class Rollout:
         """Forget it all."""
         self.filled = 0
         self.finals.clear()
+
+    def reached(self, obs: NDArray[np.uint8], channels: int) -> Tensor:
+        """The newest frame, of so many channels, of the state each step led to, after a reset where
+        there was one: uint8 [T,N,H,W,channels]. obs [N,C,H,W]: after the rollout."""
+        last = torch.from_numpy(obs).to(self.device).permute(0, 2, 3, 1)
+        return torch.cat([self.obs[1:, ..., -channels:], last[None, ..., -channels:]])
 
     def next_values(self, last: NDArray[np.float32], cut: Sequence[float]) -> NDArray[np.float32]:
         """Values [T,N] of the state that each step reached. last [N]: of the state after the last
@@ -214,4 +231,4 @@ class Rollout:
 
 
 ON_DEVICE = ("obs", "states", "actions", "logp", "values")
-ON_HOST = ("starts", "rewards", "terminated", "truncated")
+ON_HOST = ("starts", "rewards", "terminated", "truncated", "progress", "levels")

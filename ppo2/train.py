@@ -22,7 +22,9 @@ from experiment.metrics import EpisodeLog, Metrics
 from experiment.progress import Progress
 from experiment.run_folder import RunFolder
 from ppo2.agent import PPO2Agent
+from ppo2.audition import best_of
 from ppo2.config import PPO2Config
+from ppo2.saving import restore, save
 from ppo2.training import Training
 from retro_env import EnvConfig, RetroVectorEnv, parse_levels
 from retro_env.integrations import check_playable
@@ -45,22 +47,24 @@ def run(
     """
     training = Training(config, envs.num_envs)
     if config.resume:
-        obs = training.restore(run_dir, envs)
+        obs = restore(training, run_dir, envs)
     else:
-        if init:
-            training.start_from(init)
+        candidates = [name for name in str(init or "").split(",") if name]
+        for candidate in candidates:
+            training.start_from(candidate)
         obs, _ = envs.reset(seed=training.env_seeds())
+        obs = best_of(candidates, training, envs, obs)
     with Reports(run_dir, config, training) as reports:
         while training.env_steps < config.timesteps:
             actions = training.act(obs)
             obs, rewards, terminated, truncated, infos = envs.step(actions)
-            training.add(rewards, terminated, truncated, infos)
+            training.add(rewards, terminated, truncated, infos, levels=envs.levels)
             if training.rollout.full:
                 reports.write(training.learn(obs))
                 if training.passes(config.checkpoint_every):
-                    training.save(run_dir, envs)
+                    save(training, run_dir, envs)
         reports.write({})
-        training.save(run_dir, envs)
+        save(training, run_dir, envs)
     return training.agent
 
 

@@ -1,34 +1,29 @@
-"""A PPO2 run's state: all that changes while `train.run` loops, to be saved and restored."""
+"""A PPO2 run's state: all that changes while `train.run` loops, and what it does with it."""
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from experiment.checkpoint import load_checkpoint, save_checkpoint
+from experiment.checkpoint import load_checkpoint
 from experiment.config import subset
 from experiment.device import prepare_device
 from experiment.distributed import Group
 from experiment.errors import UserError
-from experiment.optimiser import optimiser_parts, restore_optimiser
-from experiment.seeding import (
-    generator_state,
-    rng_state,
-    seed_everything,
-    set_generator_state,
-    set_rng_state,
-)
+from experiment.seeding import generator_state, seed_everything
+from nets.baselines import read_baselines
 from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
+from ppo2.exploration import Distillation, Novelty
 from ppo2.learner import Learner, explained_variance, generalised_advantages, sample_actions
 from ppo2.memory import Rollout
 from ppo2.rewards import ReturnScale
-from retro_env import EnvConfig, RetroVectorEnv, ended_episodes
+from retro_env import EnvConfig, ended_episodes
 from retro_env.vector import worker_seeds
 
 
@@ -63,7 +58,21 @@ class Training:
             state_size=self.state.shape[1],
             device=self.device,
         )
+        self.progress = np.zeros(num_envs)
         self.return_scale = ReturnScale(num_envs, gamma=config.gamma)
+        self.novelty = self.distillation = None
+        self.channels = 1 if config.colour == "grey" else 3
+        if config.novelty > 0.0:
+            self.novelty = Novelty(progress=config.novelty_progress, colours=config.novelty_colours)
+        if config.distillation > 0.0:
+            self.distillation = Distillation(
+                (config.image_height, config.image_width, self.channels),
+                num_envs,
+                gamma=config.gamma,
+                learning_rate=config.distillation_learning_rate,
+                device=self.device,
+                group=self.group,
+            )
         self.begin()
 
     def indices(self) -> range:
@@ -82,11 +91,21 @@ class Training:
         draws = [rng.random(self.rollout.steps, np.float32) for rng in self.rngs]
         self.uniforms = torch.from_numpy(np.stack(draws, axis=1)).to(self.device)
         self.noise = self.agent.net.draw_noise(self.rngs, self.device)
+        if self.config.brightness > 0.0:
+            gains = [1.0 + self.config.brightness * (2.0 * rng.random() - 1.0) for rng in self.rngs]
+            self.tables = np.outer(gains, np.arange(256)).clip(0, 255).astype(np.uint8)
+
+    def shown(self, obs: NDArray[np.uint8], envs: Sequence[int]) -> NDArray[np.uint8]:
+        """Images [len(envs),C,H,W] as those environments' brightness in this rollout shows them."""
+        if self.config.brightness == 0.0:
+            return obs
+        return np.stack([self.tables[env][image] for env, image in zip(envs, obs, strict=True)])
 
     def act(self, obs: NDArray[np.uint8]) -> NDArray[np.int64]:
         """obs uint8 [N,C,H,W] -> actions [N]; what the decision rested on is remembered."""
         rollout = self.rollout
-        images = rollout.see(obs, self.state, self.starts)
+        shown = self.shown(obs, range(self.num_envs))
+        images = rollout.see(shown, self.state, self.starts)
         starts = torch.from_numpy(self.starts).to(self.device)
         log_probs, values, self.state = self.agent.evaluate(
             images, state=self.state, starts=starts, noise=self.noise
@@ -95,43 +114,62 @@ class Training:
         rollout.decide(actions, log_probs.gather(1, actions[:, None]).squeeze(1), values)
         return actions.cpu().numpy()
 
+    def count(
+        self,
+        rewards: NDArray[np.floating],
+        terminated: NDArray[np.bool_],
+        truncated: NDArray[np.bool_],
+        infos: dict[str, Any],
+    ) -> NDArray[np.floating]:
+        """Count a step and its ended episodes -> rewards [N] less what a death costs."""
+        self.env_steps += self.num_envs * self.group.size
+        self.progress = (
+            np.where(self.starts, 0.0, self.progress) + rewards / self.config.reward_scale
+        )
+        self.starts = terminated | truncated
+        costs = np.zeros(self.num_envs)
+        for episode in ended_episodes(infos):
+            env = episode["env"]
+            if terminated[env] and not episode["finished"]:
+                costs[env] = self.config.death_penalty
+            self.ended.append((self.env_steps, self.mine.start + env, episode))
+        return rewards - costs
+
     def add(
         self,
         rewards: NDArray[np.floating],
         terminated: NDArray[np.bool_],
         truncated: NDArray[np.bool_],
         infos: dict[str, Any],
+        *,
+        levels: Sequence[str],
     ) -> None:
-        """Remember what came of the actions."""
-        self.env_steps += self.num_envs * self.group.size
-        rewards = rewards.copy()
-        for episode in ended_episodes(infos):
-            env = episode["env"]
-            if terminated[env] and not episode["finished"]:
-                rewards[env] -= self.config.death_penalty
-            self.ended.append((self.env_steps, self.mine.start + env, episode))
-        self.rollout.add(rewards, terminated, truncated, infos.get("final_obs", ()))
-        self.starts = terminated | truncated
+        """Remember what came of the actions. levels: played from now on."""
+        self.rollout.add(
+            self.count(rewards, terminated, truncated, infos),
+            terminated,
+            truncated,
+            infos.get("final_obs", ()),
+            progress=self.progress,
+            levels=np.array([crc32(level.encode()) for level in levels]),
+        )
 
     def learn(self, obs: NDArray[np.uint8]) -> dict[str, float]:
         """Learn from the full rollout, which led to `obs`, and begin another -> metrics."""
         config, rollout = self.config, self.rollout
-        ended = rollout.terminated | rollout.truncated
-        rewards = rollout.rewards
-        if config.normalise_returns:
-            rewards = self.return_scale(rewards, ended, self.group)
+        rewards, explored = self.rewards(obs)
         values = rollout.values.cpu().numpy()
         advantages = generalised_advantages(
             rewards,
             values,
             rollout.next_values(self.values_of_last(obs), self.values_of_cut()),
             rollout.terminated,
-            ended,
+            rollout.ended,
             gamma=config.gamma,
             lam=config.lam,
         )
         steps_before = self.env_steps - rollout.steps * self.num_envs * self.group.size
-        metrics = self.learner.update(
+        learned = self.learner.update(
             rollout.batch(advantages, noise=self.noise),
             self.rngs,
             part=max(0.0, steps_before / config.timesteps),
@@ -143,11 +181,45 @@ class Training:
         self.updates += 1
         rollout.clear()
         self.begin()
-        return {**metrics, "explained_variance": explained, "updates": self.updates}
+        return {
+            "explained_variance": explained,
+            **learned,
+            **explored,
+            "updates": self.updates,
+        }
+
+    def rewards(self, obs: NDArray[np.uint8]) -> tuple[NDArray[np.float32], dict[str, float]]:
+        """What to learn from, [T,N]: rewards scaled, bonuses added -> with metrics of these."""
+        config, rollout = self.config, self.rollout
+        metrics: dict[str, float] = {}
+        rewards: NDArray[np.float32] = rollout.rewards
+        if config.normalise_returns:
+            rewards = self.return_scale(rewards, rollout.ended, self.group)
+        if self.novelty is None and self.distillation is None:
+            return rewards, metrics
+        frames = rollout.reached(self.shown(obs, range(self.num_envs)), self.channels)
+        if self.novelty is not None:
+            new = self.novelty.new(
+                frames,
+                levels=rollout.levels,
+                progress=rollout.progress,
+                goes_on=~rollout.ended,
+                group=self.group,
+            )
+            rewards = rewards + (config.novelty * new).astype(np.float32)
+            metrics["novel_keys"] = len(self.novelty.seen)
+        if self.distillation is not None:
+            bonus = self.distillation.bonus(frames) * ~rollout.ended
+            rewards = rewards + (config.distillation * bonus).astype(np.float32)
+            metrics["distillation_error"] = self.distillation.learn(
+                frames, self.rngs, count=config.minibatches
+            )
+        return rewards, metrics
 
     def values_of_last(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Values [N] of the observations after the rollout."""
-        images = torch.from_numpy(obs).to(self.device)
+        shown = self.shown(obs, range(self.num_envs))
+        images = torch.from_numpy(shown).to(self.device)
         starts = torch.from_numpy(self.starts).to(self.device)
         _, values, _ = self.agent.evaluate(
             images, state=self.state, starts=starts, noise=self.noise
@@ -163,7 +235,7 @@ class Training:
         steps, envs = (list(where) for where in zip(*finals, strict=True))
         noise = self.noise and [(inputs[envs], outputs[envs]) for inputs, outputs in self.noise]
         _, values, _ = self.agent.evaluate(
-            torch.from_numpy(np.stack(list(finals.values()))).to(self.device),
+            torch.from_numpy(self.shown(np.stack(list(finals.values())), envs)).to(self.device),
             state=states[steps, envs],
             starts=torch.zeros(len(finals), dtype=torch.bool, device=self.device),
             noise=noise,
@@ -176,65 +248,14 @@ class Training:
         size = self.rollout.steps * self.num_envs * self.group.size
         return every > 0 and self.env_steps % every < size
 
-    def save(self, run_dir: Path | str, envs: RetroVectorEnv) -> None:
-        """Write a checkpoint from which `restore` goes on exactly, in any number of processes."""
-        adam, adam_rest = optimiser_parts(self.learner.optimiser)
-        finals = [
-            (t, self.mine.start + env, image.tobytes())
-            for (t, env), image in self.rollout.finals.items()
-        ]
-        own = {
-            "envs": envs.save_states(),
-            "rngs": self.began,
-            "starts": self.starts.tolist(),
-            "state": self.state.tolist(),
-            "return_sums": self.return_scale.sums.tolist(),
-            "finals": finals,
-        }
-        everyone = self.group.gather((own, self.rollout.arrays()))
-        if not self.group.first:
+    def start_from(self, init: str) -> None:
+        """Take the weights of another run's checkpoint, or of a file of baselines' PPO2."""
+        if not init.endswith(".joblib"):
+            self.agent.load_weights(load_checkpoint(init))
             return
-        arrays = [arrays for _, arrays in everyone]
-        save_checkpoint(
-            Path(run_dir) / "checkpoints",
-            agent="ppo2",
-            config=self.config,
-            counters={"env_steps": self.env_steps, "updates": self.updates},
-            tensors={"net": self.agent.net.state_dict(), "optimiser": adam},
-            arrays={name: np.concatenate([a[name] for a in arrays]) for name in arrays[0]},
-            state={
-                "optimiser": adam_rest,
-                "rng": rng_state(),
-                "recent_returns": list(self.recent_returns),
-                "return_moments": self.return_scale.save(),
-                **{name: list(chain(*(state[name] for state, _ in everyone))) for name in own},
-            },
-        )
-
-    def restore(self, run_dir: Path | str, envs: RetroVectorEnv) -> NDArray[np.uint8]:
-        """Be what the last checkpoint of a run was -> the observations to act on."""
-        saved = load_checkpoint(run_dir)
-        self.agent.load_weights(saved)
-        state = saved.state
-        if len(state["rngs"]) != self.num_envs * self.group.size:
-            raise UserError(
-                f"the saved run has {len(state['rngs'])} environments, this one "
-                f"{self.num_envs * self.group.size}: resume with the same --num-envs"
-            )
-        restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"], state["optimiser"])
-        self.env_steps, self.updates = saved.counters["env_steps"], saved.counters["updates"]
-        self.recent_returns.extend(state["recent_returns"])
-        self.return_scale.restore(state["return_moments"], state["return_sums"][self.mine])
-        self.starts = np.array(state["starts"][self.mine], bool)
-        self.state = torch.tensor(state["state"][self.mine], device=self.device)
-        for rng, began in zip(self.rngs, state["rngs"][self.mine], strict=True):
-            set_generator_state(rng, began)
-        self.begin()
-        self.rollout.restore(saved.arrays, state["finals"], self.mine)
-        obs = envs.restore_states(state["envs"][self.mine])
-        set_rng_state(state["rng"])
-        return obs
-
-    def start_from(self, init: Path | str) -> None:
-        """Take the weights of another run's checkpoint."""
-        self.agent.load_weights(load_checkpoint(init))
+        image = subset(self.config, EnvConfig).observation_shape
+        try:
+            self.agent.net.load_state_dict(read_baselines(init, image=image))
+        except RuntimeError as error:
+            reason = str(error).splitlines()[-1].strip()
+            raise UserError(f"{init} does not fit this net ({reason}); use its settings") from None

@@ -20,6 +20,8 @@ class Corridor(VectorEnv):
 
     def __init__(self, num_envs: int) -> None:
         self.num_envs = num_envs
+        self.levels = ["corridor"] * num_envs
+        self.levels = ["corridor"] * num_envs
         self.single_observation_space = gymnasium.spaces.Box(0, 255, (4, 36, 36), np.uint8)
         self.single_action_space = gymnasium.spaces.Discrete(7)
         self.position = np.zeros(num_envs, int)

@@ -14,7 +14,18 @@ FLAGS = [
     *("--levels", LEVELS, "--num-envs", "4", "--rotate-every", "10", "--device", "cpu"),
     *("--image-height", "36", "--image-width", "36", "--hidden", "16", "--torch-threads", "1"),
     *("--encoder", "data-efficient", "--rollout-steps", "16", "--timesteps", "200"),
-    *("--target-kl", "1.0", "--learning-rate", "1e-3", "--checkpoint-every", "128"),
+    *(
+        "--novelty",
+        "0.1",
+        "--distillation",
+        "0.1",
+        "--target-kl",
+        "1.0",
+        "--learning-rate",
+        "1e-3",
+        "--checkpoint-every",
+        "128",
+    ),
 ]
 
 
@@ -38,7 +49,7 @@ def assert_equal_runs(one: Path, other: Path) -> None:
     left, right = (read_columns(path / "metrics.csv") for path in (one, other))
     assert left.keys() == right.keys()
     for name in left:
-        np.testing.assert_allclose(left[name], right[name], rtol=1e-3, atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(left[name], right[name], rtol=1e-3, atol=1e-4, err_msg=name)
     weights = [load_checkpoint(path).tensors["net"] for path in (one, other)]
     for name in weights[0]:
         pair = (group[name] for group in weights)

@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from ppo2.memory import Rollout, minibatches
+from ppo2.memory import ON_DEVICE, ON_HOST, Rollout, minibatches
 
 CPU = torch.device("cpu")
 IMAGE = (2, 3, 5)
@@ -25,7 +25,14 @@ def filled(steps=6, num_envs=3, fill=6, seed=0):
         np.testing.assert_array_equal(seen, obs)
         values = torch.from_numpy(rng.normal(size=num_envs).astype(np.float32))
         rollout.decide(torch.arange(num_envs), values - 1.0, values)
-        rollout.add(rewards, terminated, truncated, final)
+        rollout.add(
+            rewards,
+            terminated,
+            truncated,
+            final,
+            progress=rewards + 1.0,
+            levels=np.arange(num_envs),
+        )
         for name, value in (("obs", obs), ("final", final), ("rewards", rewards)):
             record[name].append(value)
         record["terminated"].append(terminated)
@@ -113,13 +120,20 @@ def test_unfinished_rollout_comes_back_in_parts():
     part = Rollout(6, 2, image=IMAGE, state_size=4, device=CPU)
     part.restore(rollout.arrays(), finals, slice(1, 3))
     assert part.filled == 4
-    for name in ("obs", "states", "actions", "logp", "values", "rewards", "starts", "truncated"):
+    for name in (*ON_DEVICE, *ON_HOST):
         np.testing.assert_array_equal(
             getattr(part, name)[:4], getattr(rollout, name)[:4, 1:3], err_msg=name
         )
     assert list(part.finals) == [(t, n - 1) for t, n in rollout.finals if n > 0]
     for (t, n), image in part.finals.items():
         np.testing.assert_array_equal(image, rollout.finals[t, n + 1])
+
+
+def test_newest_frames_of_the_states_reached():
+    rollout, record = filled()
+    last = np.random.default_rng(3).integers(256, size=(3, *IMAGE), dtype=np.uint8)
+    expected = np.concatenate([record["obs"][1:], last[None]])[:, :, -1:]  # [T,N,1,H,W]
+    np.testing.assert_array_equal(rollout.reached(last, 1).permute(0, 1, 4, 2, 3), expected)
 
 
 def test_cleared_rollout_is_empty():

@@ -14,6 +14,7 @@ import torch
 from experiment.checkpoint import latest_checkpoint, load_agent
 from experiment.errors import UserError
 from experiment.metrics import read_columns
+from ppo2.audition import best_of
 from ppo2.config import PPO2Config
 from ppo2.train import main, parse, resolve, run
 from ppo2.training import Training
@@ -111,8 +112,9 @@ def test_another_seed_gives_another_run(corridor, tmp_path):
         {},
         {"noisy": True, "normalise_returns": False},
         {"recurrent": "lstm", "recurrent_hidden": 8, "sequence_steps": 4},
+        {"novelty": 0.1, "distillation": 0.1, "brightness": 0.3, "death_penalty": 0.5},
     ],
-    ids=["plain", "noisy", "recurrent"],
+    ids=["plain", "noisy", "recurrent", "curious"],
 )
 def test_resumed_run_equals_an_uninterrupted_one(corridor, tmp_path, flags, middle):
     config = dataclasses.replace(QUICK, timesteps=300, **flags)
@@ -133,7 +135,7 @@ def command_line(run_dir: Path) -> list[str]:
 
 
 def test_killed_run_resumes_step_for_step(tmp_path):
-    subprocess.run(command_line(tmp_path / "whole"), cwd=ROOT, check=True, capture_output=True)
+    main(command_line(tmp_path / "whole")[3:])
     killed = tmp_path / "killed"
     process = subprocess.Popen(
         command_line(killed), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -174,6 +176,59 @@ def test_new_run_starts_from_another_runs_weights(corridor, tmp_path):
     training.start_from(str(tmp_path / "source"))
     for key, value in source.net.state_dict().items():
         assert torch.equal(value, training.agent.net.state_dict()[key])
+
+
+def test_death_costs_and_finishing_does_not(corridor):
+    training = Training(dataclasses.replace(QUICK, death_penalty=0.5), 3)
+    envs = corridor(3)
+    training.act(envs.reset()[0])
+    envs.position[:] = [3, 7, 0]
+    _, rewards, terminated, truncated, infos = envs.step(
+        np.array([1, 1, 1])
+    )  # falls, ends, goes on
+    training.add(rewards, terminated, truncated, infos, levels=envs.levels)
+    assert terminated.tolist() == [True, True, False]
+    assert training.rollout.rewards[0].tolist() == [-0.5, 1.0, 1.0]
+
+
+def test_progress_is_the_raw_reward_of_the_episode_so_far(corridor):
+    training = Training(dataclasses.replace(QUICK, reward_scale=0.5), 1)
+    envs = corridor(1)
+    obs, _ = envs.reset()
+    for action in (1, 1, 1, 1, 1, 0):  # the fourth step falls into the hole
+        training.act(obs)
+        obs, rewards, terminated, truncated, infos = envs.step(np.array([action]))
+        training.add(0.5 * rewards, terminated, truncated, infos, levels=envs.levels)
+    assert training.rollout.progress[:6, 0].tolist() == [1.0, 2.0, 3.0, 3.0, 1.0, 1.0]
+
+
+def test_brightness_is_each_environments_own_and_new_in_each_rollout():
+    training = Training(dataclasses.replace(QUICK, brightness=0.3), 2)
+    obs = np.full((2, 4, 36, 36), 100, np.uint8)
+    seen = []
+    for _ in range(2):
+        training.act(obs)
+        values = training.rollout.obs[0].flatten(1)
+        assert (values.min(dim=1).values == values.max(dim=1).values).all()
+        seen += values[:, 0].tolist()
+        training.begin()
+    assert seen[0] != seen[1] and seen[:2] != seen[2:]
+    assert min(seen) >= 70 and max(seen) <= 130
+    assert (training.shown(np.full_like(obs, 255), range(2)) >= 178).all()  # no overflow
+
+
+def test_best_of_several_checkpoints_goes_on(corridor, tmp_path):
+    for name, steps in (("novice", 64), ("master", 6400)):
+        config = dataclasses.replace(QUICK, num_envs=4, rollout_steps=32, timesteps=steps, epochs=4)
+        run(corridor(4), config, tmp_path / name)
+    for order in (("novice", "master"), ("master", "novice")):
+        training, envs = Training(dataclasses.replace(QUICK, init_episodes=5), 1), corridor(1)
+        best_of([str(tmp_path / name) for name in order], training, envs, envs.reset()[0])
+        chosen = load_agent(tmp_path / "master").net.state_dict()
+        for key, value in training.agent.net.state_dict().items():
+            assert torch.equal(value, chosen[key])
+        assert len(training.ended) == 10  # episodes that count like all others
+        assert training.env_steps == sum(episode["l"] for _, _, episode in training.ended)
 
 
 def test_checkpoint_of_another_net_is_refused_in_one_line(corridor, tmp_path):

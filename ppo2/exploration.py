@@ -1,0 +1,177 @@
+"""Rewards of the agent's own making: for what it has not seen before.
+
+Both kinds look at the state that a step reached, and give nothing for an episode's last.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from experiment.distributed import Group
+from experiment.optimiser import optimiser_parts, restore_optimiser
+from ppo2.learner import share_gradients
+from ppo2.memory import minibatches
+from ppo2.rewards import ReturnScale
+
+ROWS = 2048
+"""Images looked at together."""
+
+
+class Novelty:
+    """A reward for every key (level, progress, colour sum) that no environment has met before.
+
+    Source: the winners of the Retro Contest. The colour sum is of the newest frame, as the agent
+    sees it; progress is the episode's reward so far: with `backtracking` the furthest, without it
+    the present one.
+    """
+
+    def __init__(self, *, progress: float, colours: int) -> None:
+        """progress: raw reward that makes a key differ. colours: as many sums differ."""
+        self.progress, self.colours = progress, colours
+        self.seen: set[tuple[int, ...]] = set()
+
+    def new(
+        self,
+        frames: Tensor,
+        *,
+        levels: NDArray[np.int64],
+        progress: NDArray[np.floating],
+        goes_on: NDArray[np.bool_],
+        group: Group,
+    ) -> NDArray[np.bool_]:
+        """Which of the steps [T,N] led to a new key. frames uint8 [T,N,...]: reached by them;
+        goes_on: not an episode's last. Earlier steps come first, then earlier environments."""
+        means = frames.flatten(2).float().mean(dim=2).cpu().numpy()
+        keys = np.stack(
+            [levels, progress // self.progress, means * self.colours // 256, goes_on], axis=2
+        ).astype(np.int64)
+        everyone = np.concatenate(group.gather(keys), axis=1)
+        steps, num_envs = everyone.shape[:2]
+        new = np.zeros((steps, num_envs), bool)
+        for row, (*key, counts) in enumerate(everyone.reshape(-1, 4).tolist()):
+            if counts and tuple(key) not in self.seen:
+                self.seen.add(tuple(key))
+                new.flat[row] = True
+        own = num_envs // group.size
+        return new[:, group.rank * own : (group.rank + 1) * own]
+
+    def array(self) -> NDArray[np.int64]:
+        """All keys met, [K,3], for a checkpoint."""
+        return np.array(sorted(self.seen), np.int64).reshape(-1, 3)
+
+    def restore(self, keys: NDArray[np.int64]) -> None:
+        """Go on from `array`."""
+        self.seen = {tuple(key) for key in keys.tolist()}
+
+
+class Distillation:
+    """Random network distillation: the error of a net that learns to predict a random one.
+
+    Source: Burda et al., arXiv:1810.12894. Differs: one value for both kinds of reward, hence
+    episodic; the normaliser of images begins with the first rollout instead of random play.
+    """
+
+    def __init__(
+        self,
+        frame: tuple[int, int, int],
+        num_envs: int,
+        *,
+        gamma: float,
+        learning_rate: float,
+        device: torch.device,
+        group: Group,
+    ) -> None:
+        """frame: [H,W,C] of one frame."""
+        self.device, self.group = device, group
+        self.nets = nn.ModuleDict(
+            {"target": features_net(frame, deep=False), "predictor": features_net(frame, deep=True)}
+        ).to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.nets["target"].requires_grad_(False)
+        self.parameters = list(self.nets["predictor"].parameters())
+        self.optimiser = torch.optim.Adam(self.parameters, lr=learning_rate, fused=True)
+        self.scale = ReturnScale(num_envs, gamma=gamma)
+        self.moments = torch.zeros(3, *frame, dtype=torch.float64, device=device)
+        """Of every pixel: images seen, their sum, their sum of squares."""
+
+    def bonus(self, frames: Tensor) -> NDArray[np.float32]:
+        """Prediction errors [T,N] of frames uint8 [T,N,H,W,C], by the running deviation of their
+        discounted sum."""
+        steps, num_envs = frames.shape[:2]
+        flat = frames.flatten(0, 1)
+        self.look_at(flat)
+        with torch.no_grad():
+            errors = torch.cat([self.errors(part) for part in flat.split(ROWS)])
+        raw = errors.view(steps, num_envs).cpu().numpy()
+        return self.scale(raw, np.zeros(raw.shape, bool), self.group)
+
+    def look_at(self, frames: Tensor) -> None:
+        """Take the moments of pixels over all processes."""
+        new = torch.zeros_like(self.moments)
+        new[0] = len(frames)
+        for part in frames.split(ROWS):
+            values = part.double()
+            new[1] += values.sum(dim=0)
+            new[2] += values.square().sum(dim=0)
+        self.moments += self.group.sum(new)
+
+    def errors(self, frames: Tensor) -> Tensor:
+        """Mean squared differences [B] of what both nets make of frames uint8 [B,H,W,C]."""
+        count, total, squares = self.moments
+        mean = total / count
+        deviation = (squares / count - mean.square()).clamp(min=1.0).sqrt()
+        x = ((frames - mean.float()) / deviation.float()).clamp(-5.0, 5.0).permute(0, 3, 1, 2)
+        return (self.nets["predictor"](x) - self.nets["target"](x)).square().mean(dim=1)
+
+    def learn(self, frames: Tensor, rngs: Sequence[np.random.Generator], *, count: int) -> float:
+        """One pass of the predictor over a rollout's frames uint8 [T,N,H,W,C], in `count`
+        minibatches of which it takes a quarter -> mean error."""
+        flat, total = frames.flatten(0, 1), torch.zeros((), device=self.device)
+        for indices in minibatches(rngs, len(frames), count=count):
+            quarter = indices.reshape(-1, len(rngs))[::4].flatten()  # of the steps of each
+            rows = torch.from_numpy(quarter).to(self.device)
+            loss = self.errors(flat[rows]).mean()
+            self.optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            share_gradients(self.parameters, self.group)
+            self.optimiser.step()
+            total += loss.detach() / count
+        return float(self.group.sum(total)) / self.group.size
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Weights, moments of pixels and the optimiser's tensors, for a checkpoint."""
+        adam, _ = optimiser_parts(self.optimiser)
+        adam = {f"optimiser.{name}": value for name, value in adam.items()}
+        return {**self.nets.state_dict(), "moments": self.moments, **adam}
+
+    def state(self) -> dict[str, Any]:
+        """The rest, the same in every process; `scale.sums` are each process's own."""
+        return {"optimiser": optimiser_parts(self.optimiser)[1], "scale": self.scale.save()}
+
+    def restore(
+        self, tensors: dict[str, Tensor], state: dict[str, Any], *, sums: list[float]
+    ) -> None:
+        """Go on from `tensors`, `state` and this process's sums."""
+        weights = {name: value for name, value in tensors.items() if name in self.nets.state_dict()}
+        self.nets.load_state_dict(weights)
+        self.moments.copy_(tensors["moments"])
+        prefix = "optimiser."
+        adam = {n.removeprefix(prefix): v for n, v in tensors.items() if n.startswith(prefix)}
+        restore_optimiser(self.optimiser, adam, state["optimiser"])
+        self.scale.restore(state["scale"], sums)
+
+
+def features_net(frame: tuple[int, int, int], *, deep: bool) -> nn.Sequential:
+    """Float images [B,C,H,W] -> 128 features; deep: with a hidden layer more."""
+    convolutions: list[nn.Module] = [
+        *(nn.Conv2d(frame[2], 16, 8, stride=4), nn.LeakyReLU()),
+        *(nn.Conv2d(16, 32, 4, stride=2), nn.LeakyReLU(), nn.Flatten()),
+    ]
+    with torch.no_grad():
+        blank = torch.zeros(1, frame[2], frame[0], frame[1])
+        width = int(nn.Sequential(*convolutions)(blank).shape[1])
+    hidden = [nn.Linear(width, 256), nn.ReLU(), nn.Linear(256, 128)]
+    return nn.Sequential(*convolutions, *(hidden if deep else [nn.Linear(width, 128)]))

@@ -1,0 +1,97 @@
+"""Checkpoints of a PPO2 run, from which it goes on exactly, in any number of processes."""
+
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from experiment.checkpoint import load_checkpoint, save_checkpoint
+from experiment.errors import UserError
+from experiment.optimiser import optimiser_parts, restore_optimiser
+from experiment.seeding import rng_state, set_generator_state, set_rng_state
+from ppo2.training import Training
+from retro_env import RetroVectorEnv
+
+
+def save(training: Training, run_dir: Path | str, envs: RetroVectorEnv) -> None:
+    """Write a checkpoint from which `restore` goes on exactly, in any number of processes."""
+    adam, adam_rest = optimiser_parts(training.learner.optimiser)
+    finals = [
+        (t, training.mine.start + env, image.tobytes())
+        for (t, env), image in training.rollout.finals.items()
+    ]
+    own = {
+        "envs": envs.save_states(),
+        "rngs": training.began,
+        "starts": training.starts.tolist(),
+        "state": training.state.tolist(),
+        "return_sums": training.return_scale.sums.tolist(),
+        "progress": training.progress.tolist(),
+        "finals": finals,
+    }
+    arrays, tensors, state = {}, {}, {}
+    if training.novelty is not None:
+        arrays["novelty"] = training.novelty.array()
+    if training.distillation is not None:
+        tensors["distillation"] = training.distillation.tensors()
+        state["distillation"] = training.distillation.state()
+        own["distillation_sums"] = training.distillation.scale.sums.tolist()
+    everyone = training.group.gather((own, training.rollout.arrays()))
+    if not training.group.first:
+        return
+    rollouts = [rollout for _, rollout in everyone]
+    save_checkpoint(
+        Path(run_dir) / "checkpoints",
+        agent="ppo2",
+        config=training.config,
+        counters={"env_steps": training.env_steps, "updates": training.updates},
+        tensors={"net": training.agent.net.state_dict(), "optimiser": adam, **tensors},
+        arrays={
+            **{name: np.concatenate([r[name] for r in rollouts]) for name in rollouts[0]},
+            **arrays,
+        },
+        state={
+            **state,
+            "optimiser": adam_rest,
+            "rng": rng_state(),
+            "recent_returns": list(training.recent_returns),
+            "return_moments": training.return_scale.save(),
+            **{name: list(chain(*(state[name] for state, _ in everyone))) for name in own},
+        },
+    )
+
+
+def restore(training: Training, run_dir: Path | str, envs: RetroVectorEnv) -> NDArray[np.uint8]:
+    """Be what the last checkpoint of a run was -> the observations to act on."""
+    saved = load_checkpoint(run_dir)
+    training.agent.load_weights(saved)
+    state = saved.state
+    if len(state["rngs"]) != training.num_envs * training.group.size:
+        raise UserError(
+            f"the saved run has {len(state['rngs'])} environments, this one "
+            f"{training.num_envs * training.group.size}: resume with the same --num-envs"
+        )
+    restore_optimiser(training.learner.optimiser, saved.tensors["optimiser"], state["optimiser"])
+    training.env_steps, training.updates = saved.counters["env_steps"], saved.counters["updates"]
+    training.recent_returns.extend(state["recent_returns"])
+    training.return_scale.restore(state["return_moments"], state["return_sums"][training.mine])
+    if training.novelty is not None:
+        training.novelty.restore(saved.arrays["novelty"])
+    if training.distillation is not None:
+        training.distillation.restore(
+            saved.tensors["distillation"],
+            state["distillation"],
+            sums=state["distillation_sums"][training.mine],
+        )
+    training.progress = np.array(state["progress"][training.mine])
+    training.starts = np.array(state["starts"][training.mine], bool)
+    training.state = torch.tensor(state["state"][training.mine], device=training.device)
+    for rng, began in zip(training.rngs, state["rngs"][training.mine], strict=True):
+        set_generator_state(rng, began)
+    training.begin()
+    training.rollout.restore(saved.arrays, state["finals"], training.mine)
+    obs = envs.restore_states(state["envs"][training.mine])
+    set_rng_state(state["rng"])
+    return obs
