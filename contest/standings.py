@@ -146,19 +146,19 @@ def markdown(found: Standings, *, title: str) -> str:
         if row is found.overall:
             cells = [f"**{cell}**" for cell in cells]
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, "", *notes(found, seeds)]) + "\n"
-
-
-def notes(found: Standings, seeds: Sequence[int]) -> list[str]:
-    """What a reader must know, as a Markdown list."""
-    if len(seeds) == 1:
-        lines = [f"- One seed ({seeds[0]}): no interval over seeds."]
-    else:
+    if len(seeds) > 1:
         count = len(found.overall.by_seed)
-        lines = [
-            f"- The score of a seed is its mean over levels; the interval is a bootstrap over "
-            f"{count} seeds."
-        ]
+        text = "The score of a seed is its mean over levels; the interval is a bootstrap over"
+        lines += ["", f"- {text} {count} seeds."]
+    else:
+        lines.append("")
+    return "\n".join([*lines, *notes(found)]) + "\n"
+
+
+def notes(found: Standings) -> list[str]:
+    """What a reader must know of these runs, as a Markdown list."""
+    seeds = {one.seed for one in found.played}
+    lines = [f"- One seed ({min(seeds)}): no interval over seeds."] if len(seeds) == 1 else []
     for one in found.played:
         if one.status in NOTES:
             name = f"{short_level(one.level)}, seed {one.seed}"

@@ -1,0 +1,177 @@
+"""What a report shows: each contest's scores, learning curves and progress, and its best films."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+import cartridge
+from contest.films import Film, film
+from contest.job import BEST
+from contest.standings import Played, Standings, read_played, short_level, standings
+from experiment.errors import UserError
+from experiment.metrics import read_columns
+
+REFERENCES = Path(cartridge.__file__).parent / "levels" / "references.csv"
+NAMES = {"right": "hold-right", "run_and_jump": "run-and-jump"}
+GRID = 41
+"""Points of a learning curve."""
+WINDOW = 0.05
+"""Part of a run over which a learning curve is a mean."""
+BINS = 20
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One contest's folder. curves, progress: by level, see `curve` and `progress_shares`."""
+
+    label: str
+    timesteps: int
+    standings: Standings
+    x: NDArray[np.float64]
+    curves: dict[tuple[str, int], NDArray[np.float64]]
+    progress: NDArray[np.float64]
+    facts: dict[str, Any]
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Shown:
+    """The best recorded episode of a level."""
+
+    level: str
+    label: str
+    score: float
+    seed: int
+    film: Film
+
+
+def read_entries(folders: Sequence[Path]) -> list[Entry]:
+    """One entry per folder, the best first, with labels that differ. Errors: UserError."""
+    entries = [read_entry(folder) for folder in folders]
+    labels = [entry.label for entry in entries]
+    entries = [
+        dataclasses.replace(entry, label=f"{entry.label} [{folder.name}]")
+        if labels.count(entry.label) > 1
+        else entry
+        for entry, folder in zip(entries, folders, strict=True)
+    ]
+    return sorted(entries, key=lambda entry: -entry.standings.overall.mean)
+
+
+def read_entry(folder: Path) -> Entry:
+    """A contest's folder. Errors: UserError."""
+    played = read_played(folder)
+    facts = read_facts(folder)
+    steps = int(facts.get("timesteps") or max(one.steps for one in played))
+    x = np.linspace(0.0, steps, GRID)
+    episodes = {(one.level, one.seed): read_rows(one) for one in played}
+    curves = {key: curve(rows, x) for key, rows in episodes.items()}
+    mode = f", {facts['mode']}" if facts.get("mode") else ""
+    reached = [rows["progress"] for rows in episodes.values() if rows]
+    return Entry(
+        label=f"{facts.get('name', folder.name)}{mode}",
+        timesteps=steps,
+        standings=standings(played),
+        x=x,
+        curves=curves,
+        progress=progress_shares(np.concatenate(reached) if reached else np.zeros(0)),
+        facts=facts,
+    )
+
+
+def read_facts(folder: Path) -> dict[str, Any]:
+    """contest.json: who played. Errors: UserError."""
+    path = folder / "contest.json"
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path}: {error}") from None
+    return found
+
+
+def read_rows(one: Played) -> dict[str, NDArray[Any]]:
+    """Columns of a job's episodes.csv; {} where no episode was played."""
+    try:
+        return read_columns(one.folder / "episodes.csv")
+    except UserError:
+        return {}
+
+
+def curve(rows: dict[str, NDArray[Any]], x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """At each x, the mean return of the episodes that ended shortly before; nan before the first.
+
+    Where none ended in the window, the value before stays.
+    """
+    y = np.full(len(x), np.nan)
+    if not rows:
+        return y
+    whole = rows["complete"] == 1  # the last one was cut by the end of the run
+    ends, returns = rows["step"][whole], rows["r"][whole]
+    window = WINDOW * x[-1]
+    for index, at in enumerate(x):
+        inside = (ends > at - window) & (ends <= at)
+        if inside.any():
+            y[index] = returns[inside].mean()
+        elif index:
+            y[index] = y[index - 1]
+    return y
+
+
+def progress_shares(progress: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of the episodes in each twentieth of a level's length, by how far they came."""
+    counts, _ = np.histogram(progress, bins=BINS, range=(0.0, 1.0))
+    shares: NDArray[np.float64] = counts / max(len(progress), 1)
+    return shares
+
+
+def read_references(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
+    """Mean return of the cartridge's own players: {player: {level: return}}.
+
+    Only of those that know all levels of the entries (of other games they know none), and that
+    have played no contest here.
+    """
+    levels = {row.label for entry in entries for row in entry.standings.levels}
+    here = {entry.facts.get("name") for entry in entries}
+    if not REFERENCES.is_file():
+        return {}
+    found: dict[str, dict[str, float]] = {}
+    states = {short_level(level): level for level in levels}
+    with REFERENCES.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["level"] in states:
+                name = NAMES.get(row["agent"], row["agent"])
+                found.setdefault(name, {})[states[row["level"]]] = float(row["mean_return"])
+    return {
+        f"{name} (reference)": scores
+        for name, scores in found.items()
+        if scores.keys() == levels and name not in here
+    }
+
+
+def best_films(entries: Sequence[Entry]) -> list[Shown]:
+    """For each level the best recorded episode of all entries. Says what cannot be shown."""
+    best: dict[str, tuple[float, Entry, Played]] = {}
+    for entry in entries:
+        for one in entry.standings.played:
+            recorded = (one.folder / BEST).is_file()
+            if recorded and one.best > best.get(one.level, (-np.inf,))[0]:
+                best[one.level] = (one.best, entry, one)
+    shown = []
+    for level, (score, entry, one) in sorted(best.items()):
+        try:
+            made = film(one.folder / BEST)
+        except UserError as error:
+            print(f"no film of {short_level(level)}: {error}", file=sys.stderr)
+            continue
+        shown.append(Shown(level, entry.label, score, one.seed, made))
+    return shown

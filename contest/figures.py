@@ -1,0 +1,118 @@
+"""The report's charts and films as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contest.charts import COLOURS, DASHES, Curve, histogram, line_chart
+from contest.entries import BINS, Entry, Shown
+from contest.standings import short_level
+
+
+def section(heading: str, body: str, *, explained: str = "") -> str:
+    """A part of the page."""
+    text = f'<p class="soft">{escape(explained)}</p>' if explained else ""
+    return f"<section>\n<h2>{escape(heading)}</h2>\n{text}{body}\n</section>\n"
+
+
+def learning_curves(entries: Sequence[Entry]) -> str:
+    """One chart of all levels, one of each."""
+    levels = sorted({level for entry in entries for level, _ in entry.curves})
+    charts = [("all levels", [mean_curve(entry, n, None) for n, entry in enumerate(entries)])]
+    for level in levels:
+        there = [(n, e) for n, e in enumerate(entries) if any(key[0] == level for key in e.curves)]
+        charts.append((short_level(level), [mean_curve(e, n, level) for n, e in there]))
+    cards = [
+        card(name, line_chart(curves, title=f"Return on {name}", x_label="agent steps"))
+        for name, curves in charts
+    ]
+    return section(
+        "Learning curves",
+        legend(entries) + f'<div class="cards">{"".join(cards)}</div>',
+        explained="Mean return of the episodes that ended in the last twentieth of the run; "
+        "bands span the seeds.",
+    )
+
+
+def mean_curve(entry: Entry, number: int, level: str | None) -> Curve:
+    """An entry's curve on a level, or the mean over its levels; a band where there are seeds."""
+    seeds = sorted({seed for _, seed in entry.curves})
+    rows = []
+    for seed in seeds:
+        mine = [y for (name, s), y in entry.curves.items() if s == seed and level in (None, name)]
+        if mine:
+            rows.append(np.stack(mine).mean(axis=0))  # nan until each level has begun
+    stack: NDArray[np.float64] = np.stack(rows)
+    if len(rows) < 2:
+        return Curve(entry.label, number, entry.x, stack[0])
+    whole = np.isfinite(stack).all(axis=0)
+    low, high = (np.where(whole, bound, np.nan) for bound in (stack.min(axis=0), stack.max(axis=0)))
+    return Curve(entry.label, number, entry.x, stack.mean(axis=0), low, high)
+
+
+def legend(entries: Sequence[Entry]) -> str:
+    """Which line is whose."""
+    items = []
+    for number, entry in enumerate(entries):
+        dash = DASHES[number // 2 % len(DASHES)]
+        style = f' stroke-dasharray="{dash}"' if dash else ""
+        line = f'<path class="line c{number % COLOURS}" d="M0 6H32"{style}/>'
+        drawn = f'<svg viewBox="0 0 32 12" aria-hidden="true">{line}</svg>'
+        items.append(f"<li>{drawn}{escape(entry.label)}</li>")
+    return f'<ul class="legend">{"".join(items)}</ul>'
+
+
+def card(heading: str, body: str) -> str:
+    """A box with a heading."""
+    return f'<div class="card"><h3>{escape(heading)}</h3>{body}</div>\n'
+
+
+def histograms(entries: Sequence[Entry]) -> str:
+    """How far episodes came, one chart per agent."""
+    cards = [
+        card(
+            entry.label,
+            histogram(
+                entry.progress,
+                number=number,
+                title=f"How far the episodes of {entry.label} came: most often "
+                f"{100 * int(entry.progress.argmax()) // BINS} % of the level",
+                x_label="furthest point, % of the level",
+            ),
+        )
+        for number, entry in enumerate(entries)
+    ]
+    return section(
+        "How far episodes came",
+        f'<div class="cards">{"".join(cards)}</div>',
+        explained="Share of all episodes by the furthest point that they reached.",
+    )
+
+
+def film_cards(films: Sequence[Shown]) -> str:
+    """The best episode of each level."""
+    if not films:
+        return ""
+    cards = []
+    for shown in films:
+        speed = "" if shown.film.speed == 1 else f", shown {shown.film.speed:g} times as fast"
+        told = (
+            f"{shown.label}, seed {shown.seed}: return {shown.score:,.0f} in "
+            f"{shown.film.seconds:.0f} s{speed}"
+        )
+        name = escape(f"Best episode on {short_level(shown.level)}", quote=True)
+        cards.append(
+            f'<figure class="card"><h3>{escape(short_level(shown.level))}</h3>'
+            f'<video controls muted loop playsinline preload="metadata" aria-label="{name}" '
+            f'poster="{shown.film.poster}" src="{shown.film.video}"></video>'
+            f"<figcaption>{escape(told)}</figcaption></figure>\n"
+        )
+    return section(
+        "Best episodes",
+        f'<div class="cards">{"".join(cards)}</div>',
+        explained="The highest return on each level among all agents shown here.",
+    )

@@ -1,0 +1,49 @@
+"""One page about contests: python -m contest.report runs/contest/* --out report.html
+
+Self-contained: it loads nothing, and works from a disk or a mail.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from contest.entries import best_films, read_entries, read_references
+from contest.page import page
+from experiment.errors import UserError, command
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportConfig:
+    """Compare contests on one HTML page: scores, curves, histograms, films."""
+
+    folders: Annotated[list[Path], tyro.conf.Positional]
+    """Folders that contest.run wrote."""
+    out: Path = Path("report.html")
+    """The page."""
+    films: bool = True
+    """Show the best recorded episode of each level."""
+    title: str = "Contest"
+    """Of the page."""
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Write the page that the command line names."""
+    config = tyro.cli(ReportConfig, args=argv, prog="python -m contest.report")
+    entries = read_entries(config.folders)
+    references = read_references(entries)
+    shown = best_films(entries) if config.films else []
+    text = page(entries, references=references, films=shown, title=config.title)
+    try:
+        config.out.parent.mkdir(parents=True, exist_ok=True)
+        config.out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write {config.out}: {error.strerror}") from None
+    print(f"{config.out} ({len(text.encode()) / 1e6:.1f} MB)")
+
+
+if __name__ == "__main__":
+    main()

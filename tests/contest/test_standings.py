@@ -1,0 +1,80 @@
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from contest.standings import as_json, markdown, read_played, standings
+from experiment.errors import UserError
+
+
+def write(out: Path, level: str, seed: int, mean: float | None, **facts: object) -> None:
+    folder = out / f"Game-{level}" / f"seed-{seed}"
+    folder.mkdir(parents=True)
+    result = {
+        "level": f"Game:{level}",
+        "mean_return": mean,
+        "best_return": mean,
+        "episodes": 3 if mean is not None else 0,
+        "finished": 1,
+        "steps": 50,
+        "seconds": 2.0,
+        "status": "complete",
+        **facts,
+    }
+    (folder / "result.json").write_text(json.dumps(result))
+
+
+def test_overall_score_is_the_mean_over_levels_of_each_seed(tmp_path: Path) -> None:
+    for seed, (one, two) in enumerate([(100.0, 300.0), (200.0, 600.0), (0.0, 500.0)]):
+        write(tmp_path, "A", seed, one)
+        write(tmp_path, "B", seed, two)
+    found = standings(read_played(tmp_path))
+    assert found.overall.by_seed == {0: 200.0, 1: 400.0, 2: 250.0}
+    assert found.overall.mean == pytest.approx(850 / 3)
+    low, high = found.overall.interval
+    assert 200.0 <= low < found.overall.mean < high <= 400.0
+    assert [(row.label, row.mean) for row in found.levels] == [
+        ("Game:A", 100.0),
+        ("Game:B", pytest.approx(1400 / 3)),
+    ]
+    text = markdown(found, title="T")
+    assert "| **all levels** | **283** |" in text
+    assert "| A | 100 |" in text and "bootstrap over 3 seeds" in text
+
+
+def test_one_seed_has_no_interval_and_says_so(tmp_path: Path) -> None:
+    write(tmp_path, "A", 4, 100.0)
+    found = standings(read_played(tmp_path))
+    assert all(math.isnan(bound) for bound in found.overall.interval)
+    assert as_json(found)["overall"]["low"] is None
+    assert "- One seed (4): no interval over seeds." in markdown(found, title="T")
+
+
+def test_level_that_a_seed_lacks_is_named_and_its_seed_left_out(tmp_path: Path) -> None:
+    write(tmp_path, "A", 0, 100.0)
+    write(tmp_path, "B", 0, 200.0)
+    write(tmp_path, "A", 1, 900.0)
+    found = standings(read_played(tmp_path))
+    assert found.overall.by_seed == {0: 150.0}
+    assert "- B, seed 1: not played." in markdown(found, title="T")
+
+
+def test_level_without_a_step_scores_nothing_and_a_crash_is_named(tmp_path: Path) -> None:
+    write(tmp_path, "A", 0, None, status="crashed", best_return=None, steps=0)
+    write(tmp_path, "B", 0, 50.0, status=None)
+    found = standings(read_played(tmp_path))
+    assert found.overall.mean == 25.0
+    text = markdown(found, title="T")
+    assert "A, seed 0: the agent crashed" in text
+    assert "B, seed 0: interrupted" in text
+
+
+def test_set_aside_attempts_and_other_folders_do_not_count(tmp_path: Path) -> None:
+    write(tmp_path, "A", 0, 100.0)
+    aside = tmp_path / "Game-A" / "seed-0.interrupted-1"
+    aside.mkdir()
+    (aside / "result.json").write_text("{}")
+    assert len(read_played(tmp_path)) == 1
+    with pytest.raises(UserError, match="holds no results"):
+        read_played(aside)
