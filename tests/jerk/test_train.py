@@ -1,0 +1,167 @@
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiment.checkpoint import load_agent, load_checkpoint
+from experiment.config import load_config
+from experiment.errors import UserError
+from experiment.metrics import read_columns
+from jerk.config import JerkConfig
+from jerk.train import PRESETS, Training, main, run
+
+LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
+ROOT = Path(__file__).parents[2]
+
+
+def preset(name, **changes):
+    config = load_config(JerkConfig, ["--preset", name], presets=PRESETS, command="test")
+    quick = {
+        "timesteps": 600,
+        "num_envs": 2,
+        "device": "cpu",
+        "image_height": 36,
+        "image_width": 36,
+        "max_return": 30.0,
+        "log_every": 50,
+        "checkpoint_every": 200,
+    }
+    return dataclasses.replace(config, **{**quick, **changes})
+
+
+def whole_run(folder):
+    """All that a run leaves, but for the config."""
+    saved = load_checkpoint(folder)
+    tables = [(folder / name).read_text() for name in ("metrics.csv", "episodes.csv")]
+    meta = json.loads((saved.folder / "meta.json").read_text())
+    files = {name: file["sha256"] for name, file in meta["files"].items() if name != "config.json"}
+    return tables, saved.counters, files
+
+
+@pytest.mark.parametrize(("name", "steps"), [("baseline", 20_000), ("mutating", 5_000)])
+def test_agent_learns_the_course(course, tmp_path, name, steps):
+    agent = run(course(2), preset(name, timesteps=steps), tmp_path / "run")
+    returns = read_columns(tmp_path / "run/episodes.csv")["r"]
+    assert returns[:10].mean() < 12.0 and returns[-20:].mean() > 29.0
+    envs, played = course(1), []
+    obs, _ = envs.reset()
+    while len(played) < 2:  # the second episode too: the first observation says that it begins
+        obs, _, _, _, infos = envs.step(agent.act(obs))
+        played += [float(infos["episode"]["r"][0])] if "episode" in infos else []
+    assert played == [30.0, 30.0]
+
+
+@pytest.mark.parametrize("name", ["baseline", "mutating"])
+def test_same_seed_gives_the_same_run_and_another_seed_another(course, tmp_path, name):
+    for folder, seed in (("one", 0), ("two", 0), ("other", 1)):
+        run(course(2), preset(name, seed=seed), tmp_path / folder)
+    assert whole_run(tmp_path / "one") == whole_run(tmp_path / "two")
+    assert whole_run(tmp_path / "one")[0] != whole_run(tmp_path / "other")[0]
+
+
+def test_interrupted_run_goes_on_exactly(course, tmp_path):
+    class Stop(Exception):  # noqa: N818
+        pass
+
+    config = preset("mutating")
+    run(course(2), config, tmp_path / "whole")
+    envs, calls = course(2), []
+    step = envs.step_wait
+
+    def step_wait():
+        calls.append(0)
+        if len(calls) == 150:  # of 300: after the checkpoint at 200 of 600 steps
+            raise Stop
+        return step()
+
+    envs.step_wait = step_wait
+    with pytest.raises(Stop):
+        run(envs, config, tmp_path / "parts")
+    run(course(2), dataclasses.replace(config, resume=True), tmp_path / "parts")
+    assert whole_run(tmp_path / "whole") == whole_run(tmp_path / "parts")
+
+
+def test_reward_scale_changes_nothing(course, tmp_path):
+    """In the seed, rewards were scaled by 0.01 while the largest return stayed 10000."""
+
+    class Scaled(type(course(1))):
+        def step_wait(self):
+            obs, rewards, *rest = super().step_wait()
+            return (obs, rewards * 0.25, *rest)
+
+    run(course(2), preset("mutating"), tmp_path / "plain")
+    run(Scaled(2), preset("mutating", reward_scale=0.25), tmp_path / "scaled")
+    assert whole_run(tmp_path / "plain") == whole_run(tmp_path / "scaled")
+
+
+def test_every_action_can_be_remembered(course, tmp_path):
+    """The seed's memory kept LEFT only."""
+    run(course(2), preset("mutating", timesteps=2000), tmp_path / "run")
+    table = json.loads((tmp_path / "run/sequences.json").read_text())["course"]
+    assert {1, 6} <= {action for row in table for action in row["actions"]}
+    assert table[0]["mean_return"] == 30.0 and len(table) <= 10
+
+
+def test_new_run_starts_from_the_sequences_of_another(course, tmp_path):
+    run(course(2), preset("mutating", timesteps=2000), tmp_path / "source")
+    run(course(1), preset("baseline", num_envs=1), tmp_path / "new", init=tmp_path / "source")
+    counters = load_checkpoint(tmp_path / "new").counters
+    assert counters["replay"] > 0
+    assert read_columns(tmp_path / "new/metrics.csv")["best"][0] == 30.0
+
+
+def test_checkpoint_of_more_actions_is_refused_in_one_line(course, tmp_path):
+    run(course(1), preset("baseline", num_envs=1), tmp_path / "source")
+    path = next((tmp_path / "source").glob("checkpoints/*/config.json"))
+    ten = dataclasses.replace(preset("baseline", num_envs=1), actions=10)
+    run(course(1), ten, tmp_path / "ten")
+    with pytest.raises(UserError, match="--actions 10") as error:
+        Training(preset("baseline"), 1).start_from(tmp_path / "ten")
+    assert "\n" not in str(error.value) and path.is_file()
+
+
+def test_saved_agent_acts_alike(course, tmp_path):
+    agent = run(course(2), preset("mutating", timesteps=2000), tmp_path / "run")
+    agent.save(tmp_path / "alone")
+    first, _ = course(3).reset()
+    for folder in (tmp_path / "run", tmp_path / "alone"):
+        loaded = load_agent(folder)
+        for _ in range(10):
+            np.testing.assert_array_equal(loaded.act(first), agent.act(first))
+
+
+def test_command_searches_two_levels_records_and_resumes(tmp_path):
+    command = [sys.executable, "-m", "jerk.train", "--run-dir", str(tmp_path / "run")]
+    first = [
+        *("--preset", "mutating", "--levels", f"{LEVEL},{LEVEL[:-1]}2", "--num-envs", "2"),
+        *("--rotate-every", "150", "--timesteps", "600", "--record", "--log-every", "100"),
+    ]
+    subprocess.run([*command, *first], cwd=ROOT, check=True, capture_output=True)
+    resume = ["--resume", "--timesteps", "800"]
+    subprocess.run([*command, *resume], cwd=ROOT, check=True, capture_output=True)
+    run_dir = tmp_path / "run"
+    assert read_columns(run_dir / "metrics.csv")["step"].tolist() == list(range(100, 900, 100))
+    sequences = json.loads((run_dir / "sequences.json").read_text())
+    assert set(sequences) == {LEVEL, f"{LEVEL[:-1]}2"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--levels", "bramble-trian"], "bramble-train"),
+        (["--preset", "mutatin"], "mutating"),
+        (["--levels", LEVEL, "--init", "/nowhere"], "checkpoint"),
+        (["--levels", LEVEL, "--sequences", "0"], "sequences"),
+    ],
+)
+def test_bad_input_is_one_clear_line(arguments, words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1 and words in lines[0]
