@@ -1,0 +1,213 @@
+"""An episodic memory: which actions were taken where it looked like this, and what came of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from experiment.checkpoint import load_checkpoint, save_checkpoint
+from experiment.config import from_dict
+from experiment.errors import UserError
+from lsh_memory.backends import make_index
+from lsh_memory.hashing import Floats
+from lsh_memory.scan import Slots
+from lsh_memory.storage import Storage
+
+KERNEL_DELTA = 1e-3
+
+
+@dataclass(frozen=True)
+class MemoryConfig:
+    """What a memory is made of; saved with it."""
+
+    features: int
+    """Numbers in an embedding."""
+    actions: int = 7
+    """Actions are 0 to actions − 1."""
+    capacity: int = 100_000
+    """Entries; then the one unused for longest makes room."""
+    merge_above: float = 0.9995
+    """Cosine from which an entry of the same action is a near-duplicate; above 1: none is."""
+    backend: Literal["scan", "tables", "exact"] = "scan"
+    """How neighbours are found, see lsh_memory/README.md."""
+    candidates: int = 2_000
+    """Entries that scan compares by whole codes, an eighth of them exactly: recall against time."""
+    seed: int = 0
+    """Of the hyperplanes."""
+
+
+@final
+@dataclass(frozen=True)
+class Neighbours:
+    """Entries near a query, best first: arrays [K], or [B,K] of a batch, where slot −1, action −1,
+    cosine −inf and return NaN stand for missing ones."""
+
+    slots: Slots
+    cosines: Floats
+    actions: NDArray[np.int32]
+    returns: Floats
+
+
+@final
+@dataclass(frozen=True)
+class ActionValues:
+    """Per action the kernel-weighted mean of its neighbours' returns, NaN where it has none, and
+    the sum of their weights: arrays [A], or [B,A] of a batch."""
+
+    values: Floats
+    weights: Floats
+
+
+@final
+class EpisodicMemory:
+    """See the module's text. `merged` and `evicted` count near-duplicates and entries given up."""
+
+    def __init__(self, config: MemoryConfig) -> None:
+        self.config = config
+        self.storage = Storage(config.features, config.capacity)
+        self.index = make_index(
+            config.backend, self.storage, candidates=config.candidates, seed=config.seed
+        )
+        self.merged = self.evicted = 0
+
+    def __len__(self) -> int:
+        return self.storage.size
+
+    @property
+    def bytes_per_entry(self) -> int:
+        """Of the entries' vectors and numbers; the backend's own come on top."""
+        arrays = self.storage.arrays()
+        arrays.pop("clock")
+        return sum(array.dtype.itemsize * int(array[0].size) for array in arrays.values())
+
+    def add(self, embedding: ArrayLike, action: int, return_to_go: float) -> int:
+        """Remember one step: embedding [F] of the observation *before* the action, and the return
+        from there on -> its slot, an earlier one where it is a near-duplicate.
+
+        ValueError: another shape, numbers that are not finite, or no such action.
+        """
+        unit = self._units(np.asarray(embedding)[None])[0]
+        if not 0 <= action < self.config.actions or not np.isfinite(return_to_go):
+            raise ValueError(f"action {action}, return {return_to_go} cannot be remembered")
+        storage = self.storage
+        if self.config.merge_above <= 1.0:
+            slots, cosines = self.index.similar(unit, self.config.merge_above)
+            cosines = np.where(storage.actions[slots] == action, cosines, -np.inf)
+            if len(slots) and cosines.max() > -np.inf:
+                slot = int(slots[cosines.argmax()])
+                storage.merge(slot, return_to_go=return_to_go)
+                self.merged += 1
+                return slot
+        slot = storage.next_slot()
+        if slot < storage.size:
+            self.index.remove(slot)
+            self.evicted += 1
+        storage.write(slot, unit, action=action, return_to_go=return_to_go)
+        self.index.insert(slot)
+        return slot
+
+    def add_batch(self, embeddings: ArrayLike, actions: ArrayLike, returns: ArrayLike) -> Slots:
+        """`add` for each row in turn: embeddings [B,F], actions [B], returns [B] -> slots [B]."""
+        steps = zip(
+            np.asarray(embeddings),
+            np.asarray(actions).tolist(),
+            np.asarray(returns).tolist(),
+            strict=True,
+        )
+        return np.array([self.add(*step) for step in steps], np.int64)
+
+    def query(self, embedding: ArrayLike, k: int = 10) -> Neighbours:
+        """The k entries whose embeddings have the largest cosine with this one [F], fewer where
+        there are fewer."""
+        rows = self.query_batch(np.asarray(embedding)[None], k)
+        there = rows.slots[0] >= 0
+        return Neighbours(
+            rows.slots[0][there],
+            rows.cosines[0][there],
+            rows.actions[0][there],
+            rows.returns[0][there],
+        )
+
+    def query_batch(self, embeddings: ArrayLike, k: int = 10) -> Neighbours:
+        """`query` for each row [B,F]."""
+        if k < 1:
+            raise ValueError(f"k is {k}, expected at least 1")
+        slots, cosines = self.index.nearest(self._units(np.asarray(embeddings)), k)
+        there = slots >= 0
+        self.storage.touch(slots[there])
+        actions = np.where(there, self.storage.actions[slots], -1).astype(np.int32)
+        returns = np.where(there, self.storage.returns[slots], np.nan).astype(np.float32)
+        return Neighbours(slots, cosines, actions, returns)
+
+    def action_values(self, embedding: ArrayLike, k: int = 50) -> ActionValues:
+        """What each action gave in the k entries nearest to embedding [F].
+
+        The weight of an entry at distance d (of vectors of length 1) is 1 / (d² + δ), δ = 0.001.
+        Source: Pritzel et al., arXiv:1703.01988, eq. 5.
+        """
+        rows = self.action_values_batch(np.asarray(embedding)[None], k)
+        return ActionValues(rows.values[0], rows.weights[0])
+
+    def action_values_batch(self, embeddings: ArrayLike, k: int = 50) -> ActionValues:
+        """`action_values` for each row [B,F]."""
+        near = self.query_batch(embeddings, k)
+        distances = np.maximum(2.0 - 2.0 * near.cosines, 0.0)
+        kernel = np.where(near.slots >= 0, 1.0 / (distances + KERNEL_DELTA), 0.0)
+        chosen = near.actions[:, None, :] == np.arange(self.config.actions)[:, None]  # [B,A,K]
+        weights = (chosen * kernel[:, None]).sum(axis=2)
+        sums = (chosen * (kernel * np.nan_to_num(near.returns))[:, None]).sum(axis=2)
+        values = np.full(weights.shape, np.nan)
+        np.divide(sums, weights, out=values, where=weights > 0.0)
+        return ActionValues(values.astype(np.float32), weights.astype(np.float32))
+
+    def save(self, folder: Path | str) -> Path:
+        """Write everything into a folder, as a checkpoint without code; an earlier one is replaced
+        when this is complete. UserError: it cannot be written."""
+        return save_checkpoint(
+            Path(folder),
+            agent="lsh_memory",
+            config=self.config,
+            counters={"env_steps": 0, "merged": self.merged, "evicted": self.evicted},
+            tensors={},
+            arrays=self.storage.arrays(),
+            keep=1,
+        )
+
+    @classmethod
+    def load(cls, folder: Path | str) -> "EpisodicMemory":
+        """The memory that `save` wrote. UserError: there is none, or it is damaged."""
+        saved = load_checkpoint(folder)
+        if saved.agent != "lsh_memory":
+            raise UserError(f"{folder} is a checkpoint of {saved.agent!r}, not a memory")
+        memory = cls(from_dict(MemoryConfig, saved.config))
+        memory.restore(
+            saved.arrays, merged=saved.counters["merged"], evicted=saved.counters["evicted"]
+        )
+        return memory
+
+    def restore(self, arrays: Mapping[str, np.ndarray], *, merged: int, evicted: int) -> None:
+        """Take back what `storage.arrays()` gave, into a memory that is empty.
+
+        ValueError: more entries than capacity, or other features.
+        """
+        assert not len(self), "the memory holds entries already"
+        self.storage.restore(arrays)
+        self.merged, self.evicted = merged, evicted
+        for slot in range(len(self)):
+            self.index.insert(slot)
+
+    def _units(self, embeddings: NDArray) -> Floats:
+        """Embeddings [B,F] at length 1; zeros stay zeros, with a cosine of 0 to everything."""
+        if embeddings.ndim != 2 or embeddings.shape[1] != self.config.features:
+            raise ValueError(
+                f"embeddings of shape {embeddings.shape}, expected {self.config.features} features"
+            )
+        units = np.ascontiguousarray(embeddings, np.float32)
+        squares = np.einsum("bf,bf->b", units, units)
+        if not np.isfinite(squares).all():
+            raise ValueError("embeddings that are not finite cannot be compared")
+        lengths = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny))
+        return units / lengths[:, None]

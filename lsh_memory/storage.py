@@ -1,0 +1,75 @@
+"""What the memory remembers, slot by slot, in arrays that are never moved."""
+
+from collections.abc import Mapping
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+FIELDS = ("vectors", "actions", "returns", "merges", "used")
+
+
+@final
+class Storage:
+    """Slots 0…size-1 are in use. The operating system gives memory for a slot when it is filled.
+
+    vectors float32 [capacity,F] of length 1 (or 0); actions int32; returns float32; merges int32:
+    near-duplicates that went into a slot; used int64: when it was last written or found.
+    """
+
+    def __init__(self, features: int, capacity: int) -> None:
+        self.size = 0
+        self.clock = 0
+        self.vectors = np.zeros((capacity, features), np.float32)
+        self.actions = np.zeros(capacity, np.int32)
+        self.returns = np.zeros(capacity, np.float32)
+        self.merges = np.zeros(capacity, np.int32)
+        self.used = np.zeros(capacity, np.int64)
+
+    @property
+    def capacity(self) -> int:
+        return len(self.vectors)
+
+    def next_slot(self) -> int:
+        """The first free slot; without one, the slot unused for longest, to be written over."""
+        if self.size < self.capacity:
+            return self.size
+        return int(self.used.argmin())
+
+    def write(
+        self, slot: int, vector: NDArray[np.float32], *, action: int, return_to_go: float
+    ) -> None:
+        """Fill a slot that `next_slot` gave."""
+        self.vectors[slot] = vector
+        self.actions[slot], self.returns[slot], self.merges[slot] = action, return_to_go, 0
+        self.size = max(self.size, slot + 1)
+        self.touch(slot)
+
+    def merge(self, slot: int, *, return_to_go: float) -> None:
+        """Let a slot stand for a near-duplicate too: it keeps the better return."""
+        self.returns[slot] = max(float(self.returns[slot]), return_to_go)
+        self.merges[slot] += 1
+        self.touch(slot)
+
+    def touch(self, slots: int | NDArray[np.int64]) -> None:
+        """Note that these slots were of use now."""
+        self.clock += 1
+        self.used[slots] = self.clock
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything, by name, as checkpoints hold it; `restore` takes it back."""
+        filled = {name: getattr(self, name)[: self.size] for name in FIELDS}
+        return {**filled, "clock": np.array([self.clock])}
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Be what `arrays` returned. ValueError: more entries than capacity, or other features."""
+        loaded = {name: arrays[name] for name in (*FIELDS, "clock")}  # each is read from disk here
+        size, features = loaded["vectors"].shape
+        if size > self.capacity or features != self.vectors.shape[1]:
+            raise ValueError(
+                f"{size} entries of {features} features do not fit a memory "
+                f"of {self.capacity} entries of {self.vectors.shape[1]}"
+            )
+        for name in FIELDS:
+            getattr(self, name)[:size] = loaded[name]
+        self.size, self.clock = size, int(loaded["clock"][0])
