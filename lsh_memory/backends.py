@@ -7,8 +7,8 @@ from datasketch import MinHashLSH
 from numpy.typing import NDArray
 
 from lsh_memory.hashing import Floats, SignHash
-from lsh_memory.scan import ScanIndex, Slots
-from lsh_memory.storage import Storage
+from lsh_memory.scan import ScanIndex
+from lsh_memory.storage import Slots, Storage, none_found
 
 
 class Index(Protocol):
@@ -43,9 +43,11 @@ class ExactIndex:
     def nearest(self, units: Floats, k: int) -> tuple[Slots, Floats]:
         """See `Index`."""
         everything = np.arange(self.storage.size)
-        cosines = units @ self.storage.vectors[: self.storage.size].T
-        rows = [best(everything, row, k) for row in cosines]
-        return np.stack([slots for slots, _ in rows]), np.stack([found for _, found in rows])
+        slots, cosines = none_found(len(units), k)
+        for row, unit in enumerate(units):
+            found = self.storage.vectors[: self.storage.size] @ unit
+            slots[row], cosines[row] = best(everything, found, k)
+        return slots, cosines
 
     def similar(self, unit: Floats, least: float) -> tuple[Slots, Floats]:
         """See `Index`."""
@@ -80,8 +82,7 @@ class TableIndex:
 
     def nearest(self, units: Floats, k: int) -> tuple[Slots, Floats]:
         """See `Index`."""
-        slots = np.full((len(units), k), -1, np.int64)
-        cosines = np.full((len(units), k), -np.inf, np.float32)
+        slots, cosines = none_found(len(units), k)
         for row, unit in enumerate(units):
             slots[row], cosines[row] = best(*self._candidates(unit), k)
         return slots, cosines
@@ -121,9 +122,9 @@ def best(slots: Slots, cosines: Floats, k: int) -> tuple[Slots, Floats]:
         nearest = np.argpartition(cosines, len(cosines) - k)[-k:]
         slots, cosines = slots[nearest], cosines[nearest]
     order = np.lexsort((slots, -cosines))
-    chosen, found = np.full(k, -1, np.int64), np.full(k, -np.inf, np.float32)
-    chosen[: len(order)], found[: len(order)] = slots[order], cosines[order]
-    return chosen, found
+    chosen, found = none_found(1, k)
+    chosen[0, : len(order)], found[0, : len(order)] = slots[order], cosines[order]
+    return chosen[0], found[0]
 
 
 def make_index(name: str, storage: Storage, *, candidates: int, seed: int) -> Index:

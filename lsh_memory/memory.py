@@ -13,8 +13,7 @@ from experiment.config import from_dict
 from experiment.errors import UserError
 from lsh_memory.backends import make_index
 from lsh_memory.hashing import Floats
-from lsh_memory.scan import Slots
-from lsh_memory.storage import Storage
+from lsh_memory.storage import Slots, Storage
 
 KERNEL_DELTA = 1e-3
 

@@ -17,13 +17,11 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from lsh_memory.hashing import Codes, Floats, SignHash, sign_code
-from lsh_memory.storage import Storage
+from lsh_memory.storage import Slots, Storage, none_found
 
 BLOCK, PART = 256, 32  # entries looked at together; a block is compared whole, searched by parts
 SAMPLES = 4096  # entries that tell how far the `wanted` nearest reach
 COARSE = 128  # bits of the first pass
-
-Slots = NDArray[np.int64]
 
 
 @final
@@ -51,8 +49,7 @@ class ScanIndex:
 
     def nearest(self, units: Floats, k: int) -> tuple[Slots, Floats]:
         """See `backends.Index`."""
-        slots = np.full((len(units), k), -1, np.int64)
-        cosines = np.full((len(units), k), -np.inf, np.float32)
+        slots, cosines = none_found(len(units), k)
         kept = max(self.wanted // 8, 3 * k)
         _nearest(
             (self.storage.vectors, self.planes, self.codes, self.hash.signs, self.found),

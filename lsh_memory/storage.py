@@ -6,6 +6,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+Slots = NDArray[np.int64]
+
 FIELDS = ("vectors", "actions", "returns", "merges", "used")
 
 
@@ -51,7 +53,7 @@ class Storage:
         self.merges[slot] += 1
         self.touch(slot)
 
-    def touch(self, slots: int | NDArray[np.int64]) -> None:
+    def touch(self, slots: int | Slots) -> None:
         """Note that these slots were of use now."""
         self.clock += 1
         self.used[slots] = self.clock
@@ -73,3 +75,8 @@ class Storage:
         for name in FIELDS:
             getattr(self, name)[:size] = loaded[name]
         self.size, self.clock = size, int(loaded["clock"][0])
+
+
+def none_found(rows: int, k: int) -> tuple[Slots, NDArray[np.float32]]:
+    """Slots and cosines [rows,k] to be filled: -1 and -inf."""
+    return np.full((rows, k), -1, np.int64), np.full((rows, k), -np.inf, np.float32)

@@ -1,0 +1,230 @@
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from experiment.checkpoint import save_checkpoint
+from experiment.errors import UserError
+from lsh_memory import EpisodicMemory, MemoryConfig
+
+SMALL = MemoryConfig(features=16, actions=3, capacity=40, merge_above=0.999)
+BACKENDS = ["scan", "tables", "exact"]
+
+
+class Model:
+    """What the memory should do, written with lists; exact search."""
+
+    def __init__(self, config):
+        self.config, self.clock, self.entries = config, 0, []
+
+    def cosines(self, x):
+        x = x / np.linalg.norm(x)
+        return [float(entry["x"] @ x) for entry in self.entries]
+
+    def add(self, x, action, value):
+        self.clock += 1
+        near = [
+            (cosine, -slot)
+            for slot, cosine in enumerate(self.cosines(x))
+            if cosine >= self.config.merge_above and self.entries[slot]["action"] == action
+        ]
+        if near:
+            slot = -max(near)[1]
+            entry = self.entries[slot]
+            entry.update(value=max(entry["value"], value), merges=entry["merges"] + 1)
+            entry["used"] = self.clock
+            return slot
+        entry = {"x": x / np.linalg.norm(x), "action": action, "value": value}
+        entry |= {"merges": 0, "used": self.clock}
+        if len(self.entries) < self.config.capacity:
+            self.entries.append(entry)
+            return len(self.entries) - 1
+        slot = min(range(len(self.entries)), key=lambda i: self.entries[i]["used"])
+        self.entries[slot] = entry
+        return slot
+
+    def query(self, x, k):
+        self.clock += 1
+        cosines = self.cosines(x)
+        slots = sorted(range(len(cosines)), key=lambda slot: -cosines[slot])[:k]
+        for slot in slots:
+            self.entries[slot]["used"] = self.clock
+        return slots
+
+
+@pytest.mark.parametrize("backend", ["scan", "exact"])
+@pytest.mark.parametrize("seed", range(5))
+def test_memory_does_what_a_plain_list_would(walk, backend, seed):
+    config = dataclasses.replace(SMALL, backend=backend)
+    memory, model, rng = EpisodicMemory(config), Model(config), np.random.default_rng(seed)
+    steps = walk(400, 16, seed=seed) + 0.01
+    for step, x in enumerate(steps):
+        if rng.random() < 0.3:
+            x = steps[rng.integers(step + 1)]  # seen before, and changed so that none are equal
+            x = x * (1.0 + 0.005 * rng.normal(size=16))
+        action, value = int(rng.integers(3)), float(rng.normal())
+        assert memory.add(x, action, value) == model.add(x, action, value)
+        if rng.random() < 0.3:
+            x = steps[rng.integers(len(steps))]
+            assert memory.query(x, 5).slots.tolist() == model.query(x, 5)
+    assert memory.merged > 20 and memory.evicted > 20
+    for name, column in (("actions", "action"), ("returns", "value"), ("merges", "merges")):
+        want = np.array([entry[column] for entry in model.entries])
+        np.testing.assert_allclose(getattr(memory.storage, name)[: len(memory)], want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_near_duplicate_of_the_same_action_keeps_the_better_return(backend):
+    memory = EpisodicMemory(dataclasses.replace(SMALL, backend=backend))
+    x = np.arange(16.0)
+    first = memory.add(x, 1, 5.0)
+    assert memory.add(x * 3, 1, 9.0) == first and memory.add(x, 1, 2.0) == first
+    assert memory.add(x, 2, 1.0) != first  # another action is something else
+    assert len(memory) == 2 and memory.merged == 2
+    near = memory.query(x, 5)
+    assert dict(zip(near.actions.tolist(), near.returns.tolist(), strict=True)) == {1: 9.0, 2: 1.0}
+    assert memory.storage.merges[first] == 2
+
+
+def test_nothing_is_merged_above_one():
+    memory = EpisodicMemory(dataclasses.replace(SMALL, merge_above=1.1))
+    assert memory.add_batch(np.ones((5, 16)), [0] * 5, [1.0] * 5).tolist() == [0, 1, 2, 3, 4]
+    assert memory.merged == 0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_entry_unused_for_longest_makes_room(backend):
+    memory = EpisodicMemory(dataclasses.replace(SMALL, capacity=3, backend=backend))
+    axes = np.eye(16)
+    memory.add_batch(axes[:3], [0, 0, 0], [0.0, 1.0, 2.0])
+    memory.query(axes[0], 1)
+    assert memory.add(axes[3], 0, 3.0) == 1  # 0 was found since, 2 is younger
+    assert memory.add(axes[2], 0, 2.5) == 2  # merging is use too
+    assert memory.add(axes[4], 0, 4.0) == 0
+    assert memory.evicted == 2 and len(memory) == 3
+    assert not (memory.query(axes[1], 3).cosines > 0.5).any()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_batches_give_what_single_calls_give(walk, backend):
+    config = dataclasses.replace(SMALL, backend=backend, capacity=1_000)
+    steps, queries = walk(300, 16), walk(20, 16, seed=1)
+    actions, returns = np.arange(300) % 3, np.arange(300.0)
+    one, other = EpisodicMemory(config), EpisodicMemory(config)
+    slots = [one.add(*step) for step in zip(steps, actions, returns, strict=True)]
+    np.testing.assert_array_equal(other.add_batch(steps, actions, returns), slots)
+    rows, values = other.query_batch(queries, 7), other.action_values_batch(queries, 7)
+    for row, query in enumerate(queries):
+        near = one.query(query, 7)
+        count = len(near.slots)
+        for field in dataclasses.fields(near):
+            single, batch = getattr(near, field.name), getattr(rows, field.name)[row]
+            np.testing.assert_array_equal(batch[:count], single)
+        assert (rows.slots[row, count:] == -1).all()
+        np.testing.assert_array_equal(one.action_values(query, 7).values, values.values[row])
+
+
+def test_action_values_weigh_returns_by_the_kernel():
+    memory = EpisodicMemory(SMALL)
+    axes = np.eye(16)
+    memory.add(axes[0], 0, 10.0)
+    memory.add(axes[0] + axes[1], 0, 20.0)
+    memory.add(axes[0], 1, 7.0)
+    found = memory.action_values(axes[0])
+    near, far = 1 / 0.001, 1 / (2 - np.sqrt(2) + 0.001)
+    assert found.values[0] == pytest.approx((10 * near + 20 * far) / (near + far), rel=1e-4)
+    assert found.weights[0] == pytest.approx(near + far, rel=1e-3)
+    assert found.values[1] == pytest.approx(7.0)
+    assert np.isnan(found.values[2]) and found.weights[2] == 0.0
+
+
+def test_empty_memory_knows_nothing():
+    memory = EpisodicMemory(SMALL)
+    assert len(memory.query(np.ones(16)).slots) == 0
+    assert np.isnan(memory.action_values(np.ones(16)).values).all()
+    assert memory.query_batch(np.ones((0, 16)), 4).slots.shape == (0, 4)
+
+
+def test_embedding_of_zeros_is_near_to_nothing():
+    memory = EpisodicMemory(SMALL)
+    memory.add(np.zeros(16), 0, 1.0)
+    memory.add(np.ones(16), 0, 1.0)
+    np.testing.assert_array_equal(memory.query(np.zeros(16)).cosines, 0.0)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_loaded_memory_goes_on_like_the_one_saved(walk, tmp_path, backend):
+    config = dataclasses.replace(SMALL, backend=backend)
+    memory = EpisodicMemory(config)
+    steps = walk(200, 16)
+    memory.add_batch(steps[:100], np.arange(100) % 3, np.arange(100.0))
+    memory.query_batch(steps[:10])
+    memory.save(tmp_path / "memory")
+    memory.save(tmp_path / "memory")  # over the first
+    loaded = EpisodicMemory.load(tmp_path / "memory")
+    assert loaded.config == config and loaded.merged == memory.merged > 0
+    for each in (memory, loaded):
+        each.add_batch(steps[100:], np.arange(100) % 3, np.arange(100.0))
+    assert (loaded.merged, loaded.evicted) == (memory.merged, memory.evicted)
+    for name, array in memory.storage.arrays().items():
+        np.testing.assert_array_equal(loaded.storage.arrays()[name], array)
+    want, found = memory.query_batch(steps), loaded.query_batch(steps)
+    np.testing.assert_array_equal(found.slots, want.slots)
+    np.testing.assert_array_equal(found.cosines, want.cosines)
+
+
+def test_damaged_or_foreign_folder_is_refused_in_one_line(tmp_path):
+    memory = EpisodicMemory(SMALL)
+    memory.add(np.ones(16), 0, 1.0)
+    folder = memory.save(tmp_path / "memory")
+    file = folder / "vectors.npy.zst"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    with pytest.raises(UserError, match="damaged"):
+        EpisodicMemory.load(folder)
+    meta = json.loads((folder / "meta.json").read_text())
+    assert all(name.endswith((".zst", ".json", ".msgpack")) for name in meta["files"])
+    save_checkpoint(
+        tmp_path / "other", agent="rainbow", config={}, counters={"env_steps": 0}, tensors={}
+    )
+    with pytest.raises(UserError, match="rainbow"):
+        EpisodicMemory.load(tmp_path / "other")
+
+
+def test_entries_do_not_fit_a_smaller_memory_or_another_embedding():
+    memory = EpisodicMemory(SMALL)
+    memory.add_batch(np.eye(16), [0] * 16, [0.0] * 16)
+    for change in ({"capacity": 8}, {"features": 8}):
+        other = EpisodicMemory(dataclasses.replace(SMALL, **change))
+        with pytest.raises(ValueError, match="do not fit"):
+            other.restore(memory.storage.arrays(), merged=0, evicted=0)
+
+
+@pytest.mark.parametrize(
+    ("x", "action", "value"),
+    [
+        (np.ones(15), 0, 0.0),
+        (np.ones((2, 16)), 0, 0.0),
+        (np.full(16, np.nan), 0, 0.0),
+        (np.full(16, np.inf), 0, 0.0),
+        (np.ones(16), 3, 0.0),
+        (np.ones(16), -1, 0.0),
+        (np.ones(16), 0, float("nan")),
+    ],
+)
+def test_what_cannot_be_remembered_is_refused(x, action, value):
+    memory = EpisodicMemory(SMALL)
+    with pytest.raises(ValueError):
+        memory.add(x, action, value)
+    assert len(memory) == 0
+
+
+def test_no_neighbours_cannot_be_asked_for():
+    with pytest.raises(ValueError, match="k is 0"):
+        EpisodicMemory(SMALL).query(np.ones(16), 0)
+
+
+def test_huge_and_tiny_embeddings_are_compared_by_angle():
+    memory = EpisodicMemory(SMALL)
+    memory.add(np.full(16, 1e15), 0, 1.0)
+    assert memory.query(np.full(16, 1e-15)).cosines[0] == pytest.approx(1.0, rel=1e-5)

@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+
+from lsh_memory.backends import ExactIndex
+from lsh_memory.scan import ScanIndex, _narrow, _pass, _reach, differing_bits
+from lsh_memory.storage import Storage
+
+
+def random_codes(size, words=8, seed=0):
+    return np.random.default_rng(seed).integers(0, 2**64, (size, words), dtype=np.uint64)
+
+
+def differences(codes, code):
+    return np.bitwise_count(codes ^ code).sum(axis=1)
+
+
+def planes_of(codes):
+    planes = np.zeros((2, -(-len(codes) // 256) * 256), np.uint64)
+    planes[:, : len(codes)] = codes[:, :2].T
+    return planes
+
+
+@pytest.mark.parametrize("size", [1, 255, 256, 257, 3000])
+@pytest.mark.parametrize("limit", [0, 50, 60, 128])
+def test_pass_finds_exactly_the_slots_within_the_limit(size, limit):
+    codes = random_codes(size)
+    code = codes[size // 2]
+    planes = planes_of(codes)
+    found = np.empty(planes.shape[1] + 32, np.int32)
+    count = _pass(planes, size, code, limit, found)
+    want = np.flatnonzero(differences(codes[:, :2], code[:2]) <= limit)
+    np.testing.assert_array_equal(found[:count], want)
+
+
+def test_slots_not_in_use_are_never_found():
+    found = np.empty(600, np.int32)
+    no_code = np.zeros(8, np.uint64)  # what slots hold that are not in use
+    assert _pass(np.zeros((2, 512), np.uint64), 300, no_code, 0, found) == 300
+
+
+@pytest.mark.parametrize("kept", [1, 10, 300, 1000])
+def test_narrowing_keeps_those_that_differ_least(kept):
+    codes = random_codes(400)
+    slots = np.random.default_rng(1).permutation(400)[:350].astype(np.int32)
+    found, code = slots.copy(), codes[7]
+    count = _narrow(codes, code, found, len(found), kept)
+    all_bits, left = differences(codes[slots], code), differences(codes[found[:count]], code)
+    assert count == min(kept, 350) and len(set(found[:count])) == count
+    np.testing.assert_array_equal(np.sort(left), np.sort(all_bits)[:count])
+
+
+def test_reach_takes_in_about_as_many_as_wanted():
+    codes = random_codes(50_000)
+    limit = _reach(planes_of(codes), 50_000, codes[0], 2_000)
+    bits = differences(codes[:, :2], codes[0, :2])
+    assert (bits <= limit).sum() > 1_500 and (bits <= limit - 1).sum() < 2_500
+
+
+def filled(vectors, **options):
+    storage = Storage(vectors.shape[1], len(vectors))
+    index = ScanIndex(storage, seed=0, **options)
+    for vector in vectors / np.linalg.norm(vectors, axis=1, keepdims=True):
+        slot = storage.next_slot()
+        storage.write(slot, vector, action=0, return_to_go=0.0)
+        index.insert(slot)
+    return storage, index
+
+
+def test_scan_finds_nearly_all_true_neighbours(walk):
+    storage, index = filled(walk(20_000), candidates=2_000)
+    queries = walk(200, seed=1)
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    _, found = index.nearest(queries, 10)
+    _, true = ExactIndex(storage).nearest(queries, 10)
+    assert (found >= true[:, 9:] - 1e-6).mean() > 0.97
+    few = ScanIndex(storage, candidates=80, seed=0)
+    for slot in range(storage.size):
+        few.insert(slot)
+    assert (few.nearest(queries, 10)[1] >= true[:, 9:] - 1e-6).mean() < 0.95  # the knob does turn
+
+
+def test_neighbours_are_exact_where_all_entries_can_be_compared(walk):
+    storage, index = filled(walk(200), candidates=2_000)
+    queries = walk(50, seed=1)
+    slots, cosines = index.nearest(queries, 20)
+    want_slots, want_cosines = ExactIndex(storage).nearest(queries, 20)
+    np.testing.assert_array_equal(slots, want_slots)
+    np.testing.assert_allclose(cosines, want_cosines, rtol=1e-5)
+
+
+def test_many_equal_entries_fill_the_neighbours_and_no_more():
+    vectors = np.ones((5_000, 64), np.float32)
+    vectors[4_321] = np.arange(64)
+    _, index = filled(vectors, candidates=500)
+    slots, cosines = index.nearest(vectors[:1] / 8, 40)
+    assert len(set(slots[0].tolist())) == 40 and 4_321 not in slots
+    np.testing.assert_allclose(cosines, 1.0, rtol=1e-5)
+    slots, cosines = index.nearest(vectors[4_321:4_322] / np.linalg.norm(vectors[4_321]), 2)
+    assert slots[0, 0] == 4_321 and cosines[0, 1] < 0.9
+
+
+def test_neighbours_are_filled_where_the_sample_tells_too_little():
+    vectors = np.random.default_rng(0).normal(size=(30_000, 64)).astype(np.float32)
+    _, index = filled(vectors, candidates=1)
+    slots, _ = index.nearest(vectors[:3] / np.linalg.norm(vectors[:3], axis=1)[:, None], 100)
+    assert (slots >= 0).all() and all(len(set(row)) == 100 for row in slots.tolist())
+
+
+@pytest.mark.parametrize("least", [0.95, 0.999])
+def test_similar_misses_next_to_nothing(walk, least):
+    storage, index = filled(walk(5_000), candidates=100)
+    exact, missed, there = ExactIndex(storage), 0, 0
+    for vector in storage.vectors[::25]:
+        want, _ = exact.similar(vector, least)
+        slots, cosines = index.similar(vector, least)
+        np.testing.assert_allclose(cosines, storage.vectors[slots] @ vector, rtol=1e-5)
+        assert set(slots) <= set(want)
+        missed, there = missed + len(want) - len(slots), there + len(want)
+    assert there > 200 and missed <= 0.002 * there
+
+
+def test_bits_that_may_differ_grow_with_the_angle():
+    assert differing_bits(1.0, 512) == 1
+    assert 256 < differing_bits(0.0, 512) < 310
+    assert differing_bits(0.999, 512) < differing_bits(0.99, 512)
