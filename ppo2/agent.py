@@ -1,5 +1,6 @@
 """The acting side of PPO2: pick actions, be saved, be loaded."""
 
+import copy
 from functools import partial
 from pathlib import Path
 
@@ -54,7 +55,22 @@ class PPO2Agent:
     def __init__(self, net: ActorCritic, config: PPO2Config, *, device: str = "cpu") -> None:
         self.device = torch.device(device)
         self.net, self.config = net.to(self.device), config
+        self.actor = net
+        if config.precision == "bf16":
+            self.actor = copy.deepcopy(net).requires_grad_(False)
+        self.renew()
         self.state = self.no_state(0)
+
+    def renew(self) -> None:
+        """Let `actor` be what the net has become: the net itself, or in bf16 a copy whose weights
+        are cast here, once, instead of at every step."""
+        if self.actor is self.net:
+            return
+        for name in ("encoder", "hidden", "head"):  # the core computes in fp32
+            actor, net = (getattr(of, name) for of in (self.actor, self.net))
+            actor.to(torch.bfloat16).load_state_dict(net.state_dict())
+        if self.actor.core is not None and self.net.core is not None:
+            self.actor.core.load_state_dict(self.net.core.state_dict())
 
     def no_state(self, rows: int) -> Tensor:
         """What a recurrent net remembers of nothing, [rows,S]; S is 0 without one."""
@@ -68,7 +84,7 @@ class PPO2Agent:
         """Images [N,C,H,W] on the device -> log-probabilities [N,A], values [N], new state."""
         half = self.config.precision == "bf16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=half):
-            logits, values, after = self.net(images, noise=noise, state=state, starts=starts)
+            logits, values, after = self.actor(images, noise=noise, state=state, starts=starts)
         return logits.log_softmax(dim=1), values, after
 
     def act(
@@ -129,6 +145,7 @@ class PPO2Agent:
             raise UserError(f"{saved.folder} is a checkpoint of {saved.agent!r}, not of ppo2")
         try:
             self.net.load_state_dict(saved.tensors["net"])
+            self.renew()
         except RuntimeError as error:
             reason = str(error).splitlines()[-1].strip()
             raise UserError(

@@ -42,9 +42,9 @@ class PPO2Config:
     precision: Literal["fp32", "bf16"] = "fp32"
     """Arithmetic of the nets; losses and advantages are fp32 either way."""
     compile: bool = False
-    """Compile the learning step with torch.compile (CUDA graphs on a GPU)."""
+    """Compile the learning step with torch.compile (CUDA graphs on a GPU; one thread on a CPU)."""
     torch_threads: int = 0
-    """CPU threads of the learner; 0: PyTorch decides."""
+    """CPU threads of the learner, each with a piece of a minibatch; 0: PyTorch decides."""
 
     # The environment
     actions: Literal[7, 10] = 7

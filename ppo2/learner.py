@@ -4,7 +4,9 @@ Letters: T steps, N environments, B rows of a minibatch, A actions. `logp` is th
 the action taken, `log_ratio` its difference to that when it was taken.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -169,8 +171,16 @@ class Learner:
     """
 
     def __init__(
-        self, net: ActorCritic, config: PPO2Config, *, device: torch.device, group: Group
+        self,
+        net: ActorCritic,
+        config: PPO2Config,
+        *,
+        device: torch.device,
+        group: Group,
+        threads: int = 1,
     ) -> None:
+        """threads: of a CPU. Each computes a piece of a minibatch by itself, so that they wait for
+        one another once per minibatch instead of at every layer."""
         self.net, self.config, self.device, self.group = net, config, device, group
         self.parameters = list(net.parameters())
         self.optimiser = torch.optim.Adam(
@@ -180,6 +190,9 @@ class Learner:
         if config.compile:
             mode = "reduce-overhead" if device.type == "cuda" else "default"
             self._losses = torch.compile(self.losses, mode=mode)
+        alone = device.type == "cuda" or config.compile or threads == 1
+        self.threads = 1 if alone else threads
+        self._pool = ThreadPoolExecutor(threads, "learner", partial(torch.set_num_threads, 1))
 
     def update(
         self, batch: Batch, rngs: list[np.random.Generator], *, part: float
@@ -208,25 +221,37 @@ class Learner:
         return self._summary(rows, rate=rate, epochs=config.epochs)
 
     def _minibatch(self, batch: Batch, indices: Tensor, clip: Tensor) -> dict[str, Tensor]:
-        """Gradients of one minibatch, in `accumulate` parts. indices [L,K] into batch rows."""
+        """Gradients of one minibatch, piece by piece -> metrics. indices [L,K] into batch rows."""
         advantages = batch.advantages[indices]
         if self.config.normalise == "minibatch":
             advantages = normalised(advantages, self.group)
-        self.optimiser.zero_grad(set_to_none=True)
+        count = min(self.config.accumulate * self.threads, indices.shape[1])
+        pieces = indices.tensor_split(count, dim=1), advantages.tensor_split(count, dim=1)
+        work = partial(self._piece, batch, clip=clip, rows=indices.numel())
+        apply = map if self.threads == 1 else self._pool.map
+        gradients: list[Tensor] = []
         sums: dict[str, Tensor] = {}
-        parts = self.config.accumulate
-        for rows, adv in zip(
-            indices.tensor_split(parts, dim=1), advantages.tensor_split(parts, dim=1), strict=True
-        ):
-            share = rows.numel() / indices.numel()
-            loss, metrics = self._losses(batch.rows(rows, adv), clip)
-            (loss * share).backward()
-            for name, value in metrics.items():
-                # Cloned: a CUDA graph writes its outputs to the same memory again.
-                sums[name] = sums.get(name, 0.0) + value.detach().clone() * share
+        for parts, metrics in apply(work, *pieces):
+            if gradients:
+                torch._foreach_add_(gradients, parts)
+            gradients = gradients or parts
+            sums = {name: value + sums.get(name, 0.0) for name, value in metrics.items()}
+        for parameter, gradient in zip(self.parameters, gradients, strict=True):
+            parameter.grad = gradient
         if self.group.active and self.config.target_kl > 0.0:
             sums["kl"] = self.group.sum(sums["kl"]) / self.group.size
         return sums
+
+    def _piece(
+        self, batch: Batch, indices: Tensor, advantages: Tensor, *, clip: Tensor, rows: int
+    ) -> tuple[list[Tensor], dict[str, Tensor]]:
+        """Gradients and metrics of a piece of a minibatch of `rows`, as shares of the whole's."""
+        share = indices.numel() / rows
+        loss, metrics = self._losses(batch.rows(indices, advantages), clip)
+        gradients = list(torch.autograd.grad(loss * share, self.parameters))
+        if self.config.compile:  # a CUDA graph writes its outputs to the same memory again
+            gradients = [gradient.clone() for gradient in gradients]
+        return gradients, {name: value.detach() * share for name, value in metrics.items()}
 
     def losses(self, mb: Minibatch, clip: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Loss with gradient, and what it is made of, of one part of a minibatch."""

@@ -46,9 +46,13 @@ class Training:
         self.mine = slice(self.group.rank * num_envs, (self.group.rank + 1) * num_envs)
         self.rngs = [np.random.default_rng([config.seed, i]) for i in self.indices()]
         self.device = prepare_device(config.device, threads=config.torch_threads)
+        # The learner has threads of its own. While acting, a second one would wait for a core that
+        # the emulators use, at every layer.
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
         net = make_net(config).to(self.device)
         self.agent = PPO2Agent(net, config, device=str(self.device))
-        self.learner = Learner(net, config, device=self.device, group=self.group)
+        self.learner = Learner(net, config, device=self.device, group=self.group, threads=threads)
         self.state = self.agent.no_state(num_envs)
         self.starts = np.ones(num_envs, bool)
         self.rollout = Rollout(
@@ -174,6 +178,7 @@ class Training:
             self.rngs,
             part=max(0.0, steps_before / config.timesteps),
         )
+        self.agent.renew()
         seen = self.group.gather((values, advantages + values))
         explained = explained_variance(
             *(np.concatenate(s, axis=1) for s in zip(*seen, strict=True))
@@ -256,6 +261,7 @@ class Training:
         image = subset(self.config, EnvConfig).observation_shape
         try:
             self.agent.net.load_state_dict(read_baselines(init, image=image))
+            self.agent.renew()
         except RuntimeError as error:
             reason = str(error).splitlines()[-1].strip()
             raise UserError(f"{init} does not fit this net ({reason}); use its settings") from None

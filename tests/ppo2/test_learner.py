@@ -294,3 +294,11 @@ def test_recurrent_gradient_does_not_cross_an_episodes_start():
     logits, _, _ = net(images, state=state, starts=torch.tensor([True, False]))
     logits.square().sum().backward()
     assert (state.grad.abs().sum(dim=1) > 0).tolist() == [False, True]
+
+
+def test_threads_make_the_same_step():
+    one, _ = learned(TINY)
+    net, batch = make_batch(TINY)
+    learner = Learner(net, TINY, device=CPU, group=Group(), threads=3)
+    learner.update(batch, [np.random.default_rng(i) for i in range(4)], part=0.5)
+    assert_same_weights(one, net, rtol=1e-3, atol=2e-6)
