@@ -1,0 +1,171 @@
+"""Speed of a level played through the contest's server and client, beside the level itself.
+
+`python -m benchmarks.contest` prints one JSON line per row: agent steps per second, summed over K
+levels played at the same time, and ratios. Each of K processes has both kinds and plays them in
+turn, all K the same kind at a time, in blocks of a fraction of a second: so that a machine that
+others load too loads both alike. `--write` stores the rows in benchmarks/results/contest.json.
+
+local_K    make_env: sticky frame skip, reward, warp, stack
+remote_K   the same through contest.serve, without recording, and RemoteEnv
+record_K   as remote_K, with a recording of every episode, as contest.run does it
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.env import LEVEL
+from benchmarks.machine import write_result
+from contest.client import RemoteEnv
+from experiment.errors import command
+from retro_env import EnvConfig, make_env
+from retro_env.make import wrap_agent
+
+LEVELS_AT_A_TIME = (1, 2, 4)
+KINDS = ("local", "remote", "record")
+BLOCK_SECONDS = 0.25
+AIM = 0.9
+
+
+class Player:
+    """Random play of one kind of environment, in blocks."""
+
+    def __init__(self, kind: str, stack: ExitStack) -> None:
+        self.pids = [os.getpid()]
+        if kind == "local":
+            self.env: Any = make_env(LEVEL, EnvConfig())
+        else:
+            self.env, server = remote(stack, record=kind == "record")
+            self.pids.append(server)
+        stack.callback(self.env.close)
+        self.random = np.random.default_rng(0)
+        self.env.reset(seed=0)
+        self.forget()
+
+    def forget(self) -> None:
+        """Count from here."""
+        self.steps, self.seconds, self.busy = 0, 0.0, 0.0
+
+    def play(self, seconds: float) -> None:
+        """About so long, counted."""
+        start, busy = time.perf_counter(), busy_seconds(self.pids)
+        while (passed := time.perf_counter() - start) < seconds:
+            _, _, terminated, truncated, _ = self.env.step(int(self.random.integers(7)))
+            if terminated or truncated:
+                self.env.reset()
+            self.steps += 1
+        self.seconds += passed
+        self.busy += busy_seconds(self.pids) - busy
+
+
+def busy_seconds(pids: Sequence[int]) -> float:
+    """CPU time of these processes' main threads (Linux)."""
+    files = [Path(f"/proc/{pid}/schedstat") for pid in pids]
+    return sum(int(file.read_text().split()[0]) for file in files) / 1e9
+
+
+def remote(stack: ExitStack, *, record: bool) -> tuple[Any, int]:
+    """The level in a server's process, which ends with the stack; that process's id."""
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="contest-")))
+    argv = [sys.executable, "-m", "contest.serve", LEVEL.game, LEVEL.state, "--dir", str(folder)]
+    argv += ["--results", str(folder / "results"), *(["--record"] if record else [])]
+    server = stack.enter_context(subprocess.Popen(argv, stdout=subprocess.DEVNULL))
+    return wrap_agent(RemoteEnv(folder, level=str(LEVEL)), EnvConfig()), server.pid
+
+
+def alternate(barrier: Any, blocks: int, results: Any) -> None:
+    """One of K processes: all kinds in turn, in step with the others.
+
+    results: takes by kind (steps per second, CPU seconds per step).
+    """
+    with ExitStack() as stack:
+        players = {kind: Player(kind, stack) for kind in KINDS}
+        for block in range(-1, blocks):  # the first is a warm-up
+            for player in players.values():
+                barrier.wait()
+                player.play(BLOCK_SECONDS)
+                if block < 0:
+                    player.forget()
+        results.put(
+            {kind: (one.steps / one.seconds, one.busy / one.steps) for kind, one in players.items()}
+        )
+
+
+def measure(levels: int, seconds: float) -> dict[str, float]:
+    """Steps per second of each kind with so many levels at a time, summed over them; with one
+    level also CPU microseconds per step."""
+    context = multiprocessing.get_context("spawn")
+    barrier, results = context.Barrier(levels), context.Queue()
+    arguments = (barrier, max(1, round(seconds / BLOCK_SECONDS)), results)
+    processes = [context.Process(target=alternate, args=arguments) for _ in range(levels)]
+    for process in processes:
+        process.start()
+    rates = [results.get() for _ in processes]
+    for process in processes:
+        process.join()
+    found = {f"{kind}_{levels}": sum(rate[kind][0] for rate in rates) for kind in KINDS}
+    if levels == 1:
+        found |= {f"cpu_us_{kind}": rates[0][kind][1] * 1e6 for kind in KINDS}
+    return found
+
+
+def table(repeats: list[dict[str, float]]) -> list[dict[str, Any]]:
+    """Medians per case, and medians of the ratios within repeats."""
+    rows: list[dict[str, Any]] = []
+    for case in repeats[0]:
+        values = [round(repeat[case], 1) for repeat in repeats]
+        unit = "microseconds" if case.startswith("cpu") else "steps_per_second"
+        rows.append({"case": case, unit: statistics.median(values), "all": values})
+    ratios = [("cpu_us_local", "cpu_us_remote")]
+    ratios += [(f"remote_{k}", f"local_{k}") for k in LEVELS_AT_A_TIME]
+    ratios += [(f"record_{k}", f"remote_{k}") for k in LEVELS_AT_A_TIME]
+    ratios += [(f"remote_{k}", "remote_1") for k in LEVELS_AT_A_TIME[1:]]
+    for case, reference in ratios:
+        values = [round(repeat[case] / repeat[reference], 3) for repeat in repeats]
+        row = {"ratio": f"{case}/{reference}", "value": statistics.median(values), "all": values}
+        aimed = (case, reference) == ("remote_1", "local_1")
+        rows.append({**row, "aim": AIM} if aimed else row)
+    return rows
+
+
+@command
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.contest",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--seconds", type=float, default=4.0, help="per case (default: 4)")
+    parser.add_argument("--repeats", type=int, default=3, help="of all cases (default: 3)")
+    parser.add_argument("--write", action="store_true", help="store in results/contest.json")
+    arguments = parser.parse_args()
+    repeats = []
+    for _ in range(arguments.repeats):
+        measured: dict[str, float] = {}
+        for levels in LEVELS_AT_A_TIME:
+            measured |= measure(levels, arguments.seconds)
+        repeats.append(measured)
+    rows = table(repeats)
+    for row in rows:
+        print(json.dumps(row))
+    if arguments.write:
+        write_result("contest", {"rows": rows})
+
+
+if __name__ == "__main__":
+    main()
