@@ -1,12 +1,7 @@
 """The contest as a command: processes, records, what is interrupted and gone on with."""
 
 import json
-import os
-import random
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -167,64 +162,6 @@ def test_wrong_setting_of_the_agent_ends_the_contest_with_its_own_words(
     assert jobs(tmp_path)["SnowRidge.Act4/seed-0"]["status"] == "complete"
 
 
-def run_command(out: Path, *flags: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "contest.run", "--agent", "random", "--levels", LEVEL]
-    command += ["--seeds", "1", "--timesteps", "1000000", "--out", str(out), *flags]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def wait_for_episodes(out: Path, count: int) -> list[str]:
-    """Rows of the one job's monitor.csv, once there are so many."""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        for path in out.glob("*/seed-0/monitor.csv"):
-            rows = path.read_text().splitlines()[1:]
-            if len(rows) >= count:
-                return rows
-        time.sleep(0.05)
-    raise AssertionError("no episode")
-
-
-def processes_of(out: Path) -> list[int]:
-    """Whoever names the folder in its command line, this test apart."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            text = (entry / "cmdline").read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        if str(out) in text and int(entry.name) != os.getpid():
-            found.append(int(entry.name))
-    return found
-
-
-def gone(out: Path) -> bool:
-    deadline = time.monotonic() + 30
-    while processes_of(out):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
-
-
-@pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_interrupted_contest_keeps_its_episodes_and_leaves_no_process(
-    tmp_path: Path, kind: signal.Signals
-) -> None:
-    with run_command(tmp_path) as process:
-        before = wait_for_episodes(tmp_path, 2)
-        time.sleep(random.Random(int(kind)).random())
-        process.send_signal(kind)
-        assert process.wait(30) == {2: 130, 15: 143, 9: -9}[int(kind)]
-    assert gone(tmp_path)
-    (folder,) = tmp_path.glob("*/seed-0")
-    rows = (folder / "monitor.csv").read_text().splitlines()[1:]
-    assert rows[: len(before)] == before
-    result = json.loads((folder / "result.json").read_text())
-    assert result["episodes"] == len(rows)
-    assert result.get("status") is None
-
-
 def test_interrupted_level_is_played_again_and_its_records_are_kept(tmp_path: Path) -> None:
     contest(tmp_path, "random")
     path = next(tmp_path.glob("*/seed-0/result.json"))
@@ -235,34 +172,6 @@ def test_interrupted_level_is_played_again_and_its_records_are_kept(tmp_path: Pa
     found = jobs(tmp_path)["SnowRidge.Act4/seed-0"]
     assert (found["status"], found["mean_return"]) == expected
     assert len(list(tmp_path.glob("*/seed-0.interrupted-1/monitor.csv"))) == 1
-
-
-def test_killed_server_is_an_interruption_and_costs_no_ended_episode(tmp_path: Path) -> None:
-    with run_command(tmp_path) as process:
-        before = wait_for_episodes(tmp_path, 2)
-        (server,) = [pid for pid in processes_of(tmp_path) if is_server(pid)]
-        os.kill(server, signal.SIGKILL)
-        assert process.wait(60) == 1
-    assert gone(tmp_path)
-    (folder,) = tmp_path.glob("*/seed-0")
-    assert (folder / "monitor.csv").read_text().splitlines()[1 : len(before) + 1] == before
-    assert json.loads((tmp_path / "result.json").read_text())["jobs"][0]["status"] == "interrupted"
-
-
-def is_server(pid: int) -> bool:
-    return b"contest.serve" in Path(f"/proc/{pid}/cmdline").read_bytes()
-
-
-def test_folder_is_one_contest_at_a_time(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("contest.run.LOCK_SECONDS", 0.0)
-    with run_command(tmp_path) as process:
-        wait_for_episodes(tmp_path, 1)
-        with pytest.raises(SystemExit):
-            contest(tmp_path, "random")
-        assert "another contest runs" in capsys.readouterr().err
-        process.terminate()
 
 
 @pytest.mark.parametrize(
