@@ -54,10 +54,12 @@ class Neighbours:
 @dataclass(frozen=True)
 class ActionValues:
     """Per action the kernel-weighted mean of its neighbours' returns, NaN where it has none, and
-    the sum of their weights: arrays [A], or [B,A] of a batch."""
+    the sum of their weights: arrays [A], or [B,A] of a batch. nearest: the best neighbour's cosine,
+    [] or [B]; -inf in an empty memory."""
 
     values: Floats
     weights: Floats
+    nearest: Floats
 
 
 @final
@@ -74,13 +76,6 @@ class EpisodicMemory:
 
     def __len__(self) -> int:
         return self.storage.size
-
-    @property
-    def bytes_per_entry(self) -> int:
-        """Of the entries' vectors and numbers; the backend's own come on top."""
-        arrays = self.storage.arrays()
-        arrays.pop("clock")
-        return sum(array.dtype.itemsize * int(array[0].size) for array in arrays.values())
 
     def add(self, embedding: ArrayLike, action: int, return_to_go: float) -> int:
         """Remember one step: embedding [F] of the observation *before* the action, and the return
@@ -148,7 +143,7 @@ class EpisodicMemory:
         Source: Pritzel et al., arXiv:1703.01988, eq. 5.
         """
         rows = self.action_values_batch(np.asarray(embedding)[None], k)
-        return ActionValues(rows.values[0], rows.weights[0])
+        return ActionValues(rows.values[0], rows.weights[0], rows.nearest[0])
 
     def action_values_batch(self, embeddings: ArrayLike, k: int = 50) -> ActionValues:
         """`action_values` for each row [B,F]."""
@@ -160,7 +155,9 @@ class EpisodicMemory:
         sums = (chosen * (kernel * np.nan_to_num(near.returns))[:, None]).sum(axis=2)
         values = np.full(weights.shape, np.nan)
         np.divide(sums, weights, out=values, where=weights > 0.0)
-        return ActionValues(values.astype(np.float32), weights.astype(np.float32))
+        return ActionValues(
+            values.astype(np.float32), weights.astype(np.float32), near.cosines[:, 0]
+        )
 
     def save(self, folder: Path | str) -> Path:
         """Write everything into a folder, as a checkpoint without code; an earlier one is replaced

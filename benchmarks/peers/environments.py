@@ -18,14 +18,15 @@ def requirements(name: str) -> Path:
     return Path(__file__).parent / f"{name}.txt"
 
 
-def peer_python(name: str) -> Path:
+def peer_python(name: str, *, with_torch: bool = True) -> Path:
     """The Python of a peer's environment, which is made first where it is missing or outdated.
 
     torch is the very build of this environment, found where TORCH_INDEX_URL says, if it is set.
     UserError: pip could not install.
     """
-    torch = f"torch=={version('torch')}"
-    wanted = hashlib.sha256(requirements(name).read_bytes() + torch.encode()).hexdigest()
+    torch = [f"torch=={version('torch')}"] if with_torch else []
+    stated = requirements(name).read_bytes() + "".join(torch).encode()
+    wanted = hashlib.sha256(stated).hexdigest()
     folder = CACHE / name
     python, stamp = folder / "bin" / "python", folder / "installed"
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
@@ -35,7 +36,7 @@ def peer_python(name: str) -> Path:
     index = os.environ.get("TORCH_INDEX_URL")
     extra = ["--extra-index-url", index] if index else []
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", *extra]
-    done = subprocess.run([*pip, torch, "--requirement", str(requirements(name))], check=False)
+    done = subprocess.run([*pip, *torch, "--requirement", str(requirements(name))], check=False)
     if done.returncode:
         raise UserError(f"pip could not install {name}; what it said is above, then try again")
     stamp.write_text(wanted, encoding="utf-8")

@@ -137,12 +137,15 @@ def test_action_values_weigh_returns_by_the_kernel():
     assert found.weights[0] == pytest.approx(near + far, rel=1e-3)
     assert found.values[1] == pytest.approx(7.0)
     assert np.isnan(found.values[2]) and found.weights[2] == 0.0
+    assert found.nearest == pytest.approx(1.0)
+    assert memory.action_values(axes[1]).nearest == pytest.approx(np.sqrt(0.5))
 
 
 def test_empty_memory_knows_nothing():
     memory = EpisodicMemory(SMALL)
     assert len(memory.query(np.ones(16)).slots) == 0
-    assert np.isnan(memory.action_values(np.ones(16)).values).all()
+    found = memory.action_values(np.ones(16))
+    assert np.isnan(found.values).all() and found.nearest == -np.inf
     assert memory.query_batch(np.ones((0, 16)), 4).slots.shape == (0, 4)
 
 

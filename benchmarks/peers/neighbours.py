@@ -1,0 +1,237 @@
+"""Searches for nearest neighbours by angle, ours and others', measured alike.
+
+Runs in the environment of the peers too: imports NumPy, and each searcher where it is asked for.
+"""
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+K = 10
+WANTED_RECALL = 0.95
+
+
+class Searcher(Protocol):
+    """What is measured. Vectors are float32 [F] of length 1 and go in one by one."""
+
+    settings: Sequence[int]
+    """What trades recall for time, the fastest first; one value: it has none, or its default."""
+
+    def add(self, number: int, vector: Any) -> None: ...
+
+    def finish(self) -> None: ...
+
+    def use(self, setting: int) -> None: ...
+
+    def query(self, vector: Any) -> Sequence[int]: ...
+
+    def query_batch(self, vectors: Any) -> Any: ...
+
+
+class HnswLib:
+    """hnswlib, one thread."""
+
+    settings: Sequence[int] = (10, 20, 40, 80, 160, 320, 640)
+
+    def __init__(self, features: int, size: int) -> None:
+        import hnswlib
+
+        self.index = hnswlib.Index("cosine", features)
+        self.index.init_index(max_elements=size, M=16, ef_construction=100, random_seed=0)
+        self.index.set_num_threads(1)
+
+    def add(self, number: int, vector: Any) -> None:
+        self.index.add_items(vector[None], [number])
+
+    def finish(self) -> None:
+        pass
+
+    def use(self, setting: int) -> None:
+        self.index.set_ef(setting)
+
+    def query(self, vector: Any) -> Sequence[int]:
+        return self.index.knn_query(vector[None], K)[0][0]
+
+    def query_batch(self, vectors: Any) -> Any:
+        return self.index.knn_query(vectors, K)[0]
+
+
+class Annoy:
+    """annoy: its trees are built when all vectors are in, and take no more after that."""
+
+    settings: Sequence[int] = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
+
+    def __init__(self, features: int, size: int) -> None:
+        from annoy import AnnoyIndex
+
+        self.index = AnnoyIndex(features, "angular")
+        self.index.set_seed(1)
+
+    def add(self, number: int, vector: Any) -> None:
+        self.index.add_item(number, vector)
+
+    def finish(self) -> None:
+        self.index.build(20, n_jobs=1)
+
+    def use(self, setting: int) -> None:
+        self.setting = setting
+
+    def query(self, vector: Any) -> Sequence[int]:
+        return self.index.get_nns_by_vector(vector, K, self.setting)
+
+    def query_batch(self, vectors: Any) -> Any:
+        return [self.query(vector) for vector in vectors]
+
+
+class DatasketchHnsw:
+    """datasketch's HNSW, written in Python."""
+
+    settings: Sequence[int] = (10, 20, 40, 80, 160)
+
+    def __init__(self, features: int, size: int) -> None:
+        from datasketch import HNSW
+
+        self.index = HNSW(lambda x, y: 1.0 - float(x @ y), m=16, ef_construction=50, seed=0)
+
+    def add(self, number: int, vector: Any) -> None:
+        self.index.insert(number, vector)
+
+    def finish(self) -> None:
+        pass
+
+    def use(self, setting: int) -> None:
+        self.setting = setting
+
+    def query(self, vector: Any) -> Sequence[int]:
+        return [key for key, _ in self.index.query(vector, k=K, ef=self.setting)]
+
+    def query_batch(self, vectors: Any) -> Any:
+        return [self.query(vector) for vector in vectors]
+
+
+class Exact:
+    """NumPy: one matrix-vector product over everything."""
+
+    settings: Sequence[int] = (0,)
+
+    def __init__(self, features: int, size: int) -> None:
+        self.vectors, self.size = np.zeros((size, features), np.float32), 0
+
+    def add(self, number: int, vector: Any) -> None:
+        self.vectors[number] = vector
+        self.size = number + 1
+
+    def finish(self) -> None:
+        pass
+
+    def use(self, setting: int) -> None:
+        pass
+
+    def query(self, vector: Any) -> Any:
+        cosines = self.vectors[: self.size] @ vector
+        best = np.argpartition(cosines, -K)[-K:]
+        return best[np.argsort(-cosines[best])]
+
+    def query_batch(self, vectors: Any) -> Any:
+        cosines = vectors @ self.vectors[: self.size].T
+        return np.argpartition(cosines, -K, axis=1)[:, -K:]
+
+
+PEERS: dict[str, Callable[[int, int], Searcher]] = {
+    "hnswlib": HnswLib,
+    "annoy": Annoy,
+    "datasketch-hnsw": DatasketchHnsw,
+    "numpy": Exact,
+}
+
+
+def recall(queries: Any, vectors: Any, answers: Sequence[Sequence[int]], *, least: Any) -> float:
+    """Share of the K true neighbours found. An answer as near as the K-th true one is a true one,
+    so that equal vectors may stand in for each other. least [Q]: cosines of the K-th."""
+    found = [
+        (np.sort(vectors[list(answer)] @ query)[-K:] >= bound - 1e-5).sum()
+        for query, answer, bound in zip(queries, answers, least, strict=True)
+    ]
+    return float(np.sum(found)) / (K * len(queries))
+
+
+def subset(data: Any, name: str, entries: int) -> Any:
+    """That many rows of an array of embeddings.npz, evenly spread and in the order of play."""
+    return data[name][np.linspace(0, len(data[name]) - 1, entries).astype(int)]
+
+
+def resident() -> int:
+    """Bytes of memory in use by this process."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
+
+
+def timed(function: Any, rows: Sequence[Any]) -> tuple[list[Any], list[float]]:
+    """Results of function(*row), and microseconds of each call."""
+    results, times = [], []
+    for row in rows:
+        start = time.perf_counter()
+        results.append(function(*row))
+        times.append(1e6 * (time.perf_counter() - start))
+    return results, times
+
+
+def measure(searcher: Searcher, vectors: Any, queries: Any, *, limit_s: float) -> dict[str, Any]:
+    """Fill a searcher and ask it. Insertion is timed over the last tenth, plus its share of
+    `finish`. Only the first that fit in limit_s seconds go in: `entries` says how many."""
+    before, start, inserts = resident(), time.perf_counter(), list[float]()
+    for number, vector in enumerate(vectors):
+        inserts += timed(searcher.add, [(number, vector)])[1]
+        if number + 1 >= K and time.perf_counter() - start > limit_s:
+            break
+    size = len(inserts)
+    finishing = timed(searcher.finish, [()])[1][0]
+    used = resident() - before
+    vectors = vectors[:size]
+    least = np.partition(queries @ vectors.T, -K, axis=1)[:, -K]
+    rows = [(query,) for query in queries]
+    for setting in searcher.settings:
+        searcher.use(setting)
+        timed(searcher.query, rows[:20])
+        answers, times = timed(searcher.query, rows)
+        reached = recall(queries, vectors, answers, least=least)
+        if reached >= WANTED_RECALL:
+            break
+    _, batch = timed(searcher.query_batch, [(queries,)] * 3)
+    return {
+        "entries": size,
+        "recall_at_10": round(reached, 4),
+        "query_us": round(statistics.median(times), 1),
+        "query_p95_us": round(float(np.percentile(times, 95)), 1),
+        "batch_us": round(min(batch) / len(queries), 1),
+        "insert_us": round(statistics.median(inserts[-max(1, size // 10) :]) + finishing / size, 1),
+        "bytes_per_entry": round(used / size),
+        "setting": setting,
+    }
+
+
+def main() -> None:
+    """Measure one peer and print its row."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("peer", choices=PEERS)
+    parser.add_argument("vectors", type=Path, help=".npz with vectors and queries")
+    parser.add_argument("--entries", type=int, required=True)
+    parser.add_argument("--limit-s", type=float, required=True)
+    options = parser.parse_args()
+    data = np.load(options.vectors)
+    vectors, queries = subset(data, "vectors", options.entries), data["queries"]
+    searcher = PEERS[options.peer](vectors.shape[1], len(vectors))
+    print(json.dumps(measure(searcher, vectors, queries, limit_s=options.limit_s)))
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    main()
