@@ -1,0 +1,108 @@
+"""The server against a client that behaves as that of 2018."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.contest.raw import Raw
+
+Start = Callable[..., Any]
+
+
+class Client2018:
+    """What the contest's own client did, as far as the server can tell.
+
+    Channels stay dirty, and are sent with every message, until the server has sent them.
+    """
+
+    NAMES = ("GymRemote", "Timestep", "WallClock", "ClientDisconnect", "ServerDisconnect", "Reset")
+
+    def __init__(self, server: Any) -> None:
+        self.raw = Raw(server.socket())
+        description = self.raw.read()
+        assert description["type"] == "description"
+        self.channels = description["content"]
+        # eval is what it did with shapes, here on the words of our own server.
+        shape, dtype = eval(self.channels["ob"][1], {}, {"dtype": np.dtype})
+        (self.folds,) = eval(self.channels["ac"][1], {}, {})
+        self.ob = np.memmap(server.folder / "ob", mode="w+", dtype=dtype, shape=shape)
+        self.values: dict[str, Any] = {}
+        self.dirty: set[str] = set()
+
+    def exchange(self, name: str, value: Any) -> None:
+        self.values[name] = value
+        self.dirty.add(name)
+        content = {name: self.values[name] for name in self.channels if name in self.dirty}
+        message = self.raw.ask({"type": "update", "content": content})
+        if message["type"] in ("close", "exception"):
+            raise RuntimeError(self.NAMES[message["content"]["exception"]])
+        assert set(message) == {"type", "content"}
+        for key, received in message["content"].items():
+            assert key in self.channels
+            self.values[key] = received
+            self.dirty.discard(key)
+
+    def reset(self) -> np.ndarray:
+        self.exchange("reset", True)
+        return self.ob
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, dict[str, Any]]:
+        coefficients = np.cumprod([1, *self.folds[:-1]])
+        self.exchange("ac", int(np.dot(coefficients, action % np.array(self.folds))))
+        return self.ob, float(self.values["reward"]), bool(self.values["done"]), {}
+
+
+@pytest.fixture
+def old(start: Start) -> Iterator[Callable[..., Any]]:
+    clients = []
+
+    def make(**limits: Any) -> Any:
+        server = start(**limits)
+        clients.append(Client2018(server))
+        return clients[-1], server
+
+    yield make
+    for client in clients:
+        client.raw.sock.close()
+
+
+def test_client_of_2018_plays_as_if_locally(old: Callable[..., Any], toy: Any) -> None:
+    client, server = old(timesteps=12)
+    local, rng = toy(), np.random.default_rng(0)
+    returns = []
+    for episode in range(3):
+        expected, _ = local.reset(seed=7 if episode == 0 else None)
+        assert np.array_equal(client.reset(), expected)
+        total, done = 0.0, False
+        while not done and sum(row[1] for row in returns) + local.steps < 12:
+            action = rng.integers(0, 2, 12).astype(np.int8)
+            screen, reward, done, info = client.step(action)
+            expected, expected_reward, terminated, _, _ = local.step(action)
+            assert np.array_equal(screen, expected)
+            assert (reward, done, info) == (expected_reward, terminated, {})
+            total += reward
+        returns.append((total, local.steps))
+    with pytest.raises(RuntimeError, match="Timestep"):
+        client.step(action)
+    client.raw.sock.close()
+    server.ended()
+    assert [row[1] for row in server.rows()] == [5, 5, 2]  # resets cost no timestep
+    assert np.allclose([row[0] for row in server.rows()], [row[0] for row in returns])
+
+
+def test_client_of_2018_goes_on_after_a_reset_in_mid_episode(old: Callable[..., Any]) -> None:
+    client, server = old()
+    client.reset()
+    with pytest.raises(RuntimeError, match="Reset"):
+        client.reset()
+    action = np.ones(12, np.int8)
+    assert [client.step(action)[0][0, 0, 0] for _ in range(5)] == [1, 2, 3, 4, 5]
+    with pytest.raises(RuntimeError, match="Reset"):
+        client.step(action)
+    client.reset()
+    assert client.step(action)[0][0, 0, 0] == 1
+    client.raw.sock.close()
+    server.ended()
+    assert [row[1] for row in server.rows()] == [5, 1]
