@@ -1,54 +1,130 @@
 """The acting side of JERK: replay the best sequence of the level, be saved, be loaded."""
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
 from experiment.errors import UserError
 from jerk.config import JerkConfig
-from jerk.learner import find_moves
+from jerk.learner import bounds, find_moves, locate
 from jerk.memory import Sequence, Sequences
+from jerk.policy import Embedder, Policy, make_policy, policy_state, saved_policy
+
+
+def make_sequences(config: JerkConfig) -> Sequences:
+    """An empty memory of sequences that chooses as the config says."""
+    if config.choice == "mean":
+        return Sequences(config.sequences)
+
+    def bound(sequence: Sequence, *, upper: bool) -> float:
+        both = bounds(sequence.returns, width=config.bound_width, spread=config.bound_spread)
+        return both[upper] - config.change_cost * sequence.changes
+
+    return Sequences(
+        config.sequences, score=partial(bound, upper=False), promise=partial(bound, upper=True)
+    )
+
+
+@dataclass
+class Row:
+    """What one row of observations replays, and where it is."""
+
+    sequence: Sequence | None = None
+    pointer: int = 0
+    lost: int = 0
 
 
 class JerkAgent:
     """Recognises a level by its first observation and replays its best sequence.
 
-    After the sequence, and where no level is recognised, it runs to the right.
+    In a closed loop where the config says so. Where it is lost, after the sequence, and on a level
+    that it does not recognise, the policy acts; without one, it runs to the right.
     """
 
-    def __init__(self, config: JerkConfig, sequences: Sequences) -> None:
-        self.config, self.sequences = config, sequences
+    def __init__(self, config: JerkConfig, *, device: str = "cpu") -> None:
+        self.config, self.device = config, device
+        self.sequences = make_sequences(config)
         self.moves = find_moves(config.actions)
-        self.playing: list[tuple[Sequence | None, int]] = []
-        """What each row replays, and the step it is at."""
+        self.policy: Policy | None = None
+        self.embedder: Embedder | None = None
+        if config.embeds and config.embed == "frames":
+            self.embedder = Embedder(None, config=config, device=device)
+        self.rows: list[Row] = []
+
+    def take_policy(self, policy: Policy) -> None:
+        """Let this policy act and, where the config says so, embed by its encoder as it is."""
+        self.policy = policy
+        if self.config.embeds and self.config.embed == "policy":
+            encoder: Any = policy.net.encoder
+            self.embedder = Embedder(encoder, config=self.config, device=self.device)
 
     def act(self, obs: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]. It remembers how far each row is."""
-        if len(self.playing) != len(obs):
-            self.playing = [(None, 0)] * len(obs)
+        """obs uint8 [N,C,H,W] -> actions int64 [N]. It remembers where each row is."""
+        if len(self.rows) != len(obs):
+            self.rows = [Row() for _ in obs]
         actions = np.full(len(obs), self.moves.right, np.int64)
-        for row, image in enumerate(obs):
-            sequence, pointer = self.playing[row]
+        if self.policy is not None:
+            actions = self.policy.act(obs)
+        seen = self.embedder(obs) if self.embedder is not None else None
+        for index, image in enumerate(obs):
             for level, start in self.sequences.starts.items():
                 if np.array_equal(image, start):
-                    sequence, pointer = self.sequences.best(level), 0
-            if sequence is not None and pointer < len(sequence.actions):
-                actions[row] = sequence.actions[pointer]
-            self.playing[row] = sequence, pointer + 1
+                    self.rows[index] = Row(self.sequences.best(level))
+            action = self.replayed(self.rows[index], None if seen is None else seen[index])
+            if action is not None:
+                actions[index] = action
         return actions
 
+    def replayed(self, row: Row, seen: NDArray[np.float32] | None) -> int | None:
+        """The next action of a row's sequence; None where there is none."""
+        sequence, config = row.sequence, self.config
+        if sequence is None or row.pointer >= len(sequence.actions):
+            return None
+        at: int | None = row.pointer
+        if config.closed_loop and sequence.embeddings is not None and seen is not None:
+            at = locate(
+                sequence.embeddings,
+                seen,
+                expected=row.pointer,
+                window=config.window + row.lost,
+                limit=config.match_steps,
+            )
+        row.lost = 0 if at is not None else row.lost + 1
+        if at is None and self.policy is not None:
+            row.pointer += 1
+            return None
+        row.pointer = (row.pointer if at is None else at) + 1
+        return int(sequence.actions[row.pointer - 1])
+
+    def tensors(self) -> dict[str, dict[str, torch.Tensor]]:
+        """Nets for a checkpoint: the policy's, and the encoder that embeds."""
+        found = {}
+        if self.policy is not None:
+            found["net"] = self.policy.net.state_dict()
+        if self.embedder is not None and self.embedder.encoder is not None:
+            found["embedder"] = self.embedder.encoder.state_dict()
+        return found
+
+    def state(self) -> dict[str, Any]:
+        """Everything else of it, for msgpack."""
+        return {"sequences": self.sequences.save(), "policy": policy_state(self.policy)}
+
     def save(self, folder: Path | str) -> None:
-        """Write sequences and config, without a run's state, as a checkpoint that `load` reads."""
+        """Write it without a run's state, as a checkpoint that `load` reads."""
         save_checkpoint(
             Path(folder),
             agent="jerk",
             config=self.config,
             counters={"env_steps": 0},
-            tensors={},
-            state={"sequences": self.sequences.save()},
+            tensors=self.tensors(),
+            state=self.state(),
         )
 
     @classmethod
@@ -56,18 +132,40 @@ class JerkAgent:
         """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
         saved = load_checkpoint(folder)
         config = from_dict(JerkConfig, saved.config) if saved.agent == "jerk" else JerkConfig()
-        agent = cls(config, Sequences(config.sequences))
+        agent = cls(config, device=device)
         agent.restore(saved)
         return agent
 
     def restore(self, saved: Checkpoint) -> None:
-        """Take a checkpoint's sequences. UserError where it is another agent's."""
+        """Take a checkpoint's sequences and policy. UserError where it is another agent's."""
         if saved.agent != "jerk":
             raise UserError(f"{saved.folder} is a checkpoint of {saved.agent!r}, not of jerk")
-        theirs = saved.config["actions"]
-        if theirs > self.config.actions:
-            raise UserError(
-                f"{saved.folder} holds sequences of {theirs} actions, this run has "
-                f"{self.config.actions}; give --actions {theirs}"
-            )
+        for name in ("actions", "embed", "embedding", "frame_stack", "colour"):
+            theirs, ours = saved.config[name], getattr(self.config, name)
+            if theirs > ours if name == "actions" else theirs != ours:
+                flag = name.replace("_", "-")
+                raise UserError(
+                    f"{saved.folder} has {name} {theirs}, this run {ours}; give --{flag} {theirs}"
+                )
         self.sequences.restore(saved.state["sequences"])
+        policy = saved_policy(saved.state["policy"], saved.tensors, device=self.device)
+        if policy is not None:
+            self.take_policy(policy)
+        if self.embedder is not None and self.embedder.encoder is not None:
+            self.embedder.encoder.load_state_dict(saved.tensors["embedder"])
+
+    def start_from(self, init: Path | str | None) -> None:
+        """Begin with what a checkpoint has, of JERK everything, of another agent its policy; a
+        policy that is still missing is made as `config.policy` says."""
+        saved = load_checkpoint(init) if init else None
+        source = self.config.policy
+        if saved is not None and saved.agent == "jerk":
+            self.restore(saved)
+        elif saved is not None and source in ("", "new"):
+            source = str(saved.folder)
+        if self.policy is None and source:
+            self.take_policy(make_policy(source, self.config, device=self.device))
+        if self.policy is None and self.config.needs_policy:
+            raise UserError(
+                "learn, policy_share and embed need a policy: give --policy CHECKPOINT, or new"
+            )

@@ -26,7 +26,8 @@ class JerkConfig:
     resume: bool = False
     """Go on from the last checkpoint in run_dir."""
     init: str = ""
-    """A checkpoint (or run folder) to start from: the sequences of an earlier JERK."""
+    """A checkpoint (or run folder) to start from: the sequences, memory and policy of an earlier
+    JERK; of any other agent, its policy."""
     seed: int = 0
     """Seeds exploration, mutations and sticky actions."""
     checkpoint_every: int = 50_000
@@ -103,9 +104,92 @@ class JerkConfig:
     sequences: int = 100
     """Sequences remembered per level; the worst goes first."""
 
+    # Choosing (hybrid)
+    choice: Literal["mean", "bound"] = "mean"
+    """The best sequence has the highest mean return, or the highest lower confidence bound."""
+    bound_width: float = 1.0
+    """Standard errors between a mean and its bound."""
+    bound_spread: float = 1_000.0
+    """Standard deviation of a sequence's returns that is assumed before any replay, in return."""
+    change_cost: float = 0.0
+    """Return that each change of action counts against a sequence (bound)."""
+    trial_share: float = 0.0
+    """Part of the mutants' episodes that try the sequence of the highest upper bound instead."""
+
+    # Closed-loop replay (hybrid)
+    closed_loop: bool = False
+    """Find the step that a replay is at by what it sees, instead of counting."""
+    window: int = 8
+    """Steps before and after the expected one that are compared."""
+    match_steps: float = 1.0
+    """What is seen matches a step nearer to it than this many ordinary steps are to each other."""
+    lost_steps: int = 30
+    """Steps on end without a match after which a replay is left to explore."""
+    embed: Literal["frames", "policy"] = "frames"
+    """What observations are compared by: frames in small, or the policy's encoder."""
+    embedding: int = 128
+    """Numbers that an observation is compared by."""
+
+    # Exploring with a policy and a memory (hybrid)
+    policy: str = ""
+    """A checkpoint of any agent, or new: an untrained net; empty: none. One given by init wins."""
+    policy_share: float = 0.0
+    """Part of the bouts to the right that the policy plays."""
+    memory_share: float = 0.0
+    """Part of them that the episodic memory plays, as soon as it remembers something."""
+    memory_capacity: int = 100_000
+    """Steps remembered."""
+    memory_neighbours: int = 50
+    """Steps that are asked what each action brought."""
+    memory_distance: float = 0.5
+    """The memory has an answer where the nearest of them is nearer than this (2: opposite)."""
+    gamma: float = 0.99
+    """Discount per agent step of the returns that the memory stores."""
+    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
+    """Convolutions of a new policy."""
+    hidden: int = 512
+    """Units of a new policy's fully connected layer."""
+
+    # Learning from the best runs (hybrid)
+    learn: bool = False
+    """The policy learns to do what the best runs did."""
+    runs: int = 4
+    """Runs per level that are kept with their frames, to learn from or to write out."""
+    update_every: int = 8
+    """Agent steps per update."""
+    batch_size: int = 32
+    """Steps per update."""
+    learning_rate: float = 1e-4
+    """Of Adam."""
+    write_replay: bool = False
+    """Write the best runs to run_dir/replay, as rainbow.train --init takes them."""
+    replay_scale: float = 0.01
+    """Factor on the rewards written there, where the policy is not a Rainbow with its own."""
+
     def __post_init__(self) -> None:
-        for name in ("right_steps", "left_steps", "jump_steps", "sequences", "log_every"):
+        for name in (
+            *("right_steps", "left_steps", "jump_steps", "sequences", "log_every"),
+            *("embedding", "memory_capacity", "runs", "update_every", "batch_size", "window"),
+        ):
             if getattr(self, name) < 1:
                 raise UserError(f"{name} must be at least 1, not {getattr(self, name)}")
         if self.reward_scale <= 0.0:
             raise UserError(f"reward_scale must be above 0, not {self.reward_scale}")
+        if self.policy_share + self.memory_share > 1.0:
+            raise UserError("policy_share and memory_share must be 1 or less together")
+
+    @property
+    def embeds(self) -> bool:
+        """Whether anything compares observations."""
+        return self.closed_loop or self.memory_share > 0.0
+
+    @property
+    def keeps_frames(self) -> bool:
+        """Whether anything needs the frames of the best runs."""
+        return self.learn or self.write_replay
+
+    @property
+    def needs_policy(self) -> bool:
+        """Whether anything asks the policy."""
+        by_policy = self.embeds and self.embed == "policy"
+        return self.learn or self.policy_share > 0.0 or by_policy

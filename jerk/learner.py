@@ -1,7 +1,7 @@
-"""JERK's rules: pure functions of actions, returns and random draws.
+"""JERK's rules: pure functions of actions, returns and random draws; then learning from runs.
 
-A sequence is the actions of one episode up to its furthest point. L is its length. Returns are the
-contest's, unscaled.
+A sequence is the actions of one episode up to its furthest point. L is its length, D the numbers of
+an embedding. Returns are the contest's, unscaled.
 """
 
 from collections.abc import Sequence
@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from jerk.config import JerkConfig
+from jerk.policy import Policy
 from retro_env.wrappers import ACTIONS
 
 Ints = NDArray[np.int64]
@@ -46,6 +49,10 @@ def find_moves(actions: int) -> Moves:
     )
 
 
+POLICY, MEMORY = -1, -2
+"""In the place of an action: ask the policy, ask the memory."""
+
+
 class Bout(NamedTuple):
     """A stretch of exploration in one direction, and how far it is."""
 
@@ -55,6 +62,8 @@ class Bout(NamedTuple):
     """Steps that the present jump is still held."""
     reward: float = 1.0
     """Gained since the bout began; before the first one, as if something had been."""
+    asks: int = 0
+    """POLICY or MEMORY where that plays the bout."""
 
 
 def explore(bout: Bout, rng: Rng, *, moves: Moves, config: JerkConfig) -> tuple[int, Bout]:
@@ -62,12 +71,16 @@ def explore(bout: Bout, rng: Rng, *, moves: Moves, config: JerkConfig) -> tuple[
 
     To the right; to the left after a bout to the right that brought nothing. At each step a jump
     begins with `jump_probability`, held for `jump_steps`. Source: openai/retro-baselines, JERK.
+    A share of the bouts to the right is played by the policy, and one by the memory.
     """
-    left, steps_left, jump_left, reward = bout
+    left, steps_left, jump_left, reward, asks = bout
     if steps_left == 0:
         left = not left and reward <= 0.0
         steps_left = config.left_steps if left else config.right_steps
         jump_left, reward = 0, 0.0
+        asks = 0 if left else draw_player(rng, config=config)
+    if asks:
+        return asks, Bout(left, steps_left - 1, 0, reward, asks)
     if jump_left == 0 and rng.random() < config.jump_probability:
         jump_left = config.jump_steps
     jumps = jump_left > 0
@@ -76,6 +89,16 @@ def explore(bout: Bout, rng: Rng, *, moves: Moves, config: JerkConfig) -> tuple[
     else:
         action = moves.right_jump if jumps else moves.right
     return action, Bout(left, steps_left - 1, max(0, jump_left - 1), reward)
+
+
+def draw_player(rng: Rng, *, config: JerkConfig) -> int:
+    """Who plays a bout to the right: 0 (exploration), POLICY or MEMORY."""
+    if config.policy_share + config.memory_share == 0.0:
+        return 0
+    draw = rng.random()
+    if draw < config.policy_share:
+        return POLICY
+    return MEMORY if draw < config.policy_share + config.memory_share else 0
 
 
 def exploit_probability(config: JerkConfig, env_steps: int, *, best: float) -> float:
@@ -101,6 +124,55 @@ def furthest_point(rewards: Sequence[float]) -> tuple[int, float, int]:
     gains = np.flatnonzero(np.diff(highest) > 0.0)
     edges = np.concatenate([[-1], gains, [length - 1]])
     return length, float(sums[length - 1]), int(np.diff(edges).max())
+
+
+def bounds(returns: Sequence[float], *, width: float, spread: float) -> tuple[float, float]:
+    """Lower and upper confidence bound of a sequence's return: mean ± width · error.
+
+    error = sqrt((Σ(x − mean)² + spread²) / n) / sqrt(n): before any replay the spread is the given
+    one; n replays that agree shrink it to spread/n.
+    """
+    n, mean = len(returns), sum(returns) / len(returns)
+    squares = sum((value - mean) ** 2 for value in returns) + spread**2
+    error = width * float(np.sqrt(squares)) / n
+    return mean - error, mean + error
+
+
+def returns_to_go(rewards: Sequence[float], *, gamma: float) -> NDArray[np.float64]:
+    """Discounted sums of the rewards from each step on, that step's own included: [T] -> [T]."""
+    sums = np.zeros(len(rewards))
+    later = 0.0
+    for step in range(len(rewards) - 1, -1, -1):
+        later = sums[step] = rewards[step] + gamma * later
+    return sums
+
+
+def locate(
+    embeddings: NDArray[np.floating],
+    seen: NDArray[np.float32],
+    *,
+    expected: int,
+    window: int,
+    limit: float,
+) -> int | None:
+    """The step of a sequence whose observation looks like `seen`, or None where none does.
+
+    embeddings [L,D] of the observations before each action. Steps expected - window … expected +
+    window are compared; a tenth of an ordinary step counts for each step away, so that where all
+    look alike the expected one is found. limit: in ordinary steps, the mean distance between
+    neighbours in that stretch.
+    """
+    first = max(0, expected - window)
+    near = embeddings[first : expected + window + 1].astype(np.float32)
+    if len(near) == 0:
+        return None
+    ordinary = 1e-3
+    if len(near) > 1:
+        ordinary += float(np.sqrt(((near[1:] - near[:-1]) ** 2).sum(axis=1)).mean())
+    distances = np.sqrt(((near - seen) ** 2).sum(axis=1)) / ordinary
+    away = np.abs(first + np.arange(len(near)) - expected)
+    best = int((distances + 0.1 * away).argmin())
+    return first + best if distances[best] <= limit else None
 
 
 def is_kept(value: float, best: float, *, ratio: float) -> bool:
@@ -159,3 +231,40 @@ def mutate(actions: Actions, rng: Rng, *, best: float, config: JerkConfig) -> Mu
     changed = (kept != np.arange(len(kept))) | (mutated != actions[kept])
     intact = int(changed.argmax()) if changed.any() else len(kept)
     return Mutant(mutated, intact)
+
+
+def imitation_losses(
+    scores: torch.Tensor, actions: torch.Tensor, weights: torch.Tensor
+) -> torch.Tensor:
+    """Cross entropy of the runs' actions under softmax(scores), times the runs' weights. scores
+    [B,A], actions [B], weights [B] -> [B]."""
+    return nn.functional.cross_entropy(scores, actions, reduction="none") * weights
+
+
+class Learner:
+    """The policy and Adam. `update` is all that changes them."""
+
+    def __init__(self, policy: Policy, config: JerkConfig, *, device: str) -> None:
+        self.policy, self.device = policy, torch.device(device)
+        self.parameters = [p for p in policy.net.parameters() if p.requires_grad]
+        self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate, fused=True)
+
+    def update(
+        self, obs: NDArray[np.uint8], actions: Ints, weights: NDArray[np.float32]
+    ) -> dict[str, float]:
+        """One step of Adam towards what the best runs did: obs [B,C,H,W], actions, weights [B].
+
+        weights: a run's return over the best one's. Source: in the spirit of self-imitation
+        learning, arXiv:1806.05635. Differs: all steps of the few best runs count, by the runs'
+        returns, instead of steps whose return exceeds a learned value.
+        """
+        scores = self.policy.scores(torch.from_numpy(obs).to(self.device))
+        targets = torch.from_numpy(actions).to(self.device)
+        losses = imitation_losses(scores, targets, torch.from_numpy(weights).to(self.device))
+        loss = losses.mean()
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.parameters, 10.0)
+        self.optimiser.step()
+        agree = (scores.detach().argmax(dim=1) == targets).float().mean()
+        return {"imitation_loss": loss.item(), "imitation_agrees": agree.item()}

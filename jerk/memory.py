@@ -1,4 +1,5 @@
-"""What JERK remembers: sequences of actions, per level, with the returns of all their replays."""
+"""What JERK remembers, per level: sequences of actions with the returns of all their replays, and
+the best runs with their frames."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ class Sequence:
     """Of the run that found it, then of each replay."""
     pause: int
     """The longest time without progress in the run that found it, in steps."""
+    embeddings: NDArray[np.float16] | None = None
+    """Of the observations before each action in that run, [L,D], where replays need them."""
 
     @property
     def mean(self) -> float:
@@ -32,6 +35,31 @@ class Sequence:
         """How often the action changes: each change may come a frame late."""
         return int(np.count_nonzero(np.diff(self.actions)))
 
+    def save(self) -> dict[str, Any]:
+        """For msgpack."""
+        embeddings = self.embeddings
+        return {
+            "number": self.number,
+            "actions": self.actions.tobytes(),
+            "returns": list(self.returns),
+            "pause": self.pause,
+            "embeddings": None if embeddings is None else embeddings.tobytes(),
+        }
+
+    @classmethod
+    def restore(cls, saved: Mapping[str, Any]) -> "Sequence":
+        """What `save` was called on."""
+        sequence = cls(
+            number=saved["number"],
+            actions=np.frombuffer(saved["actions"], np.uint8).copy(),
+            returns=list(saved["returns"]),
+            pause=saved["pause"],
+        )
+        if saved["embeddings"] is not None:
+            rows = np.frombuffer(saved["embeddings"], np.float16).copy()
+            sequence.embeddings = rows.reshape(len(sequence.actions), -1)
+        return sequence
+
 
 Score = Callable[[Sequence], float]
 
@@ -42,10 +70,15 @@ def mean_score(sequence: Sequence) -> float:
 
 
 class Sequences:
-    """Up to `capacity` sequences per level; the worst by `score` makes room for a new one."""
+    """Up to `capacity` sequences per level; the worst by `score` makes room for a new one.
 
-    def __init__(self, capacity: int, *, score: Score = mean_score) -> None:
-        self.capacity, self.score = capacity, score
+    promise: the score by which a sequence deserves a trial.
+    """
+
+    def __init__(
+        self, capacity: int, *, score: Score = mean_score, promise: Score = mean_score
+    ) -> None:
+        self.capacity, self.score, self.promise = capacity, score, promise
         self.levels: dict[str, list[Sequence]] = {}
         self.starts: dict[str, NDArray[np.uint8]] = {}
         """Each level's first observation, by which it is recognised."""
@@ -58,7 +91,19 @@ class Sequences:
         """The best of a level; the older one of equals."""
         return max(self.levels.get(level, ()), key=self.score, default=None)
 
-    def add(self, level: str, actions: Actions, value: float, *, pause: int) -> Sequence | None:
+    def promising(self, level: str) -> Sequence:
+        """The most promising of a level that has one or more."""
+        return max(self.levels[level], key=self.promise)
+
+    def add(
+        self,
+        level: str,
+        actions: Actions,
+        value: float,
+        *,
+        pause: int,
+        embeddings: NDArray[np.float16] | None = None,
+    ) -> Sequence | None:
         """Remember a run -> its sequence, or None where it was worse than a full level's worst.
 
         A sequence that is there already gets the return as one more of its own.
@@ -69,7 +114,8 @@ class Sequences:
             if np.array_equal(sequence.actions, actions):
                 sequence.returns.append(value)
                 return sequence
-        new = Sequence(self.next_number, np.array(actions, np.uint8), [value], pause)
+        copied = np.array(actions, np.uint8)
+        new = Sequence(self.next_number, copied, [value], pause, embeddings)
         self.next_number += 1
         found.append(new)
         if len(found) > self.capacity:
@@ -85,16 +131,7 @@ class Sequences:
     def save(self) -> dict[str, Any]:
         """All of it as msgpack can hold it; `restore` reads it back."""
         levels = {
-            level: [
-                {
-                    "number": sequence.number,
-                    "actions": sequence.actions.tobytes(),
-                    "returns": list(sequence.returns),
-                    "pause": sequence.pause,
-                }
-                for sequence in found
-            ]
-            for level, found in self.levels.items()
+            level: [sequence.save() for sequence in found] for level, found in self.levels.items()
         }
         starts = {level: [obs.tobytes(), list(obs.shape)] for level, obs in self.starts.items()}
         return {"levels": levels, "starts": starts, "next_number": self.next_number}
@@ -102,15 +139,7 @@ class Sequences:
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Become what was saved."""
         self.levels = {
-            level: [
-                Sequence(
-                    number=one["number"],
-                    actions=np.frombuffer(one["actions"], np.uint8).copy(),
-                    returns=list(one["returns"]),
-                    pause=one["pause"],
-                )
-                for one in found
-            ]
+            level: [Sequence.restore(one) for one in found]
             for level, found in saved["levels"].items()
         }
         self.starts = {
@@ -134,3 +163,137 @@ class Sequences:
             ]
             for level, found in self.levels.items()
         }
+
+
+@dataclass(eq=False)
+class Run:
+    """An episode up to its furthest point, with what was seen.
+
+    frames uint8 [L+1,c,H,W]: the newest frame of the observation before each action, and of the one
+    after the last; actions uint8 [L]; rewards float64 [L], raw.
+    """
+
+    frames: NDArray[np.uint8]
+    actions: Actions
+    rewards: NDArray[np.float64]
+    terminated: bool
+    """Whether the game ended with the last action."""
+
+    @property
+    def value(self) -> float:
+        """Its return."""
+        return float(self.rewards.sum())
+
+
+class Runs:
+    """The `most` best runs of each level."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.levels: dict[str, list[Run]] = {}
+
+    def __len__(self) -> int:
+        return sum(len(found) for found in self.levels.values())
+
+    def wants(self, level: str, value: float) -> bool:
+        """Whether a run of that return would be among the best."""
+        found = self.levels.get(level, [])
+        return len(found) < self.most or value > found[-1].value
+
+    def add(self, level: str, run: Run) -> None:
+        """Keep a run if it is one of the best, the earlier of equals."""
+        found = self.levels.setdefault(level, [])
+        found.append(run)
+        found.sort(key=lambda one: one.value, reverse=True)
+        del found[self.most :]
+
+    def sample(
+        self, batch_size: int, rng: np.random.Generator, *, frame_stack: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.float32]]:
+        """Steps of all runs alike -> observations [B,C,H,W], actions [B], weights [B]: each run's
+        return over the level's best."""
+        runs = [(run, found[0].value) for found in self.levels.values() for run in found]
+        ends = np.cumsum([len(run.actions) for run, _ in runs])
+        drawn = rng.integers(0, ends[-1], batch_size)
+        which = np.searchsorted(ends, drawn, side="right")
+        steps = drawn - np.concatenate([[0], ends])[which]
+        obs, actions, weights = [], [], []
+        for index, step in zip(which.tolist(), steps.tolist(), strict=True):
+            run, best = runs[index]
+            # Before an episode's first frame stands that frame itself, as the environment has it.
+            stack = np.maximum(step - np.arange(frame_stack)[::-1], 0)
+            obs.append(np.concatenate(run.frames[stack]))
+            actions.append(int(run.actions[step]))
+            weights.append(max(0.0, run.value / best) if best > 0.0 else 1.0)
+        return np.stack(obs), np.array(actions, np.int64), np.array(weights, np.float32)
+
+    def arrays(self) -> dict[str, NDArray]:
+        """All of it for a checkpoint; `restore` reads it back, given the levels' names."""
+        runs = [run for found in self.levels.values() for run in found]
+        if not runs:
+            return {}
+        return {
+            "run-frames": np.concatenate([run.frames for run in runs]),
+            "run-actions": np.concatenate([run.actions for run in runs]),
+            "run-rewards": np.concatenate([run.rewards for run in runs]),
+            "run-lengths": np.array([len(run.actions) for run in runs]),
+            "run-terminated": np.array([run.terminated for run in runs]),
+        }
+
+    def restore(self, saved: Mapping[str, NDArray], levels: Mapping[str, int]) -> None:
+        """Become what `arrays` was taken from. levels: runs of each level, in order."""
+        if "run-lengths" not in saved:
+            return
+        lengths = saved["run-lengths"]
+        cuts = np.cumsum(lengths)[:-1]
+        parts = zip(
+            np.split(saved["run-frames"], np.cumsum(lengths + 1)[:-1]),
+            np.split(saved["run-actions"], cuts),
+            np.split(saved["run-rewards"], cuts),
+            saved["run-terminated"].tolist(),
+            strict=True,
+        )
+        self.levels = {
+            level: [Run(*next(parts)) for _ in range(count)] for level, count in levels.items()
+        }
+
+
+GOES_ON, TERMINATED, TRUNCATED, FINAL = 0, 1, 2, 3
+
+
+def as_replay(runs: Runs, *, scale: float, backtracking: bool) -> dict[str, NDArray]:
+    """The runs as the arrays of a Rainbow checkpoint: one ring, whose newest slots are the best.
+
+    A slot holds the newest frame of an observation and what was done there; each run ends with one
+    more slot, marked FINAL, for its last observation. scale: factor on the rewards. backtracking:
+    they become the increase of the furthest point, as Rainbow's environment has them.
+    """
+    ordered = sorted(
+        (run for found in runs.levels.values() for run in found), key=lambda run: run.value
+    )
+    frames, actions, rewards, ends, ages = [], [], [], [], []
+    for run in ordered:
+        length = len(run.actions)
+        gains = run.rewards
+        if backtracking:
+            furthest = np.maximum.accumulate(np.concatenate([[0.0], np.cumsum(run.rewards)]))
+            gains = np.diff(furthest)
+        last = TERMINATED if run.terminated else TRUNCATED
+        frames.append(run.frames)
+        actions.append(np.append(run.actions, 0))
+        rewards.append(np.append(gains * scale, 0.0))
+        ends.append(np.array([GOES_ON] * (length - 1) + [last, FINAL]))
+        ages.append(np.minimum(np.arange(length + 1), np.iinfo(np.uint16).max))
+    end = np.concatenate(ends).astype(np.uint8)
+    return {
+        "frames": np.concatenate(frames),
+        "actions": np.concatenate(actions).astype(np.uint8),
+        "rewards": np.concatenate(rewards).astype(np.float32),
+        "ends": end,
+        "ages": np.concatenate(ages).astype(np.uint16),
+        "priorities": np.where(end == FINAL, 0.0, 1.0),
+        "heads": np.array([len(end)]),
+        "filled": np.array([len(end)]),
+        "episode_ages": np.array([0]),
+        "max_priority": np.array([1.0]),
+    }

@@ -4,9 +4,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jerk.config import JerkConfig
 from jerk.learner import (
+    MEMORY,
     Actions,
     Bout,
     Moves,
@@ -15,11 +17,13 @@ from jerk.learner import (
     explore,
     furthest_point,
     is_kept,
+    locate,
     mutate,
 )
 from jerk.memory import Sequence, Sequences
 
 Kind = Literal["explore", "replay", "mutant"]
+Embedding = NDArray[np.float32]
 
 
 @dataclass
@@ -32,6 +36,8 @@ class Play:
     """The sequence that is replayed or was mutated."""
     plan: Actions = field(default_factory=lambda: np.zeros(0, np.uint8))
     """What is to be played first."""
+    intact: int = 0
+    """Of how many steps of the plan, in front, the source knows what should be seen."""
     pointer: int = 0
     """The next action of the plan."""
     value: float | None = None
@@ -39,22 +45,31 @@ class Play:
     bout: Bout = Bout()  # noqa: RUF009 - a tuple
     actions: list[int] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
+    embeddings: list[NDArray[np.float16]] = field(default_factory=list)
+    """Of the observations before each action, where something compares them."""
+    frames: list[NDArray[np.uint8]] = field(default_factory=list)
+    """The newest frames of these observations, where something learns from them."""
     total: float = 0.0
     furthest: float = 0.0
     idle: int = 0
     """Steps since the furthest point was last passed."""
+    lost: int = 0
+    """Steps on end at which what is seen matched no step of the plan nearby."""
     exploring: bool = False
     """Whether the last action was exploration's."""
 
-    def next_action(self, rng: Rng, *, moves: Moves, config: JerkConfig) -> int:
-        """Of the plan as long as there is one, then of exploration (or waiting)."""
+    def next_action(
+        self, rng: Rng, *, moves: Moves, config: JerkConfig, seen: Embedding | None = None
+    ) -> int:
+        """Of the plan as long as there is one, then of exploration (or waiting).
+
+        seen: the embedding of what is seen now. -> an action, or POLICY or MEMORY: ask these.
+        """
         if self.pointer < len(self.plan) and self.gives_up(config):
             self.plan = self.plan[: self.pointer]
-        self.exploring = self.pointer == len(self.plan)
+        self.exploring = self.pointer >= len(self.plan)
         if not self.exploring:
-            action = int(self.plan[self.pointer])
-            self.pointer += 1
-            return action
+            return self.planned(seen, config=config)
         if self.source is not None and self.value is None:
             self.value = self.furthest
         if self.source is not None and not config.go_on:
@@ -63,9 +78,36 @@ class Play:
         return action
 
     def gives_up(self, config: JerkConfig) -> bool:
-        """Whether the plan has brought nothing for too long."""
+        """Whether the plan has brought nothing, or has not been recognised, for too long."""
         assert self.source is not None
-        return 0 < config.patience <= self.idle - self.source.pause
+        stuck = 0 < config.patience <= self.idle - self.source.pause
+        return stuck or self.lost > config.lost_steps
+
+    def planned(self, seen: Embedding | None, *, config: JerkConfig) -> int:
+        """The plan's action for what is seen; MEMORY where that is nothing it knows."""
+        found: int | None = self.pointer
+        if config.closed_loop and self.pointer < self.intact:
+            assert self.source is not None and self.source.embeddings is not None
+            assert seen is not None, "a closed loop must see"
+            found = locate(
+                self.source.embeddings[: self.intact],
+                seen,
+                expected=self.pointer,
+                window=config.window + self.lost,
+                limit=config.match_steps,
+            )
+        if found is None:
+            self.lost += 1
+            self.pointer += 1
+            return MEMORY
+        self.lost = 0
+        self.pointer = found + 1
+        return int(self.plan[found])
+
+    @property
+    def fallback(self) -> int | None:
+        """What an open loop would do now; None beyond the plan."""
+        return None if self.exploring else int(self.plan[self.pointer - 1])
 
     def add(self, action: int, reward: float) -> None:
         """What was played, and what it brought."""
@@ -79,28 +121,36 @@ class Play:
             self.bout = self.bout._replace(reward=self.bout.reward + reward)
 
     def save(self) -> dict[str, Any]:
-        """For msgpack."""
+        """For msgpack; without the frames, which are arrays of a checkpoint."""
         return {
             **{name: getattr(self, name) for name in PLAIN},
-            "source": None if self.source is None else self.source.number,
+            "source": None if self.source is None else self.source.save(),
             "plan": self.plan.tobytes(),
             "bout": list(self.bout),
             "actions": bytes(self.actions),
+            "embeddings": b"".join(row.tobytes() for row in self.embeddings),
         }
 
     @classmethod
     def restore(cls, saved: dict[str, Any], sequences: Sequences) -> "Play":
         """What `save` was called on."""
         play = cls(**{name: saved[name] for name in PLAIN})
-        if saved["source"] is not None:
-            play.source = sequences.numbered(saved["level"], saved["source"])
+        if saved["source"] is not None:  # a full level may have forgotten it by now
+            known = sequences.numbered(saved["level"], saved["source"]["number"])
+            play.source = Sequence.restore(saved["source"]) if known is None else known
         play.plan = np.frombuffer(saved["plan"], np.uint8).copy()
         play.bout = Bout(*saved["bout"])
         play.actions = list(saved["actions"])
+        if saved["embeddings"]:
+            rows = np.frombuffer(saved["embeddings"], np.float16).copy()
+            play.embeddings = list(rows.reshape(len(play.actions), -1))
         return play
 
 
-PLAIN = ("level", "kind", "pointer", "value", "rewards", "total", "furthest", "idle", "exploring")
+PLAIN = (
+    *("level", "kind", "intact", "pointer", "value", "rewards", "total", "furthest", "idle"),
+    *("lost", "exploring"),
+)
 
 
 def begin(
@@ -111,11 +161,20 @@ def begin(
     if best is None:
         return Play(level)
     if rng.random() < exploit_probability(config, env_steps, best=best.mean):
-        return Play(level, "replay", best, best.actions)
+        return replay(level, best)
     if not config.mutate:
         return Play(level)
+    if config.trial_share > 0.0 and rng.random() < config.trial_share:
+        return replay(level, sequences.promising(level))
     mutant = mutate(best.actions, rng, best=best.mean, config=config)
-    return Play(level, "mutant", best, mutant.actions)
+    known = 0 if best.embeddings is None else mutant.intact
+    return Play(level, "mutant", best, mutant.actions, known)
+
+
+def replay(level: str, sequence: Sequence) -> Play:
+    """An episode that plays a sequence as it is."""
+    known = 0 if sequence.embeddings is None else len(sequence.actions)
+    return Play(level, "replay", sequence, sequence.actions, known)
 
 
 @dataclass(frozen=True)
@@ -130,7 +189,8 @@ def finish(play: Play, sequences: Sequences, *, config: JerkConfig, cut: bool) -
     """Learn from an ended episode. cut: it ended for a change of level, not by what was played.
 
     A replay adds to the returns of its sequence: its own return where it waits for the end (as
-    published), else what its plan had brought. Whatever else was played may be a new sequence.
+    published), else what its plan had brought. A run may be a new sequence; that of a replay only
+    where it got further than the best, since it says little else that is new.
     """
     before = sequences.best(play.level)
     if play.kind == "replay" and play.source is not None and not cut:
@@ -145,8 +205,10 @@ def finish(play: Play, sequences: Sequences, *, config: JerkConfig, cut: bool) -
     if play.source is not None and np.array_equal(actions, play.source.actions):
         return Outcome(kept=False, improved=False)  # counted above
     best = before.mean if before is not None else 0.0
-    if not is_kept(value, best, ratio=config.keep_ratio):
+    ratio = 1.0 if play.kind == "replay" else config.keep_ratio
+    if not is_kept(value, best, ratio=ratio):
         return Outcome(kept=False, improved=False)
-    kept = sequences.add(play.level, actions, value, pause=pause)
+    embeddings = np.stack(play.embeddings[:length]) if play.embeddings else None
+    kept = sequences.add(play.level, actions, value, pause=pause, embeddings=embeddings)
     improved = before is not None and kept is not None and sequences.best(play.level) is kept
     return Outcome(kept=kept is not None, improved=improved and kept is not before)

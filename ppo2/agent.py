@@ -120,6 +120,12 @@ class PPO2Agent:
         log_probs, _, _ = self.evaluate(images, state=self.no_state(len(obs)), starts=starts)
         return log_probs.exp().cpu().numpy()
 
+    def scores(self, images: Tensor) -> Tensor:
+        """Logits [B,A] of images uint8 [B,C,H,W], of a net without memory, with gradient."""
+        starts = torch.ones(len(images), dtype=torch.bool, device=self.device)
+        logits: Tensor = self.net(images, state=self.no_state(len(images)), starts=starts)[0]
+        return logits
+
     def save(self, folder: Path | str) -> None:
         """Write weights and config, without a run's state, as a checkpoint that `load` reads."""
         save_checkpoint(

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
@@ -61,6 +62,10 @@ class RainbowAgent:
             random = torch.rand(len(obs)) < epsilon
             actions = torch.where(random, torch.randint(self.config.actions, (len(obs),)), actions)
         return actions.numpy()
+
+    def scores(self, images: Tensor) -> Tensor:
+        """Expected returns [B,A] of images uint8 [B,C,H,W], without noise, with gradient."""
+        return q_values(self.net(images), self.z)
 
     def save(self, folder: Path | str) -> None:
         """Write weights and config, without a run's state, as a checkpoint that `load` reads."""

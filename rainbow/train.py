@@ -228,12 +228,19 @@ class Training:
         return obs
 
     def start_from(self, init: Path | str) -> None:
-        """Take the weights of another run's checkpoint, and its newest transitions as a seed."""
+        """Take the weights of another run's checkpoint, and its newest transitions as a seed; of
+        transitions without a net, as JERK writes them, only these."""
         saved = load_checkpoint(init)
-        fresh = copy.deepcopy(self.agent.net)
-        self.agent.load_weights(saved)
-        blend(self.agent.net, fresh, share=self.config.init_shrink)
-        self.learner.copy_target()
+        if saved.config.get("actions", 7) > self.config.actions:
+            raise UserError(
+                f"{init} is of {saved.config['actions']} actions, this run has "
+                f"{self.config.actions}; give --actions {saved.config['actions']}"
+            )
+        if "net" in saved.tensors or "frames" not in saved.arrays:
+            fresh = copy.deepcopy(self.agent.net)
+            self.agent.load_weights(saved)
+            blend(self.agent.net, fresh, share=self.config.init_shrink)
+            self.learner.copy_target()
         if self.config.init_replay and "frames" in saved.arrays:
             try:
                 self.seeded = self.replay.seed(saved.arrays, self.config.init_replay)

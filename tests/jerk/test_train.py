@@ -12,7 +12,9 @@ from experiment.config import load_config
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from jerk.config import JerkConfig
-from jerk.train import PRESETS, Training, main, run
+from jerk.saving import start_from
+from jerk.train import PRESETS, main, run
+from jerk.training import Training
 
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 ROOT = Path(__file__).parents[2]
@@ -120,7 +122,7 @@ def test_checkpoint_of_more_actions_is_refused_in_one_line(course, tmp_path):
     ten = dataclasses.replace(preset("baseline", num_envs=1), actions=10)
     run(course(1), ten, tmp_path / "ten")
     with pytest.raises(UserError, match="--actions 10") as error:
-        Training(preset("baseline"), 1).start_from(tmp_path / "ten")
+        start_from(Training(preset("baseline"), 1), tmp_path / "ten")
     assert "\n" not in str(error.value) and path.is_file()
 
 

@@ -1,0 +1,220 @@
+"""A JERK run's state: all that changes while `train.run` loops. `saving.py` writes it down."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiment.device import prepare_device
+from experiment.seeding import seed_everything
+from jerk.agent import JerkAgent
+from jerk.config import JerkConfig
+from jerk.learner import MEMORY, POLICY, Learner, furthest_point, returns_to_go
+from jerk.memory import Run, Runs
+from jerk.play import Play, begin, finish
+from jerk.recordings import Recordings
+from lsh_memory import EpisodicMemory, MemoryConfig
+
+RECORDINGS = "recordings"
+"""Folder of the .bk2 files, in the run's."""
+COUNTS = ("explore", "replay", "mutant", "accepted", "improved", "asked", "answered", "lost")
+"""Episodes begun of each kind; mutants whose run was kept; runs that became the best; steps at
+which the memory was asked, and had an answer; steps at which a replay was lost."""
+
+
+@dataclass
+class Training:
+    """All that changes during a run: what a checkpoint holds."""
+
+    config: JerkConfig
+    num_envs: int
+    env_steps: int = 0
+    updates: int = 0
+    learning_since: int = -1
+    """Agent steps when there was something to learn from; -1: not yet."""
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
+    recent_returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
+    latest: dict[str, float] = field(default_factory=dict)
+    plays: list[Play] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        config = self.config
+        seed_everything(config.seed)
+        self.rng = np.random.default_rng(config.seed)
+        self.device = str(prepare_device(config.device, threads=config.torch_threads))
+        self.agent = JerkAgent(config, device=self.device)
+        self.sequences, self.moves = self.agent.sequences, self.agent.moves
+        self.runs = Runs(config.runs)
+        self.channels = 1 if config.colour == "grey" else 3
+        self.learner: Learner | None = None
+        self.memory: EpisodicMemory | None = None
+        if config.memory_share > 0.0:
+            self.memory = EpisodicMemory(
+                MemoryConfig(
+                    config.embedding, actions=config.actions, capacity=config.memory_capacity
+                )
+            )
+        self.recordings: Recordings | None = None
+        if config.record:
+            self.recordings = Recordings(Path(config.run_dir) / RECORDINGS, self.num_envs)
+
+    def make_learner(self) -> None:
+        """With the policy there is now."""
+        if self.config.learn and self.agent.policy is not None:
+            self.learner = Learner(self.agent.policy, self.config, device=self.device)
+
+    def begin(self, obs: NDArray[np.uint8], levels: Sequence[str]) -> None:
+        """The first episode of every environment."""
+        self.plays = [Play("")] * self.num_envs
+        for env, level in enumerate(levels):
+            self.begin_play(env, obs[env], level)
+
+    def begin_play(self, env: int, first: NDArray[np.uint8], level: str) -> None:
+        """An episode on that level; first: its first observation [C,H,W]."""
+        if level not in self.sequences.starts:
+            self.sequences.starts[level] = first.copy()
+        config = self.config
+        play = begin(level, self.sequences, self.rng, config=config, env_steps=self.env_steps)
+        self.counts[play.kind] += 1
+        self.plays[env] = play
+
+    def act(self, obs: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """obs uint8 [N,C,H,W] -> actions [N]; what was seen is remembered where it is needed."""
+        rng, moves, config = self.rng, self.moves, self.config
+        seen: Any = [None] * self.num_envs
+        if self.agent.embedder is not None:
+            seen = self.agent.embedder(obs)
+            for play, row in zip(self.plays, seen.astype(np.float16), strict=True):
+                play.embeddings.append(row)
+        if config.keeps_frames:
+            for play, image in zip(self.plays, obs, strict=True):
+                play.frames.append(image[-self.channels :].copy())
+        actions = np.array(
+            [
+                play.next_action(rng, moves=moves, config=config, seen=row)
+                for play, row in zip(self.plays, seen, strict=True)
+            ]
+        )
+        if (actions < 0).any():
+            self.ask(actions, obs, seen)
+        return actions
+
+    def ask(self, actions: NDArray[np.int64], obs: NDArray[np.uint8], seen: Any) -> None:
+        """Put actions where the memory or the policy is asked for: the memory's, where it has an
+        answer; else the policy's, if there is one; else the plan's, or a step of exploration."""
+        rows = np.flatnonzero(actions == MEMORY)
+        self.counts["lost"] += sum(not self.plays[row].exploring for row in rows)
+        if len(rows) and self.memory is not None and len(self.memory):
+            actions[rows] = self.remembered(seen[rows])
+        rows = np.flatnonzero(actions < 0)
+        if len(rows) and self.agent.policy is not None:
+            actions[rows] = self.agent.policy.act(obs[rows], explore=True)
+            return
+        for row in rows:
+            planned = self.plays[row].fallback
+            jumps = self.rng.random() < 0.3  # about as often as exploration
+            move = self.moves.right_jump if jumps else self.moves.right
+            actions[row] = move if planned is None else planned
+
+    def remembered(self, seen: NDArray[np.float32]) -> NDArray[np.int64]:
+        """The actions [B] with the largest value in the memory; POLICY where nothing is near."""
+        assert self.memory is not None
+        found = self.memory.action_values_batch(seen, self.config.memory_neighbours)
+        # The squared distance of vectors of length 1 is 2 - 2 cos.
+        near = 2.0 - 2.0 * found.nearest < self.config.memory_distance**2
+        self.counts["asked"] += len(seen)
+        self.counts["answered"] += int(near.sum())
+        values = np.where(np.isnan(found.values), -np.inf, found.values)
+        return np.where(near, values.argmax(axis=1), POLICY)
+
+    def add(self, actions: NDArray[np.int64], rewards: NDArray[np.floating]) -> None:
+        """What came of the actions; rewards [N] as the environment gives them."""
+        self.env_steps += self.num_envs
+        raw = (rewards / self.config.reward_scale).tolist()
+        for play, action, reward in zip(self.plays, actions.tolist(), raw, strict=True):
+            play.add(action, reward)
+
+    def end(self, episode: dict[str, Any], last: NDArray[np.uint8], *, terminated: bool) -> None:
+        """An episode is over. last: its last observation [C,H,W]."""
+        play = self.plays[episode["env"]]
+        self.recent_returns.append(episode["r"])
+        cut = bool(episode.get("rotated", False))
+        outcome = finish(play, self.sequences, config=self.config, cut=cut)
+        self.counts["accepted"] += play.kind == "mutant" and outcome.kept
+        self.counts["improved"] += outcome.improved
+        if self.memory is not None:
+            returns = returns_to_go(play.rewards, gamma=self.config.gamma)
+            seen = np.stack(play.embeddings).astype(np.float32)
+            self.memory.add_batch(seen, play.actions, returns)
+        if self.config.keeps_frames:
+            self.keep_run(play, last[-self.channels :], terminated=terminated)
+        if self.recordings is not None:
+            self.recordings.ended(episode["env"], play.level, episode["r"])
+
+    def keep_run(self, play: Play, last: NDArray[np.uint8], *, terminated: bool) -> None:
+        """Keep an ended episode up to its furthest point if it is one of the best."""
+        length, value, _ = furthest_point(play.rewards)
+        if not self.runs.wants(play.level, value):
+            return
+        whole = length == len(play.actions)
+        run = Run(
+            frames=np.stack([*play.frames, last])[: length + 1],
+            actions=np.array(play.actions[:length], np.uint8),
+            rewards=np.array(play.rewards[:length]),
+            terminated=terminated and whole,
+        )
+        self.runs.add(play.level, run)
+        if self.learning_since < 0:
+            self.learning_since = self.env_steps
+
+    def updates_due(self) -> int:
+        """Updates that should have been made by now."""
+        if self.learner is None or self.learning_since < 0:
+            return 0
+        return (self.env_steps - self.learning_since) // self.config.update_every
+
+    def update(self) -> None:
+        """Let the policy learn from steps of the best runs, as far as it has their actions."""
+        assert self.learner is not None
+        config, policy = self.config, self.learner.policy
+        obs, actions, weights = self.runs.sample(
+            config.batch_size, self.rng, frame_stack=config.frame_stack
+        )
+        known = actions < policy.config.actions
+        if known.any():
+            self.latest = self.learner.update(obs[known], actions[known], weights[known])
+        self.updates += 1
+
+    def passes(self, every: int) -> bool:
+        """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""
+        return every > 0 and self.env_steps % every < self.num_envs
+
+    def summary(self) -> dict[str, float]:
+        """The numbers of one row of metrics.csv."""
+        best = [b.mean for level in self.sequences.levels if (b := self.sequences.best(level))]
+        counts = self.counts
+        values: dict[str, float] = {
+            "best": float(np.mean(best)) if best else 0.0,
+            "replays": counts["replay"],
+            "accepted": counts["accepted"],
+        }
+        if self.memory is not None:
+            values["memory"] = len(self.memory)
+            values["hit_rate"] = counts["answered"] / max(1, counts["asked"])
+            values["merged"] = self.memory.merged
+        values |= {
+            "sequences": len(self.sequences),
+            "mutants": counts["mutant"],
+            "explored": counts["explore"],
+            "improved": counts["improved"],
+            **self.latest,
+        }
+        if self.config.closed_loop:
+            values["lost"] = counts["lost"]
+        if self.recent_returns:
+            values["mean_return"] = float(np.mean(self.recent_returns))
+        return values
