@@ -6,9 +6,10 @@ import numpy as np
 from datasketch import MinHashLSH
 from numpy.typing import NDArray
 
-from lsh_memory.hashing import Floats, SignHash
+from lsh_memory.hashing import SignHash
+from lsh_memory.kernels import Floats, Slots
 from lsh_memory.scan import ScanIndex
-from lsh_memory.storage import Slots, Storage, none_found
+from lsh_memory.storage import Storage, none_found
 
 
 class Index(Protocol):

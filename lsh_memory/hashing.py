@@ -8,14 +8,10 @@ Sources: Charikar 2002 (sign projections); Andoni et al., arXiv:1509.02897 (fast
 from typing import final
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-WORD = 64  # bits of an integer that holds a code
+from lsh_memory.kernels import WORD, Codes, Floats, sign_code
+
 ROUNDS = 2
-
-Floats = NDArray[np.float32]
-Codes = NDArray[np.uint64]
 
 
 @final
@@ -34,30 +30,3 @@ class SignHash:
         code = np.empty(self.bits // WORD, np.uint64)
         sign_code(x, self.signs, code)
         return code
-
-
-@njit(cache=True, nogil=True)
-def sign_code(x: Floats, signs: Floats, code: Codes) -> None:
-    """Write the code of x [F]; signs ±1 [rounds,n], n a power of two and at least F."""
-    turned = np.zeros(signs.shape[1], np.float32)
-    turned[: len(x)] = x
-    for row in range(len(signs)):
-        turned *= signs[row]
-        _hadamard(turned)
-    for word in range(len(code)):
-        bits = np.uint64(0)
-        for bit in range(WORD):
-            bits |= np.uint64(turned[WORD * word + bit] > 0.0) << np.uint64(bit)
-        code[word] = bits
-
-
-@njit(cache=True, nogil=True)
-def _hadamard(x: Floats) -> None:
-    """Multiply x [n] by the Hadamard matrix, in place; n a power of two."""
-    half = 1
-    while half < len(x):
-        for start in range(0, len(x), 2 * half):
-            for i in range(start, start + half):
-                low, high = x[i], x[i + half]
-                x[i], x[i + half] = low + high, low - high
-        half *= 2

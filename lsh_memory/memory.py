@@ -12,8 +12,8 @@ from experiment.checkpoint import load_checkpoint, save_checkpoint
 from experiment.config import from_dict
 from experiment.errors import UserError
 from lsh_memory.backends import make_index
-from lsh_memory.hashing import Floats
-from lsh_memory.storage import Slots, Storage
+from lsh_memory.kernels import Floats, Slots
+from lsh_memory.storage import Storage
 
 KERNEL_DELTA = 1e-3
 

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
-Slots = NDArray[np.int64]
+from lsh_memory.kernels import Floats, Slots
 
 FIELDS = ("vectors", "actions", "returns", "merges", "used")
 
@@ -38,9 +37,7 @@ class Storage:
             return self.size
         return int(self.used.argmin())
 
-    def write(
-        self, slot: int, vector: NDArray[np.float32], *, action: int, return_to_go: float
-    ) -> None:
+    def write(self, slot: int, vector: Floats, *, action: int, return_to_go: float) -> None:
         """Fill a slot that `next_slot` gave."""
         self.vectors[slot] = vector
         self.actions[slot], self.returns[slot], self.merges[slot] = action, return_to_go, 0
@@ -77,6 +74,6 @@ class Storage:
         self.size, self.clock = size, int(loaded["clock"][0])
 
 
-def none_found(rows: int, k: int) -> tuple[Slots, NDArray[np.float32]]:
+def none_found(rows: int, k: int) -> tuple[Slots, Floats]:
     """Slots and cosines [rows,k] to be filled: -1 and -inf."""
     return np.full((rows, k), -1, np.int64), np.full((rows, k), -np.inf, np.float32)

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from lsh_memory.hashing import SignHash, _hadamard
+from lsh_memory.hashing import SignHash
+from lsh_memory.kernels import hadamard
 
 
 def differing(one, other):
@@ -14,7 +15,7 @@ def test_transform_is_the_hadamard_matrix():
         matrix = np.block([[matrix, matrix], [matrix, -matrix]])
     x = np.random.default_rng(0).normal(size=16).astype(np.float32)
     turned = x.copy()
-    _hadamard(turned)
+    hadamard(turned)
     np.testing.assert_allclose(turned, matrix @ x, rtol=1e-5)
 
 
@@ -25,7 +26,7 @@ def test_code_is_the_signs_of_the_turned_vector():
     turned[:100] = x
     for signs in hash_.signs:
         turned *= signs
-        _hadamard(turned)
+        hadamard(turned)
     bits = np.unpackbits(hash_.code(x).view(np.uint8), bitorder="little")
     np.testing.assert_array_equal(bits, turned[:64] > 0)
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from lsh_memory.backends import ExactIndex
-from lsh_memory.scan import ScanIndex, _narrow, _pass, _reach, differing_bits
+from lsh_memory.kernels import narrow, pass_over, reach
+from lsh_memory.scan import ScanIndex, differing_bits
 from lsh_memory.storage import Storage
 
 
@@ -27,7 +28,7 @@ def test_pass_finds_exactly_the_slots_within_the_limit(size, limit):
     code = codes[size // 2]
     planes = planes_of(codes)
     found = np.empty(planes.shape[1] + 32, np.int32)
-    count = _pass(planes, size, code, limit, found)
+    count = pass_over(planes, size, code, limit, found)
     want = np.flatnonzero(differences(codes[:, :2], code[:2]) <= limit)
     np.testing.assert_array_equal(found[:count], want)
 
@@ -35,7 +36,7 @@ def test_pass_finds_exactly_the_slots_within_the_limit(size, limit):
 def test_slots_not_in_use_are_never_found():
     found = np.empty(600, np.int32)
     no_code = np.zeros(8, np.uint64)  # what slots hold that are not in use
-    assert _pass(np.zeros((2, 512), np.uint64), 300, no_code, 0, found) == 300
+    assert pass_over(np.zeros((2, 512), np.uint64), 300, no_code, 0, found) == 300
 
 
 @pytest.mark.parametrize("kept", [1, 10, 300, 1000])
@@ -43,7 +44,7 @@ def test_narrowing_keeps_those_that_differ_least(kept):
     codes = random_codes(400)
     slots = np.random.default_rng(1).permutation(400)[:350].astype(np.int32)
     found, code = slots.copy(), codes[7]
-    count = _narrow(codes, code, found, len(found), kept)
+    count = narrow(codes, code, found, len(found), kept)
     all_bits, left = differences(codes[slots], code), differences(codes[found[:count]], code)
     assert count == min(kept, 350) and len(set(found[:count])) == count
     np.testing.assert_array_equal(np.sort(left), np.sort(all_bits)[:count])
@@ -51,7 +52,7 @@ def test_narrowing_keeps_those_that_differ_least(kept):
 
 def test_reach_takes_in_about_as_many_as_wanted():
     codes = random_codes(50_000)
-    limit = _reach(planes_of(codes), 50_000, codes[0], 2_000)
+    limit = reach(planes_of(codes), 50_000, codes[0], 2_000)
     bits = differences(codes[:, :2], codes[0, :2])
     assert (bits <= limit).sum() > 1_500 and (bits <= limit - 1).sum() < 2_500
 

@@ -1,0 +1,196 @@
+"""The inner loops, compiled. They are in one file because Numba keeps compiled code on the disk and
+makes it anew only when the file of the calling function changes."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+WORD = 64  # bits of an integer that holds a part of a code
+COARSE = 128  # bits of the first pass
+BLOCK, PART = 256, 32  # entries looked at together; a block is compared whole, searched by parts
+SAMPLES = 4096  # entries that tell how far the `wanted` nearest reach
+
+Floats = NDArray[np.float32]
+Codes = NDArray[np.uint64]
+Slots = NDArray[np.int64]
+Found = NDArray[np.int32]
+
+
+def _count_bits(context: Any, word: Any) -> Any:
+    """Bits set in a uint64: the processor's own instruction, which Numba has no name for."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+_popcount: Any = intrinsic(_count_bits)
+
+
+@njit(cache=True, nogil=True)
+def sign_code(x: Floats, signs: Floats, code: Codes) -> None:
+    """Write the code of x [F]; signs ±1 [rounds,n], n a power of two and at least F."""
+    turned = np.zeros(signs.shape[1], np.float32)
+    turned[: len(x)] = x
+    for row in range(len(signs)):
+        turned *= signs[row]
+        hadamard(turned)
+    for word in range(len(code)):
+        bits = np.uint64(0)
+        for bit in range(WORD):
+            bits |= np.uint64(turned[WORD * word + bit] > 0.0) << np.uint64(bit)
+        code[word] = bits
+
+
+@njit(cache=True, nogil=True)
+def hadamard(x: Floats) -> None:
+    """Multiply x [n] by the Hadamard matrix, in place; n a power of two."""
+    half = 1
+    while half < len(x):
+        for start in range(0, len(x), 2 * half):
+            for i in range(start, start + half):
+                low, high = x[i], x[i + half]
+                x[i], x[i + half] = low + high, low - high
+        half *= 2
+
+
+@njit(cache=True, nogil=True)
+def nearest(
+    memory: tuple[Any, ...],
+    size: int,
+    units: Floats,
+    wanted: int,
+    kept: int,
+    slots: Slots,
+    cosines: Floats,
+) -> None:
+    """Fill slots, cosines [B,k] with the neighbours of units [B,F], best first.
+
+    memory: vectors [size,F], planes [2,room], codes [room,words], signs, and found [room+PART].
+    wanted: entries compared by their whole codes, about; kept: those compared exactly.
+    """
+    vectors, planes, codes, signs, found = memory
+    code = np.empty(codes.shape[1], np.uint64)
+    k = min(slots.shape[1], size)
+    for row in range(len(units)):
+        sign_code(units[row], signs, code)
+        limit = reach(planes, size, code, wanted)
+        count = pass_over(planes, size, code, limit, found)
+        while count < k:  # the sample was unlucky
+            limit += 8
+            count = pass_over(planes, size, code, limit, found)
+        count = narrow(codes, code, found, count, kept)
+        rank(vectors, found[:count], units[row], slots[row], cosines[row])
+
+
+@njit(cache=True, nogil=True)
+def similar(memory: tuple[Any, ...], size: int, unit: Floats, coarse: int, fine: int) -> int:
+    """Write to `found` the slots whose first 128 and whole codes differ in at most so many bits
+    from those of unit [F] -> how many they are."""
+    _, planes, codes, signs, found = memory
+    code = np.empty(codes.shape[1], np.uint64)
+    sign_code(unit, signs, code)
+    count = 0
+    for i in range(pass_over(planes, size, code, coarse, found)):
+        if difference(codes[found[i]], code) <= fine:
+            found[count] = found[i]
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def reach(planes: Codes, size: int, code: Codes, wanted: int) -> int:
+    """The number of differing bits within which about `wanted` entries lie, from a sample."""
+    stride = max(1, size // SAMPLES)
+    differences = np.zeros(COARSE + 1, np.int64)
+    for slot in range(0, size, stride):
+        bits = _popcount(planes[0, slot] ^ code[0]) + _popcount(planes[1, slot] ^ code[1])
+        differences[bits] += 1
+    limit, within = 0, differences[0]
+    while limit < COARSE and within * stride < min(wanted, size):
+        limit += 1
+        within += differences[limit]
+    return limit
+
+
+@njit(cache=True, nogil=True)
+def pass_over(planes: Codes, size: int, code: Codes, limit: int, found: Found) -> int:
+    """Write the slots whose first 128 bits differ in at most `limit` -> how many they are."""
+    differing = np.empty(BLOCK, np.uint8)
+    one, two, count = code[0], code[1], 0
+    for start in range(0, size, BLOCK):
+        first, second = planes[0, start : start + BLOCK], planes[1, start : start + BLOCK]
+        least = np.uint8(255)
+        for i in range(BLOCK):
+            differing[i] = _popcount(first[i] ^ one) + _popcount(second[i] ^ two)
+        for i in range(BLOCK):
+            least = min(least, differing[i])
+        if least > limit:
+            continue
+        for begin in range(0, BLOCK, PART):
+            part = differing[begin : begin + PART]
+            least = np.uint8(255)
+            for i in range(PART):
+                least = min(least, part[i])
+            if least <= limit:
+                for i in range(PART):  # without a branch: the count goes on where one is near
+                    found[count] = start + begin + i
+                    count += part[i] <= limit
+    while count and found[count - 1] >= size:  # the last block has slots not in use yet
+        count -= 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def difference(one: Codes, other: Codes) -> int:
+    """Bits in which two codes differ."""
+    bits = 0
+    for word in range(len(one)):
+        bits += _popcount(one[word] ^ other[word])
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def narrow(codes: Codes, code: Codes, found: Found, count: int, kept: int) -> int:
+    """Keep the `kept` of the first `count` found slots whose whole codes differ least."""
+    if count <= kept:
+        return count
+    bits = np.empty(count, np.int32)
+    differences = np.zeros(64 * codes.shape[1] + 1, np.int64)
+    for i in range(count):
+        bits[i] = difference(codes[found[i]], code)
+        differences[bits[i]] += 1
+    limit, below = 0, 0
+    while below + differences[limit] < kept:
+        below += differences[limit]
+        limit += 1
+    ties = kept - below
+    left = 0
+    for i in range(count):
+        tie = bits[i] == limit and ties > 0
+        ties -= tie
+        if bits[i] < limit or tie:
+            found[left] = found[i]
+            left += 1
+    return left
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def rank(vectors: Floats, found: Found, unit: Floats, slots: Slots, cosines: Floats) -> None:
+    """Write the best of the found slots and their cosines, best first."""
+    last = len(slots) - 1
+    for slot in found:
+        vector = vectors[slot]
+        cosine = np.float32(0.0)
+        for i in range(len(unit)):
+            cosine += vector[i] * unit[i]
+        if cosine > cosines[last]:
+            place = last
+            while place > 0 and cosines[place - 1] < cosine:
+                slots[place], cosines[place] = slots[place - 1], cosines[place - 1]
+                place -= 1
+            slots[place], cosines[place] = slot, cosine
