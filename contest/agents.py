@@ -14,6 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from contest.client import RemoteEnv
 from contest.protocol import TimestepTimeoutError, WallClockTimeoutError
 from contest.references import REFERENCES, Policy, reference
@@ -28,7 +31,8 @@ PACKAGES = ("rainbow", "ppo2", "jerk", "es")
 """Packages named in messages; any other of the same make works too."""
 OURS = ("levels", "timesteps", "num_envs", "rotate_every", "run_dir", "resume", "init", "seed")
 """Fields of an agent's config that the contest sets."""
-Mode = Literal["adapt", "frozen"]
+Mode = Literal["adapt", "frozen", "explore"]
+"""What a package's agent does: learn on; act as well as it can; act as it does while it learns."""
 
 
 @final
@@ -83,9 +87,9 @@ def resolve(
     if mode == "adapt":
         make_config(agent, timesteps=1, seed=0, run_dir=Path())
     elif flags:
-        raise UserError(f"a frozen agent takes no settings ({flags[0]}): use --mode adapt")
+        raise UserError(f"--mode {mode} takes no settings ({flags[0]}): only adapt does")
     elif not checkpoint:
-        raise UserError(f"a frozen {name} needs --checkpoint DIR; without one, --mode adapt learns")
+        raise UserError(f"--mode {mode} needs --checkpoint DIR: without one {name} must learn")
     return agent
 
 
@@ -103,12 +107,9 @@ def play(
             play_policy(policy, EnvConfig(), directory, level=level)
         elif ":" in agent.name:
             play_function(find_function(agent.name), directory, level=level)
-        elif agent.mode == "frozen":
-            from experiment.device import prepare_device
-
-            device = str(prepare_device(agent.device))
-            loaded: Any = load_agent(agent.checkpoint, device=device)
-            play_policy(loaded, subset(loaded.config, EnvConfig), directory, level=level)
+        elif agent.mode != "adapt":
+            policy, settings = load_policy(agent, seed=seed)
+            play_policy(policy, settings, directory, level=level)
         else:
             config = make_config(agent, timesteps=timesteps, seed=seed, run_dir=run_dir)
             adapt(agent, config, directory, level=level, run_dir=run_dir)
@@ -120,6 +121,31 @@ def play_policy(policy: Policy, settings: EnvConfig, directory: Path, *, level: 
         obs, _ = envs.reset()
         while True:
             obs, *_ = envs.step(policy.act(obs))
+
+
+def load_policy(agent: Agent, *, seed: int) -> tuple[Policy, EnvConfig]:
+    """A package's agent that does not learn, and the settings that it acts in."""
+    from experiment.device import prepare_device  # torch takes seconds to import
+    from experiment.seeding import seed_everything
+
+    seed_everything(seed)
+    loaded: Any = load_agent(agent.checkpoint, device=str(prepare_device(agent.device)))
+    if agent.mode == "explore":
+        return Exploring(loaded), subset(loaded.config, EnvConfig)
+    return loaded, subset(loaded.config, EnvConfig)
+
+
+@final
+class Exploring:
+    """An agent that acts with its chance: Rainbow's noise, PPO2's draws."""
+
+    def __init__(self, agent: Any) -> None:
+        self.agent = agent
+
+    def act(self, obs: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """obs uint8 [N,C,H,W] -> actions int64 [N]."""
+        actions: NDArray[np.int64] = self.agent.act(obs, explore=True)
+        return actions
 
 
 def play_function(function: Callable[[Any], object], directory: Path, *, level: str) -> None:

@@ -31,8 +31,8 @@ class PlayerConfig:
     """random, hold-right, run-and-jump, a package (rainbow, …), or package.module:function."""
     checkpoint: str = ""
     """Checkpoint or run folder that the agent starts from."""
-    mode: Literal["adapt", "frozen"] = "adapt"
-    """Whether a package's agent goes on learning."""
+    mode: Literal["adapt", "frozen", "explore"] = "adapt"
+    """What a package's agent does: learn on, act as well as it can, or act with its chance."""
     dir: Path = Path("tmp")
     """Folder that the server shares."""
     timesteps: int = 1_000_000

@@ -46,8 +46,9 @@ class RunConfig:
     """random, hold-right, run-and-jump, a package (rainbow, …), or package.module:function."""
     checkpoint: str = ""
     """Checkpoint or run folder that a package's agent starts from."""
-    mode: Literal["adapt", "frozen"] = "adapt"
-    """adapt: it goes on learning, through its package's train.run; frozen: it only acts."""
+    mode: Literal["adapt", "frozen", "explore"] = "adapt"
+    """What a package's agent does. adapt: it goes on learning, through its train.run; frozen: it
+    acts as well as it can; explore: it acts as it does while learning, with its chance."""
     levels: str = "bramble-test"
     """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
     timesteps: int = 1_000_000

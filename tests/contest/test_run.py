@@ -141,11 +141,12 @@ def test_package_adapts_through_its_own_loop(tmp_path: Path, checkpoint: Path) -
     assert any((before[name] != after[name]).any() for name in before)
 
 
-def test_frozen_package_acts_as_its_checkpoint(tmp_path: Path, checkpoint: Path) -> None:
-    flags = ["--checkpoint", str(checkpoint), "--mode", "frozen", "--device", "cpu"]
+@pytest.mark.parametrize("mode", ["frozen", "explore"])
+def test_package_that_does_not_adapt_only_acts(tmp_path: Path, checkpoint: Path, mode: str) -> None:
+    flags = ["--checkpoint", str(checkpoint), "--mode", mode, "--device", "cpu"]
     contest(tmp_path, "rainbow", *flags)
     (result,) = jobs(tmp_path).values()
-    assert (result["steps"], result["agent"]["mode"]) == (100, "frozen")
+    assert (result["steps"], result["agent"]["mode"]) == (100, mode)
     assert len(result["agent"]["checkpoint_sha256"]) == 64
     assert not list(tmp_path.glob("*/seed-0/training"))
 
