@@ -1,0 +1,66 @@
+"""What the agent's image starts: `contest.player` with the agent that the image was built for.
+
+Reads the variables AGENT, MODE, TIMESTEPS, SEED and LEVEL; the container's arguments come after
+them and win, flags after -- are the agent's own. With --keep-checkpoint it is what a build runs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from contest.agents import is_package, package_folder
+from contest.player import main as play
+from experiment.errors import UserError, command
+
+CHECKPOINT = Path("/checkpoint")
+
+
+def arguments(environ: Mapping[str, str], given: Sequence[str], *, checkpoint: Path) -> list[str]:
+    """The player's command line. The image's checkpoint goes with the image's kind of agent only.
+
+    Errors: UserError (AGENT means nothing).
+    """
+    argv = ["--dir", "/share", "--run-dir", "/runs"]
+    for name in ("AGENT", "MODE", "TIMESTEPS", "SEED", "LEVEL"):
+        if environ.get(name):
+            argv += [f"--{name.lower()}", environ[name]]
+    baked = (checkpoint / "meta.json").is_file() and "--agent" not in given
+    if baked and is_package(environ["AGENT"]):
+        argv += ["--checkpoint", str(checkpoint)]
+    return [*argv, *given]
+
+
+def keep_checkpoint(agent: str, given: Path, kept: Path) -> None:
+    """Copy the checkpoint in `given`, else the package's own pretrained one, to `kept`.
+
+    `kept` stays empty for an agent without one. Errors: UserError (a checkpoint that nobody loads).
+    """
+    kept.mkdir()
+    package = is_package(agent)
+    there = [path for path in given.iterdir() if path.name != "README.md"]
+    if there and not package:
+        raise UserError(f"{agent} takes no CHECKPOINT: only agent packages do")
+    pretrained = package_folder(agent) / "pretrained"
+    source = given if there else pretrained
+    if package and source.is_dir():
+        from experiment.checkpoint import latest_checkpoint
+
+        shutil.copytree(latest_checkpoint(source), kept, dirs_exist_ok=True)
+
+
+@command
+def main() -> None:
+    """Play, or keep a checkpoint."""
+    if sys.argv[1:2] == ["--keep-checkpoint"]:
+        agent, given, kept = sys.argv[2:]
+        keep_checkpoint(agent, Path(given), Path(kept))
+        return
+    play(arguments(os.environ, sys.argv[1:], checkpoint=CHECKPOINT))
+
+
+if __name__ == "__main__":
+    main()
