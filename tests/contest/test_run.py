@@ -92,6 +92,12 @@ def test_function_of_the_user_plays_until_the_limit(tmp_path: Path) -> None:
     assert len(result["agent"]["code_sha256"]) == 64
 
 
+def test_example_is_the_one_in_the_readme() -> None:
+    source = (HERE / "example_agent.py").read_text()
+    example = source[source.index("def play(") : source.index("def crash(")].strip()
+    assert example in (HERE.parents[1] / "contest" / "README.md").read_text()
+
+
 def test_agent_that_leaves_has_played(tmp_path: Path) -> None:
     contest(tmp_path, "example_agent:leave")
     (result,) = jobs(tmp_path).values()
