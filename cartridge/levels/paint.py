@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from random import Random
 
-from cartridge.levels.cells import HEIGHT, SLOPES, Act, Cell, Shape, shape_of
+from cartridge.levels.art.parts import LOOP_CELLS
+from cartridge.levels.cells import CELL, HEIGHT, SLOPES, Act, Cell, Shape, SpawnKind, shape_of
 from cartridge.levels.zones import ZONES
 
 GROUND_CLASSES = (
@@ -44,6 +45,10 @@ PARTS = (
     ("spike", Cell.SPIKE),
     ("block_top", Cell.BLOCK),
     ("block", Cell.BLOCK),
+    ("water_l", Cell.EMPTY),
+    ("water_r", Cell.EMPTY),
+    ("water", Cell.EMPTY),
+    *((f"loop_{row}{column}", Cell.EMPTY) for row in range(7) for column in range(7)),
 )
 FIRST_DECOR = FIRST_PART + len(PARTS)
 DECOR_SIZES = ((1, 1), (1, 1), (1, 1), (2, 1), (2, 2), (3, 4))
@@ -91,7 +96,32 @@ def paint(act: Act) -> list[list[int]]:
         [_metatile(act, column, row) for row in range(HEIGHT)] for column in range(act.width)
     ]
     _ornament(act, painted)
+    _loops(act, painted)
+    _flood(act, painted)
     return painted
+
+
+def _loops(act: Act, painted: list[list[int]]) -> None:
+    """Draw each loop over its foot, in place."""
+    first = PART_ID["loop_00"]
+    for spawn in act.spawns:
+        if spawn.kind is not SpawnKind.LOOP:
+            continue
+        left, top = spawn.x // CELL - LOOP_CELLS // 2, spawn.y // CELL - LOOP_CELLS
+        for row in range(LOOP_CELLS):
+            for column in range(LOOP_CELLS):
+                painted[left + column][top + row] = first + LOOP_CELLS * row + column
+
+
+def _flood(act: Act, painted: list[list[int]]) -> None:
+    """Fill what is still empty below the water's surface, in place. DRY lies below every row."""
+    surface = act.water_y // CELL
+    for column, cells in enumerate(painted):
+        for row in range(surface, HEIGHT):
+            if cells[row] == 0:
+                under = row > surface
+                name = "water" if under else "water_r" if column % 2 else "water_l"
+                cells[row] = PART_ID[name]
 
 
 def _cell(act: Act, column: int, row: int) -> Cell:

@@ -12,10 +12,11 @@ from cartridge.levels.art.hero import hero_frames
 from cartridge.levels.art.hud import hud_frames
 from cartridge.levels.art.objects import COLOURS as OBJECT_COLOURS
 from cartridge.levels.art.objects import object_frames
-from cartridge.levels.art.scenery import scenery
+from cartridge.levels.art.scenes import scenery
 from cartridge.levels.cells import CELL, HEIGHT, Act, SpawnKind
-from cartridge.levels.emit import metatile_pictures
+from cartridge.levels.drawing import metatile_pictures
 from cartridge.levels.generator import all_acts
+from cartridge.levels.looks import look
 from cartridge.levels.paint import paint
 from cartridge.levels.zones import ZONES
 
@@ -45,12 +46,12 @@ def paste(picture: Picture, image: Image, x: int, y: int, colours: Picture) -> N
 
 def act_picture(act: Act) -> Picture:
     """The whole act [512, width, 3] with its background."""
-    zone = ZONES[act.zone]
-    width = act.width * CELL
-    back = np.tile(scenery(zone.scenery), (1, width // 512 + 1))[:, :width]
+    name = ZONES[act.zone].name
+    style, width = look(name), act.width * CELL
+    back = np.tile(scenery(style.scenery), (1, width // 512 + 1))[:, :width]
     above = back[:1].repeat(HEIGHT * CELL - len(back), 0)
-    picture = rgb(("000", *zone.back))[np.concatenate([above, back])]
-    tiles, colours = metatile_pictures(zone), rgb(("000", *zone.ground))
+    picture = rgb(("000", *style.back))[np.concatenate([above, back])]
+    tiles, colours = metatile_pictures(name), rgb(("000", *style.ground))
     for x, column in enumerate(paint(act)):
         for y, metatile in enumerate(column):
             if metatile:
