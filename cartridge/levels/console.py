@@ -2,10 +2,10 @@
 
 Speaks to stable-retro's emulator directly: the oracle needs its states, and no pictures."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import stable_retro
@@ -27,8 +27,7 @@ STATE_BYTES, STATE_BUFFER = 160_000, 1_036_288
 MASKS = tuple(np.array([b in action for b in BUTTONS], np.uint8) for action in ACTIONS)
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(NamedTuple):
     """Where the hero is. Positions in pixels, speeds in pixels / 256 a frame."""
 
     x: int
@@ -44,6 +43,8 @@ class Status:
     finished: bool
     score: float
     """The contest's return so far."""
+    switches: int
+    """Bit i: the switch with id i was touched."""
 
     @property
     def lost(self) -> bool:
@@ -64,11 +65,13 @@ class Console:
 
     def __init__(self, env: stable_retro.RetroEnv):
         self.env = env
+        self._held: int | None = None
 
     def start(self, level: str) -> Status:
         """Begin a level, named like 'BrambleWood.Act1'."""
         self.env.load_state(level, Integrations.ALL)
         self.env.reset()
+        self._held = None
         return self.status()
 
     def save(self) -> bytes:
@@ -88,8 +91,24 @@ class Console:
 
     def act(self, action: int) -> Status:
         """One of the seven actions for four frames. Returns the state after them."""
-        self.frames(MASKS[action], FRAME_SKIP)
-        return self.status()
+        return self.play((action,))[0]
+
+    def play(self, actions: Sequence[int], *, stuck: Sequence[bool] = ()) -> tuple[Status, int]:
+        """Actions, until the episode is over; stuck: where the first frame holds the one before.
+
+        Returns the state after them and how many were played."""
+        status = self.status()
+        for i, action in enumerate(actions):
+            if status.over:
+                return status, i
+            late = bool(stuck) and stuck[i] and self._held is not None
+            if late and self._held is not None:
+                self.frames(MASKS[self._held], 1)
+            if not late or not self.status().over:
+                self.frames(MASKS[action], FRAME_SKIP - late)
+            self._held = action
+            status = self.status()
+        return status, len(actions)
 
     def status(self) -> Status:
         """Read the game's variables."""
@@ -107,8 +126,9 @@ class Console:
             flags=v["flags"],
             rings=v["rings"],
             lives=v["lives"],
-            finished=bool(v["level_end"]),
-            score=v["score"] / 4,
+            finished=bool(v["level_end_bonus"]),
+            score=v["contest_score"] / 4,
+            switches=v["switches"],
         )
 
 
