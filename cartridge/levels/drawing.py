@@ -7,9 +7,11 @@ from cartridge.levels.art.canvas import Image, blank
 from cartridge.levels.art.decor import ornaments
 from cartridge.levels.art.ground import metatile_images
 from cartridge.levels.art.hero import COLOURS as HERO_COLOURS
+from cartridge.levels.art.logo import logo
 from cartridge.levels.art.objects import COLOURS as OBJECT_COLOURS
 from cartridge.levels.art.parts import parts
 from cartridge.levels.art.scenes import scenery
+from cartridge.levels.art.sprites import sprite_frames as drawn_sprites
 from cartridge.levels.cells import CELL
 from cartridge.levels.colours import word
 from cartridge.levels.looks import look
@@ -21,12 +23,16 @@ from cartridge.levels.paint import (
     GROUND_CLASSES,
     METATILE_COUNT,
     PARTS,
+    WATER_IDS,
 )
 from cartridge.levels.tiles import TileSet
 
 LEVEL_TILES, LEVEL_LIMIT = 1, 639
 BACK_TILES, BACK_LIMIT = 640, 384
-LEVEL_PALETTE, BACK_PALETTE = 2, 3
+LEVEL_PALETTE, BACK_PALETTE, LOGO_PALETTE = 2, 3, 0
+LOGO_LIMIT = 280
+PRIORITY = 0x8000
+"""Bit of a tile that lies before the sprites, as water does."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +71,10 @@ def zone_art(zone: str) -> ZoneArt:
     """Draw a zone, by its name. Raises ValueError when it needs more tiles than fit."""
     level = TileSet(first=LEVEL_TILES, limit=LEVEL_LIMIT)
     metatiles = []
-    for picture in metatile_pictures(zone):
+    for number, picture in enumerate(metatile_pictures(zone)):
         (tl, tr), (bl, br) = level.picture(picture, palette=LEVEL_PALETTE)
-        metatiles.append((tl, tr, bl, br))
+        before = PRIORITY if number in WATER_IDS else 0
+        metatiles.append((tl | before, tr | before, bl | before, br | before))
     back = TileSet(first=BACK_TILES, limit=BACK_LIMIT)
     back_map = back.picture(scenery(look(zone).scenery), palette=BACK_PALETTE)
     return ZoneArt(level, metatiles, back, back_map)
@@ -79,3 +86,14 @@ def palette_words(zone: str) -> list[int]:
     lines = (HERO_COLOURS, OBJECT_COLOURS, ("000", *style.ground), ("000", *style.back))
     assert all(len(line) == 16 for line in lines)
     return [word(colour) for line in lines for colour in line]
+
+
+def logo_art() -> tuple[TileSet, list[list[int]]]:
+    """The title's tiles and its map of words, [LOGO_ROWS][LOGO_COLUMNS] of src/level.h."""
+    tiles = TileSet(first=LEVEL_TILES, limit=LOGO_LIMIT)
+    return tiles, tiles.picture(logo(), palette=LOGO_PALETTE)
+
+
+def sprite_frames() -> list[Image]:
+    """All sprites in the order of src/sprites.h."""
+    return [image for image, _ in drawn_sprites()]

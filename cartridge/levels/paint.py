@@ -56,6 +56,8 @@ DECOR_SIZES = ((1, 1), (1, 1), (1, 1), (2, 1), (2, 2), (3, 4))
 
 GROUND_ID = {name: FIRST_GROUND + 4 * i for i, (name, _) in enumerate(GROUND_CLASSES)}
 PART_ID = {name: FIRST_PART + i for i, (name, _) in enumerate(PARTS)}
+WATER_IDS = frozenset(PART_ID[name] for name in ("water_l", "water_r", "water"))
+"""Metatiles that are drawn before the sprites."""
 
 
 @dataclass(frozen=True)
