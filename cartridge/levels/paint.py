@@ -16,6 +16,9 @@ GROUND_CLASSES = (
     ("fill_l", Cell.GROUND),
     ("fill_r", Cell.GROUND),
     ("fill_lr", Cell.GROUND),
+    ("dim", Cell.GROUND),
+    ("dim_l", Cell.GROUND),
+    ("dim_r", Cell.GROUND),
     ("deep", Cell.GROUND),
     ("deep_l", Cell.GROUND),
     ("deep_r", Cell.GROUND),
@@ -34,8 +37,9 @@ GROUND_CLASSES = (
     ("under_down22_low", Cell.GROUND),
 )
 """Each comes in four copies, for even and odd columns and rows, so that a 32x32 pattern fits."""
-DEEP = 4
-"""Rows of ground above a cell that is drawn dark; some columns want one or two more."""
+DEEP = 5
+"""Rows of ground above a cell that is drawn dark; some columns want one more. The cell above it is
+drawn half dark."""
 FIRST_GROUND = 4
 FIRST_PART = FIRST_GROUND + 4 * len(GROUND_CLASSES)
 PARTS = (
@@ -165,10 +169,12 @@ def _ground_class(act: Act, column: int, row: int) -> str:
         return f"top{sides}"
     if not _is_ground(_cell(act, column, row + 1)) and sides != "_lr":
         return f"ceil{sides}"
-    deep = sides != "_lr" and all(
-        _is_ground(_cell(act, column, row - i)) for i in range(1, DEEP + column * 7 % 3)
-    )
-    return f"{'deep' if deep else 'fill'}{sides}"
+    if sides == "_lr":
+        return "fill_lr"
+    depth, most = 1, DEEP + column * 5 % 3 % 2
+    while depth < most and _is_ground(_cell(act, column, row - depth - 1)):
+        depth += 1
+    return f"{'deep' if depth == most else 'dim' if depth > most - 2 else 'fill'}{sides}"
 
 
 def _ornament(act: Act, painted: list[list[int]]) -> None:

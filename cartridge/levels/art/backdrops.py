@@ -222,9 +222,10 @@ def isles() -> Image:
             ellipse(image[: y + 3], (x, y + 3), (half, 6), 11)
             ellipse(image[: y + 1], (x - 2, y + 1), (half * 0.8, 4), 12)
             ball(image, (x + half // 3, y - 8), (7, 7), (11, 12))
-    for base, colours in ((178, (5, 6)), (206, (9, 10))):
-        image[base + 8 :] = colours[0]
-        for x in range(0, WIDTH + 64, 32):
-            r = 20 if x // 32 % 2 else 14
-            ball(image, (x, base + 8), (r, r * 0.8), colours)
+    for base, shift, colours in ((172, 0, (5, 6)), (204, 22, (9, 10))):
+        for light in (1, 0):
+            for i, x in enumerate(range(-64, WIDTH + 64, 16)):
+                r = (19, 11, 24, 13, 17, 26, 12, 15)[i % 8]
+                ellipse(image, (x + shift, base + 14 - 2 * light), (r, r * 0.8), colours[light])
+        image[base + 14 :] = colours[0]
     return image

@@ -66,9 +66,11 @@ def metatile_images(
     """Four copies of every class of ground."""
     pattern, top = texture(pattern_name), cover(cover_name)
     dark = np.maximum(pattern - 1, 2).astype(np.uint8)
+    woven = np.where(np.indices(pattern.shape).sum(0) % 2, pattern, dark)
+    stones = {"dim": woven, "deep": dark}
     made: dict[str, list[Image]] = {}
     for name in classes:
-        stone, heights = dark if name.startswith("deep") else pattern, heights_of(name)
+        stone, heights = stones.get(name.split("_")[0], pattern), heights_of(name)
         made[name] = [
             ground(stone, top, heights, sides=sides_of(name), copy=copy) for copy in range(4)
         ]

@@ -65,7 +65,7 @@ def clockwork() -> Image:
             (226, 60, 34.0, (5, 6, 5)),
         ):
             wheel(image, (start + x, y), radius, colours=colours)
-            line(image, (start + x - 4, y), (start + x + 4, y), 13, width=5)
+            ellipse(image, (start + x, y), (radius * 0.12, radius * 0.12), 13)
     for start in range(0, WIDTH, 256):
         x = start + 112
         line(image, (x, 0), (x, 150), 11, width=4)
@@ -114,7 +114,8 @@ def harbor() -> Image:
         clouds(image, ((x, y, size), (x + 256, y, size)), (14, 15))
     for start in range(-256, WIDTH, 256):
         x = start + 150
-        polygon(image, [(x, 74), (x - 150, 40), (x - 150, 72)], 4)
+        polygon(image, [(x, 75), (x - 128, 44), (x - 128, 80)], 4)
+        polygon(image, [(x, 75), (x + 128, 44), (x + 128, 80)], 4)
         polygon(image, [(x - 10, 156), (x - 6, 82), (x + 6, 82), (x + 10, 156)], 6)
         polygon(image, [(x - 10, 156), (x - 6, 82), (x - 3, 82), (x - 5, 156)], 12)
         if x > 0:

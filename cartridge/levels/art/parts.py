@@ -102,9 +102,10 @@ def spike(style: str) -> Image:
     }
     image = blank(CELL, CELL)
     for x, top, half in tips[style]:
-        polygon(image, [(x, top - 2), (x + half + 0.4, 16), (x - half - 0.4, 16)], 1)
-        polygon(image, [(x, top + 1), (x + half - 1, 15), (x - half + 1, 15)], 13)
-        polygon(image, [(x, top + 1), (x + 0.6, 15), (x - half + 1, 15)], 12)
+        polygon(image, [(x, top - 3), (x + half + 1.2, 16), (x - half - 1.2, 16)], 1)
+    for x, top, half in tips[style]:
+        polygon(image, [(x, top), (x + half - 0.4, 15), (x - half + 0.4, 15)], 13)
+        polygon(image, [(x, top), (x + half * 0.3, 15), (x - half + 0.4, 15)], 12)
     image[15] = 1
     return image
 
