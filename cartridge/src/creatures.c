@@ -30,6 +30,7 @@ static void meet_enemy(Object *object)
     object->kind = PUFF;
     object->timer = 16;
     ram.score += 100;
+    sound_request = SOUND_HIT;
 }
 
 void walk(Object *object)

@@ -1,4 +1,5 @@
 #include "motion.h"
+#include "sound.h"
 
 static void leave_ground(void)
 {
@@ -16,6 +17,7 @@ static void jump(void)
     hero.speed_y -= scale(medium->jump, shape_cos[shape]);
     hero.ball = 1;
     hero.jumped = 1;
+    sound_request = SOUND_JUMP;
 }
 
 /* An edge holds while a side foot stands on a flat block. */

@@ -4,6 +4,7 @@
 #include "objects.h"
 #include "player.h"
 #include "ram.h"
+#include "sound.h"
 #include "vdp.h"
 #include "world.h"
 
@@ -13,6 +14,8 @@
 #define BONUS 4000           /* quarter points: 1000 for finishing at once, 0 after 18,000 frames */
 
 volatile Published ram __attribute__((section(".published")));
+
+u8 sound_request;
 
 static u16 act_index, timer, last_pad;
 
@@ -156,6 +159,7 @@ static void play(u16 pad)
             ram.frame_counter++;
         if (HERO_X >= (s16)ram.end_x) {
             ram.level_end_bonus = 1;
+            sound_request = SOUND_END;
             ram.mode = MODE_END;
         }
     }
@@ -198,6 +202,7 @@ int main(void)
             hud_upload();
         }
         sprites_upload();
+        sound_update();
         if (passed > 1)
             ram.lag += passed - 1;
         if (ram.mode != MODE_TITLE)

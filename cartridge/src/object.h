@@ -7,6 +7,7 @@
 #include "objects.h"
 #include "player.h"
 #include "ram.h"
+#include "sound.h"
 #include "sprites.h"
 #include "vdp.h"
 #include "world.h"

@@ -107,6 +107,7 @@ void objects_smash(s16 x)
             object->kind = RUBBLE;
             object->timer = 32;
             ram.score += 50;
+            sound_request = SOUND_HIT;
         }
 }
 

@@ -36,12 +36,15 @@ void push_aside(Object *object)
     hero.ball = 0;
     hero_launch(object->kind == SPAWN_SPRING_BACK ? -speed : speed, LAUNCH_LOCK);
     object->timer = SPRING_FRAMES;
+    sound_request = SOUND_SPRING;
 }
 
 void boost(Object *object)
 {
-    if (hero.state == HERO_GROUND && touches_hero(object, 9, 8))
-        hero_launch(BOOST_SPEED, LAUNCH_LOCK / 2);
+    if (hero.state != HERO_GROUND || !touches_hero(object, 9, 8))
+        return;
+    hero_launch(BOOST_SPEED, LAUNCH_LOCK / 2);
+    sound_request = SOUND_SPRING;
 }
 
 /* The foot takes who runs over it to the right; behind it a wall, for who did not go round. */
@@ -63,6 +66,7 @@ void collect(Object *object)
     object->kind = GONE;
     ram.rings++;
     ram.score += 10;
+    sound_request = SOUND_RING;
 }
 
 void pass_end(Object *object)
@@ -80,13 +84,16 @@ void pass_checkpoint(Object *object)
     if (checkpoint.set && checkpoint.x > (u16)object->home_x)
         return;
     checkpoint = (Checkpoint){1, (u16)object->home_x, (u16)object->home_y};
+    sound_request = SOUND_SWITCH;
 }
 
 void press_switch(Object *object)
 {
     u16 bit = 1 << (object->arg & 7);
-    if (!(ram.switches & bit) && hero.state != HERO_DEAD && touches_hero(object, 8, 16))
+    if (!(ram.switches & bit) && hero.state != HERO_DEAD && touches_hero(object, 8, 16)) {
         ram.switches |= bit;
+        sound_request = SOUND_SWITCH;
+    }
     object->timer = (ram.switches & bit) != 0;
 }
 

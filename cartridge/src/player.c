@@ -1,6 +1,7 @@
 #include "motion.h"
 #include "objects.h"
 #include "ram.h"
+#include "sound.h"
 #include "sprites.h"
 
 Hero hero;
@@ -40,6 +41,7 @@ void hero_kill(void)
     hero.ball = hero.crouch = hero.charging = 0;
     hero.speed_x = 0;
     hero.speed_y = -6 * 256;
+    sound_request = SOUND_HURT;
     ram.lives--;
     ram.mode = MODE_DEAD;
 }
@@ -58,6 +60,7 @@ void hero_hurt(s16 from_x)
     hero.speed_x = HERO_X < from_x ? -2 * 256 : 2 * 256;
     hero.speed_y = -4 * 256;
     hero.blink = BLINK_FRAMES;
+    sound_request = SOUND_HURT;
 }
 
 void hero_bounce(void)
@@ -73,6 +76,7 @@ void hero_spring(s16 speed)
     hero.state = HERO_AIR;
     hero.ball = hero.crouch = hero.charging = hero.jumped = 0;
     hero.speed_y = -speed;
+    sound_request = SOUND_SPRING;
 }
 
 void hero_launch(s16 speed, u8 frames)
