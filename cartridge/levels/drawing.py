@@ -16,6 +16,7 @@ from cartridge.levels.cells import CELL
 from cartridge.levels.colours import word
 from cartridge.levels.looks import look
 from cartridge.levels.paint import (
+    BEFORE_SPRITES,
     DECOR_SIZES,
     FIRST_DECOR,
     FIRST_GROUND,
@@ -23,7 +24,6 @@ from cartridge.levels.paint import (
     GROUND_CLASSES,
     METATILE_COUNT,
     PARTS,
-    WATER_IDS,
 )
 from cartridge.levels.tiles import TileSet
 
@@ -32,7 +32,7 @@ BACK_TILES, BACK_LIMIT = 640, 384
 LEVEL_PALETTE, BACK_PALETTE, LOGO_PALETTE = 2, 3, 0
 LOGO_LIMIT = 280
 PRIORITY = 0x8000
-"""Bit of a tile that lies before the sprites, as water does."""
+"""Bit of a tile that lies over the sprites."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def zone_art(zone: str) -> ZoneArt:
     metatiles = []
     for number, picture in enumerate(metatile_pictures(zone)):
         (tl, tr), (bl, br) = level.picture(picture, palette=LEVEL_PALETTE)
-        before = PRIORITY if number in WATER_IDS else 0
+        before = PRIORITY if number in BEFORE_SPRITES else 0
         metatiles.append((tl | before, tr | before, bl | before, br | before))
     back = TileSet(first=BACK_TILES, limit=BACK_LIMIT)
     back_map = back.picture(scenery(look(zone).scenery), palette=BACK_PALETTE)
@@ -96,4 +96,4 @@ def logo_art() -> tuple[TileSet, list[list[int]]]:
 
 def sprite_frames() -> list[Image]:
     """All sprites in the order of src/sprites.h."""
-    return [image for image, _ in drawn_sprites()]
+    return [sprite.image for sprite in drawn_sprites()]

@@ -28,16 +28,16 @@ class Look:
     """Name of the background, in art/scenes.py, and of the ornaments, in art/decor.py."""
 
 
-def _look(ground: str, back: str, **names: str) -> Look:
-    lines = colours(ground), colours(back)
-    assert all(len(line) == 15 for line in lines)
-    return Look(*lines, **names)
+def _line(text: str) -> tuple[str, ...]:
+    line = colours(text)
+    assert len(line) == 15, text
+    return line
 
 
 LOOKS = {
-    "BrambleWood": _look(
-        "100 210 320 431 542 120 240 351 473 431 653 777 556 735 764",
-        "357 467 577 677 456 355 566 466 364 475 263 374 253 666 777",
+    "BrambleWood": Look(
+        ground=_line("100 210 320 431 542 120 240 351 473 431 653 777 556 735 764"),
+        back=_line("357 467 577 677 456 355 566 466 364 475 263 374 253 666 777"),
         texture="soil",
         cover="grass",
         block="brick",
@@ -45,9 +45,9 @@ LOOKS = {
         spike="thorns",
         scenery="wood",
     ),
-    "RustCavern": _look(
-        "100 201 313 424 635 410 520 631 743 223 445 777 556 257 467",
-        "101 102 112 213 100 201 311 411 212 323 001 520 630 223 334",
+    "RustCavern": Look(
+        ground=_line("100 201 313 424 635 410 520 631 743 223 445 777 556 257 467"),
+        back=_line("101 102 112 213 100 201 311 411 212 323 001 520 630 223 334"),
         texture="rock",
         cover="crust",
         block="brick",
@@ -55,9 +55,9 @@ LOOKS = {
         spike="thorns",
         scenery="cavern",
     ),
-    "SnowRidge": _look(
-        "012 123 234 345 456 357 567 677 777 322 543 777 467 614 742",
-        "256 367 477 577 677 777 245 134 356 467 023 124 235 666 777",
+    "SnowRidge": Look(
+        ground=_line("012 123 234 345 456 357 567 677 777 322 543 777 467 614 742"),
+        back=_line("256 367 477 577 677 777 245 134 356 467 023 124 235 666 777"),
         texture="ice",
         cover="snow",
         block="ice",
@@ -65,9 +65,9 @@ LOOKS = {
         spike="icicles",
         scenery="snow",
     ),
-    "TideGrotto": _look(
-        "001 012 023 134 246 321 532 643 765 310 521 777 556 036 367",
-        "367 477 577 677 456 566 356 577 145 367 134 245 763 667 777",
+    "TideGrotto": Look(
+        ground=_line("001 012 023 134 246 321 532 643 765 310 521 777 556 036 367"),
+        back=_line("367 477 577 677 456 566 356 577 145 367 134 245 763 667 777"),
         texture="slate",
         cover="sand",
         block="stone",
@@ -75,9 +75,9 @@ LOOKS = {
         spike="shells",
         scenery="grotto",
     ),
-    "GaleCliffs": _look(
-        "100 310 421 531 642 230 340 451 663 321 542 777 556 723 750",
-        "456 557 667 767 546 657 556 667 465 576 644 766 733 667 777",
+    "GaleCliffs": Look(
+        ground=_line("100 310 421 531 642 230 340 451 663 321 542 777 556 723 750"),
+        back=_line("456 557 667 767 546 657 556 667 465 576 644 766 733 667 777"),
         texture="strata",
         cover="windgrass",
         block="stone",
@@ -85,9 +85,9 @@ LOOKS = {
         spike="thorns",
         scenery="cliffs",
     ),
-    "EmberFoundry": _look(
-        "001 222 334 445 556 111 530 750 773 320 531 777 556 720 760",
-        "100 200 300 410 101 211 211 321 001 111 510 720 750 211 322",
+    "EmberFoundry": Look(
+        ground=_line("001 222 334 445 556 111 530 750 773 320 531 777 556 720 760"),
+        back=_line("100 200 300 410 101 211 211 321 001 111 510 720 750 211 322"),
         texture="plates",
         cover="hazard",
         block="steel",
@@ -95,9 +95,9 @@ LOOKS = {
         spike="blades",
         scenery="foundry",
     ),
-    "SpiralMeadow": _look(
-        "101 202 313 424 536 031 152 363 575 312 534 777 556 716 760",
-        "557 667 766 776 657 767 566 676 465 576 634 746 772 767 777",
+    "SpiralMeadow": Look(
+        ground=_line("101 202 313 424 536 031 152 363 575 312 534 777 556 716 760"),
+        back=_line("557 667 766 776 657 767 566 676 465 576 634 746 772 767 777"),
         texture="spirals",
         cover="lawn",
         block="stone",
@@ -105,9 +105,9 @@ LOOKS = {
         spike="thorns",
         scenery="meadow",
     ),
-    "ClockTower": _look(
-        "100 421 532 643 754 223 334 556 677 320 541 777 567 155 377",
-        "010 011 021 122 022 133 021 132 010 121 211 321 530 233 344",
+    "ClockTower": Look(
+        ground=_line("100 421 532 643 754 223 334 556 677 320 541 777 567 155 377"),
+        back=_line("010 011 021 122 022 133 021 132 010 121 211 321 530 233 344"),
         texture="gears",
         cover="rail",
         block="steel",
@@ -115,9 +115,9 @@ LOOKS = {
         spike="blades",
         scenery="clockwork",
     ),
-    "SpringOrchard": _look(
-        "100 201 311 422 532 400 610 730 752 210 431 777 556 720 750",
-        "666 765 764 763 655 765 643 754 632 742 531 642 711 776 777",
+    "SpringOrchard": Look(
+        ground=_line("100 201 311 422 532 400 610 730 752 210 431 777 556 720 750"),
+        back=_line("666 765 764 763 655 765 643 754 632 742 531 642 711 776 777"),
         texture="roots",
         cover="leaves",
         block="crate",
@@ -125,9 +125,9 @@ LOOKS = {
         spike="thorns",
         scenery="orchard",
     ),
-    "ThornKeep": _look(
-        "001 001 112 223 334 020 131 242 463 301 522 777 556 611 740",
-        "545 655 756 766 655 666 645 755 534 645 545 656 762 766 777",
+    "ThornKeep": Look(
+        ground=_line("001 001 112 223 334 020 131 242 463 301 522 777 556 611 740"),
+        back=_line("545 655 756 766 655 666 645 755 534 645 545 656 762 766 777"),
         texture="bricks",
         cover="briars",
         block="brick",
@@ -135,9 +135,9 @@ LOOKS = {
         spike="blades",
         scenery="keep",
     ),
-    "SkyIsles": _look(
-        "113 434 545 656 776 230 451 562 673 530 751 777 557 724 763",
-        "013 024 125 236 136 246 125 236 025 236 143 255 763 346 457",
+    "SkyIsles": Look(
+        ground=_line("113 434 545 656 776 230 451 562 673 530 751 777 557 724 763"),
+        back=_line("013 024 125 236 136 246 125 236 025 236 143 255 763 346 457"),
         texture="marble",
         cover="lawn",
         block="marble",
@@ -145,9 +145,9 @@ LOOKS = {
         spike="thorns",
         scenery="isles",
     ),
-    "CrystalMine": _look(
-        "001 023 134 245 367 034 155 266 577 213 436 777 567 515 757",
-        "000 001 011 012 112 123 011 022 001 112 214 426 537 023 045",
+    "CrystalMine": Look(
+        ground=_line("001 023 134 245 367 034 155 266 577 213 436 777 567 515 757"),
+        back=_line("000 001 011 012 112 123 011 022 001 112 214 426 537 023 045"),
         texture="facets",
         cover="crystals",
         block="crate",
@@ -155,9 +155,9 @@ LOOKS = {
         spike="icicles",
         scenery="mine",
     ),
-    "MirageDunes": _look(
-        "200 310 421 531 642 431 643 754 775 310 532 777 667 041 163",
-        "367 577 676 775 764 775 653 764 643 754 642 753 730 776 777",
+    "MirageDunes": Look(
+        ground=_line("200 310 421 531 642 431 643 754 775 310 532 777 667 041 163"),
+        back=_line("367 577 676 775 764 775 653 764 643 754 642 753 730 776 777"),
         texture="sandstone",
         cover="sand",
         block="stone",
@@ -165,9 +165,9 @@ LOOKS = {
         spike="thorns",
         scenery="dunes",
     ),
-    "StormHarbor": _look(
-        "001 321 432 543 654 222 334 556 777 310 521 777 556 025 247",
-        "001 002 112 122 111 122 012 123 001 112 000 233 763 112 223",
+    "StormHarbor": Look(
+        ground=_line("001 321 432 543 654 222 334 556 777 310 521 777 556 025 247"),
+        back=_line("001 002 112 122 111 122 012 123 001 112 000 233 763 112 223"),
         texture="timber",
         cover="curb",
         block="crate",

@@ -58,10 +58,20 @@ FIRST_DECOR = FIRST_PART + len(PARTS)
 DECOR_SIZES = ((1, 1), (1, 1), (1, 1), (2, 1), (2, 2), (3, 4))
 """Columns and rows of the ornaments of a zone, in the order of art.decor."""
 
+SPAWN_REACH = {
+    SpawnKind.RING: -1,
+    SpawnKind.WIND: -1,
+    SpawnKind.WALKER: -1,
+    SpawnKind.JUMPER: -1,
+    SpawnKind.LOOP: 4,
+    SpawnKind.END_POST: 2,
+}
+"""Columns to each side of an object without ornaments, 1 if not named; -1: no column at all."""
+
 GROUND_ID = {name: FIRST_GROUND + 4 * i for i, (name, _) in enumerate(GROUND_CLASSES)}
 PART_ID = {name: FIRST_PART + i for i, (name, _) in enumerate(PARTS)}
-WATER_IDS = frozenset(PART_ID[name] for name in ("water_l", "water_r", "water"))
-"""Metatiles that are drawn before the sprites."""
+BEFORE_SPRITES = frozenset({PART_ID["water_l"], PART_ID["water_r"]})
+"""Metatiles that are drawn over the sprites. The water's body is not: it would hide the hero."""
 
 
 @dataclass(frozen=True)
@@ -180,18 +190,27 @@ def _ground_class(act: Act, column: int, row: int) -> str:
 def _ornament(act: Act, painted: list[list[int]]) -> None:
     """Strew the zone's ornaments over level ground, in place."""
     rng = Random(f"{ZONES[act.zone].name}.{act.number}.ornaments")
-    layouts = decor_layouts()
+    layouts, taken = decor_layouts(), _taken(act)
     column = 1
     while column < act.width - 4:
         column += rng.randint(1, 4)
         layout = rng.choices(layouts, weights=(5, 3, 3, 3, 2, 2))[0]
         row = _level_top(act, column, layout)
-        if row is None:
+        if row is None or not taken.isdisjoint(range(column, column + layout.width)):
             continue
         for dx in range(layout.width):
             for dy in range(layout.height):
                 painted[column + dx][row + dy] = layout.first + dy * layout.width + dx
         column += layout.width
+
+
+def _taken(act: Act) -> set[int]:
+    """Columns that ornaments leave free, so that what matters can be seen."""
+    taken: set[int] = set()
+    for spawn in act.spawns:
+        reach = SPAWN_REACH.get(spawn.kind, 1)
+        taken.update(range(spawn.x // CELL - reach, spawn.x // CELL + reach + 1))
+    return taken
 
 
 def _level_top(act: Act, column: int, layout: Layout) -> int | None:

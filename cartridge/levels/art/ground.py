@@ -13,9 +13,7 @@ from cartridge.levels.art.patterns import texture
 from cartridge.levels.cells import CELL, Cell, surface_height
 
 
-def ground(
-    pattern: Image, top: Image, heights: Sequence[int], *, sides: str, copy: int
-) -> Image:
+def ground(pattern: Image, top: Image, heights: Sequence[int], *, sides: str, copy: int) -> Image:
     """One metatile of ground. heights: filled pixels from its bottom at each x; 16 more than that
     where the surface lies in the cell above. sides: any of l, r, b, which are open."""
     image = blank(CELL, CELL)

@@ -134,5 +134,3 @@ def harbor() -> Image:
     ridge(image, base=184, size=7, period=64, colours=(7, 8))
     ridge(image, base=206, size=9, period=64, colours=(9, 7))
     return image
-
-

@@ -1,6 +1,7 @@
 """The ground's patterns: 32x32 pixels that wrap around, in the colours 2 (dark) to 5 (light)."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -56,7 +57,9 @@ def facets() -> Image:
     return image
 
 
-def _reach(points: Sequence[tuple[int, int]], at: tuple[int, int], stretch: float) -> list[tuple]:
+def _reach(
+    points: Sequence[tuple[int, int]], at: tuple[int, int], stretch: float
+) -> list[tuple[float, int]]:
     """Squared distances to all points around the edges, nearest first, with their numbers."""
     x, y = at
     return sorted(
@@ -91,8 +94,8 @@ def courses(
 def strata() -> Image:
     """Layers of sediment, thick and thin."""
     image = blank(PERIOD, PERIOD)
-    shades = (4, 4, 4, 5, 3, 3, 3, 2, 4, 4, 5, 5, 4, 3, 2, 3, 3, 3, 4, 2)
-    shades += (4, 4, 5, 4, 4, 3, 3, 2, 3, 4, 4, 2)
+    shades = [4, 4, 4, 5, 3, 3, 3, 2, 4, 4, 5, 5, 4, 3, 2, 3, 3, 3, 4, 2]
+    shades += [4, 4, 5, 4, 4, 3, 3, 2, 3, 4, 4, 2]
     for x in range(PERIOD):
         bend = round(1.6 * wave(x / 32) + 0.8 * wave(x / 16 + 0.2))
         for y in range(PERIOD):
@@ -174,7 +177,7 @@ def roots() -> Image:
             if (x * 5 + y * 11 + (x * y) % 7) % 13 == 0:
                 image[y, x] = 4
     for path in (((2, 0), (6, 9), (3, 18), (9, 31)), ((20, 0), (17, 8), (23, 17), (20, 31))):
-        for start, end in zip(path, path[1:], strict=False):
+        for start, end in pairwise(path):
             line(image, start, end, 2, width=2.4)
             line(image, (start[0] - 1, start[1]), (end[0] - 1, end[1]), 4, width=0.9)
     for x, y, r in ((12, 6, 3.2), (28, 12, 2.6), (12, 24, 2.4), (27, 26, 3.4)):
@@ -190,7 +193,7 @@ def marble() -> Image:
     image[image == 3] = 4
     veins = (((4, 3), (12, 7), (16, 13)), ((20, 4), (27, 9)), ((2, 20), (9, 25), (10, 29)))
     for path in (*veins, ((22, 19), (26, 24), (30, 27))):
-        for start, end in zip(path, path[1:], strict=False):
+        for start, end in pairwise(path):
             line(image, start, end, 3, width=1.1)
     return image
 

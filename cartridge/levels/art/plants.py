@@ -1,9 +1,11 @@
 """Plants and stones that stand on the ground and stop nobody. Colours as in art/ground.py."""
 
+from itertools import pairwise
 from random import Random
 
 from cartridge.levels.art.canvas import Image, ball, blank, ellipse, line, outline, polygon
 from cartridge.levels.cells import CELL
+
 
 def tuft(seed: str, *, blades: int, height: int) -> Image:
     """A tuft of grass."""
@@ -131,7 +133,7 @@ def palm() -> Image:
     """A palm, three cells wide and four high."""
     image = blank(48, 64)
     path = ((20, 64), (21, 48), (23, 34), (27, 20))
-    for start, end in zip(path, path[1:], strict=False):
+    for start, end in pairwise(path):
         line(image, start, end, 10, width=5)
         line(image, (start[0] - 1, start[1]), (end[0] - 1, end[1]), 11, width=2)
     for y in range(26, 62, 6):
@@ -140,8 +142,8 @@ def palm() -> Image:
     tips = ((4, 18), (8, 32), (46, 16), (44, 31), (16, 5), (38, 4))
     for i, tip in enumerate(tips):
         middle = ((27 + tip[0]) / 2, min(20, tip[1]) - 5)
-        for start, end in (((27, 19), middle), (middle, tip)):
-            line(image, start, end, 3 + i % 2, width=4.6 if start == (27, 19) else 3.4)
+        for start, end in pairwise(((27.0, 19.0), middle, tip)):
+            line(image, start, end, 3 + i % 2, width=4.6 if start[0] == 27 else 3.4)
             line(image, (start[0], start[1] - 1), (end[0], end[1] - 1), 5, width=1.1)
     ellipse(image, (25, 22), (2.4, 2.4), 10)
     ellipse(image, (30, 22), (2.4, 2.4), 10)
@@ -153,7 +155,7 @@ def bent_tree() -> Image:
     """A tree that the wind has bent to the right."""
     image = blank(48, 64)
     path = ((14, 64), (14, 50), (18, 38), (27, 28))
-    for start, end in zip(path, path[1:], strict=False):
+    for start, end in pairwise(path):
         line(image, start, end, 10, width=5.5)
         line(image, (start[0] - 1, start[1]), (end[0] - 1, end[1]), 11, width=2)
     line(image, (18, 38), (32, 36), 10, width=3)

@@ -7,7 +7,7 @@ that the ground before them stands out, also in grey."""
 
 from random import Random
 
-from cartridge.levels.art.canvas import Image, ball, blank, ellipse, polygon, wave
+from cartridge.levels.art.canvas import Image, ball, ellipse, polygon, wave
 
 WIDTH, HEIGHT = 512, 256
 
@@ -70,7 +70,11 @@ def forest(image: Image, *, base: int, period: int, colours: tuple[int, ...], se
 
 
 def towers(
-    image: Image, spots: tuple[tuple[int, int, int, int], ...], colours: tuple[int, int], *, step: int
+    image: Image,
+    spots: tuple[tuple[int, int, int, int], ...],
+    colours: tuple[int, int],
+    *,
+    step: int,
 ) -> None:
     """Upright blocks at (x, top, width, bottom), lit at the left, again every step pixels."""
     for start in range(-step, WIDTH, step):

@@ -1,4 +1,6 @@
-"""All sprites in the order of src/sprites.h, each with the palette line it is drawn with."""
+"""All sprites in the order of src/sprites.h."""
+
+from typing import NamedTuple
 
 from cartridge.levels.art.canvas import Image
 from cartridge.levels.art.hero import falling, hero_frames
@@ -8,18 +10,42 @@ from cartridge.levels.art.objects import jumper, object_frames, shooter, shot
 
 HERO, OBJECTS = 0, 1
 """Palette lines."""
+OBJECT_NAMES = ("walker", "hopper", "spring", "ring", "post")
+MACHINE_NAMES = (
+    *("spring_side", "spring_side", "platform", "crumble", "piston_tip", "piston_shaft"),
+    *("piston_base", "breakable", "rubble", "switch", "switch", "gate"),
+    *("checkpoint", "checkpoint"),
+)
 
 
-def sprite_frames() -> list[tuple[Image, int]]:
-    """Pictures, whole tiles wide and high, with their palette lines."""
-    enemies = [shooter(ready=False), shooter(ready=True), shot()]
-    enemies += [jumper(leaping=False), jumper(leaping=True)]
-    late = [*machine_frames(), *enemies, booster(0), booster(1), wind()]
+class Sprite(NamedTuple):
+    """A picture, whole tiles wide and high. Frames of one thing share its name."""
+
+    name: str
+    image: Image
+    line: int
+    """The palette line it is drawn with."""
+
+
+def sprite_frames() -> list[Sprite]:
+    """All sprites; src/sprites.h says which tile each begins at."""
+    objects = [name for name in OBJECT_NAMES for _ in range(2)] + ["puff"]
+    late = [
+        *zip(MACHINE_NAMES, machine_frames(), strict=True),
+        ("shooter", shooter(ready=False)),
+        ("shooter", shooter(ready=True)),
+        ("shot", shot()),
+        ("jumper", jumper(leaping=False)),
+        ("jumper", jumper(leaping=True)),
+        ("booster", booster(0)),
+        ("booster", booster(1)),
+        ("wind", wind()),
+    ]
     return [
-        *((image, HERO) for image in hero_frames()),
-        *((image, OBJECTS) for image in object_frames()),
-        *((image, HERO) for image in hud_frames()),
-        *((image, OBJECTS) for image in late),
-        (glyphs()["-"], HERO),
-        (falling(), HERO),
+        *(Sprite("hero", image, HERO) for image in hero_frames()),
+        *(Sprite(n, image, OBJECTS) for n, image in zip(objects, object_frames(), strict=True)),
+        *(Sprite("hud", image, HERO) for image in hud_frames()),
+        *(Sprite(name, image, OBJECTS) for name, image in late),
+        Sprite("hud", glyphs()["-"], HERO),
+        Sprite("hero", falling(), HERO),
     ]

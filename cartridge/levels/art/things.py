@@ -22,17 +22,14 @@ def crystals(width: int, height: int, spots: tuple[tuple[float, float, float], .
     """Crystals at (foot, tip, height), as shares of the size."""
     image = blank(width, height)
     for foot, tip, tall in spots:
-        x, top, half = foot * width, height * (1 - tall), 1.4 + tall * height * 0.14
-        lean = (tip - foot) * width
+        x, head, half = foot * width, tip * width, 1.4 + tall * height * 0.14
+        top = height * (1 - tall)
         neck = top + half * 1.5
-        left, right = (x + lean - half, neck), (x + lean + half, neck)
-        point = (x + lean, top)
-        polygon(image, [point, right, (x + half, height), (x - half, height), left], 1)
-        inner = half - 1
-        left, right = (x + lean - inner, neck + 0.5), (x + lean + inner, neck + 0.5)
-        point = (x + lean, top + 1.6)
-        polygon(image, [point, right, (x + inner, height), (x - inner, height), left], 14)
-        polygon(image, [point, (x + lean, neck), (x, height), (x - inner, height), left], 15)
+        for part, colour in ((half, 1), (half - 1, 14)):
+            left, right = (head - part, neck), (head + part, neck)
+            point = (head, top + 1.6 * (half - part))
+            polygon(image, [point, right, (x + part, height), (x - part, height), left], colour)
+        polygon(image, [point, (head, neck), (x, height), (x - half + 1, height), left], 15)
     return image
 
 
