@@ -221,6 +221,8 @@ def _level_top(act: Act, column: int, layout: Layout) -> int | None:
     floor = next((r for r in range(HEIGHT - 1, 0, -1) if first[r - 1] is Cell.EMPTY), None)
     if floor is None or floor < layout.height or first[floor] is not Cell.GROUND:
         return None
+    if floor * CELL > act.water_y:
+        return None  # a cell holds one picture: an ornament would be a hole in the water
     for cells in act.columns[column : column + layout.width]:
         if cells[floor] is not Cell.GROUND:
             return None

@@ -22,14 +22,20 @@ def crystals(width: int, height: int, spots: tuple[tuple[float, float, float], .
     """Crystals at (foot, tip, height), as shares of the size."""
     image = blank(width, height)
     for foot, tip, tall in spots:
-        x, head, half = foot * width, tip * width, 1.4 + tall * height * 0.14
+        middle, head, half = foot * width, tip * width, 1.4 + tall * height * 0.14
         top = height * (1 - tall)
         neck = top + half * 1.5
         for part, colour in ((half, 1), (half - 1, 14)):
             left, right = (head - part, neck), (head + part, neck)
             point = (head, top + 1.6 * (half - part))
-            polygon(image, [point, right, (x + part, height), (x - part, height), left], colour)
-        polygon(image, [point, (head, neck), (x, height), (x - half + 1, height), left], 15)
+            polygon(
+                image,
+                [point, right, (middle + part, height), (middle - part, height), left],
+                colour,
+            )
+        polygon(
+            image, [point, (head, neck), (middle, height), (middle - half + 1, height), left], 15
+        )
     return image
 
 
