@@ -124,7 +124,9 @@ def cover(name: str) -> Image:
         "grass": lambda: turf(ragged("soil", 4, 9)),
         "crust": lambda: turf(ragged("rock", 4, 9)),
         "snow": lambda: turf(scallops(16, 5, 10)),
-        "sand": lambda: turf([4 + round(1.4 * wave(x / 32) + wave(x / 16)) for x in range(32)]),
+        "sand": lambda: turf(
+            [5 + round(1.2 * wave(x / 32) + 0.8 * wave(x / 16)) for x in range(32)]
+        ),
         "windgrass": lambda: turf([5 + (31 - x) % 8 for x in range(32)]),
         "crystals": lambda: turf(teeth(8, 4, 9)),
         "hazard": hazard,

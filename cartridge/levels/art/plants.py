@@ -142,9 +142,9 @@ def palm() -> Image:
     tips = ((4, 18), (8, 32), (46, 16), (44, 31), (16, 5), (38, 4))
     for i, tip in enumerate(tips):
         middle = ((27 + tip[0]) / 2, min(20, tip[1]) - 5)
-        for begin, end in pairwise(((27.0, 19.0), middle, tip)):
-            line(image, begin, end, 3 + i % 2, width=4.6 if begin[0] == 27 else 3.4)
-            line(image, (begin[0], begin[1] - 1), (end[0], end[1] - 1), 5, width=1.1)
+        for begin, stop in pairwise(((27.0, 19.0), middle, tip)):
+            line(image, begin, stop, 3 + i % 2, width=4.6 if begin[0] == 27 else 3.4)
+            line(image, (begin[0], begin[1] - 1), (stop[0], stop[1] - 1), 5, width=1.1)
     ellipse(image, (25, 22), (2.4, 2.4), 10)
     ellipse(image, (30, 22), (2.4, 2.4), 10)
     outline(image, 1)

@@ -56,8 +56,8 @@ def barrel(size: int, *, wood: tuple[int, int] = (10, 11), hoop: int = 7) -> Ima
         half = round(width * bulge)
         image[y, size // 2 - half : size // 2 + half] = wood[0]
         image[y, size // 2 - half + 1 : size // 2 - half // 3] = wood[1]
-    for y in (top + size * 0.16, size - size * 0.2):
-        row = image[int(y) : int(y) + max(1, size // 14)]
+    for at in (int(top + size * 0.16), int(size - size * 0.2)):
+        row = image[at : at + max(1, size // 14)]
         row[row > 0] = hoop
     outline(image, 1)
     return image
