@@ -10,10 +10,11 @@
 #define ICON(tile) (TILE_PRIORITY | (tile))
 
 #define ICONS 5
+#define ZONE_TENS_TILE 11    /* left blank before 10 */
 
 enum Cell { RING_TENS, RING_ONES, MINUTES, TENS, SECONDS, LIVES, ZONE_TENS, ZONE_ONES, ACT, CELLS };
 
-static const u8 cell_tile[CELLS] = {2, 4, 3, 7, 8, 10, 11, 12, 14};
+static const u8 cell_tile[CELLS] = {2, 4, 3, 7, 8, 10, ZONE_TENS_TILE, 12, 14};
 static const u16 icons[ICONS][2] = {
     {0, SPRITE_HUD_RING}, {1, SPRITE_HUD_CLOCK}, {5, SPRITE_HUD_COLON}, {9, SPRITE_HUD_LIFE},
     {13, SPRITE_HUD_DASH}};
@@ -64,6 +65,8 @@ void hud_reset(void)
     ticks = 0;
     hud_update();
     hud_upload();
+    if (ram.zone < 10)
+        vdp_fill((VRAM_HUD_TILES + ZONE_TENS_TILE) << 5, 16, 0);
     sprites_begin(0);
     sprites_put(16, 12, SPRITE_SIZE(4, 2), ICON(VRAM_HUD_TILES));
     sprites_put(48, 20, SPRITE_SIZE(1, 1), ICON(VRAM_HUD_TILES + 8));

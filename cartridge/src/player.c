@@ -60,6 +60,7 @@ void hero_hurt(s16 from_x)
     hero.speed_x = HERO_X < from_x ? -2 * 256 : 2 * 256;
     hero.speed_y = -4 * 256;
     hero.blink = BLINK_FRAMES;
+    hero.lock = 0;
     sound_request = SOUND_HURT;
 }
 

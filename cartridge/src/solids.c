@@ -2,6 +2,7 @@
 
 #define HALF 24              /* of a platform's width */
 #define PLATFORM_EDGE 5      /* the side feet hold on, so it carries a little beyond */
+#define LEDGE_REACH 80       /* more than hero and platform come closer in a frame */
 #define SHAKING 1            /* stages of a crumbling platform */
 #define FALLING 2
 #define AWAY 3
@@ -19,9 +20,12 @@ static u16 carries_hero(const Object *object)
            && away <= HALF + PLATFORM_EDGE;
 }
 
+/* Only near the hero: the fewer, the cheaper. */
 static void add_ledge(const Object *object, s16 rise)
 {
     s16 x = PIXEL(object->x);
+    if (x - HERO_X < -LEDGE_REACH || x - HERO_X > LEDGE_REACH)
+        return;
     ledge_add(x - HALF, x + HALF, PIXEL(object->y), rise > 0 ? rise : 0);
 }
 

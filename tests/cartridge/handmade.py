@@ -8,6 +8,7 @@ from pathlib import Path
 import stable_retro
 
 from cartridge import build_states
+from cartridge.levels.cells import Spawn, SpawnKind
 from cartridge.levels.paint import metatile_shapes
 
 CARTRIDGE = Path(build_states.__file__).parent
@@ -19,26 +20,17 @@ ROWS, FLOOR = 32, 20
 """Metatiles of a column, and the row where the ground begins."""
 GROUND = FLOOR * 16
 START, END = 200, 5000
-KINDS = {
-    name: kind
-    for kind, name in enumerate(
-        "walker spring_up ring hopper end_post spring_forward spring_back platform_x platform_y "
-        "crumble piston breakable switch gate checkpoint shooter jumper booster loop wind".split(),
-        start=1,
-    )
-}
-
 Info = dict[str, int]
 
 
 @dataclass
 class TestAct:
-    """Level ground, with holes and boxes. spawns: (kind, x, y, arg, arg2, arg3), pixels."""
+    """Level ground, with holes and boxes, and objects."""
 
     __test__ = False
 
     name: str
-    spawns: list[tuple[str, int, int, int, int, int]] = field(default_factory=list)
+    spawns: list[Spawn] = field(default_factory=list)
     holes: tuple[tuple[int, int], ...] = ()
     """First column and width."""
     boxes: tuple[tuple[int, int, int, int, int], ...] = ()
@@ -47,8 +39,8 @@ class TestAct:
     water_y: int = 0xFFFF
 
     def put(self, kind: str, x: int, *args: int, y: int = GROUND) -> "TestAct":
-        """Add an object."""
-        self.spawns.append((kind, x, y, *(args + (0, 0, 0))[:3]))
+        """Add an object; its kind in small letters."""
+        self.spawns.append(Spawn(x, y, SpawnKind[kind.upper()], *args))
         return self
 
     def cells(self) -> list[int]:
@@ -64,13 +56,13 @@ class TestAct:
     def source(self) -> str:
         """C of the map and the spawns."""
         spawns = "".join(
-            f"{{{KINDS[kind]}, {a}, {x}, {y}, {b & 255}, {c}}}, "
-            for kind, x, y, a, b, c in sorted(self.spawns, key=lambda spawn: spawn[1])
+            f"{{{s.kind:d}, {s.arg}, {s.x}, {s.y}, {s.arg2 & 255}, {s.arg3}}},\n"
+            for s in [*sorted(self.spawns), Spawn(END, GROUND, SpawnKind.END_POST)]
         )
         cells = ",".join(map(str, self.cells()))
         return (
             f"static const u8 {self.name}_map[] = {{{cells}}};\n"
-            f"static const Spawn {self.name}_spawns[] = {{{spawns}{{5, 0, {END}, {GROUND}, 0, 0}}}};\n"
+            f"static const Spawn {self.name}_spawns[] = {{\n{spawns}}};\n"
         )
 
     def row(self) -> str:
