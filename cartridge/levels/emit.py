@@ -48,11 +48,11 @@ def acts_c(acts: Sequence[Act]) -> str:
     text, rows = "", []
     for act in acts:
         name = f"{ZONES[act.zone].name}_{act.number}"
-        columns = [",".join(str(metatile) for metatile in column) for column in paint(act)]
+        columns = [",".join(map(str, column)) + ",\n" for column in paint(act)]
         spawns = [
             f"{{{s.kind:d},{s.arg},{s.x},{s.y},{s.arg2 & 0xFF},{s.arg3}}},\n" for s in act.spawns
         ]
-        text += f"static const u8 {name}_map[] = {{\n{''.join(f'{c},\n' for c in columns)}}};\n\n"
+        text += f"static const u8 {name}_map[] = {{\n{''.join(columns)}}};\n\n"
         text += f"static const Spawn {name}_spawns[] = {{\n{''.join(spawns)}}};\n\n"
         rows.append(
             f"{{ {act.zone}, {act.number}, {act.width}, {HEIGHT}, {name}_map, {name}_spawns, "

@@ -99,8 +99,12 @@ def _special_places(rng: Random, count: int) -> list[float]:
 
 
 def _cover(terrain: Terrain, rng: Random, clearance: int) -> None:
-    """Hang a roof of rock over the act, at least clearance rows above all that is near."""
-    tops = [next((r for r, c in enumerate(col) if c), HEIGHT) for col in terrain.columns]
+    """Hang a roof of rock over the act, at least clearance rows above all that is near.
+
+    Over a hole it hangs as high as before it."""
+    tops: list[int] = []
+    for cells in terrain.columns:
+        tops.append(next((r for r, c in enumerate(cells) if c), tops[-1] if tops else HEIGHT))
     drop = 0
     for column, cells in enumerate(terrain.columns):
         near = tops[max(0, column - ROOF_REACH) : column + ROOF_REACH + 1]

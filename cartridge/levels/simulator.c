@@ -47,7 +47,6 @@ static void frame(u16 pad)
 /* An act from its start, as a state and a reset leave it: `idle` frames have passed. */
 void sim_start(u16 index, u16 idle)
 {
-    memset(__start_engine_state, 0, 0);
     ram.lives = START_LIVES;
     ram.request_x = 0;
     start_act(index, 0);
@@ -102,6 +101,8 @@ void sprites_end(void) {}
 void sprites_upload(void) {}
 u16 wait_vblank(void) { return 1; }
 u16 read_pad(void) { return 0; }
+u8 sound_request;
+void sound_update(void) {}
 void hud_reset(void) {}
 void hud_update(void) {}
 void hud_upload(void) {}
