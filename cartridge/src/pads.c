@@ -6,7 +6,7 @@
 #define LOOP_WALL 40         /* to the right of the foot */
 #define LOOP_HEIGHT 128
 #define MAX_WINDS 16
-#define STREAKS 4
+#define STREAKS 7            /* one in 28 pixels of height */
 
 typedef struct { s16 from, to, force; } Wind;
 
@@ -178,7 +178,7 @@ void winds_draw(void)
             if (wind->force < 0)
                 x = 383 - x;
             if (x >= from && x < to - 32)
-                sprites_put(x, (s16)(24 + i * 48), SPRITE_SIZE(4, 1),
+                sprites_put(x, (s16)(16 + i * 28), SPRITE_SIZE(4, 1),
                             (BASE + SPRITE_WIND) | (wind->force < 0 ? TILE_FLIP_X : 0));
         }
     }

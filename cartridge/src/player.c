@@ -219,7 +219,7 @@ static u16 hero_frame(void)
     }
     if (hero.crouch)
         return SPRITE_HERO_CROUCH;
-    if (hero.state == HERO_AIR && sprite_tile_count > SPRITE_HERO_FALL)
+    if (hero.state == HERO_AIR)
         return SPRITE_HERO_FALL;
     if (speed < 16)
         return SPRITE_HERO_STAND;

@@ -107,7 +107,7 @@ def test_states_begin_at_the_start_of_their_act(env: stable_retro.RetroEnv) -> N
 def test_every_frame_is_one_step_of_the_game_without_lag(env: stable_retro.RetroEnv) -> None:
     for number in range(1, len(NAMES) + 1):
         before = build_states.start_act(env, number)
-        for frame in range(500):
+        for frame in range(300):
             info = build_states.step(env, *scripted(frame))
             if info["mode"] != 1:
                 break
@@ -153,6 +153,19 @@ def pits(act: Act) -> list[int]:
     """Left edges of the columns without ground, pixels."""
     empty = [all(cell is Cell.EMPTY for cell in column) for column in act.columns]
     return [16 * i for i in range(1, act.width) if empty[i] and not empty[i - 1]]
+
+
+def test_start_leads_from_the_title_to_the_first_act_and_a_lost_game_back(
+    env: stable_retro.RetroEnv,
+) -> None:
+    assert build_states.step(env)["mode"] == 0
+    infos = [build_states.step(env, *(("START",) if i == 0 else ())) for i in range(60)]
+    assert (infos[-1]["mode"], infos[-1]["zone"], infos[-1]["act"]) == (1, 1, 1)
+    number, x = next((n, x) for n, act in enumerate(all_acts(), start=1) for x in pits(act))
+    build_states.start_act(env, number, x=x - 8)
+    env.data.set_value("lives", 1)
+    infos = [build_states.step(env, "RIGHT") for _ in range(300)]
+    assert (infos[-1]["mode"], infos[-1]["lives"]) == (0, 3)
 
 
 def test_end_latches_with_progress_and_bonus(env: stable_retro.RetroEnv) -> None:
