@@ -47,6 +47,22 @@ def references() -> None:
         print(f"mean over levels, {agent}: {mean:.0f}")
 
 
+def gallery(out: Path | None) -> None:
+    """Draw the title and a moment of play of every zone as one PNG."""
+    from cartridge.levels.gallery import GALLERY, write_gallery
+    from cartridge.levels.generator import all_acts
+
+    print(write_gallery(all_acts(), path=out or GALLERY))
+
+
+def film(out: Path | None) -> None:
+    """Film the oracle in three zones, 30 seconds: .mp4 in full size, .gif smaller."""
+    from cartridge.levels.film import FILM, write_film
+    from cartridge.levels.generator import all_acts
+
+    print(write_film(all_acts(), path=out or FILM))
+
+
 @command
 def main() -> None:
     """Run one of the tools."""
@@ -57,9 +73,11 @@ def main() -> None:
     drawn.add_argument("--out", type=Path, default=Path("preview"), help="folder for the PNG")
     tools.add_parser("prove", help=prove.__doc__)
     tools.add_parser("references", help=references.__doc__)
+    for tool in (gallery, film):
+        tools.add_parser(tool.__name__, help=tool.__doc__).add_argument("--out", type=Path)
     args = parser.parse_args()
-    if args.tool == "preview":
-        preview(args.out)
+    if args.tool in ("preview", "gallery", "film"):
+        {"preview": preview, "gallery": gallery, "film": film}[args.tool](args.out)
     else:
         {"emit": emit, "prove": prove, "references": references}[args.tool]()
 

@@ -193,8 +193,8 @@ def _ornament(act: Act, painted: list[list[int]]) -> None:
     layouts, taken = decor_layouts(), _taken(act)
     column = 1
     while column < act.width - 4:
-        column += rng.randint(1, 4)
-        layout = rng.choices(layouts, weights=(5, 3, 3, 3, 2, 2))[0]
+        column += rng.randint(2, 6)
+        layout = rng.choices(layouts, weights=(5, 4, 4, 3, 1, 2))[0]
         row = _level_top(act, column, layout)
         if row is None or not taken.isdisjoint(range(column, column + layout.width)):
             continue
