@@ -49,7 +49,7 @@ enum SpawnKind {
     SPAWN_GATE = 14,         /* arg = id; arg2 = height in metatiles, 2..8 */
     SPAWN_CHECKPOINT = 15,
     SPAWN_SHOOTER = 16,      /* stands; shoots towards the hero every arg * 8 frames */
-    SPAWN_JUMPER = 17,       /* walks towards the hero and leaps; arg = half range, metatiles 1..8 */
+    SPAWN_JUMPER = 17,       /* walks towards the hero and leaps; arg = half range in metatiles */
     SPAWN_BOOSTER = 18,      /* pad, 32 wide: 10 pixels a frame to the right */
     SPAWN_LOOP = 19,         /* x, y: foot, the lowest point of a circle of radius 48 */
     SPAWN_WIND = 20          /* from x to x + arg * 16, any y; arg2 = force, signed: pixels / 256 a
