@@ -55,7 +55,7 @@ def test_window_of_the_film_holds_what_there_is_to_see() -> None:
     track = [at(40 + 2 * i, i) for i in range(2900)]
     start = film.best_window(track, act, frames=600)
     assert track[start].x < 3000
-    assert track[start + 599].x > 3000 + 50 * 19
+    assert track[start + 599].x > 3000 + 50 * 18
 
 
 def test_grid_fills_up_with_black() -> None:
