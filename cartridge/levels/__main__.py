@@ -56,7 +56,7 @@ def gallery(out: Path | None) -> None:
 
 
 def film(out: Path | None) -> None:
-    """Film the oracle in three zones, 30 seconds: .mp4 in full size, .gif smaller."""
+    """Film the oracle in three zones, 30 seconds: a .gif, or an .mp4 of 30 frames a second."""
     from cartridge.levels.film import FILM, write_film
     from cartridge.levels.generator import all_acts
 

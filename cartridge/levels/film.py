@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import cv2
 import imageio_ffmpeg
 
 from cartridge.levels.cells import Act
 from cartridge.levels.console import Console, Status, open_console
-from cartridge.levels.gallery import PLAIN, Screen, replayed, richest, screen
+from cartridge.levels.gallery import HEIGHT, PLAIN, WIDTH, Screen, replayed, richest, screen
 from cartridge.levels.simulator import name_of
 from retro_env.video import write_video
 
@@ -16,7 +15,6 @@ FILM = Path(__file__).parent / "film.gif"
 ZONES = ("SpiralMeadow", "EmberFoundry", "SkyIsles")
 SECONDS = 30
 FPS, GIF_FPS = 30, 10
-GIF_SIZE = (240, 168)
 GIF_COLOURS = 64
 
 
@@ -42,7 +40,7 @@ def scene(console: Console, act: Act, *, frames: int) -> Iterator[Screen]:
 
 
 def write_film(acts: list[Act], *, path: Path = FILM) -> Path:
-    """The oracle in three zones: an .mp4 at full size, or a small .gif, by the path's ending."""
+    """The oracle in three zones: an .mp4 or a .gif of fewer frames, by the path's ending."""
     frames = SECONDS * 60 // len(ZONES)
     with open_console() as console:
         shots = (
@@ -58,7 +56,7 @@ def _write_gif(path: Path, shots: Iterator[Screen]) -> Path:
     filters = f"split[a][b];[a]{colours}[p];[b][p]paletteuse=dither=none"
     writer = imageio_ffmpeg.write_frames(
         str(path),
-        GIF_SIZE,
+        (WIDTH, HEIGHT),
         fps=GIF_FPS,
         codec="gif",
         macro_block_size=1,
@@ -68,6 +66,6 @@ def _write_gif(path: Path, shots: Iterator[Screen]) -> Path:
     writer.send(None)
     for i, shot in enumerate(shots):
         if i % (FPS // GIF_FPS) == 0:
-            writer.send(cv2.resize(shot, GIF_SIZE, interpolation=cv2.INTER_AREA))
+            writer.send(shot)
     writer.close()
     return path

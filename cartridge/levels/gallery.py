@@ -1,5 +1,6 @@
 """The gallery: a moment of every zone, taken while the oracle's proofs are replayed."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,10 +21,12 @@ GALLERY = Path(__file__).parent / "gallery.png"
 COLUMNS = 5
 """Pictures side by side: the title and fourteen zones make three rows."""
 WIDTH, HEIGHT = 320, 224
-TITLE_FRAMES = 20
+TITLE_FRAMES = 40
 """Until the title says what to press: it blinks."""
 PLAIN = frozenset({SpawnKind.RING, SpawnKind.WIND})
 """Objects that make no picture by themselves."""
+WET = 0.05
+"""What it is worth to see the hero below the water's surface, as a share of rarity."""
 MARGIN = 0.06
 """Share of an act at either end from which no picture is taken."""
 
@@ -39,16 +42,22 @@ def screen(env: RetroEnv) -> Screen:
     return np.array(env.em.get_screen()[:HEIGHT, :WIDTH], np.uint8)
 
 
-def interest(act: Act, status: Status) -> int:
-    """How much there is to see around the hero: kinds of objects first, then their number."""
+def rarity(acts: list[Act]) -> dict[SpawnKind, float]:
+    """What a kind of object is worth in a picture: the fewer there are, the more."""
+    counts = Counter(spawn.kind for act in acts for spawn in act.spawns)
+    return {kind: 0.0 if kind in PLAIN else 1 / count for kind, count in counts.items()}
+
+
+def interest(act: Act, status: Status, worth: dict[SpawnKind, float]) -> float:
+    """How much there is to see around the hero: what the kinds of objects in view are worth."""
     if not MARGIN < status.part < 1 - MARGIN:
-        return -1
-    seen = [
+        return -1.0
+    seen = {
         spawn.kind
         for spawn in act.spawns
-        if -130 < spawn.x - status.x < 140 and -110 < spawn.y - status.y < 70
-    ]
-    return 10 * len(set(seen) - PLAIN) + min(9, len(seen))
+        if -120 < spawn.x - status.x < 130 and -100 < spawn.y - status.y < 30
+    }
+    return sum(worth[kind] for kind in seen) + WET * (status.y > act.water_y + 16)
 
 
 def replayed(console: Console, level: str) -> Iterator[Status]:
@@ -64,11 +73,11 @@ def replayed(console: Console, level: str) -> Iterator[Status]:
             yield status
 
 
-def best_moment(console: Console, act: Act) -> Screen:
+def best_moment(console: Console, act: Act, worth: dict[SpawnKind, float]) -> Screen:
     """The screen of an act's proof on which most is to be seen."""
-    best, picture = -2, np.zeros((HEIGHT, WIDTH, 3), np.uint8)
+    best, picture = -2.0, np.zeros((HEIGHT, WIDTH, 3), np.uint8)
     for status in replayed(console, name_of(act)):
-        if status.frame % FRAME_SKIP == 0 and (value := interest(act, status)) > best:
+        if status.frame % FRAME_SKIP == 0 and (value := interest(act, status, worth)) > best:
             best, picture = value, screen(console.env)
     return picture
 
@@ -89,7 +98,8 @@ def write_gallery(acts: list[Act], *, path: Path = GALLERY) -> Path:
     pictures = [screen(title)]
     title.close()
     with open_console() as console:
-        pictures += [best_moment(console, richest(acts, zone.name)) for zone in ZONES]
+        worth = rarity(acts)
+        pictures += [best_moment(console, richest(acts, zone.name), worth) for zone in ZONES]
     sheet = grid(pictures, columns=COLUMNS)[:, :, ::-1]
     cv2.imwrite(str(path), sheet, [cv2.IMWRITE_PNG_COMPRESSION, 9])
     return path

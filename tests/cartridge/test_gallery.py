@@ -22,15 +22,18 @@ def at(x: int, frame: int = 0) -> Status:
     return NOWHERE._replace(x=x, progress=x - 40, frame=frame)
 
 
-def test_a_moment_with_more_kinds_of_objects_is_more_interesting() -> None:
-    kinds = (SpawnKind.WALKER, SpawnKind.WALKER, SpawnKind.WALKER, SpawnKind.GATE)
+def test_rare_objects_make_a_moment_interesting() -> None:
     act = act_with(
         *(Spawn(2000 + 20 * i, 384, SpawnKind.WALKER) for i in range(4)),
-        *(Spawn(4000 + 20 * i, 384, kind) for i, kind in enumerate(kinds)),
+        Spawn(4000, 384, SpawnKind.GATE),
     )
-    assert gallery.interest(act, at(3000)) == 0
-    assert gallery.interest(act, at(2000)) == 10 + 4
-    assert gallery.interest(act, at(4000)) == 20 + 4
+    worth = gallery.rarity([act])
+    assert worth == {SpawnKind.WALKER: 1 / 4, SpawnKind.GATE: 1.0}
+    assert gallery.interest(act, at(3000), worth) == 0
+    assert gallery.interest(act, at(2000), worth) == 1 / 4
+    assert gallery.interest(act, at(4000), worth) == 1
+    flooded = dataclasses.replace(act, water_y=320)
+    assert gallery.interest(flooded, at(4000), worth) == 1 + gallery.WET
 
 
 def test_rings_alone_make_no_picture_and_neither_do_the_ends_of_an_act() -> None:
@@ -39,8 +42,9 @@ def test_rings_alone_make_no_picture_and_neither_do_the_ends_of_an_act() -> None
         Spawn(3000, 384, SpawnKind.RING),
         Spawn(5990, 384, SpawnKind.END_POST),
     )
-    assert gallery.interest(act, at(3000)) == 1
-    assert gallery.interest(act, at(60)) == gallery.interest(act, at(5990)) == -1
+    worth = gallery.rarity([act])
+    assert gallery.interest(act, at(3000), worth) == 0
+    assert gallery.interest(act, at(60), worth) == gallery.interest(act, at(5990), worth) == -1
 
 
 def test_richest_act_is_the_one_with_most_kinds() -> None:
