@@ -84,7 +84,7 @@ def _string_chunks(terrain: Terrain, zone: Zone, rng: Random, *, number: int) ->
         if not checkpoint and done > 0.5:
             checkpoint = True
             terrain.spawn(SpawnKind.CHECKPOINT, terrain.x - 1, terrain.floor)
-        elif PIECES[name].kind != "none" or (name not in HARMLESS and rng.random() < 0.15):
+        elif PIECES[name].kind != "none" or (name not in HARMLESS and rng.random() < 0.22):
             terrain.spawn(SpawnKind.RING, terrain.x - 2, terrain.floor - 1)
         log.append((name, terrain.x))
         PIECES[name].draw(terrain, rng, _hardness(zone, number, done))
@@ -94,8 +94,8 @@ def _string_chunks(terrain: Terrain, zone: Zone, rng: Random, *, number: int) ->
 
 def _special_places(rng: Random, count: int) -> list[float]:
     """Parts of the act at which special obstacles come: from the middle on."""
-    step = 0.5 / count
-    return [0.4 + step * (i + rng.uniform(0, 0.5)) for i in range(count)]
+    step = 0.46 / count
+    return [0.45 + step * (i + rng.uniform(0, 0.5)) for i in range(count)]
 
 
 def _cover(terrain: Terrain, rng: Random, clearance: int) -> None:

@@ -31,7 +31,7 @@ class Zone:
     """The row at which the water begins, give or take two."""
 
 
-LAND = {"rings": 1.0, "islands": 0.6, "crack": 1.0, "hill22": 1.0, "valley22": 1.0}
+LAND = {"rings": 0.8, "islands": 0.6, "crack": 0.5, "hill22": 0.8, "valley22": 0.8}
 """What every zone has."""
 
 
@@ -55,7 +55,7 @@ ZONES = (
         ),
         easy=LAND
         | _mix(
-            "hill45 stairs_up stairs_down trench", ascent=2, descent=2, wall=2, pit=2, walkers=2
+            "hill45 stairs_up stairs_down trench", ascent=1, descent=1, wall=2, pit=2, walkers=2
         ),
         late=_mix("ramp_pit tunnel two_roads", spikes=2, platforms=1.5, spring_wall=1.5),
         special=_mix("breakable_wall switch_shelf zigzag lift"),
@@ -77,7 +77,7 @@ ZONES = (
             "ascent wall walkers",
             valley45=2,
             hill45=2,
-            descent=2,
+            descent=1,
             stairs_up=2,
             trench=2,
             spikes=2,
@@ -104,8 +104,8 @@ ZONES = (
             "stairs_up stairs_down wall hoppers walkers",
             hill45=3,
             valley45=3,
-            ascent=2,
-            descent=2,
+            ascent=1,
+            descent=1,
             pit=2,
             ramp_pit=2,
         ),
@@ -127,8 +127,8 @@ ZONES = (
         easy=LAND
         | _mix(
             "stairs_down wall walkers hoppers",
-            ascent=2,
-            descent=2,
+            ascent=1,
+            descent=1,
             stairs_up=2,
             trench=2,
             pit=2,
@@ -146,7 +146,7 @@ ZONES = (
         hard=0.1,
         opening=("crack", "hill22 ascent", "wind_pit", "wall spikes walkers", "wind_pit pit"),
         easy=LAND
-        | _mix("stairs_down wall walkers", wind_pit=3, wind_stairs=2, ascent=2, descent=2, pit=2),
+        | _mix("stairs_down wall walkers", wind_pit=6, wind_stairs=4, ascent=1, descent=1, pit=2),
         late=_mix("pillars spring_wall ramp_pit jumpers", platforms=2, spikes=2),
         special=_mix("spring_shelf zigzag ferry", lift=2),
     ),
@@ -159,11 +159,11 @@ ZONES = (
         easy=LAND
         | _mix(
             "trench spikes walkers ascent descent",
-            pistons=3,
+            pistons=5,
             stairs_up=2,
             stairs_down=2,
             wall=2,
-            crumble_bridge=2,
+            crumble_bridge=4,
         ),
         late=_mix("pillars high_road tunnel shooters spring_wall", spike_trench=2),
         special=_mix("ferry switch_cave", piston_hall=3),
@@ -185,13 +185,13 @@ ZONES = (
         | _mix(
             "hill45 pit wall walkers",
             valley45=2,
-            descent=2,
-            ascent=2,
-            loop_booster=2,
-            loop_spring=2,
-            booster_hill=2,
+            descent=1,
+            ascent=1,
+            loop_booster=4,
+            loop_spring=4,
+            booster_hill=3,
         ),
-        late=_mix("spring_road spring_wall", booster_pit=2, spikes=2, two_roads=2),
+        late=_mix("spring_road spring_wall", booster_pit=3, spikes=1, two_roads=2),
         special=_mix("breakable_wall spring_shelf", loop=3, loop_slope=2),
     ),
     Zone(
@@ -208,9 +208,9 @@ ZONES = (
         ),
         easy=LAND
         | _mix(
-            "trench pistons pit walkers", stepping_ferries=3, stairs_up=2, stairs_down=2, wall=2
+            "trench pistons pit walkers", stepping_ferries=5, stairs_up=2, stairs_down=2, wall=2
         ),
-        late=_mix("platforms pillars hoppers guarded_wall", spikes=2, spring_wall=2),
+        late=_mix("platforms pillars hoppers guarded_wall throw_cave", spikes=2, spring_wall=2),
         special=_mix("ferry", switch_shelf=2, switch_cave=2, lift=2),
     ),
     Zone(
@@ -222,13 +222,13 @@ ZONES = (
         easy=LAND
         | _mix(
             "ascent stairs_down walkers wall",
-            spring_pit=2,
-            spring_road=2,
-            bounce_wall=2,
-            spring_wall=2,
-            descent=3,
+            spring_pit=4,
+            spring_road=4,
+            bounce_wall=3,
+            spring_wall=4,
+            descent=2,
         ),
-        late=_mix("platforms two_roads jumpers pit", spikes=2),
+        late=_mix("platforms two_roads jumpers pit throw_cave", spikes=2),
         special=_mix("loop switch_shelf", spring_shelf=2, spring_cave=2),
     ),
     Zone(
@@ -240,9 +240,9 @@ ZONES = (
         easy=LAND
         | _mix(
             "stairs_up stairs_down wall walkers trench",
-            shooters=2,
-            jumpers=2,
-            guarded_wall=2,
+            shooters=4,
+            jumpers=3,
+            guarded_wall=4,
             spikes=3,
         ),
         late=_mix("high_road pillars tunnel spring_wall crumble_bridge", spike_trench=2),
@@ -255,8 +255,8 @@ ZONES = (
         hard=0.1,
         opening=("crack", "islands", "platforms", "pit", "pillars stepping_ferries"),
         easy=LAND
-        | _mix("ascent descent", platforms=3, pillars=2, two_roads=2, pit=2, stepping_ferries=2),
-        late=_mix("ramp_pit spring_pit jumpers walkers spring_wall", crumble_bridge=2),
+        | _mix("ascent descent", platforms=4, pillars=2, two_roads=3, pit=2, stepping_ferries=4),
+        late=_mix("ramp_pit spring_pit jumpers walkers spring_wall", crumble_bridge=4),
         special=_mix("lift zigzag", ferry=3),
     ),
     Zone(
@@ -267,9 +267,9 @@ ZONES = (
         opening=("crack", "valley45 descent", "crack", "tunnel spikes", "wall pit"),
         easy=LAND
         | _mix(
-            "hill45 wall spikes walkers pit", tunnel=3, valley45=2, trench=2, descent=2, ascent=2
+            "hill45 wall spikes walkers pit", tunnel=4, valley45=2, trench=2, descent=1, ascent=1
         ),
-        late=_mix("spike_trench pillars hoppers jumpers crumble_bridge", spring_wall=2),
+        late=_mix("spike_trench pillars hoppers jumpers crumble_bridge throw_cave", spring_wall=2),
         special=_mix("halfpipe", breakable_tunnel=3, switch_cave=2),
         roof=10,
     ),
@@ -285,8 +285,8 @@ ZONES = (
         easy=LAND
         | _mix(
             "hill45 valley45 jumpers shooters bounce_wall wind_pit",
-            ascent=2,
-            descent=2,
+            ascent=1,
+            descent=1,
             wall=2,
             pit=2,
         ),

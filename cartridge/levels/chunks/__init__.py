@@ -67,6 +67,7 @@ PIECES = {
     "loop_booster": Piece(speed.loop_booster, dry=True),
     "loop_spring": Piece(speed.loop_spring, dry=True),
     "switch_cave": Piece(left.switch_cave, "left", down=5),
+    "throw_cave": Piece(left.throw_cave, down=5),
     "switch_shelf": Piece(left.switch_shelf, "left", dry=True),
     "zigzag": Piece(left.zigzag, "left", up=1, dry=True),
     "spring_shelf": Piece(left.spring_shelf, "left", up=1, dry=True),

@@ -8,7 +8,8 @@ from cartridge.levels.terrain import Terrain
 
 LEAP, WET_LEAP = 6, 10
 """Rows that no jump climbs, in air and in water."""
-GATE = 4
+GATE, SHELF, TOWER = 4, 7, 12
+"""Rows of a gate, under a shelf, of a tower."""
 
 
 def leap(t: Terrain) -> int:
@@ -18,6 +19,15 @@ def leap(t: Terrain) -> int:
 
 def switch_cave(t: Terrain, rng: Random, hard: float) -> None:
     """Down a ledge stands a gate; its switch lies behind the hero, in a cave under the ledge."""
+    _cave(t, hard, thrown=False)
+
+
+def throw_cave(t: Terrain, rng: Random, hard: float) -> None:
+    """The same, with a spring at the gate that throws him to the switch."""
+    _cave(t, hard, thrown=True)
+
+
+def _cave(t: Terrain, hard: float, *, thrown: bool) -> None:
     t.ground(6)
     x, reach, depth = t.x, scaled(3, 5, hard), 5
     t.ground(reach)
@@ -25,6 +35,8 @@ def switch_cave(t: Terrain, rng: Random, hard: float) -> None:
     t.step(-depth)
     t.spawn(SpawnKind.SWITCH, x + 1, t.floor, t.gates)
     t.ground(7)
+    if thrown:
+        t.spawn(SpawnKind.SPRING_BACK, t.x - 2, t.floor, 1)
     t.gate(height=GATE, over=leap(t) + depth - GATE + 2)
     t.ground(5)
     t.step(3)
@@ -33,38 +45,46 @@ def switch_cave(t: Terrain, rng: Random, hard: float) -> None:
     t.ground(3)
 
 
-def switch_shelf(t: Terrain, rng: Random, hard: float) -> None:
-    """A gate; its switch lies on a shelf to the left, above the way the hero came."""
+def stairs_left(t: Terrain, *, above: bool = False) -> int:
+    """Level ground with platforms over it that lead up to the left; above: and right again.
+
+    Returns the column where what they lead over begins."""
     t.ground(16)
     x = t.x
     t.box(Cell.PLATFORM, x - 6, t.floor - 4, width=4)
-    t.box(Cell.PLATFORM, x - 14, t.floor - 7, width=5)
-    t.spawn(SpawnKind.SWITCH, x - 13, t.floor - 7, t.gates)
+    t.box(Cell.PLATFORM, x - 11, t.floor - SHELF, width=4)
+    if above:
+        t.box(Cell.PLATFORM, x - 6, t.floor - TOWER + 1, width=4)
+    return x
+
+
+def tower(t: Terrain) -> None:
+    """A tower that no jump climbs."""
+    x = t.x
+    t.ground(2)
+    t.box(Cell.BLOCK, x, t.floor - TOWER, width=2, height=TOWER)
+    t.ground(6)
+
+
+def switch_shelf(t: Terrain, rng: Random, hard: float) -> None:
+    """A gate; its switch lies on a shelf to the left, above the way the hero came."""
+    x = stairs_left(t)
+    t.spawn(SpawnKind.SWITCH, x - 10, t.floor - SHELF, t.gates)
     t.gate(height=GATE, over=9)
     t.ground(6)
 
 
 def zigzag(t: Terrain, rng: Random, hard: float) -> None:
     """A tower; the stairs over it begin at its foot and lead left, then right."""
-    t.ground(16)
-    x = t.x
-    for column, row, width in ((-7, 4, 4), (-14, 7, 4), (-8, 10, 5)):
-        t.box(Cell.PLATFORM, x + column, t.floor - row, width=width)
-    t.ground(2)
-    t.box(Cell.BLOCK, x, t.floor - 12, width=2, height=12)
-    t.ground(6)
+    stairs_left(t, above=True)
+    tower(t)
 
 
 def spring_shelf(t: Terrain, rng: Random, hard: float) -> None:
     """A tower; the spring that throws over it stands on a shelf to the left."""
-    t.ground(16)
-    x = t.x
-    t.box(Cell.PLATFORM, x - 6, t.floor - 4, width=4)
-    t.box(Cell.PLATFORM, x - 14, t.floor - 7, width=5)
-    t.spawn(SpawnKind.SPRING_UP, x - 13, t.floor - 7, 1)
-    t.ground(2)
-    t.box(Cell.BLOCK, x, t.floor - 12, width=2, height=12)
-    t.ground(6)
+    x = stairs_left(t)
+    t.spawn(SpawnKind.SPRING_UP, x - 10, t.floor - SHELF, 0)
+    tower(t)
 
 
 def spring_cave(t: Terrain, rng: Random, hard: float) -> None:

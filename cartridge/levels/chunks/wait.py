@@ -29,7 +29,7 @@ def pistons(t: Terrain, rng: Random, hard: float) -> None:
 def ferry(t: Terrain, rng: Random, hard: float) -> None:
     """A hole too wide to jump, and the platform that crosses it."""
     t.ground(9)
-    width = 23
+    width = 22
     t.gap(width)
     t.spawn(SpawnKind.PLATFORM_X, t.x - width / 2 - 0.5, t.floor, 16, 34, rng.randrange(256))
     t.ground(7)
