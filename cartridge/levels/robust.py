@@ -16,9 +16,20 @@ from cartridge.levels import oracle
 from cartridge.levels.cells import CELL, Act, SpawnKind
 from cartridge.levels.console import Status
 from cartridge.levels.oracle import Node
-from cartridge.levels.references import STEP_LIMIT, STICK, End, Player, episode
+from cartridge.levels.references import (
+    STEP_LIMIT,
+    STICK,
+    Player,
+    Reference,
+    episode,
+    measure_blind,
+    measure_oracle,
+    summary,
+)
 from cartridge.levels.simulator import Simulator, name_of
 
+EPISODES = 20
+"""Episodes that are measured on an act."""
 BIN = 32
 """Pixels of a bin of the library."""
 POSE = 1 | 2 | 4 | 8
@@ -268,10 +279,22 @@ def follower(library: Library) -> Player:
     return player
 
 
-def measure(simulator: Simulator, act: Act, library: Library, *, episodes: int) -> list[End]:
+def measure(simulator: Simulator, act: Act, library: Library) -> Reference:
     """Play under contest rules with fresh chance: no saving, no learning."""
     level = name_of(act)
-    return [
-        episode(simulator, level, follower(library), Random(f"{level}.robust.{number}"))
-        for number in range(episodes)
+    ends = [
+        episode(simulator, level, follower(library), Random(f"{level}.robust-oracle.{number}"))
+        for number in range(EPISODES)
     ]
+    return summary(act, "robust-oracle", ends)
+
+
+def measure_all(acts: list[Act], *, episodes: int) -> Iterator[Reference]:
+    """Every reference player on every act; episodes: the robust oracle's practice on an act."""
+    simulator = Simulator(acts)
+    for act in acts:
+        yield from measure_blind(simulator, act)
+        yield measure_oracle(simulator, act)
+        builder = Builder(simulator, act, Random(f"{name_of(act)}.practice"))
+        library = builder.build(oracle.read_proof(name_of(act)), episodes=episodes)
+        yield measure(simulator, act, library)
