@@ -10,13 +10,15 @@ from cartridge import build_states
 from tests.cartridge import handmade
 from tests.cartridge.handmade import GROUND, Info, TestAct
 
-AIR, BALL, WATER, LOOP = 1, 2, 64, 128
+AIR, BALL, HURT, WATER, LOOP = 1, 2, 16, 64, 128
 """Bits of the RAM variable `flags`."""
 TOP = 6 * 256
 """Running top speed, pixels / 256 a frame."""
 DASH = ((4, ("DOWN", "B")), (4, ("DOWN",))) * 4
 JUMP_OVER = ((30, ("RIGHT",)), (30, ("RIGHT", "B")))
 ACTS = {
+    "walker": TestAct("walker").put("walker", 408, 3).put("walker", 908, 3).put("ring", 808),
+    "spring": TestAct("spring").put("spring_up", 408, 0).put("spring_up", 808, 2),
     "springs": TestAct("springs").put("spring_forward", 408, 1).put("spring_back", 1208, 0),
     "breakable": TestAct("breakable", boxes=((30, 0, 1, 14, 1),)).put("breakable", 488, 6),
     "gate": TestAct("gate").put("gate", 488, 2, 6).put("gate", 888, 3, 6).put("switch", 104, 2),
@@ -61,6 +63,27 @@ def swing(frame: int, reach: int, period: int) -> int:
     """A triangle wave between -reach and reach, beginning in the middle, upward."""
     way = frame % period * 4 * reach // period
     return way if way < reach else 2 * reach - way if way < 3 * reach else way - 4 * reach
+
+
+def test_an_enemy_hurts_a_walker_and_dies_of_a_ball(env: stable_retro.RetroEnv) -> None:
+    walked = play(env, "walker", 300, (120, ("RIGHT",)))
+    rolled = play(env, "walker", 300, *DASH, (40, ("RIGHT",)))
+    assert walked[-1]["lives"] == 2
+    assert rolled[-1]["lives"] == 3 and rolled[-1]["x"] > 460 and rolled[-1]["score"] == 100
+
+
+def test_rings_are_collected_and_lost_instead_of_a_life(env: stable_retro.RetroEnv) -> None:
+    infos = play(env, "walker", 750, (200, ("RIGHT",)))
+    hurt = next(n for n, i in enumerate(infos) if i["flags"] & HURT)
+    assert infos[hurt - 1]["rings"] == 1 and infos[hurt - 1]["score"] == 10
+    assert infos[hurt]["rings"] == 0 and infos[hurt]["speed_x"] < 0
+    assert infos[hurt]["lives"] == 3
+
+
+def test_springs_throw_higher_than_a_jump(env: stable_retro.RetroEnv) -> None:
+    for x, rise in ((408, 185), (808, 386)):
+        infos = play(env, "spring", x, (100, ()))
+        assert GROUND - min(i["y"] for i in infos) == pytest.approx(rise, abs=10)
 
 
 def test_forward_spring_throws_to_the_right_and_keeps_the_ground(

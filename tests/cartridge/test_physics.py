@@ -83,13 +83,6 @@ def free(act: Act, first: int, last: int) -> bool:
     )
 
 
-def spawn(kind: SpawnKind) -> tuple[int, int, int]:
-    """(act, x, arg) of the first object of a kind."""
-    found = ((n, s) for n, act in PLAIN.items() for s in act.spawns if s.kind is kind)
-    number, first = next(found)
-    return number, first.x, first.arg
-
-
 FLAT, FLAT_COLUMNS = longest(Cell.GROUND, level=True)
 FLAT = Place(FLAT.act, FLAT.x + 2 * CELL)
 
@@ -187,28 +180,6 @@ def test_feet_stay_on_the_slope_at_every_speed(env: stable_retro.RetroEnv) -> No
             assert not info["flags"] & AIR
             rise = sign * (info["x"] // 2 - first["x"] // 2)
             assert abs(info["y"] - first["y"] - rise) <= 1
-
-
-def test_an_enemy_hurts_a_walker_and_dies_of_a_ball(env: stable_retro.RetroEnv) -> None:
-    act, x, reach = spawn(SpawnKind.WALKER)
-    place = Place(act, x - CELL * (reach + 3))
-    walked = play(env, place, (200, ("RIGHT",)))
-    dash = ((4, ("DOWN", "B")), (4, ("DOWN",))) * 2
-    rolled = play(env, place, *dash, (40, ("RIGHT",)))
-    assert any(i["lives"] == 2 for i in walked)
-    assert rolled[-1]["lives"] == 3 and rolled[-1]["x"] > x
-
-
-def test_a_spring_throws_higher_than_a_jump(env: stable_retro.RetroEnv) -> None:
-    act, x, _ = spawn(SpawnKind.SPRING_UP)
-    infos = play(env, Place(act, x - 40), (160, ("RIGHT",)))
-    assert infos[0]["y"] - min(i["y"] for i in infos) > 120
-
-
-def test_rings_are_collected_and_lost_instead_of_a_life(env: stable_retro.RetroEnv) -> None:
-    act, x, _ = spawn(SpawnKind.RING)
-    rings = play(env, Place(act, x - 40), (90, ("RIGHT",)))[-1]["rings"]
-    assert rings >= 1
 
 
 def test_spikes_kill_from_above(env: stable_retro.RetroEnv) -> None:
