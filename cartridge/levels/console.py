@@ -22,6 +22,8 @@ ACTIONS = tuple(
 )
 """The contest's seven actions."""
 FRAME_SKIP = 4
+LIVES = 3
+"""At the start; fewer end the episode."""
 STATE_BYTES, STATE_BUFFER = 160_000, 1_036_288
 """A state's buffer, and more than the core uses of it; the rest is zero."""
 MASKS = tuple(np.array([b in action for b in BUTTONS], np.uint8) for action in ACTIONS)
@@ -48,7 +50,7 @@ class Status(NamedTuple):
 
     @property
     def lost(self) -> bool:
-        return self.lives < 3
+        return self.lives < LIVES
 
     @property
     def over(self) -> bool:
@@ -84,10 +86,17 @@ class Console:
         self.env.em.set_state(state.ljust(STATE_BUFFER, b"\0"))
 
     def frames(self, mask: NDArray[np.uint8], count: int) -> None:
-        """Hold buttons for some frames."""
+        """Hold buttons for some frames, or until the episode is over."""
         self.env.em.set_button_mask(mask, 0)
         for _ in range(count):
+            if self._over():
+                return
             self.env.em.step()
+
+    def _over(self) -> bool:
+        """Whether a life is lost or the end reached, read from live memory."""
+        lookup = self.env.data.lookup_value
+        return bool(lookup("lives") < LIVES or lookup("level_end_bonus"))
 
     def act(self, action: int) -> Status:
         """One of the seven actions for four frames. Returns the state after them."""
@@ -101,11 +110,10 @@ class Console:
         for i, action in enumerate(actions):
             if status.over:
                 return status, i
-            late = bool(stuck) and stuck[i] and self._held is not None
-            if late and self._held is not None:
-                self.frames(MASKS[self._held], 1)
-            if not late or not self.status().over:
-                self.frames(MASKS[action], FRAME_SKIP - late)
+            late = self._held if stuck and stuck[i] else None
+            if late is not None:
+                self.frames(MASKS[late], 1)
+            self.frames(MASKS[action], FRAME_SKIP - (late is not None))
             self._held = action
             status = self.status()
         return status, len(actions)

@@ -43,6 +43,7 @@ class Simulator:
         self._library.sim_shapes(shapes)
         for index, act in enumerate(acts):
             self._add(index, act)
+        self._fresh = self.save()
 
     def _keep(self, values: NDArray[np.generic]) -> ctypes.c_void_p:
         """The address of an array that must live as long as this object."""
@@ -63,6 +64,7 @@ class Simulator:
 
     def start(self, level: str) -> Status:
         """Begin a level, named like 'BrambleWood.Act1'."""
+        self.restore(self._fresh)
         self._library.sim_start(self._names[level], IDLE_FRAMES)
         return self.status()
 
