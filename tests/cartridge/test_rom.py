@@ -107,7 +107,7 @@ def test_states_begin_at_the_start_of_their_act(env: stable_retro.RetroEnv) -> N
 def test_every_frame_is_one_step_of_the_game_without_lag(env: stable_retro.RetroEnv) -> None:
     for number in range(1, len(NAMES) + 1):
         before = build_states.start_act(env, number)
-        for frame in range(300):
+        for frame in range(150):
             info = build_states.step(env, *scripted(frame))
             if info["mode"] != 1:
                 break
