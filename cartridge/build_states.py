@@ -28,13 +28,15 @@ UNWRITTEN = slice(144_227, 144_275)
 """A hole that the core leaves inside."""
 
 
-def boot() -> stable_retro.RetroEnv:
-    """The game at its title, without a state. The caller closes it."""
-    if not (FOLDER / "rom.md").exists():
+def boot(game: str = GAME, *, integration: Path = INTEGRATION) -> stable_retro.RetroEnv:
+    """The game at its title, without a state. The caller closes it.
+
+    integration: the folder that holds the game's folder; tests build games of their own."""
+    if not (integration / game / "rom.md").exists():
         raise UserError(f"no ROM at {FOLDER / 'rom.md'}: build it with `make -C cartridge`")
-    stable_retro.data.Integrations.add_custom_path(str(INTEGRATION))
+    stable_retro.data.Integrations.add_custom_path(str(integration))
     env = stable_retro.make(
-        GAME,
+        game,
         state=stable_retro.State.NONE,
         inttype=stable_retro.data.Integrations.ALL,
         render_mode="rgb_array",

@@ -9,8 +9,9 @@ from experiment.errors import command
 def emit() -> None:
     """Write the C data and the splits."""
     from cartridge.levels.emit import emit as write
+    from cartridge.levels.splits import FOLDER
 
-    for path in write():
+    for path in write(split_folder=FOLDER):
         print(path)
 
 
@@ -25,26 +26,51 @@ def preview(out: Path) -> None:
 def prove() -> None:
     """Find a way through every act and write the proofs."""
     from cartridge.levels.console import open_console
+    from cartridge.levels.generator import all_acts
     from cartridge.levels.oracle import prove_all
 
     with open_console() as console:
-        for level, status in prove_all(console):
+        for level, status in prove_all(all_acts(), console):
             print(f"{level}: finished in {status.frame} frames, return {status.score:.0f}")
 
 
-def references() -> None:
+def references(episodes: int) -> None:
     """Measure the reference players and write references.csv."""
-    from cartridge.levels.console import open_console
-    from cartridge.levels.references import means, measure_all, write
+    from cartridge.levels.generator import all_acts
+    from cartridge.levels.references import means, write
+    from cartridge.levels.robust import measure_all
 
     rows = []
-    with open_console() as console:
-        for row in measure_all(console):
-            rows.append(row)
-            print(f"{row.level} {row.agent}: {row.mean_return:.0f}", flush=True)
+    for row in measure_all(all_acts(), episodes=episodes):
+        rows.append(row)
+        print(f"{row.level} {row.agent}: {row.mean_return:.0f}", flush=True)
     write(rows)
     for agent, mean in means(rows).items():
         print(f"mean over levels, {agent}: {mean:.0f}")
+
+
+def new(seed: int, out: Path) -> None:
+    """Make a fresh cartridge with other acts: ROM, states, split and proofs."""
+    from cartridge.levels.fresh import make
+
+    for path in make(seed, out=out):
+        print(path)
+
+
+def gallery(out: Path | None) -> None:
+    """Draw the title and a moment of play of every zone as one PNG."""
+    from cartridge.levels.gallery import GALLERY, write_gallery
+    from cartridge.levels.generator import all_acts
+
+    print(write_gallery(all_acts(), path=out or GALLERY))
+
+
+def film(out: Path | None) -> None:
+    """Film the oracle in three zones, 30 seconds: a .gif, or an .mp4 of 30 frames a second."""
+    from cartridge.levels.film import FILM, write_film
+    from cartridge.levels.generator import all_acts
+
+    print(write_film(all_acts(), path=out or FILM))
 
 
 @command
@@ -56,12 +82,18 @@ def main() -> None:
     drawn = tools.add_parser("preview", help=preview.__doc__)
     drawn.add_argument("--out", type=Path, default=Path("preview"), help="folder for the PNG")
     tools.add_parser("prove", help=prove.__doc__)
-    tools.add_parser("references", help=references.__doc__)
-    args = parser.parse_args()
-    if args.tool == "preview":
-        preview(args.out)
-    else:
-        {"emit": emit, "prove": prove, "references": references}[args.tool]()
+    measured = tools.add_parser("references", help=references.__doc__)
+    measured.add_argument(
+        "--episodes", type=int, default=600, help="the robust oracle's practice on an act"
+    )
+    fresh = tools.add_parser("new", help=new.__doc__)
+    fresh.add_argument("--seed", type=int, required=True, help="other acts for every number")
+    fresh.add_argument("--out", type=Path, required=True, help="folder for the game's folder")
+    for tool in (gallery, film):
+        tools.add_parser(tool.__name__, help=tool.__doc__).add_argument("--out", type=Path)
+    args = vars(parser.parse_args())
+    calls = {f.__name__: f for f in (emit, preview, prove, references, new, gallery, film)}
+    calls[args.pop("tool")](**args)
 
 
 if __name__ == "__main__":

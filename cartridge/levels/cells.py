@@ -7,6 +7,8 @@ CELL = 16
 """Pixels to a side of a cell (a metatile on the console)."""
 HEIGHT = 32
 """Rows of every act."""
+DRY = 0xFFFF
+"""The water's surface in an act without water."""
 
 
 class Cell(IntEnum):
@@ -70,16 +72,35 @@ class SpawnKind(IntEnum):
     RING = 3
     HOPPER = 4
     END_POST = 5
+    SPRING_FORWARD = 6
+    SPRING_BACK = 7
+    PLATFORM_X = 8
+    PLATFORM_Y = 9
+    PLATFORM_CRUMBLE = 10
+    PISTON = 11
+    BREAKABLE = 12
+    SWITCH = 13
+    GATE = 14
+    CHECKPOINT = 15
+    SHOOTER = 16
+    JUMPER = 17
+    BOOSTER = 18
+    LOOP = 19
+    WIND = 20
 
 
 @dataclass(frozen=True, order=True)
 class Spawn:
-    """An object at the start of an act. x, y: its feet, pixels from the act's top left."""
+    """An object at the start of an act. x, y: its feet, pixels from the act's top left.
+
+    What the arguments mean depends on the kind: see src/level.h."""
 
     x: int
     y: int
     kind: SpawnKind
     arg: int = 0
+    arg2: int = 0
+    arg3: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,6 +115,8 @@ class Act:
     end_x: int
     chunks: tuple[tuple[str, int], ...]
     """The chunks it was built from: name and first column."""
+    water_y: int = DRY
+    """Pixel row of the water's surface; DRY: no water."""
 
     @property
     def width(self) -> int:

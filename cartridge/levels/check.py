@@ -4,6 +4,7 @@ Necessary, not sufficient: that an act can be finished is proved by the oracle."
 
 from cartridge.levels import physics
 from cartridge.levels.cells import CELL, HEIGHT, Act, Cell, SpawnKind
+from cartridge.levels.chunks import PIECES
 
 WIDTHS = range(375, 626)
 RUNWAY = 10
@@ -11,6 +12,12 @@ RUNWAY = 10
 SPRING_REACH = 8
 """Columns before an obstacle in which a spring still helps."""
 OPEN = (Cell.EMPTY, Cell.PLATFORM)
+SOLID = (Cell.GROUND, Cell.BLOCK, Cell.PLATFORM)
+FLOATING = {SpawnKind.PLATFORM_X, SpawnKind.PLATFORM_Y, SpawnKind.PLATFORM_CRUMBLE}
+"""Objects to stand on."""
+HANGING = {SpawnKind.RING, SpawnKind.WIND, *FLOATING}
+"""Objects that need no ground."""
+MOST_SPAWNS, MOST_WINDS, MOST_GATES = 255, 16, 8
 
 
 def problems(act: Act) -> list[str]:
@@ -22,6 +29,12 @@ def problems(act: Act) -> list[str]:
         found.append(f"a column without {HEIGHT} rows")
     if not 0 < act.start[0] < act.end_x < (act.width - 10) * CELL:
         found.append(f"start {act.start[0]} and end {act.end_x} do not fit {act.width} columns")
+    kinds = [spawn.kind for spawn in act.spawns]
+    for kind, most in ((SpawnKind.WIND, MOST_WINDS), (SpawnKind.GATE, MOST_GATES)):
+        if kinds.count(kind) > most:
+            found.append(f"{kinds.count(kind)} of {kind.name}, expected at most {most}")
+    if len(kinds) > MOST_SPAWNS:
+        found.append(f"{len(kinds)} objects, expected at most {MOST_SPAWNS}")
     return found + _ground_problems(act) + _spawn_problems(act)
 
 
@@ -41,24 +54,54 @@ def safe_row(column: tuple[Cell, ...]) -> int | None:
     return platforms[-1] if platforms else None
 
 
+def _left_to_the_oracle(act: Act) -> set[int]:
+    """Columns of special obstacles, where more helps than a jump."""
+    ends = [first for _, first in act.chunks[1:]] + [act.width]
+    spans = zip(act.chunks, ends, strict=True)
+    return {
+        c for (name, first), end in spans if PIECES[name].kind != "none" for c in range(first, end)
+    }
+
+
+def _carried(act: Act) -> dict[int, int]:
+    """Columns that a floating object covers at some time, and its row."""
+    rows = {}
+    for spawn in act.spawns:
+        if spawn.kind in FLOATING:
+            reach = 24 + (8 * spawn.arg if spawn.kind is SpawnKind.PLATFORM_X else 0)
+            for column in range((spawn.x - reach) // CELL, (spawn.x + reach) // CELL):
+                rows[column] = spawn.y // CELL
+    return rows
+
+
 def _ground_problems(act: Act) -> list[str]:
     found = []
     springs = [s.x // CELL for s in act.spawns if s.kind is SpawnKind.SPRING_UP]
+    special, carried = _left_to_the_oracle(act), _carried(act)
     last, row = 0, safe_row(act.columns[0])
     if row is None:
         return ["no ground at the left end"]
     for column in range(1, act.width):
         here = safe_row(act.columns[column])
+        here = carried.get(column) if here is None else here
         if here is None:
             continue
-        helped = any(column - SPRING_REACH - (column - last) <= s <= column for s in springs)
-        gap, rise = column - last - 1, row - here
-        if gap > physics.jump_cells(runway=RUNWAY * CELL) and not helped:
-            found.append(f"column {column}: a hole of {gap} columns")
-        if rise > (physics.spring_cells(1) if helped else physics.wall_cells()):
-            found.append(f"column {column}: a wall of {rise} rows")
+        if column not in special:
+            helped = any(column - SPRING_REACH - (column - last) <= s <= column for s in springs)
+            gap, rise = column - last - 1, row - here
+            if gap > _widest(act, column) and not helped:
+                found.append(f"column {column}: a hole of {gap} columns")
+            if rise > (physics.spring_cells(1) if helped else physics.wall_cells()):
+                found.append(f"column {column}: a wall of {rise} rows")
         last, row = column, here
     return found
+
+
+def _widest(act: Act, column: int) -> int:
+    """The widest hole that may end at a column: wider behind a booster."""
+    near = range(column * CELL - 30 * CELL, column * CELL)
+    boosted = any(s.kind is SpawnKind.BOOSTER and s.x in near for s in act.spawns)
+    return physics.jump_cells(runway=RUNWAY * CELL * (4 if boosted else 1))
 
 
 def _spawn_problems(act: Act) -> list[str]:
@@ -68,12 +111,12 @@ def _spawn_problems(act: Act) -> list[str]:
     for spawn in act.spawns:
         column, row = spawn.x // CELL, spawn.y // CELL
         where = f"{spawn.kind.name} at column {column}"
-        if act.columns[column][row - 1] is not Cell.EMPTY:
+        if spawn.kind not in FLOATING and act.columns[column][row - 1] is not Cell.EMPTY:
             found.append(f"{where} stands in rock")
-        if spawn.kind is SpawnKind.RING:
+        if spawn.kind in HANGING:
             continue
-        reach = spawn.arg if spawn.kind is SpawnKind.WALKER else 0
+        reach = spawn.arg if spawn.kind in (SpawnKind.WALKER, SpawnKind.JUMPER) else 0
         path = act.columns[column - reach : column + reach + 1]
-        if any(floor_of(cells) != row or cells[row] is not Cell.GROUND for cells in path):
+        if any(cells[row] not in SOLID or cells[row - 1] is not Cell.EMPTY for cells in path):
             found.append(f"{where} has no level ground")
     return found

@@ -2,10 +2,10 @@
 
 Speaks to stable-retro's emulator directly: the oracle needs its states, and no pictures."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import stable_retro
@@ -22,13 +22,14 @@ ACTIONS = tuple(
 )
 """The contest's seven actions."""
 FRAME_SKIP = 4
+LIVES = 3
+"""At the start; fewer end the episode."""
 STATE_BYTES, STATE_BUFFER = 160_000, 1_036_288
 """A state's buffer, and more than the core uses of it; the rest is zero."""
 MASKS = tuple(np.array([b in action for b in BUTTONS], np.uint8) for action in ACTIONS)
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(NamedTuple):
     """Where the hero is. Positions in pixels, speeds in pixels / 256 a frame."""
 
     x: int
@@ -44,10 +45,12 @@ class Status:
     finished: bool
     score: float
     """The contest's return so far."""
+    switches: int
+    """Bit i: the switch with id i was touched."""
 
     @property
     def lost(self) -> bool:
-        return self.lives < 3
+        return self.lives < LIVES
 
     @property
     def over(self) -> bool:
@@ -64,11 +67,13 @@ class Console:
 
     def __init__(self, env: stable_retro.RetroEnv):
         self.env = env
+        self._held: int | None = None
 
     def start(self, level: str) -> Status:
         """Begin a level, named like 'BrambleWood.Act1'."""
         self.env.load_state(level, Integrations.ALL)
         self.env.reset()
+        self._held = None
         return self.status()
 
     def save(self) -> bytes:
@@ -81,15 +86,37 @@ class Console:
         self.env.em.set_state(state.ljust(STATE_BUFFER, b"\0"))
 
     def frames(self, mask: NDArray[np.uint8], count: int) -> None:
-        """Hold buttons for some frames."""
+        """Hold buttons for some frames, or until the episode is over."""
         self.env.em.set_button_mask(mask, 0)
         for _ in range(count):
+            if self._over():
+                return
             self.env.em.step()
+
+    def _over(self) -> bool:
+        """Whether a life is lost or the end reached, read from live memory."""
+        lookup = self.env.data.lookup_value
+        return bool(lookup("lives") < LIVES or lookup("level_end_bonus"))
 
     def act(self, action: int) -> Status:
         """One of the seven actions for four frames. Returns the state after them."""
-        self.frames(MASKS[action], FRAME_SKIP)
-        return self.status()
+        return self.play((action,))[0]
+
+    def play(self, actions: Sequence[int], *, stuck: Sequence[bool] = ()) -> tuple[Status, int]:
+        """Actions, until the episode is over; stuck: where the first frame holds the one before.
+
+        Returns the state after them and how many were played."""
+        status = self.status()
+        for i, action in enumerate(actions):
+            if status.over:
+                return status, i
+            late = self._held if stuck and stuck[i] else None
+            if late is not None:
+                self.frames(MASKS[late], 1)
+            self.frames(MASKS[action], FRAME_SKIP - (late is not None))
+            self._held = action
+            status = self.status()
+        return status, len(actions)
 
     def status(self) -> Status:
         """Read the game's variables."""
@@ -107,8 +134,9 @@ class Console:
             flags=v["flags"],
             rings=v["rings"],
             lives=v["lives"],
-            finished=bool(v["level_end"]),
-            score=v["score"] / 4,
+            finished=bool(v["level_end_bonus"]),
+            score=v["contest_score"] / 4,
+            switches=v["switches"],
         )
 
 

@@ -2,10 +2,10 @@
 
 from random import Random
 
-from cartridge.levels import chunks
-from cartridge.levels.cells import CELL, HEIGHT, Act, Cell, SpawnKind
+from cartridge.levels.cells import CELL, DRY, HEIGHT, Act, Cell, SpawnKind
+from cartridge.levels.chunks import PIECES
 from cartridge.levels.terrain import HIGHEST_FLOOR, LOWEST_FLOOR, Terrain
-from cartridge.levels.zones import ZONES, Zone
+from cartridge.levels.zones import NO_WATER, RESEEDED, ZONES, Zone
 
 SEED = 1
 START_COLUMN = 5
@@ -15,28 +15,35 @@ ROOF_REACH = 9
 """Columns to each side that a roof keeps clear of."""
 REST = (4, 9)
 """Columns of ground between two chunks: short at the end of an act, long at its beginning."""
+SPECIALS = (2, 2, 3, 2, 3)
+"""How many special obstacles an act has, by its number."""
+LATE = 0.35
+"""From which part of an act on everything may come."""
+HARMLESS = {"flat", "rings", "islands", "hill22", "valley22", "ascent", "descent"}
+Log = list[tuple[str, int]]
 
 
 def act_length(number: int) -> int:
     """Columns of an act: the later, the longer."""
-    return min(610, 400 + 55 * (number - 1))
+    return min(600, 420 + 45 * (number - 1))
 
 
-def make_act(zone_index: int, number: int, seed: int = SEED) -> Act:
-    """Build one act. Raises IndexError for an unknown zone."""
+def reseeded(zone: Zone, number: int, seed: int) -> int:
+    """Which layout of an act is used: 0, unless the generator's own seed needed another."""
+    return RESEEDED.get(f"{zone.name}.Act{number}", 0) if seed == SEED else 0
+
+
+def make_act(zone_index: int, number: int, seed: int = SEED, *, layout: int | None = None) -> Act:
+    """Build one act. Raises IndexError for an unknown zone.
+
+    layout: which of the seed's layouts; None: the one that the sources name."""
     zone = ZONES[zone_index]
-    rng = Random(f"{zone.name}.{number}.{seed}")
-    floor = rng.randint(18, 24)
-    terrain = Terrain(floor=floor)
-    log: list[tuple[str, int]] = []
-    length = act_length(number)
-    terrain.ground(START_COLUMN + 14)
-    while terrain.x < length - RUN_OUT - 10:
-        done = terrain.x / length
-        name = _pick(zone, rng, done=done, terrain=terrain, before=log, number=number)
-        log.append((name, terrain.x))
-        _chunk(name)(terrain, rng, _hardness(zone, number, done))
-        terrain.ground(round(REST[1] + (REST[0] - REST[1]) * done))
+    layout = reseeded(zone, number, seed) if layout is None else layout
+    rng = Random(f"{zone.name}.{number}.{seed}.{layout}")
+    water_row = zone.water_row + rng.randint(-2, 2) if zone.water_row != NO_WATER else HEIGHT
+    floor = rng.randint(18, 23)
+    terrain = Terrain(floor=floor, water_row=water_row)
+    log = _string_chunks(terrain, zone, rng, number=number)
     end = terrain.x + 6
     terrain.ground(RUN_OUT + 6)
     terrain.spawn(SpawnKind.END_POST, end, terrain.floor)
@@ -50,22 +57,54 @@ def make_act(zone_index: int, number: int, seed: int = SEED) -> Act:
         start=(START_COLUMN * CELL, floor * CELL),
         end_x=end * CELL + CELL // 2,
         chunks=tuple(log),
+        water_y=water_row * CELL if water_row < HEIGHT else DRY,
     )
 
 
-def all_acts() -> list[Act]:
+def all_acts(seed: int = SEED) -> list[Act]:
     """Every act of the cartridge, in order."""
-    return [make_act(z, n) for z, zone in enumerate(ZONES) for n in range(1, zone.acts + 1)]
+    return [make_act(z, n, seed) for z, zone in enumerate(ZONES) for n in range(1, zone.acts + 1)]
 
 
-def _chunk(name: str) -> chunks.Chunk:
-    chunk: chunks.Chunk = getattr(chunks, name)
-    return chunk
+def _string_chunks(terrain: Terrain, zone: Zone, rng: Random, *, number: int) -> Log:
+    """Draw everything between start and end. Returns the chunks' names and first columns."""
+    log: Log = []
+    length = act_length(number)
+    specials = _special_places(rng, SPECIALS[number - 1])
+    checkpoint = False
+    terrain.ground(START_COLUMN + 14)
+    while terrain.x < length - RUN_OUT - 10:
+        done = terrain.x / length
+        if specials and done > specials[0]:
+            specials.pop(0)
+            name = _pick_special(zone, rng, terrain=terrain, before=log)
+            _make_room(terrain, rng, name=name, log=log)
+        else:
+            name = _pick(zone, rng, done=done, terrain=terrain, before=log, number=number)
+        if not checkpoint and done > 0.5:
+            checkpoint = True
+            terrain.spawn(SpawnKind.CHECKPOINT, terrain.x - 1, terrain.floor)
+        elif PIECES[name].kind != "none" or (name not in HARMLESS and rng.random() < 0.22):
+            terrain.spawn(SpawnKind.RING, terrain.x - 2, terrain.floor - 1)
+        log.append((name, terrain.x))
+        PIECES[name].draw(terrain, rng, _hardness(zone, number, done))
+        terrain.ground(round(REST[1] + (REST[0] - REST[1]) * done))
+    return log
+
+
+def _special_places(rng: Random, count: int) -> list[float]:
+    """Parts of the act at which special obstacles come: from the middle on."""
+    step = 0.46 / count
+    return [0.45 + step * (i + rng.uniform(0, 0.5)) for i in range(count)]
 
 
 def _cover(terrain: Terrain, rng: Random, clearance: int) -> None:
-    """Hang a roof of rock over the act, at least clearance rows above all that is near."""
-    tops = [next((r for r, c in enumerate(col) if c), HEIGHT) for col in terrain.columns]
+    """Hang a roof of rock over the act, at least clearance rows above all that is near.
+
+    Over a hole it hangs as high as before it."""
+    tops: list[int] = []
+    for cells in terrain.columns:
+        tops.append(next((r for r, c in enumerate(cells) if c), tops[-1] if tops else HEIGHT))
     drop = 0
     for column, cells in enumerate(terrain.columns):
         near = tops[max(0, column - ROOF_REACH) : column + ROOF_REACH + 1]
@@ -76,34 +115,53 @@ def _cover(terrain: Terrain, rng: Random, clearance: int) -> None:
 
 def _hardness(zone: Zone, number: int, done: float) -> float:
     """How hard a chunk is, 0..1: rises along the act, with its number and with the zone."""
-    return min(1.0, zone.hard + 0.08 * (number - 1) + 0.45 * done)
+    return min(1.0, zone.hard + 0.06 * (number - 1) + 0.4 * done)
 
 
 def _pick(
-    zone: Zone,
-    rng: Random,
-    *,
-    done: float,
-    terrain: Terrain,
-    before: list[tuple[str, int]],
-    number: int,
+    zone: Zone, rng: Random, *, done: float, terrain: Terrain, before: Log, number: int
 ) -> str:
     """The next chunk: the zone's opening, then by weight, never the last two again."""
     if len(before) < len(zone.opening):
-        options = zone.opening[len(before)]
+        options = zone.opening[len(before)].split()
         return options[(number - 1) % len(options)]
     recent = {name for name, _ in before[-2:]}
-    late = done > 0.35
     weights = {
         name: weight
-        for name, weight in {**zone.easy, **(zone.late if late else {})}.items()
-        if name not in recent and _fits(name, terrain.floor)
+        for name, weight in {**zone.easy, **(zone.late if done > LATE else {})}.items()
+        if name not in recent and _fits(name, terrain) and not _too_wet(name, terrain)
     }
     return rng.choices(list(weights), weights=list(weights.values()))[0]
 
 
-def _fits(name: str, floor: int) -> bool:
+def _pick_special(zone: Zone, rng: Random, *, terrain: Terrain, before: Log) -> str:
+    """A special obstacle, none twice in an act as long as the zone has others."""
+    used = {name for name, _ in before}
+    options = {n: w for n, w in zone.special.items() if not _too_wet(n, terrain)}
+    fresh = {n: w for n, w in options.items() if n not in used} or options
+    return rng.choices(list(fresh), weights=list(fresh.values()))[0]
+
+
+def _make_room(terrain: Terrain, rng: Random, *, name: str, log: Log) -> None:
+    """Let the land rise or sink until a piece fits."""
+    piece = PIECES[name]
+    high, low = HIGHEST_FLOOR + piece.up, LOWEST_FLOOR - piece.down
+    if terrain.floor < high:
+        log.append(("descent", terrain.x))
+        terrain.down22(high - terrain.floor)
+        terrain.ground(8)
+    elif terrain.floor > low:
+        log.append(("ascent", terrain.x))
+        terrain.up22(terrain.floor - low)
+        terrain.ground(8)
+
+
+def _fits(name: str, terrain: Terrain) -> bool:
     """Whether there is room above or below for a chunk that needs it."""
-    up = {"ascent": 4, "stairs_up": 6, "spring_wall": 7, "hill22": 3, "hill45": 3, "tunnel": 1}
-    down = {"descent": 4, "valley22": 3, "valley45": 3, "stairs_down": 4, "trench": 4}
-    return floor - up.get(name, 0) >= HIGHEST_FLOOR and floor + down.get(name, 0) <= LOWEST_FLOOR
+    piece, floor = PIECES[name], terrain.floor
+    return floor - piece.up >= HIGHEST_FLOOR and floor + piece.down <= LOWEST_FLOOR
+
+
+def _too_wet(name: str, terrain: Terrain) -> bool:
+    """Whether a piece that wants air would stand in water."""
+    return PIECES[name].dry and terrain.wet(depth=6)

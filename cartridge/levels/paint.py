@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from random import Random
 
-from cartridge.levels.cells import HEIGHT, SLOPES, Act, Cell, Shape, shape_of
+from cartridge.levels.art.parts import LOOP_CELLS
+from cartridge.levels.cells import CELL, HEIGHT, SLOPES, Act, Cell, Shape, SpawnKind, shape_of
 from cartridge.levels.zones import ZONES
 
 GROUND_CLASSES = (
@@ -15,6 +16,9 @@ GROUND_CLASSES = (
     ("fill_l", Cell.GROUND),
     ("fill_r", Cell.GROUND),
     ("fill_lr", Cell.GROUND),
+    ("dim", Cell.GROUND),
+    ("dim_l", Cell.GROUND),
+    ("dim_r", Cell.GROUND),
     ("deep", Cell.GROUND),
     ("deep_l", Cell.GROUND),
     ("deep_r", Cell.GROUND),
@@ -33,8 +37,9 @@ GROUND_CLASSES = (
     ("under_down22_low", Cell.GROUND),
 )
 """Each comes in four copies, for even and odd columns and rows, so that a 32x32 pattern fits."""
-DEEP = 4
-"""Rows of ground above a cell that is drawn dark; some columns want one or two more."""
+DEEP = 5
+"""Rows of ground above a cell that is drawn dark; some columns want one more. The cell above it is
+drawn half dark."""
 FIRST_GROUND = 4
 FIRST_PART = FIRST_GROUND + 4 * len(GROUND_CLASSES)
 PARTS = (
@@ -44,13 +49,29 @@ PARTS = (
     ("spike", Cell.SPIKE),
     ("block_top", Cell.BLOCK),
     ("block", Cell.BLOCK),
+    ("water_l", Cell.EMPTY),
+    ("water_r", Cell.EMPTY),
+    ("water", Cell.EMPTY),
+    *((f"loop_{row}{column}", Cell.EMPTY) for row in range(7) for column in range(7)),
 )
 FIRST_DECOR = FIRST_PART + len(PARTS)
 DECOR_SIZES = ((1, 1), (1, 1), (1, 1), (2, 1), (2, 2), (3, 4))
 """Columns and rows of the ornaments of a zone, in the order of art.decor."""
 
+SPAWN_REACH = {
+    SpawnKind.RING: -1,
+    SpawnKind.WIND: -1,
+    SpawnKind.WALKER: -1,
+    SpawnKind.JUMPER: -1,
+    SpawnKind.LOOP: 4,
+    SpawnKind.END_POST: 2,
+}
+"""Columns to each side of an object without ornaments, 1 if not named; -1: no column at all."""
+
 GROUND_ID = {name: FIRST_GROUND + 4 * i for i, (name, _) in enumerate(GROUND_CLASSES)}
 PART_ID = {name: FIRST_PART + i for i, (name, _) in enumerate(PARTS)}
+BEFORE_SPRITES = frozenset({PART_ID["water_l"], PART_ID["water_r"]})
+"""Metatiles that are drawn over the sprites. The water's body is not: it would hide the hero."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +112,32 @@ def paint(act: Act) -> list[list[int]]:
         [_metatile(act, column, row) for row in range(HEIGHT)] for column in range(act.width)
     ]
     _ornament(act, painted)
+    _loops(act, painted)
+    _flood(act, painted)
     return painted
+
+
+def _loops(act: Act, painted: list[list[int]]) -> None:
+    """Draw each loop over its foot, in place."""
+    first = PART_ID["loop_00"]
+    for spawn in act.spawns:
+        if spawn.kind is not SpawnKind.LOOP:
+            continue
+        left, top = spawn.x // CELL - LOOP_CELLS // 2, spawn.y // CELL - LOOP_CELLS
+        for row in range(LOOP_CELLS):
+            for column in range(LOOP_CELLS):
+                painted[left + column][top + row] = first + LOOP_CELLS * row + column
+
+
+def _flood(act: Act, painted: list[list[int]]) -> None:
+    """Fill what is still empty below the water's surface, in place. DRY lies below every row."""
+    surface = act.water_y // CELL
+    for column, cells in enumerate(painted):
+        for row in range(surface, HEIGHT):
+            if cells[row] == 0:
+                under = row > surface
+                name = "water" if under else "water_r" if column % 2 else "water_l"
+                cells[row] = PART_ID[name]
 
 
 def _cell(act: Act, column: int, row: int) -> Cell:
@@ -133,27 +179,38 @@ def _ground_class(act: Act, column: int, row: int) -> str:
         return f"top{sides}"
     if not _is_ground(_cell(act, column, row + 1)) and sides != "_lr":
         return f"ceil{sides}"
-    deep = sides != "_lr" and all(
-        _is_ground(_cell(act, column, row - i)) for i in range(1, DEEP + column * 7 % 3)
-    )
-    return f"{'deep' if deep else 'fill'}{sides}"
+    if sides == "_lr":
+        return "fill_lr"
+    depth, most = 1, DEEP + column * 5 % 3 % 2
+    while depth < most and _is_ground(_cell(act, column, row - depth - 1)):
+        depth += 1
+    return f"{'deep' if depth == most else 'dim' if depth > most - 2 else 'fill'}{sides}"
 
 
 def _ornament(act: Act, painted: list[list[int]]) -> None:
     """Strew the zone's ornaments over level ground, in place."""
     rng = Random(f"{ZONES[act.zone].name}.{act.number}.ornaments")
-    layouts = decor_layouts()
+    layouts, taken = decor_layouts(), _taken(act)
     column = 1
     while column < act.width - 4:
-        column += rng.randint(1, 4)
-        layout = rng.choices(layouts, weights=(5, 3, 3, 3, 2, 2))[0]
+        column += rng.randint(2, 6)
+        layout = rng.choices(layouts, weights=(5, 4, 4, 3, 1, 2))[0]
         row = _level_top(act, column, layout)
-        if row is None:
+        if row is None or not taken.isdisjoint(range(column, column + layout.width)):
             continue
         for dx in range(layout.width):
             for dy in range(layout.height):
                 painted[column + dx][row + dy] = layout.first + dy * layout.width + dx
         column += layout.width
+
+
+def _taken(act: Act) -> set[int]:
+    """Columns that ornaments leave free, so that what matters can be seen."""
+    taken: set[int] = set()
+    for spawn in act.spawns:
+        reach = SPAWN_REACH.get(spawn.kind, 1)
+        taken.update(range(spawn.x // CELL - reach, spawn.x // CELL + reach + 1))
+    return taken
 
 
 def _level_top(act: Act, column: int, layout: Layout) -> int | None:
@@ -164,6 +221,8 @@ def _level_top(act: Act, column: int, layout: Layout) -> int | None:
     floor = next((r for r in range(HEIGHT - 1, 0, -1) if first[r - 1] is Cell.EMPTY), None)
     if floor is None or floor < layout.height or first[floor] is not Cell.GROUND:
         return None
+    if floor * CELL > act.water_y:
+        return None  # a cell holds one picture: an ornament would be a hole in the water
     for cells in act.columns[column : column + layout.width]:
         if cells[floor] is not Cell.GROUND:
             return None

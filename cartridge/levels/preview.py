@@ -1,4 +1,4 @@
-"""Draws acts and sprites as PNG, without the emulator: for looking at them."""
+"""Draws acts, zones and sprites as PNG, without the emulator: for looking at them."""
 
 from pathlib import Path
 
@@ -9,25 +9,43 @@ from numpy.typing import NDArray
 from cartridge.levels.art.canvas import Image
 from cartridge.levels.art.hero import COLOURS as HERO_COLOURS
 from cartridge.levels.art.hero import hero_frames
-from cartridge.levels.art.hud import hud_frames
+from cartridge.levels.art.logo import logo
 from cartridge.levels.art.objects import COLOURS as OBJECT_COLOURS
-from cartridge.levels.art.objects import object_frames
-from cartridge.levels.art.scenery import scenery
-from cartridge.levels.cells import CELL, HEIGHT, Act, SpawnKind
-from cartridge.levels.emit import metatile_pictures
+from cartridge.levels.art.scenes import scenery
+from cartridge.levels.art.sprites import sprite_frames
+from cartridge.levels.cells import CELL, HEIGHT, Act, Spawn, SpawnKind
+from cartridge.levels.drawing import metatile_pictures
 from cartridge.levels.generator import all_acts
+from cartridge.levels.looks import look
 from cartridge.levels.paint import paint
 from cartridge.levels.zones import ZONES
 
 Picture = NDArray[np.uint8]
+LINES = HERO_COLOURS, OBJECT_COLOURS
 MARKS = {
-    SpawnKind.WALKER: 0,
-    SpawnKind.HOPPER: 2,
-    SpawnKind.SPRING_UP: 4,
-    SpawnKind.RING: 6,
-    SpawnKind.END_POST: 8,
+    SpawnKind.WALKER: "walker",
+    SpawnKind.HOPPER: "hopper",
+    SpawnKind.SPRING_UP: "spring",
+    SpawnKind.RING: "ring",
+    SpawnKind.END_POST: "post",
+    SpawnKind.SPRING_FORWARD: "spring_side",
+    SpawnKind.SPRING_BACK: "spring_side",
+    SpawnKind.PLATFORM_X: "platform",
+    SpawnKind.PLATFORM_Y: "platform",
+    SpawnKind.PLATFORM_CRUMBLE: "crumble",
+    SpawnKind.PISTON: "piston_tip",
+    SpawnKind.BREAKABLE: "breakable",
+    SpawnKind.SWITCH: "switch",
+    SpawnKind.GATE: "gate",
+    SpawnKind.CHECKPOINT: "checkpoint",
+    SpawnKind.SHOOTER: "shooter",
+    SpawnKind.JUMPER: "jumper",
+    SpawnKind.BOOSTER: "booster",
+    SpawnKind.WIND: "wind",
 }
-"""Which object frame shows a spawn."""
+"""Which sprite shows a spawn; a loop is part of the ground."""
+HALVES = frozenset({"platform", "crumble"})
+"""Sprites that are drawn twice, the second time mirrored, and hang from their top."""
 
 
 def rgb(colours: tuple[str, ...]) -> Picture:
@@ -38,41 +56,58 @@ def rgb(colours: tuple[str, ...]) -> Picture:
 def paste(picture: Picture, image: Image, x: int, y: int, colours: Picture) -> None:
     """Draw an indexed image with index 0 transparent, in place, cut at the borders."""
     top, left = max(0, -y), max(0, -x)
-    part = image[top : picture.shape[0] - y, left : picture.shape[1] - x]
+    part = image[top : max(0, picture.shape[0] - y), left : max(0, picture.shape[1] - x)]
     spot = picture[y + top : y + top + part.shape[0], x + left : x + left + part.shape[1]]
     spot[part > 0] = colours[part[part > 0]]
 
 
 def act_picture(act: Act) -> Picture:
     """The whole act [512, width, 3] with its background."""
-    zone = ZONES[act.zone]
-    width = act.width * CELL
-    back = np.tile(scenery(zone.scenery), (1, width // 512 + 1))[:, :width]
-    above = back[:1].repeat(HEIGHT * CELL - len(back), 0)
-    picture = rgb(("000", *zone.back))[np.concatenate([above, back])]
-    tiles, colours = metatile_pictures(zone), rgb(("000", *zone.ground))
+    name = ZONES[act.zone].name
+    style, width = look(name), act.width * CELL
+    back = np.tile(scenery(style.scenery), (1, width // 512 + 1))[:, :width]
+    above = np.ones((HEIGHT * CELL - len(back), width), np.uint8)
+    picture = rgb(("000", *style.back))[np.concatenate([above, back])]
+    tiles, colours = metatile_pictures(name), rgb(("000", *style.ground))
     for x, column in enumerate(paint(act)):
         for y, metatile in enumerate(column):
             if metatile:
                 paste(picture, tiles[metatile], x * CELL, y * CELL, colours)
-    objects = object_frames()
+    images = {frame.name: frame.image for frame in reversed(sprite_frames())}
     for spawn in act.spawns:
-        image = objects[MARKS[spawn.kind]]
-        corner = (spawn.x - image.shape[1] // 2, spawn.y - image.shape[0])
-        paste(picture, image, *corner, rgb(OBJECT_COLOURS))
+        _object(picture, spawn, images)
     paste(picture, hero_frames()[0], act.start[0] - 16, act.start[1] - 32, rgb(HERO_COLOURS))
     return picture
 
 
+def _object(picture: Picture, spawn: Spawn, images: dict[str, Image]) -> None:
+    if spawn.kind not in MARKS:
+        return
+    name = MARKS[spawn.kind]
+    image, y = images[name], spawn.y
+    if name in HALVES:
+        image = np.concatenate([image, image[:, ::-1]], 1)
+        y += image.shape[0]
+    if spawn.kind in (SpawnKind.BREAKABLE, SpawnKind.GATE):
+        high = spawn.arg if spawn.kind is SpawnKind.BREAKABLE else spawn.arg2
+        image = np.tile(image, (high, 1))
+    if spawn.kind is SpawnKind.SPRING_BACK:
+        image = image[:, ::-1]
+    corner = (spawn.x - image.shape[1] // 2, y - image.shape[0])
+    paste(picture, image, *corner, rgb(OBJECT_COLOURS))
+
+
 def sprite_sheet() -> Picture:
-    """All sprites on a plain ground, [height, width, 3]."""
-    sheet = np.full((170, 400, 3), (150, 180, 150), np.uint8)
-    rows = ((hero_frames(), HERO_COLOURS), (object_frames(), OBJECT_COLOURS))
-    for row, (frames, colours) in enumerate(rows):
-        for i, image in enumerate(frames):
-            paste(sheet, image, 4 + 36 * i, 8 + 44 * row, rgb(colours))
-    for i, image in enumerate(hud_frames()):
-        paste(sheet, image, 4 + 10 * (i % 30), 110 + 12 * (i // 30), rgb(HERO_COLOURS))
+    """The logo and all sprites on a plain ground, [height, width, 3]."""
+    sheet = np.full((310, 330, 3), (120, 150, 190), np.uint8)
+    paste(sheet, logo(), 53, 4, rgb(HERO_COLOURS))
+    x, y, tallest = 4, 90, 0
+    for frame in sprite_frames():
+        height, width = frame.image.shape
+        if x + width > sheet.shape[1] - 4:
+            x, y, tallest = 4, y + tallest + 4, 0
+        paste(sheet, frame.image, x, y, rgb(LINES[frame.line]))
+        x, tallest = x + width + 4, max(tallest, height)
     return sheet
 
 

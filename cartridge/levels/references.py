@@ -1,29 +1,39 @@
-"""What simple players score on every act, under contest rules: references.csv.
+"""What reference players score on every act, under contest rules: references.csv.
 
 Contest rules: an action holds for four frames; where it changes, the old one holds for one frame
-more with probability 0.25; an episode ends with a life lost, the act's end, or 4,500 steps."""
+more with probability 0.25; an episode ends with a life lost, the act's end, or 4,500 steps. Played
+in the engine on this machine, which the emulator equals frame by frame (a test compares them)."""
 
 import csv
 import statistics
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+import numpy as np
+
 from cartridge.levels import oracle
-from cartridge.levels.console import ACTIONS, FRAME_SKIP, MASKS, Console, Status
-from cartridge.levels.splits import level_names
+from cartridge.levels.cells import CELL, Act
+from cartridge.levels.chunks import PIECES
+from cartridge.levels.console import Console, Status
+from cartridge.levels.simulator import Simulator, name_of
+from contest.references import REFERENCES, reference
 
 FILE = Path(__file__).parent / "references.csv"
 STICK = 0.25
 STEP_LIMIT = 4500
-Player = Callable[[Status, int, Random], int]
-"""Chooses an action from where the hero is, the step's number and a source of chance."""
+EPISODES = {"random": 20, "hold-right": 5, "run-and-jump": 20}
+"""How many episodes each player of contest.references plays on an act."""
+AHEAD = 64
+"""Pixels in front of a player that count as the obstacle he has reached."""
+Player = Callable[[Status], int]
+"""Chooses an action from where the hero is. Made anew for every episode."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A player's score on a level, over some episodes."""
+    """A player's score on an act, over some episodes."""
 
     level: str
     agent: str
@@ -32,88 +42,88 @@ class Reference:
     furthest_progress: float
     mean_steps: float
     finished: int
+    obstacle: str
+    """The chunk at the furthest point; empty for who finished."""
+    kind: str
+    """What that chunk needs: left, wait, speed, or none of them."""
 
 
-def random_player(status: Status, step: int, rng: Random) -> int:
-    """Any action, all equally likely."""
-    return rng.randrange(len(ACTIONS))
+@dataclass(frozen=True)
+class End:
+    """How an episode ended: its last state, its steps, and the furthest x of the hero."""
+
+    status: Status
+    steps: int
+    furthest: int
 
 
-def hold_right(status: Status, step: int, rng: Random) -> int:
-    """RIGHT, always."""
-    return oracle.RIGHT
+def blind(name: str, seed: int) -> Player:
+    """A player of contest.references, which see nothing."""
+    policy, picture = reference(name, seed=seed), np.zeros((1, 1), np.uint8)
+    return lambda status: int(policy.act(picture)[0])
 
 
-def run_and_jump(status: Status, step: int, rng: Random) -> int:
-    """Runs to the right and jumps about once a second, held for three steps."""
-    return oracle.JUMP if step % 15 < 3 else oracle.RIGHT
-
-
-PLAYERS: dict[str, tuple[Player, int]] = {
-    "random": (random_player, 20),
-    "right": (hold_right, 3),
-    "run_and_jump": (run_and_jump, 20),
-}
-"""Players and how many episodes each plays on a level."""
-
-
-def episode(console: Console, level: str, player: Player, rng: Random) -> tuple[Status, int]:
-    """Play once. Returns the end and the number of steps."""
+def episode(console: Console | Simulator, level: str, player: Player, rng: Random) -> End:
+    """Play once under contest rules; rng draws where the old action sticks."""
     status = console.start(level)
-    held: int | None = None
+    furthest = status.x
     for step in range(STEP_LIMIT):
-        action = player(status, step, rng)
-        sticks = held is not None and rng.random() < STICK
-        if sticks and held is not None:
-            console.frames(MASKS[held], 1)
-            if not console.status().over:
-                console.frames(MASKS[action], FRAME_SKIP - 1)
-        else:
-            console.frames(MASKS[action], FRAME_SKIP)
-        held = action
-        status = console.status()
+        action = player(status)
+        status = console.play((action,), stuck=(rng.random() < STICK,))[0]
+        furthest = max(furthest, status.x)
         if status.over:
-            return status, step + 1
-    return status, STEP_LIMIT
+            return End(status, step + 1, furthest)
+    return End(status, STEP_LIMIT, furthest)
 
 
-def measure(console: Console, level: str, agent: str, *, episodes: int | None = None) -> Reference:
-    """Let a player of PLAYERS play a level."""
-    player, usual = PLAYERS[agent]
-    count = usual if episodes is None else episodes
-    rng = Random(f"{level}.{agent}")
-    ends = [episode(console, level, player, rng) for _ in range(count)]
-    return _reference(level, agent, ends)
+def measure(simulator: Simulator, act: Act, agent: str) -> Reference:
+    """Play a blind player's episodes on an act, each with its own seed."""
+    ends = []
+    for number in range(EPISODES[agent]):
+        rng = Random(f"{name_of(act)}.{agent}.{number}")
+        ends.append(episode(simulator, name_of(act), blind(agent, number), rng))
+    return summary(act, agent, ends)
 
 
-def measure_oracle(console: Console, level: str) -> Reference:
+def measure_oracle(simulator: Simulator, act: Act) -> Reference:
     """The committed proof's score (without stickiness)."""
-    actions = oracle.read_proof(level)
-    return _reference(level, "oracle", [(oracle.replay(console, level, actions), len(actions))])
+    actions = oracle.read_proof(name_of(act))
+    status = oracle.replay(simulator, name_of(act), actions)
+    return summary(act, "oracle", [End(status, len(actions), status.x)])
 
 
-def _reference(level: str, agent: str, ends: list[tuple[Status, int]]) -> Reference:
+def summary(act: Act, agent: str, ends: Sequence[End]) -> Reference:
+    """The row of the table for some episodes of a player."""
+    finished = sum(end.status.finished for end in ends)
+    furthest = max(end.furthest for end in ends)
+    name = "" if finished else obstacle_at(act, furthest)
+    part = (furthest - act.start[0]) / (act.end_x - act.start[0])
     return Reference(
-        level=level,
+        level=name_of(act),
         agent=agent,
         episodes=len(ends),
-        mean_return=round(statistics.mean(status.score for status, _ in ends), 1),
-        furthest_progress=round(max(status.part for status, _ in ends), 4),
-        mean_steps=round(statistics.mean(steps for _, steps in ends), 1),
-        finished=sum(status.finished for status, _ in ends),
+        mean_return=round(statistics.mean(end.status.score for end in ends), 1),
+        furthest_progress=round(min(max(part, 0.0), 1.0), 4),
+        mean_steps=round(statistics.mean(end.steps for end in ends), 1),
+        finished=finished,
+        obstacle=name,
+        kind=PIECES[name].kind if name else "",
     )
 
 
-def measure_all(console: Console) -> Iterator[Reference]:
-    """Every player on every level."""
-    for level in level_names():
-        for agent in PLAYERS:
-            yield measure(console, level, agent)
-        yield measure_oracle(console, level)
+def obstacle_at(act: Act, x: int) -> str:
+    """The chunk that begins at most a little ahead of x, or holds x."""
+    reached = [name for name, column in act.chunks if column * CELL <= x + AHEAD]
+    return reached[-1] if reached else act.chunks[0][0]
+
+
+def measure_blind(simulator: Simulator, act: Act) -> list[Reference]:
+    """All players of contest.references on an act."""
+    return [measure(simulator, act, agent) for agent in REFERENCES]
 
 
 def means(rows: Iterable[Reference]) -> dict[str, float]:
-    """Every player's mean return over the levels."""
+    """Every player's mean return over the acts."""
     returns: dict[str, list[float]] = {}
     for row in rows:
         returns.setdefault(row.agent, []).append(row.mean_return)

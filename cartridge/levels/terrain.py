@@ -7,10 +7,14 @@ LOWEST_FLOOR = 27
 
 
 class Terrain:
-    """A growing act. floor: row of the topmost ground cell at the pen."""
+    """A growing act. floor: row of the topmost ground cell at the pen.
 
-    def __init__(self, *, floor: int):
+    water_row: the row where the act's water begins, or HEIGHT; gates: how many it has so far."""
+
+    def __init__(self, *, floor: int, water_row: int = HEIGHT):
         self.floor = floor
+        self.water_row = water_row
+        self.gates = 0
         self.columns: list[list[Cell]] = []
         self.spawns: list[Spawn] = []
 
@@ -18,6 +22,10 @@ class Terrain:
     def x(self) -> int:
         """The pen's column."""
         return len(self.columns)
+
+    def wet(self, *, depth: int = 0) -> bool:
+        """Whether a hero who stands so many rows below the pen stands in water."""
+        return self.water_row < min(self.floor + depth, HEIGHT)
 
     def room_up(self, wanted: int) -> int:
         """How many of the wanted rows the ground may still rise."""
@@ -73,10 +81,20 @@ class Terrain:
             for r in range(row, row + height):
                 self.columns[c][r] = cell
 
-    def spawn(self, kind: SpawnKind, column: float, row: int, *, arg: int = 0) -> None:
+    def spawn(self, kind: SpawnKind, column: float, row: int, *args: int) -> None:
         """An object whose feet stand on the top of a row, in the middle of a column."""
         x = int(column * CELL) + CELL // 2
-        self.spawns.append(Spawn(x, row * CELL, kind, arg))
+        self.spawns.append(Spawn(x, row * CELL, kind, *args))
+
+    def gate(self, *, height: int, over: int) -> int:
+        """A gate at the pen with a block of so many rows on it. Returns its number, 0..7."""
+        number = self.gates
+        self.gates += 1
+        x = self.x
+        self.ground(1)
+        self.spawn(SpawnKind.GATE, x, self.floor, number, height)
+        self.box(Cell.BLOCK, x, self.floor - height - over, height=over)
+        return number
 
     def _column(self, floor: int, top: Cell = Cell.GROUND) -> None:
         cells = [Cell.EMPTY] * floor + [top] + [Cell.GROUND] * (HEIGHT - floor - 1)

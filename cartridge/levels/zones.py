@@ -1,144 +1,319 @@
-"""The zones: look and mixture of obstacles. A new zone is one more entry of ZONES."""
+"""The zones: which obstacles they mix, and which acts are held out. Their look is in looks.py.
+
+A new zone is one more entry of ZONES and one of looks.LOOKS."""
 
 from dataclasses import dataclass
 
-from cartridge.levels.colours import colours
+NO_WATER = 32
 
 
 @dataclass(frozen=True)
 class Zone:
-    """A zone. Colours are three octal digits, red green blue, as the console has them."""
+    """A zone: its acts are strung together from these chunks (names in chunks.PIECES)."""
 
     name: str
     acts: int
-    held_out: int
-    """Number of the act that is kept for testing."""
+    held_out: tuple[int, ...]
+    """Numbers of the acts that are kept for testing."""
     hard: float
     """How hard the first chunk of act 1 is, 0..1."""
-    opening: tuple[tuple[str, ...], ...]
-    """The first chunks of an act; each entry's names take turns over the acts."""
+    opening: tuple[str, ...]
+    """The first chunks of an act; the names in each entry take turns over the acts."""
     easy: dict[str, float]
     """Weights of the chunks that may come anywhere behind the opening."""
     late: dict[str, float]
     """Weights of those that come only after a third of the act."""
-    roof: int
+    special: dict[str, float]
+    """Weights of the obstacles that need going left, waiting or speed: a few in every act."""
+    roof: int = 0
     """Rows between the ground and a roof of rock; 0: open sky. A jump needs 8."""
-    ground: tuple[str, ...]
-    """15 colours of the level tiles; their roles are named in art/ground.py."""
-    back: tuple[str, ...]
-    """15 colours of the background."""
-    texture: str
-    """Name of the ground's pattern, in art/ground.py."""
-    scenery: str
-    """Name of the background, in art/scenery.py, and of the ornaments, in art/decor.py."""
+    water_row: int = NO_WATER
+    """The row at which the water begins, give or take two."""
 
 
-BRAMBLE_WOOD = Zone(
-    name="BrambleWood",
-    acts=4,
-    held_out=3,
-    hard=0.0,
-    opening=(
-        ("crack",),
-        ("hill22", "valley22", "hill22", "ascent"),
-        ("crack",),
-        ("pit", "walkers", "spikes", "pit"),
-        ("wall", "pit", "walkers", "spikes"),
+LAND = {"rings": 0.8, "islands": 0.6, "crack": 0.5, "hill22": 0.8, "valley22": 0.8}
+"""What every zone has."""
+
+
+def _mix(names: str, **weights: float) -> dict[str, float]:
+    """Names that weigh 1, and others with their weight."""
+    return {name: 1.0 for name in names.split()} | weights
+
+
+ZONES = (
+    Zone(
+        name="BrambleWood",
+        acts=5,
+        held_out=(3,),
+        hard=0.0,
+        opening=(
+            "crack",
+            "hill22 valley22 hill22 ascent",
+            "crack",
+            "pit walkers spikes pit",
+            "wall pit walkers spikes",
+        ),
+        easy=LAND
+        | _mix(
+            "hill45 stairs_up stairs_down trench", ascent=1, descent=1, wall=2, pit=2, walkers=2
+        ),
+        late=_mix("ramp_pit tunnel two_roads", spikes=2, platforms=1.5, spring_wall=1.5),
+        special=_mix("breakable_wall switch_shelf zigzag lift"),
     ),
-    easy={
-        "rings": 1,
-        "islands": 0.6,
-        "crack": 1,
-        "hill22": 2,
-        "valley22": 1,
-        "hill45": 1,
-        "ascent": 2,
-        "descent": 2,
-        "stairs_up": 1,
-        "stairs_down": 1,
-        "wall": 2,
-        "trench": 1,
-        "pit": 2,
-        "walkers": 2,
-    },
-    late={"spikes": 2, "platforms": 1.5, "spring_wall": 1.5, "ramp_pit": 1, "tunnel": 1},
-    roof=0,
-    ground=tuple(colours("100 210 320 431 542 120 240 351 473 431 653 777 556 735 764")),
-    back=tuple(colours("357 467 577 677 456 355 566 466 364 475 263 374 253 666 777")),
-    texture="soil",
-    scenery="wood",
+    Zone(
+        name="RustCavern",
+        acts=5,
+        held_out=(2,),
+        hard=0.1,
+        opening=(
+            "crack",
+            "valley22 hill22 valley45 descent",
+            "crack",
+            "spikes pit walkers pit",
+            "pit trench spikes walkers",
+        ),
+        easy=LAND
+        | _mix(
+            "ascent wall walkers",
+            valley45=2,
+            hill45=2,
+            descent=1,
+            stairs_up=2,
+            trench=2,
+            spikes=2,
+            tunnel=2,
+        ),
+        late=_mix("high_road hoppers shooters", spike_trench=1.5, pillars=2, spring_wall=2),
+        special=_mix("piston_hall", breakable_tunnel=2, switch_cave=2),
+        roof=10,
+    ),
+    Zone(
+        name="SnowRidge",
+        acts=5,
+        held_out=(4,),
+        hard=0.15,
+        opening=(
+            "crack",
+            "ascent hill22 valley22 hill22",
+            "crack",
+            "pit spikes pit walkers",
+            "stairs_up pit hoppers pit",
+        ),
+        easy=LAND
+        | _mix(
+            "stairs_up stairs_down wall hoppers walkers",
+            hill45=3,
+            valley45=3,
+            ascent=1,
+            descent=1,
+            pit=2,
+            ramp_pit=2,
+        ),
+        late=_mix("pillars spring_pit spring_wall", platforms=2, spikes=2, booster_hill=1.5),
+        special=_mix("zigzag loop_slope", steep_climb=2, halfpipe=2),
+    ),
+    Zone(
+        name="TideGrotto",
+        acts=5,
+        held_out=(5,),
+        hard=0.1,
+        opening=(
+            "crack",
+            "hill22 descent valley22",
+            "crack",
+            "spikes walkers pit",
+            "wall spikes hoppers",
+        ),
+        easy=LAND
+        | _mix(
+            "stairs_down wall walkers hoppers",
+            ascent=1,
+            descent=1,
+            stairs_up=2,
+            trench=2,
+            pit=2,
+            spikes=2,
+        ),
+        late=_mix("platforms high_road stepping_ferries spring_wall", pillars=2, spike_trench=2),
+        special=_mix("ferry piston_hall", switch_cave=2),
+        roof=12,
+        water_row=21,
+    ),
+    Zone(
+        name="GaleCliffs",
+        acts=5,
+        held_out=(),
+        hard=0.1,
+        opening=("crack", "hill22 ascent", "wind_pit", "wall spikes walkers", "wind_pit pit"),
+        easy=LAND
+        | _mix("stairs_down wall walkers", wind_pit=6, wind_stairs=4, ascent=1, descent=1, pit=2),
+        late=_mix("pillars spring_wall ramp_pit jumpers", platforms=2, spikes=2),
+        special=_mix("spring_shelf zigzag ferry", lift=2),
+    ),
+    Zone(
+        name="EmberFoundry",
+        acts=5,
+        held_out=(3,),
+        hard=0.15,
+        opening=("crack", "valley22 hill22", "crack", "pistons", "pit spikes crumble_bridge"),
+        easy=LAND
+        | _mix(
+            "trench spikes walkers ascent descent",
+            pistons=5,
+            stairs_up=2,
+            stairs_down=2,
+            wall=2,
+            crumble_bridge=4,
+        ),
+        late=_mix("pillars high_road tunnel shooters spring_wall", spike_trench=2),
+        special=_mix("ferry switch_cave", piston_hall=3),
+        roof=11,
+    ),
+    Zone(
+        name="SpiralMeadow",
+        acts=5,
+        held_out=(2,),
+        hard=0.1,
+        opening=(
+            "crack",
+            "hill22 valley22",
+            "loop_booster loop_spring",
+            "pit spikes walkers",
+            "wall pit hoppers",
+        ),
+        easy=LAND
+        | _mix(
+            "hill45 pit wall walkers",
+            valley45=2,
+            descent=1,
+            ascent=1,
+            loop_booster=4,
+            loop_spring=4,
+            booster_hill=3,
+        ),
+        late=_mix("spring_road spring_wall", booster_pit=3, spikes=1, two_roads=2),
+        special=_mix("breakable_wall spring_shelf", loop=3, loop_slope=2),
+    ),
+    Zone(
+        name="ClockTower",
+        acts=4,
+        held_out=(4,),
+        hard=0.15,
+        opening=(
+            "crack",
+            "hill22 stairs_up",
+            "crack",
+            "wall pit",
+            "stepping_ferries spikes pistons",
+        ),
+        easy=LAND
+        | _mix(
+            "trench pistons pit walkers", stepping_ferries=5, stairs_up=2, stairs_down=2, wall=2
+        ),
+        late=_mix("platforms pillars hoppers guarded_wall throw_cave", spikes=2, spring_wall=2),
+        special=_mix("ferry", switch_shelf=2, switch_cave=2, lift=2),
+    ),
+    Zone(
+        name="SpringOrchard",
+        acts=4,
+        held_out=(),
+        hard=0.1,
+        opening=("crack", "hill22 ascent", "spring_pit", "pit walkers", "bounce_wall spring_road"),
+        easy=LAND
+        | _mix(
+            "ascent stairs_down walkers wall",
+            spring_pit=4,
+            spring_road=4,
+            bounce_wall=3,
+            spring_wall=4,
+            descent=2,
+        ),
+        late=_mix("platforms two_roads jumpers pit throw_cave", spikes=2),
+        special=_mix("loop switch_shelf", spring_shelf=2, spring_cave=2),
+    ),
+    Zone(
+        name="ThornKeep",
+        acts=4,
+        held_out=(),
+        hard=0.2,
+        opening=("crack", "stairs_up hill22", "crack", "shooters jumpers", "spikes guarded_wall"),
+        easy=LAND
+        | _mix(
+            "stairs_up stairs_down wall walkers trench",
+            shooters=4,
+            jumpers=3,
+            guarded_wall=4,
+            spikes=3,
+        ),
+        late=_mix("high_road pillars tunnel spring_wall crumble_bridge", spike_trench=2),
+        special=_mix("breakable_wall switch_cave piston_hall zigzag"),
+    ),
+    Zone(
+        name="SkyIsles",
+        acts=4,
+        held_out=(2,),
+        hard=0.1,
+        opening=("crack", "islands", "platforms", "pit", "pillars stepping_ferries"),
+        easy=LAND
+        | _mix("ascent descent", platforms=4, pillars=2, two_roads=3, pit=2, stepping_ferries=4),
+        late=_mix("ramp_pit spring_pit jumpers walkers spring_wall", crumble_bridge=4),
+        special=_mix("lift zigzag", ferry=3),
+    ),
+    Zone(
+        name="CrystalMine",
+        acts=4,
+        held_out=(),
+        hard=0.15,
+        opening=("crack", "valley45 descent", "crack", "tunnel spikes", "wall pit"),
+        easy=LAND
+        | _mix(
+            "hill45 wall spikes walkers pit", tunnel=4, valley45=2, trench=2, descent=1, ascent=1
+        ),
+        late=_mix("spike_trench pillars hoppers jumpers crumble_bridge throw_cave", spring_wall=2),
+        special=_mix("halfpipe", breakable_tunnel=3, switch_cave=2),
+        roof=10,
+    ),
+    Zone(
+        name="MirageDunes",
+        acts=2,
+        held_out=(
+            1,
+            2,
+        ),
+        hard=0.2,
+        opening=("crack", "valley22 hill22", "crack", "spikes pit", "jumpers wall"),
+        easy=LAND
+        | _mix(
+            "hill45 valley45 jumpers shooters bounce_wall wind_pit",
+            ascent=1,
+            descent=1,
+            wall=2,
+            pit=2,
+        ),
+        late=_mix("crumble_bridge two_roads booster_pit loop_booster spring_wall", spikes=2),
+        special=_mix("zigzag switch_shelf loop steep_climb ferry breakable_wall"),
+    ),
+    Zone(
+        name="StormHarbor",
+        acts=1,
+        held_out=(1,),
+        hard=0.2,
+        opening=("crack", "descent", "wind_pit", "pistons", "spikes"),
+        easy=LAND
+        | _mix(
+            "wall pit hoppers",
+            wind_pit=2,
+            pistons=2,
+            stepping_ferries=2,
+            stairs_up=2,
+            stairs_down=2,
+        ),
+        late=_mix("spike_trench shooters platforms pillars spring_wall"),
+        special=_mix("piston_hall switch_cave lift ferry"),
+        water_row=24,
+    ),
 )
 
-RUST_CAVERN = Zone(
-    name="RustCavern",
-    acts=4,
-    held_out=2,
-    hard=0.1,
-    opening=(
-        ("crack",),
-        ("valley22", "hill22", "valley45", "descent"),
-        ("crack",),
-        ("spikes", "pit", "walkers", "pit"),
-        ("pit", "trench", "spikes", "walkers"),
-    ),
-    easy={
-        "rings": 1,
-        "islands": 0.6,
-        "crack": 1,
-        "valley22": 1,
-        "valley45": 2,
-        "hill45": 2,
-        "descent": 2,
-        "ascent": 1,
-        "stairs_up": 2,
-        "trench": 2,
-        "wall": 1,
-        "spikes": 2,
-        "tunnel": 2,
-        "walkers": 1,
-    },
-    late={"spike_trench": 1.5, "pillars": 2, "high_road": 1, "spring_wall": 2, "hoppers": 1},
-    roof=10,
-    ground=tuple(colours("100 201 312 423 534 410 520 631 743 223 445 777 556 257 467")),
-    back=tuple(colours("101 102 112 213 100 201 311 411 212 323 001 520 630 223 334")),
-    texture="rock",
-    scenery="cavern",
-)
-
-SNOW_RIDGE = Zone(
-    name="SnowRidge",
-    acts=4,
-    held_out=4,
-    hard=0.15,
-    opening=(
-        ("crack",),
-        ("ascent", "hill22", "valley22", "hill22"),
-        ("crack",),
-        ("pit", "spikes", "pit", "walkers"),
-        ("stairs_up", "pit", "hoppers", "pit"),
-    ),
-    easy={
-        "rings": 1,
-        "islands": 0.6,
-        "crack": 1,
-        "hill45": 2,
-        "valley45": 2,
-        "ascent": 2,
-        "descent": 2,
-        "stairs_up": 1,
-        "stairs_down": 1,
-        "wall": 1,
-        "pit": 2,
-        "ramp_pit": 2,
-        "hoppers": 1,
-        "walkers": 1,
-    },
-    late={"platforms": 2, "pillars": 1, "spikes": 2, "spring_pit": 1, "spring_wall": 1.5},
-    roof=0,
-    ground=tuple(colours("012 123 234 345 456 357 567 677 777 322 543 777 467 614 742")),
-    back=tuple(colours("256 367 477 577 677 777 245 134 356 467 023 124 235 666 777")),
-    texture="ice",
-    scenery="snow",
-)
-
-ZONES = (BRAMBLE_WOOD, RUST_CAVERN, SNOW_RIDGE)
+RESEEDED: dict[str, int] = {}
+"""Acts whose first layout could not be finished or shared a fault: which layout they have instead.
+They belong to the generator's own seed."""

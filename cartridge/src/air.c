@@ -17,7 +17,7 @@ static void land(Floor ground)
 static u16 land_at(s16 x, s16 previous_y, u16 flat_only)
 {
     Floor ground = world_floor(x, HERO_Y, previous_y);
-    if (ground.y > HERO_Y || (flat_only && ground.shape >= SHAPE_UP45))
+    if (ground.y > HERO_Y || (flat_only && is_slope(ground.shape)))
         return 0;
     if (ground.y < HERO_Y - 17)
         return 0;
@@ -32,7 +32,7 @@ static void meet_ground(s16 previous_y)
     if (land_at(HERO_X, previous_y, 0))
         return;
     ground = world_floor(HERO_X, HERO_Y, previous_y);
-    if (ground.y != NO_FLOOR && ground.shape >= SHAPE_UP45)
+    if (ground.y != NO_FLOOR && is_slope(ground.shape))
         return;
     if (!land_at(HERO_X - FOOT, previous_y, 1))
         land_at(HERO_X + FOOT, previous_y, 1);
@@ -41,8 +41,7 @@ static void meet_ground(s16 previous_y)
 static void meet_ceiling(void)
 {
     s16 head = HERO_Y - hero_height();
-    u8 left = world_shape(HERO_X - 5, head), right = world_shape(HERO_X + 5, head);
-    if (left != SHAPE_SOLID && left != SHAPE_HURT && right != SHAPE_SOLID && right != SHAPE_HURT)
+    if (!is_block(world_shape(HERO_X - 5, head)) && !is_block(world_shape(HERO_X + 5, head)))
         return;
     hero.y = POSITION((head & ~15) + 16 + hero_height());
     hero.speed_y = 0;
@@ -51,14 +50,26 @@ static void meet_ceiling(void)
 static void steer_air(s16 direction)
 {
     s16 speed = direction < 0 ? -hero.speed_x : hero.speed_x;
-    if (direction && speed < TOP_SPEED) {
-        speed += AIR_ACCELERATION;
-        if (speed > TOP_SPEED)
-            speed = TOP_SPEED;
+    if (direction && speed < medium->top_speed) {
+        speed += medium->air_acceleration;
+        if (speed > medium->top_speed)
+            speed = medium->top_speed;
         hero.speed_x = direction < 0 ? -speed : speed;
     }
-    if (hero.jumped && hero.speed_y < -JUMP_CUT && !(hero.pad & PAD_JUMP))
-        hero.speed_y = -JUMP_CUT;
+    if (hero.jumped && hero.speed_y < -medium->jump_cut && !(hero.pad & PAD_JUMP))
+        hero.speed_y = -medium->jump_cut;
+}
+
+/* What wind and water do. */
+static void drift(void)
+{
+    if (hero.wet && (hero.speed_x > medium->top_speed || hero.speed_x < -medium->top_speed))
+        hero.speed_x = towards_zero(hero.speed_x, WATER_DRAG);
+    hero.speed_x += hero.wind;
+    if (hero.speed_x > MAX_SPEED)
+        hero.speed_x = MAX_SPEED;
+    if (hero.speed_x < -MAX_SPEED)
+        hero.speed_x = -MAX_SPEED;
 }
 
 void update_air(s16 direction)
@@ -66,9 +77,10 @@ void update_air(s16 direction)
     s16 previous_y = HERO_Y;
     if (hero.state == HERO_AIR)
         steer_air(direction);
-    hero.speed_y += hero.state == HERO_HURT ? HURT_GRAVITY : GRAVITY;
-    if (hero.speed_y > FALL_SPEED)
-        hero.speed_y = FALL_SPEED;
+    drift();
+    hero.speed_y += hero.state == HERO_HURT ? medium->hurt_gravity : medium->gravity;
+    if (hero.speed_y > medium->fall)
+        hero.speed_y = medium->fall;
     hero.x += STEP(hero.speed_x);
     if (hero.speed_x)
         stop_at_walls(hero.speed_x, 10);

@@ -1,11 +1,5 @@
 #include "motion.h"
-
-static s16 towards_zero(s16 value, s16 amount)
-{
-    if (value > amount)
-        return value - amount;
-    return value < -amount ? value + amount : 0;
-}
+#include "sound.h"
 
 static void leave_ground(void)
 {
@@ -19,10 +13,11 @@ static void jump(void)
 {
     u8 shape = hero.shape;
     leave_ground();
-    hero.speed_x += scale(JUMP_SPEED, shape_sin[shape]);
-    hero.speed_y -= scale(JUMP_SPEED, shape_cos[shape]);
+    hero.speed_x += scale(medium->jump, shape_sin[shape]);
+    hero.speed_y -= scale(medium->jump, shape_cos[shape]);
     hero.ball = 1;
     hero.jumped = 1;
+    sound_request = SOUND_JUMP;
 }
 
 /* An edge holds while a side foot stands on a flat block. */
@@ -30,7 +25,7 @@ static u16 hold_edge(s16 side)
 {
     Floor ground = world_floor(HERO_X + side, HERO_Y, HERO_Y);
     s16 away = ground.y - HERO_Y;
-    if (ground.y == NO_FLOOR || away < -2 || away > 2 || ground.shape >= SHAPE_UP45)
+    if (ground.y == NO_FLOOR || away < -2 || away > 2 || is_slope(ground.shape))
         return 0;
     stand_on(ground);
     return 1;
@@ -82,10 +77,10 @@ static void run(s16 direction)
         speed = -speed;
     if (speed < 0)
         speed += BRAKING;
-    else if (speed < TOP_SPEED) {
-        speed += ACCELERATION;
-        if (speed > TOP_SPEED)
-            speed = TOP_SPEED;
+    else if (speed < medium->top_speed) {
+        speed += medium->acceleration;
+        if (speed > medium->top_speed)
+            speed = medium->top_speed;
     }
     hero.ground_speed = direction < 0 ? -speed : speed;
 }
@@ -145,6 +140,17 @@ static void control_ground(s16 direction)
     }
 }
 
+static void limit_speed(void)
+{
+    s16 speed = hero.ground_speed < 0 ? -hero.ground_speed : hero.ground_speed;
+    if (hero.wet && speed > medium->top_speed)
+        hero.ground_speed = towards_zero(hero.ground_speed, WATER_DRAG);
+    if (hero.ground_speed > MAX_SPEED)
+        hero.ground_speed = MAX_SPEED;
+    if (hero.ground_speed < -MAX_SPEED)
+        hero.ground_speed = -MAX_SPEED;
+}
+
 void update_ground(s16 direction)
 {
     u16 jumps = hero.pressed & PAD_JUMP;
@@ -159,13 +165,10 @@ void update_ground(s16 direction)
         return;
     }
     push_of_slope();
+    hero.ground_speed += hero.wind >> 1;
     control_ground(direction);
-    if (hero.ground_speed > MAX_SPEED)
-        hero.ground_speed = MAX_SPEED;
-    if (hero.ground_speed < -MAX_SPEED)
-        hero.ground_speed = -MAX_SPEED;
+    limit_speed();
     hero.speed_x = scale(hero.ground_speed, shape_cos[hero.shape]);
     hero.speed_y = 0;
     move_on_ground();
 }
-

@@ -1,10 +1,10 @@
-/* Rings, time and lives, as sprites 0..HUD_SPRITES-1; and text of the title. */
+/* Rings, time, lives, zone and act, as sprites 0..HUD_SPRITES-1; and text of the title. */
 #ifndef HUD_H
 #define HUD_H
 
 #include "types.h"
 
-#define HUD_SPRITES 3
+#define HUD_SPRITES 4
 
 void hud_reset(void);
 void hud_update(void);

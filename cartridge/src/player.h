@@ -4,7 +4,7 @@
 
 #include "types.h"
 
-enum HeroState { HERO_GROUND, HERO_AIR, HERO_HURT, HERO_DEAD };
+enum HeroState { HERO_GROUND, HERO_AIR, HERO_LOOP, HERO_HURT, HERO_DEAD };
 
 typedef struct {
     s32 x, y;            /* feet centre, see POSITION */
@@ -18,6 +18,13 @@ typedef struct {
     u8 facing_left;
     u8 jumped;           /* in a jump that letting go cuts short */
     u8 blink;            /* frames of safety after a hurt */
+    u8 lock;             /* frames that a spring or pad steers */
+    u8 wet;
+    u8 loop_fast;        /* comes round */
+    s16 loop_x, loop_y;  /* foot of the loop he is in */
+    s32 loop_way;        /* along it, pixels * 256 */
+    s16 previous_x;      /* pixels, before this frame */
+    s16 wind;            /* pixels / 256 a frame^2 */
     s16 charge;          /* spin dash, pixels / 256 a frame */
     u16 stride;          /* animation phase */
     u16 pad, pressed;    /* buttons held, and newly held */
@@ -34,6 +41,13 @@ void hero_hurt(s16 from_x);
 void hero_kill(void);
 void hero_bounce(void);
 void hero_spring(s16 speed);
+/* Thrown along the ground or sideways in the air: speed with its sign. */
+void hero_launch(s16 speed, u8 frames);
+/* Moved by what he stands on. */
+void hero_carry(s16 by_x, s16 by_y);
+void hero_enter_loop(s16 x, s16 y);
+/* Stand still with the right side at a wall. */
+void hero_stop_at(s16 x);
 s16 hero_height(void);
 void hero_draw(void);
 

@@ -6,8 +6,8 @@ typedef unsigned char u8;
 typedef signed char s8;
 typedef unsigned short u16;
 typedef signed short s16;
-typedef unsigned long u32;
-typedef signed long s32;
+typedef unsigned int u32;
+typedef signed int s32;
 
 /* Positions are 16.16 with the lowest 8 bits zero (16.8 in use), so that the pixel is an aligned
  * word: for a shift by 8 the compiler would read a word at an odd address, which a 68000 cannot.

@@ -7,14 +7,26 @@ import pytest
 import stable_retro
 
 from cartridge import build_states
-from cartridge.levels.cells import CELL, Act, Cell, SpawnKind
+from cartridge.levels.cells import CELL, DRY, Act, Cell, SpawnKind
 from cartridge.levels.generator import all_acts
 
-ACTS = all_acts()
+PLAIN = {
+    number: act
+    for number, act in enumerate(all_acts(), start=1)
+    if act.water_y == DRY and not any(s.kind is SpawnKind.WIND for s in act.spawns)
+}
+"""Acts without water and wind, by their number over all zones."""
 AIR, BALL, CHARGE, CROUCH, HURT, LEFT = 1, 2, 4, 8, 16, 32
 """Bits of the RAM variable `flags`."""
-ACTIONS = (("LEFT",), ("RIGHT",), ("LEFT", "DOWN"), ("RIGHT", "DOWN"), ("DOWN",), ("DOWN", "B"))
-ACTIONS = (*ACTIONS, ("B",))
+ACTIONS: tuple[tuple[str, ...], ...] = (
+    ("LEFT",),
+    ("RIGHT",),
+    ("LEFT", "DOWN"),
+    ("RIGHT", "DOWN"),
+    ("DOWN",),
+    ("DOWN", "B"),
+    ("B",),
+)
 
 Info = dict[str, int]
 
@@ -52,7 +64,7 @@ def surface(act: Act, column: int) -> tuple[int, Cell]:
 def longest(*kinds: Cell, level: bool = False) -> tuple[Place, int]:
     """The longest stretch whose surface is of these kinds: where it begins, and its columns."""
     best, place = 0, Place(1, 0)
-    for number, act in enumerate(ACTS, start=1):
+    for number, act in PLAIN.items():
         first = 0
         for column in range(act.width):
             row, kind = surface(act, column)
@@ -64,18 +76,11 @@ def longest(*kinds: Cell, level: bool = False) -> tuple[Place, int]:
 
 
 def free(act: Act, first: int, last: int) -> bool:
-    """Whether no enemy, spring or end lies on these columns."""
+    """Whether nothing but rings lies on these columns."""
     objects = [s for s in act.spawns if s.kind not in (SpawnKind.RING, SpawnKind.END_POST)]
     return not any(first - 5 <= s.x // CELL <= last + 5 for s in objects) and (
         last * CELL < act.end_x
     )
-
-
-def spawn(kind: SpawnKind) -> tuple[int, int, int]:
-    """(act, x, arg) of the first object of a kind."""
-    found = ((n, s) for n, act in enumerate(ACTS, start=1) for s in act.spawns if s.kind is kind)
-    number, first = next(found)
-    return number, first.x, first.arg
 
 
 FLAT, FLAT_COLUMNS = longest(Cell.GROUND, level=True)
@@ -177,32 +182,10 @@ def test_feet_stay_on_the_slope_at_every_speed(env: stable_retro.RetroEnv) -> No
             assert abs(info["y"] - first["y"] - rise) <= 1
 
 
-def test_an_enemy_hurts_a_walker_and_dies_of_a_ball(env: stable_retro.RetroEnv) -> None:
-    act, x, reach = spawn(SpawnKind.WALKER)
-    place = Place(act, x - CELL * (reach + 3))
-    walked = play(env, place, (200, ("RIGHT",)))
-    dash = ((4, ("DOWN", "B")), (4, ("DOWN",))) * 2
-    rolled = play(env, place, *dash, (40, ("RIGHT",)))
-    assert any(i["lives"] == 2 for i in walked)
-    assert rolled[-1]["lives"] == 3 and rolled[-1]["x"] > x
-
-
-def test_a_spring_throws_higher_than_a_jump(env: stable_retro.RetroEnv) -> None:
-    act, x, _ = spawn(SpawnKind.SPRING_UP)
-    infos = play(env, Place(act, x - 40), (160, ("RIGHT",)))
-    assert infos[0]["y"] - min(i["y"] for i in infos) > 120
-
-
-def test_rings_are_collected_and_lost_instead_of_a_life(env: stable_retro.RetroEnv) -> None:
-    act, x, _ = spawn(SpawnKind.RING)
-    rings = play(env, Place(act, x - 40), (90, ("RIGHT",)))[-1]["rings"]
-    assert rings >= 1
-
-
 def test_spikes_kill_from_above(env: stable_retro.RetroEnv) -> None:
     columns = (
         (n, c)
-        for n, act in enumerate(ACTS, start=1)
+        for n, act in PLAIN.items()
         for c in range(act.width)
         if surface(act, c)[1] is Cell.SPIKE
     )
@@ -213,7 +196,7 @@ def test_spikes_kill_from_above(env: stable_retro.RetroEnv) -> None:
 def test_walls_stop_even_a_full_dash(env: stable_retro.RetroEnv) -> None:
     wall = next(
         (n, c)
-        for n, act in enumerate(ACTS, start=1)
+        for n, act in PLAIN.items()
         for c in range(8, act.width)
         if surface(act, c)[1] in (Cell.GROUND, Cell.BLOCK)
         and {surface(act, c - i) for i in range(1, 7)} == {(surface(act, c)[0] + 2, Cell.GROUND)}

@@ -133,6 +133,7 @@ RUN = (
     Pose((19, 10), (13, 22), ((11, 29), (16, 32)), ((6, 21), (1, 17)), (18, 24), (6, 16)),
 )
 CROUCH = Pose((18, 20), (12, 26), ((17, 32), (11, 32)), ((6, 27), (2, 21)), (19, 29), (7, 22))
+FALL = Pose((17, 10), (14, 22), ((20, 31), (8, 28)), ((6, 18), (3, 8)), (24, 15), (7, 9))
 HURT = Pose(
     (14, 11), (17, 22), ((24, 29), (21, 32)), ((12, 28), (6, 30)), (24, 19), (24, 12), awake=False
 )
@@ -178,3 +179,8 @@ def _disc(size: int, radius: float) -> Mask:
 def hero_frames() -> list[Image]:
     """Stand, four of running, four of rolling, crouch, hurt: 32x32 each."""
     return [fox(STAND), *(fox(pose) for pose in RUN), *rolled(), fox(CROUCH), fox(HURT)]
+
+
+def falling() -> Image:
+    """Thrown up or falling, not rolled up: 32x32."""
+    return fox(FALL)

@@ -104,6 +104,57 @@ def puff() -> Image:
     return image
 
 
+def shooter(ready: bool) -> Image:
+    """A thorny bulb on a stalk that spits to the right."""
+    image = blank(24, 24)
+    for x, y in ((4, 22), (19, 22)):
+        ellipse(image, (x, y), (4.4, 2), 7)
+    line(image, (11, 23), (11, 16), 7, width=4)
+    line(image, (10, 23), (10, 16), 5, width=1.2)
+    for x, y in ((3, 3), (9, 0), (1, 11)):
+        polygon(image, [(8, 6), (x, y), (6, 11)], 8)
+    ball(image, (10, 11), (8, 7.5), (2, 3, 4))
+    mouth = 4.6 if ready else 3.2
+    ball(image, (19, 11), (3.8, mouth + 0.8), (3, 4))
+    ellipse(image, (20.4, 11), (2, mouth - 0.8), 8 if ready else 11)
+    ellipse(image, (12, 7), (2.4, 2.6), 8)
+    image[6:9, 12:14] = 1
+    outline(image, 1)
+    return image
+
+
+def shot() -> Image:
+    """A glowing seed."""
+    image = blank(8, 8)
+    ball(image, (4, 4), (3.4, 3.4), (12, 5, 8))
+    outline(image, 1)
+    return image
+
+
+def jumper(leaping: bool) -> Image:
+    """A cricket with long legs."""
+    image = blank(24, 24)
+    low = 6 if leaping else 14
+    if leaping:
+        legs = (((9, 12), (3, 15)), ((3, 15), (1, 22)), ((13, 13), (9, 18)), ((9, 18), (8, 23)))
+    else:
+        legs = (((9, 17), (3, 8)), ((3, 8), (4, 22)), ((14, 18), (9, 12)), ((9, 12), (12, 22)))
+    for start, end in legs:
+        line(image, start, end, 7, width=2)
+    outline(image, 1)
+    line(image, (17, low + 5), (19, min(23, low + 10)), 7, width=2)
+    line(image, (18, low - 2), (21, low - 6), 1, width=1)
+    line(image, (17, low - 2), (15, low - 6), 1, width=1)
+    ball(image, (11, low + 2), (8.5, 4.6), (7, 12, 5))
+    for x in (6, 9, 12):
+        line(image, (x, low - 1), (x - 2, low + 5), 7, width=1)
+    ball(image, (18, low), (4.4, 4.4), (12, 5))
+    ellipse(image, (19.6, low - 1), (2, 2.3), 8)
+    image[low - 2 : low + 1, 20] = 1
+    outline(image, 1)
+    return image
+
+
 def object_frames() -> list[Image]:
     """From SPRITE_WALKER to SPRITE_PUFF of src/sprites.h."""
     return [

@@ -1,12 +1,13 @@
-"""Backgrounds: one picture of 512x256 pixels a zone, which wraps around sideways.
+"""What backgrounds are made of: sky, clouds, hills, mountains, trees.
 
-Colours of palette line 3: 1-4 sky, top to horizon; the others belong to each picture. Far things
-are pale and flat, so that the ground before them stands out, also in grey."""
+A background is one picture of 512x256 pixels, which wraps around sideways. Colours of palette
+line 3: 1-4 sky, top to horizon; in art/backdrops.py 5, 6 far things and their rim, 7, 8 those in
+the middle, 9, 10 near ones, b, c details, d accent, e, f clouds. Far things are pale and flat, so
+that the ground before them stands out, also in grey."""
 
-from collections.abc import Callable
 from random import Random
 
-from cartridge.levels.art.canvas import Image, ball, blank, ellipse, polygon, wave
+from cartridge.levels.art.canvas import Image, ball, ellipse, polygon, wave
 
 WIDTH, HEIGHT = 512, 256
 
@@ -68,61 +69,24 @@ def forest(image: Image, *, base: int, period: int, colours: tuple[int, ...], se
             ball(image, (x + copy * period, base - 4), (r * 0.8, r), colours)
 
 
-def wood() -> Image:
-    """Hills and trees under a pale sky."""
-    image = blank(WIDTH, HEIGHT)
-    sky(image, 128, (1, 2, 3, 4))
-    clouds(image, ((60, 40, 20), (190, 62, 14), (316, 40, 20), (446, 62, 14)), (14, 15))
-    ridge(image, base=118, size=16, period=256, colours=(5, 7))
-    ridge(image, base=146, size=12, period=128, colours=(6, 8))
-    forest(image, base=176, period=128, colours=(9, 10), seed="far")
-    forest(image, base=212, period=128, colours=(11, 12), seed="near")
-    return image
+def towers(
+    image: Image,
+    spots: tuple[tuple[int, int, int, int], ...],
+    colours: tuple[int, int],
+    *,
+    step: int,
+) -> None:
+    """Upright blocks at (x, top, width, bottom), lit at the left, again every step pixels."""
+    for start in range(-step, WIDTH, step):
+        for x, top, width, bottom in spots:
+            left, right = max(0, start + x), max(0, start + x + width)
+            image[top:bottom, left:right] = colours[0]
+            image[top:bottom, left : min(right, left + 2)] = colours[1]
+            image[top : top + 2, left:right] = colours[1]
 
 
-def cavern() -> Image:
-    """Arches of rock, rusty pipes and a glow from below."""
-    image = blank(WIDTH, HEIGHT)
-    sky(image, 240, (1, 2, 3, 4))
-    for i in range(WIDTH // 128 + 1):
-        x = i * 128
-        for dx, y, half in ((20, 60, 10), (64, 96, 16), (100, 48, 8)):
-            polygon(image, [(x + dx - half, 0), (x + dx, y), (x + dx + half, 0)], 5)
-            polygon(image, [(x + dx - half, 0), (x + dx, y), (x + dx - half // 3, 0)], 6)
-    image[:14] = 5
-    image[14:16] = 6
-    for i in range(WIDTH // 128):
-        x = i * 128 + 40
-        image[16:HEIGHT, x : x + 14] = 6
-        image[16:HEIGHT, x + 3 : x + 6] = 7
-        image[16:HEIGHT, x] = image[16:HEIGHT, x + 13] = 5
-        for y in range(40, HEIGHT, 64):
-            image[y : y + 8, x - 3 : x + 17] = 7
-            image[y : y + 2, x - 3 : x + 17] = 8
-            image[y + 7, x - 3 : x + 17] = 5
-    ridge(image, base=176, size=20, period=128, colours=(9, 10))
-    ridge(image, base=216, size=12, period=128, colours=(5, 6))
-    return image
-
-
-def snow() -> Image:
-    """Snowy peaks and pines."""
-    image = blank(WIDTH, HEIGHT)
-    sky(image, 130, (1, 2, 3, 4, 5))
-    clouds(image, ((100, 30, 15), (356, 30, 15)), (14, 15))
-    peaks(image, base=168, size=104, period=128, colours=(9, 10, 15))
-    ridge(image, base=176, size=9, period=128, colours=(5, 15))
-    for i in range(WIDTH // 32 + 1):
-        x, size = i * 32 + 8, 30 if i % 2 else 22
-        for part in range(3):
-            top, half = 208 - size + part * size * 0.28, (0.2 + 0.13 * part) * size
-            polygon(image, [(x, top), (x + half, top + 13), (x - half, top + 13)], 7)
-            polygon(image, [(x, top), (x + half / 4, top + 13), (x - half, top + 13)], 8)
-    ridge(image, base=208, size=6, period=128, colours=(14, 15))
-    return image
-
-
-def scenery(name: str) -> Image:
-    """The background [256, 512] of a zone, by the name of its scenery."""
-    made: dict[str, Callable[[], Image]] = {"wood": wood, "cavern": cavern, "snow": snow}
-    return made[name]()
+def sparkle(image: Image, rows: tuple[int, int], colour: int, *, step: int) -> None:
+    """Short strokes of light on water, thinner towards the bottom."""
+    for i, y in enumerate(range(*rows, 5)):
+        for x in range((i * 37) % step, WIDTH, step):
+            image[y, x : x + 9 - i % 4] = colour

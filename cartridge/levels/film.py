@@ -1,0 +1,71 @@
+"""The film: the oracle in three zones, half a minute, from its proofs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import imageio_ffmpeg
+
+from cartridge.levels.cells import Act
+from cartridge.levels.console import Console, Status, open_console
+from cartridge.levels.gallery import HEIGHT, PLAIN, WIDTH, Screen, replayed, richest, screen
+from cartridge.levels.simulator import name_of
+from retro_env.video import write_video
+
+FILM = Path(__file__).parent / "film.gif"
+ZONES = ("SpiralMeadow", "EmberFoundry", "SkyIsles")
+SECONDS = 30
+FPS, GIF_FPS = 30, 10
+GIF_COLOURS = 64
+
+
+def best_window(track: list[Status], act: Act, *, frames: int) -> int:
+    """First frame of the window in which the hero passes most kinds of objects."""
+    starts = range(0, max(1, len(track) - frames), 30)
+
+    def passed(start: int) -> int:
+        window = track[start : start + frames]
+        kinds = [s.kind for s in act.spawns if window[0].x < s.x < window[-1].x]
+        return 10 * len(set(kinds) - PLAIN) + min(9, len(kinds))
+
+    return max(starts, key=passed)
+
+
+def scene(console: Console, act: Act, *, frames: int) -> Iterator[Screen]:
+    """Every second frame of the best window of an act's proof."""
+    track = list(replayed(console, name_of(act)))
+    start = best_window(track, act, frames=frames)
+    for i, _ in enumerate(replayed(console, name_of(act))):
+        if start <= i < start + frames and i % 2 == 0:
+            yield screen(console.env)
+
+
+def write_film(acts: list[Act], *, path: Path = FILM) -> Path:
+    """The oracle in three zones: an .mp4 or a .gif of fewer frames, by the path's ending."""
+    frames = SECONDS * 60 // len(ZONES)
+    with open_console() as console:
+        shots = (
+            shot for zone in ZONES for shot in scene(console, richest(acts, zone), frames=frames)
+        )
+        if path.suffix == ".gif":
+            return _write_gif(path, shots)
+        return write_video(path, shots, fps=FPS, scale=2)
+
+
+def _write_gif(path: Path, shots: Iterator[Screen]) -> Path:
+    colours = f"palettegen=max_colors={GIF_COLOURS}:stats_mode=full"
+    filters = f"split[a][b];[a]{colours}[p];[b][p]paletteuse=dither=none"
+    writer = imageio_ffmpeg.write_frames(
+        str(path),
+        (WIDTH, HEIGHT),
+        fps=GIF_FPS,
+        codec="gif",
+        macro_block_size=1,
+        pix_fmt_out="pal8",
+        output_params=["-vf", filters],
+    )
+    writer.send(None)
+    for i, shot in enumerate(shots):
+        if i % (FPS // GIF_FPS) == 0:
+            writer.send(shot)
+    writer.close()
+    return path

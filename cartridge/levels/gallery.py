@@ -1,0 +1,105 @@
+"""The gallery: a moment of every zone, taken while the oracle's proofs are replayed."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from stable_retro import RetroEnv
+
+from cartridge.build_states import boot, step
+from cartridge.levels.cells import Act, SpawnKind
+from cartridge.levels.console import FRAME_SKIP, MASKS, Console, Status, open_console
+from cartridge.levels.oracle import read_proof
+from cartridge.levels.simulator import name_of
+from cartridge.levels.zones import ZONES
+
+Screen = NDArray[np.uint8]
+GALLERY = Path(__file__).parent / "gallery.png"
+COLUMNS = 5
+"""Pictures side by side: the title and fourteen zones make three rows."""
+WIDTH, HEIGHT = 320, 224
+TITLE_FRAMES = 40
+"""Until the title says what to press: it blinks."""
+PLAIN = frozenset({SpawnKind.RING, SpawnKind.WIND})
+"""Objects that make no picture by themselves."""
+WET = 0.05
+"""What it is worth to see the hero below the water's surface, as a share of rarity."""
+MARGIN = 0.06
+"""Share of an act at either end from which no picture is taken."""
+
+
+def richest(acts: list[Act], zone: str) -> Act:
+    """The act of a zone with the most different objects."""
+    own = [act for act in acts if ZONES[act.zone].name == zone]
+    return max(own, key=lambda act: len({spawn.kind for spawn in act.spawns}))
+
+
+def screen(env: RetroEnv) -> Screen:
+    """What is on the screen, [HEIGHT, WIDTH, 3]."""
+    return np.array(env.em.get_screen()[:HEIGHT, :WIDTH], np.uint8)
+
+
+def rarity(acts: list[Act]) -> dict[SpawnKind, float]:
+    """What a kind of object is worth in a picture: the fewer there are, the more."""
+    counts = Counter(spawn.kind for act in acts for spawn in act.spawns)
+    return {kind: 0.0 if kind in PLAIN else 1 / count for kind, count in counts.items()}
+
+
+def interest(act: Act, status: Status, worth: dict[SpawnKind, float]) -> float:
+    """How much there is to see around the hero: what the kinds of objects in view are worth."""
+    if not MARGIN < status.part < 1 - MARGIN:
+        return -1.0
+    seen = {
+        spawn.kind
+        for spawn in act.spawns
+        if -120 < spawn.x - status.x < 130 and -100 < spawn.y - status.y < 30
+    }
+    return sum(worth[kind] for kind in seen) + WET * (status.y > act.water_y + 16)
+
+
+def replayed(console: Console, level: str) -> Iterator[Status]:
+    """Each frame of a level's proof, as its status."""
+    status = console.start(level)
+    yield status
+    for action in read_proof(level):
+        for _ in range(FRAME_SKIP):
+            console.frames(MASKS[action], 1)
+            status = console.status()
+            if status.over:
+                return
+            yield status
+
+
+def best_moment(console: Console, act: Act, worth: dict[SpawnKind, float]) -> Screen:
+    """The screen of an act's proof on which most is to be seen."""
+    best, picture = -2.0, np.zeros((HEIGHT, WIDTH, 3), np.uint8)
+    for status in replayed(console, name_of(act)):
+        if status.frame % FRAME_SKIP == 0 and (value := interest(act, status, worth)) > best:
+            best, picture = value, screen(console.env)
+    return picture
+
+
+def grid(pictures: list[Screen], *, columns: int) -> Screen:
+    """Pictures of one size in rows, the last one filled up with black."""
+    blank = np.zeros_like(pictures[0])
+    filled = pictures + [blank] * (-len(pictures) % columns)
+    rows = [np.hstack(filled[i : i + columns]) for i in range(0, len(filled), columns)]
+    return np.vstack(rows)
+
+
+def write_gallery(acts: list[Act], *, path: Path = GALLERY) -> Path:
+    """The title and a moment of every zone as one PNG."""
+    title = boot()
+    for _ in range(TITLE_FRAMES):
+        step(title)
+    pictures = [screen(title)]
+    title.close()
+    with open_console() as console:
+        worth = rarity(acts)
+        pictures += [best_moment(console, richest(acts, zone.name), worth) for zone in ZONES]
+    sheet = grid(pictures, columns=COLUMNS)[:, :, ::-1]
+    cv2.imwrite(str(path), sheet, [cv2.IMWRITE_PNG_COMPRESSION, 9])
+    return path
