@@ -49,8 +49,9 @@ class RemoteVectorEnv(VectorEnv):
         obs, info = self.env.reset()
         return obs[np.newaxis], {"level": np.array([info["level"]], dtype=object)}
 
-    def step_async(self, actions: np.ndarray) -> None:
-        """Let the server play the step; `step_wait` collects it. actions: int [1]."""
+    def step_async(self, actions: np.ndarray, part: slice | None = None) -> None:
+        """Let the server play the step; `step_wait` collects it. actions: int [1]. part: as in
+        RetroVectorEnv; of one environment it is the whole."""
         actions = np.asarray(actions)
         assert actions.shape == (1,), f"actions {actions.shape} for one environment"
         assert self.action is None, "step_async twice without step_wait"

@@ -94,7 +94,7 @@ class RetroVectorEnv(VectorEnv):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.seed: int | None = seed
         self.levels = [""] * self.num_envs
-        self.waiting = False
+        self.stepping: set[int] = set()
         self.sockets: list[socket.socket] = []
         self.launcher: subprocess.Popen[bytes] | None = None
         self.workers: list[int] = []
@@ -160,7 +160,7 @@ class RetroVectorEnv(VectorEnv):
 
     def send(self, index: int, name: str, argument: Any) -> None:
         """Ask a worker for something other than a step."""
-        assert not self.waiting, f"{name} between step_async and step_wait"
+        assert not self.stepping, f"{name} between step_async and step_wait"
         try:
             send_message(self.sockets[index], [name, argument])
         except (BrokenPipeError, ConnectionResetError):
@@ -185,27 +185,32 @@ class RetroVectorEnv(VectorEnv):
         self.levels = [self.receive(i) for i in range(self.num_envs)]
         return self.batch.obs.copy(), {"level": np.array(self.levels, dtype=object)}
 
-    def step_async(self, actions: np.ndarray) -> None:
-        """Let every worker take its step; `step_wait` collects them. actions: int [N]."""
+    def step_async(self, actions: np.ndarray, part: slice | None = None) -> None:
+        """Let every worker take its step; `step_wait` collects them. actions: int [N].
+
+        part: only these workers step now, actions int [of them]; the others' turn comes before
+        `step_wait`, so that some run while what others shall do is still being decided.
+        """
         self.assert_open()
-        assert not self.waiting, "step_async twice without step_wait"
+        numbers = range(self.num_envs)[part or slice(None)]
+        assert self.stepping.isdisjoint(numbers), "step_async twice without step_wait"
         actions = np.asarray(actions)
-        assert actions.shape == (self.num_envs,), f"actions {actions.shape} for {self.num_envs}"
-        self.batch.actions[:] = actions
-        for i, sock in enumerate(self.sockets):
+        assert actions.shape == (len(numbers),), f"actions {actions.shape} for {len(numbers)}"
+        self.batch.actions[numbers.start : numbers.stop] = actions
+        self.stepping.update(numbers)
+        for i in numbers:
             try:
-                sock.send(STEP)
+                self.sockets[i].send(STEP)
             except (BrokenPipeError, ConnectionResetError):
                 self.receive(i)
-        self.waiting = True
 
     def step_wait(
         self,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """(observations [N, C, H, W], rewards, terminated, truncated [N], infos)."""
-        assert self.waiting, "step_wait without step_async"
+        assert len(self.stepping) == self.num_envs, "step_wait without step_async"
         reports = {i: report for i in range(self.num_envs) if (report := self.receive(i))}
-        self.waiting = False
+        self.stepping.clear()
         infos: dict[str, Any] = {}
         for i, report in reports.items():
             self.levels[i] = report["level"]

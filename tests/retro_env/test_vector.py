@@ -167,3 +167,28 @@ def test_workers_leave_when_the_parent_is_killed():
     while any(map(is_running, workers)) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not any(map(is_running, workers))
+
+
+def test_steps_in_parts_equal_a_step_of_all(make, bramble):
+    level, config = bramble
+    outcomes = []
+    for parts in ([slice(0, 3)], [slice(0, 1), slice(1, 3)]):
+        envs = make([level], num_envs=3, config=config, seed=3)
+        seen = [envs.reset()[0]]
+        for step in range(12):
+            actions = (np.arange(3) + step) % 7
+            for part in parts:
+                envs.step_async(actions[part], part)
+            seen.append(envs.step_wait()[0])
+        outcomes.append(np.array(seen))
+    np.testing.assert_array_equal(*outcomes)
+
+
+def test_no_worker_is_left_out_of_a_step(make, bramble):
+    envs = make([bramble[0]], num_envs=2, config=bramble[1])
+    envs.reset()
+    envs.step_async(np.array([1]), slice(0, 1))
+    with pytest.raises(AssertionError, match="without step_async"):
+        envs.step_wait()
+    with pytest.raises(AssertionError, match="twice"):
+        envs.step_async(np.array([1, 1]))
