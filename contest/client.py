@@ -28,6 +28,7 @@ from contest.protocol import (
     ServerDisconnectError,
     TooLong,
     decode,
+    encode,
     fold,
     read_description,
     read_trouble,
@@ -62,6 +63,7 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.screen = -1
         self.playing = False
         self.asked: bytes | None = None
+        self.messages: dict[bytes, bytes] = {}
         self.episodes = self.steps = self.episode_steps = 0
         self.total = 0.0
         folder = Path(directory)
@@ -87,7 +89,7 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         super().reset(seed=seed)
         if self.playing or self.asked is not None:
             raise ResetError("reset in mid-episode: the contest has none, step until done")
-        self.send({"reset": True})
+        self.send(encode("update", {"reset": True}, wants_ends=True))
         self.answer()
         self.playing = True
         self.episodes += 1
@@ -106,8 +108,13 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         buttons = np.asarray(action)
         if buttons.shape != (self.buttons,):
             raise ValueError(f"an action is {self.buttons} buttons, not an array {buttons.shape}")
-        self.send({"ac": fold(buttons)})
-        self.asked = buttons.tobytes()
+        key = buttons.tobytes()
+        message = self.messages.get(key)
+        if message is None:
+            message = encode("update", {"ac": fold(buttons)}, wants_ends=True)
+            self.messages[key] = message
+        self.send(message)
+        self.asked = key
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """(screen, reward, terminated, truncated, infos)."""
@@ -137,14 +144,14 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             "steps": self.steps,
         }
 
-    def send(self, content: dict[str, Any]) -> None:
+    def send(self, message: bytes) -> None:
         """Send an update. Errors: what ended the run earlier."""
         if self.ended is not None:
             raise type(self.ended)(str(self.ended))
         # Where sending fails, the server's reason may still wait to be read.
         deadline = time.monotonic() + self.reply_seconds
         with contextlib.suppress(Gone, Late):
-            self.connection.send("update", content, deadline=deadline, wants_ends=True)
+            self.connection.send_bytes(message, deadline=deadline)
 
     def answer(self) -> tuple[Envelope, Answer]:
         """The answer to an update. Errors: GymRemoteError's kinds."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import socket
+import struct
 import time
 from typing import Any, ClassVar, final
 
@@ -23,6 +24,8 @@ LONGEST = 4096
 EPISODE_STEPS = 4500
 """Where a server that does not tell is taken to cut an episode."""
 LONGEST_REASON = 500
+SLICE_SECONDS = 1.0
+"""How long one call waits at most, before the deadline is looked at again."""
 
 
 class GymRemoteError(RuntimeError):
@@ -147,22 +150,41 @@ class TooLong(Exception):  # noqa: N818
 
 @final
 class Connection:
-    """Messages over a connected socket. Deadlines are in seconds of time.monotonic()."""
+    """Messages over a connected socket. Deadlines are in seconds of time.monotonic().
+
+    The system waits, not Python: a timeout of Python's costs a further call for every one that
+    could wait, and there are four in a step.
+    """
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
+        self.sock.settimeout(None)
         self.buffer = bytearray()
+        self.waits = {socket.SO_RCVTIMEO: 0.0, socket.SO_SNDTIMEO: 0.0}
+
+    def wait_until(self, deadline: float, option: int) -> None:
+        """Let the next call wait until the deadline, or for SLICE_SECONDS. Errors: Late."""
+        seconds = min(time_left(deadline), SLICE_SECONDS)
+        if seconds != self.waits[option]:
+            micros = max(int(seconds * 1e6), 1)  # 0 would be for ever
+            timeval = struct.pack("ll", micros // 1_000_000, micros % 1_000_000)
+            self.sock.setsockopt(socket.SOL_SOCKET, option, timeval)
+            self.waits[option] = seconds
 
     def send(self, kind: str, content: Any, *, deadline: float, **beside: Any) -> None:
         """One message. Errors: Gone, Late."""
-        data = msgspec.json.encode({"type": kind, "content": content, **beside}) + END
-        self.sock.settimeout(time_left(deadline))
-        try:
-            self.sock.sendall(data)
-        except TimeoutError:
-            raise Late from None
-        except OSError:
-            raise Gone from None
+        self.send_bytes(encode(kind, content, **beside), deadline=deadline)
+
+    def send_bytes(self, message: bytes, *, deadline: float) -> None:
+        """One message that `encode` made. Errors: Gone, Late."""
+        while message:
+            try:
+                self.wait_until(deadline, socket.SO_SNDTIMEO)
+                message = message[self.sock.send(message) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                raise Gone from None
 
     def receive(self, *, deadline: float) -> bytes:
         """The next message without its end. Errors: Gone, Late, TooLong."""
@@ -176,16 +198,21 @@ class Connection:
                 del self.buffer[: end + 1]
                 return message
             searched = len(self.buffer)
-            self.sock.settimeout(time_left(deadline))
             try:
+                self.wait_until(deadline, socket.SO_RCVTIMEO)
                 chunk = self.sock.recv(LONGEST)
-            except TimeoutError:
-                raise Late from None
+            except BlockingIOError:
+                continue
             except OSError:
                 raise Gone from None
             if not chunk:
                 raise Gone
             self.buffer += chunk
+
+
+def encode(kind: str, content: Any, **beside: Any) -> bytes:
+    """A whole message."""
+    return msgspec.json.encode({"type": kind, "content": content, **beside}) + END
 
 
 def time_left(deadline: float) -> float:

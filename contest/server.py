@@ -115,6 +115,7 @@ class Session:
         self.playing = False  # between a reset and its episode's end
         self.reset_refused = False
         self.refusals = 0
+        self.actions: dict[int, np.ndarray] = {}
         (folder / SCREEN).unlink(missing_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
         self.screen = os.open(folder / SCREEN, flags, 0o600)
@@ -228,7 +229,9 @@ class Session:
             raise Malformed(f"'ac' must be 0 to {(1 << self.buttons) - 1}, not {str(number)[:40]}")
         if not self.playing:
             raise Refusal(ResetError("step without an episode: reset first"))
-        screen, reward, terminated, truncated, _ = self.env.step(unfold(number, self.buttons))
+        if number not in self.actions:
+            self.actions[number] = unfold(number, self.buttons)
+        screen, reward, terminated, truncated, _ = self.env.step(self.actions[number])
         self.show(screen)
         self.playing = not (terminated or truncated)
         self.record.step(float(reward), terminated=bool(terminated), truncated=bool(truncated))
@@ -252,6 +255,7 @@ class Session:
         with contextlib.suppress(OSError, Gone, Late):
             self.connection.send("close", trouble(error), deadline=deadline)
             sock.shutdown(socket.SHUT_WR)
+            sock.settimeout(time_left(deadline))
             while sock.recv(1 << 16):
                 sock.settimeout(time_left(deadline))
         sock.close()
