@@ -2,9 +2,9 @@
 
 `python -m benchmarks.lsh_memory` prints one JSON line per case and size, then limits with their
 aims; `--write` stores them in benchmarks/results/lsh_memory.json. Embeddings are the 576 features
-that the encoder of rainbow/pretrained gives while it plays the training acts with its noise: 11,200
-steps of each act to be remembered, in the order of play, and 60 later ones of each act as queries.
-Smaller sizes take every tenth or hundredth. They are made once, in runs/benchmarks.
+that the encoder of rainbow/pretrained gives while it plays nine training acts with its noise:
+11,200 steps of each act to be remembered, in the order of play, and 60 later ones of each act as
+queries. Smaller sizes take every tenth or hundredth. They are made once, in runs/benchmarks.
 
 scan               the memory's default backend, nothing merged: searches of all that was added
 scan-merging       with its filter of near-duplicates: what `add` costs in use, entries left
@@ -30,7 +30,7 @@ import numpy as np
 
 from benchmarks.machine import write_result
 from benchmarks.peers.environments import ROOT, peer_python
-from benchmarks.peers.neighbours import K, measure, subset
+from benchmarks.peers.neighbours import K, embeddings, measure, subset
 from experiment.errors import UserError, command
 
 SIZES = (1_000, 10_000, 100_000)
@@ -41,7 +41,7 @@ OURS = {
     "tables": {"merge_above": 1.1, "backend": "tables"},
 }
 PEERS = ("numpy", "hnswlib", "annoy", "datasketch-hnsw")
-REMEMBERED, LATER, ACTS = 11_200, 300, 9  # steps per act; queries are the last 60
+ACTS, REMEMBERED, LATER = 9, 11_200, 300  # steps per act; queries are the last 60
 EMBEDDINGS = ROOT / "runs" / "benchmarks" / "embeddings.npz"
 LIMITS = [
     ("scan", "recall_at_10", "at_least", 0.95),
@@ -85,9 +85,8 @@ class Memory:
 
 def run_here(case: str, entries: int, limit_s: float) -> dict[str, Any]:
     """Measure one of our cases in this process."""
-    data = np.load(EMBEDDINGS)
-    vectors, queries = subset(data, "vectors", entries), data["queries"]
-    actions = subset(data, "actions", entries)
+    vectors, queries = embeddings(EMBEDDINGS, entries)
+    actions = subset(np.load(EMBEDDINGS)["actions"], entries)
     capacity = entries // 2 if case == "scan-full" else entries
     searcher = Memory(vectors.shape[1], capacity, actions, **OURS[case])  # type: ignore[arg-type]
     row = measure(searcher, vectors, queries, limit_s=limit_s)
@@ -119,26 +118,29 @@ def run_case(case: str, entries: int, limit_s: float) -> dict[str, Any]:
     return {"case": case, "added": entries, **json.loads(done.stdout.splitlines()[-1])}
 
 
-def play_act(level: Any) -> tuple[Any, Any]:
-    """Embeddings [steps,576] and actions [steps] of one act, played with noise."""
+def play_act(level: Any, steps: int) -> tuple[Any, Any]:
+    """Embeddings float16 [steps,576] and actions [steps] of one act, played with noise."""
     import torch
 
     from experiment.checkpoint import load_agent
     from experiment.config import subset
+    from rainbow.learner import q_values
     from retro_env import EnvConfig, make_env
 
-    torch.manual_seed(0)
     torch.set_num_threads(1)
     agent = load_agent(ROOT / "rainbow" / "pretrained")
+    encoder, head = agent.net.encoder, agent.net.head
     env = make_env(level, subset(agent.config, EnvConfig))
-    embeddings = np.zeros((REMEMBERED + LATER, agent.net.encoder.features), np.float32)
-    actions = np.zeros(len(embeddings), np.int32)
+    embeddings = np.zeros((steps, encoder.features), np.float16)
+    actions = np.zeros(steps, np.int8)
+    torch.manual_seed(0)
     obs, _ = env.reset(seed=0)
     episodes = 0
-    for step in range(len(embeddings)):
+    for step in range(steps):
         with torch.no_grad():
-            embeddings[step] = agent.net.encoder(torch.from_numpy(obs[None]))[0].numpy()
-        actions[step] = agent.act(obs[None], explore=True)[0]
+            features = encoder(torch.from_numpy(obs[None]))
+            values = q_values(head(features, head.sample_noise(1, agent.device)), agent.z)
+        embeddings[step], actions[step] = features[0].numpy(), int(values.argmax())
         obs, _, terminated, truncated, _ = env.step(int(actions[step]))
         if terminated or truncated:
             episodes += 1
@@ -148,24 +150,23 @@ def play_act(level: Any) -> tuple[Any, Any]:
 
 
 def make_embeddings() -> None:
-    """Play every training act and keep what its encoder saw; shuffled, at length 1."""
+    """Play acts from all of the training split and keep what the encoder saw."""
     from retro_env import parse_levels
 
     played = []
-    for level in parse_levels("bramble-train")[:ACTS]:
+    levels = parse_levels("bramble-train")
+    for level in levels[:: len(levels) // ACTS][:ACTS]:
         print(f"playing {level}", file=sys.stderr)
-        played.append(play_act(level))
-    steps = np.concatenate([embeddings[:REMEMBERED] for embeddings, _ in played])
-    actions = np.concatenate([actions[:REMEMBERED] for _, actions in played])
-    queries = np.concatenate([embeddings[-60:] for embeddings, _ in played])
+        played.append(play_act(level, REMEMBERED + LATER))
     EMBEDDINGS.parent.mkdir(parents=True, exist_ok=True)
     draft = EMBEDDINGS.with_suffix(".draft.npz")
-    np.savez(draft, vectors=_units(steps), actions=actions, queries=_units(queries))
+    np.savez(
+        draft,
+        vectors=np.concatenate([embeddings[:REMEMBERED] for embeddings, _ in played]),
+        actions=np.concatenate([actions[:REMEMBERED] for _, actions in played]),
+        queries=np.concatenate([embeddings[-60:] for embeddings, _ in played]),
+    )
     draft.rename(EMBEDDINGS)
-
-
-def _units(vectors: Any) -> Any:
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 
 def limits(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

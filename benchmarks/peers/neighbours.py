@@ -163,9 +163,19 @@ def recall(queries: Any, vectors: Any, answers: Sequence[Sequence[int]], *, leas
     return float(np.sum(found)) / (K * len(queries))
 
 
-def subset(data: Any, name: str, entries: int) -> Any:
-    """That many rows of an array of embeddings.npz, evenly spread and in the order of play."""
-    return data[name][np.linspace(0, len(data[name]) - 1, entries).astype(int)]
+def embeddings(path: Path, entries: int) -> tuple[Any, Any]:
+    """Vectors [entries,F] and queries [Q,F] in a file of benchmarks.lsh_memory, at length 1."""
+    data = np.load(path)
+    found = [subset(data["vectors"], entries), data["queries"]]
+    vectors, queries = (rows.astype(np.float32) for rows in found)
+    for rows in (vectors, queries):
+        rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return vectors, queries
+
+
+def subset(rows: Any, count: int) -> Any:
+    """That many rows, evenly spread and in their order."""
+    return rows[np.linspace(0, len(rows) - 1, count).astype(int)]
 
 
 def resident() -> int:
@@ -226,8 +236,7 @@ def main() -> None:
     parser.add_argument("--entries", type=int, required=True)
     parser.add_argument("--limit-s", type=float, required=True)
     options = parser.parse_args()
-    data = np.load(options.vectors)
-    vectors, queries = subset(data, "vectors", options.entries), data["queries"]
+    vectors, queries = embeddings(options.vectors, options.entries)
     searcher = PEERS[options.peer](vectors.shape[1], len(vectors))
     print(json.dumps(measure(searcher, vectors, queries, limit_s=options.limit_s)))
 

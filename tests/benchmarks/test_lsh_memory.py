@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks import lsh_memory
 from benchmarks.peers.environments import requirements
-from benchmarks.peers.neighbours import Exact, K, measure, recall, subset
+from benchmarks.peers.neighbours import Exact, K, embeddings, measure, recall, subset
 
 
 def units(rows, seed=0):
@@ -46,9 +46,17 @@ def test_filling_stops_at_its_limit_and_recall_is_of_what_went_in():
 
 
 def test_smaller_sizes_are_spread_over_all_play():
-    data = {"vectors": np.arange(1_000)}
-    rows = subset(data, "vectors", 10)
+    rows = subset(np.arange(1_000), 10)
     assert rows[0] == 0 and rows[-1] == 999 and (np.diff(rows) == 111).all()
+
+
+def test_embeddings_come_at_length_one(tmp_path):
+    kept = {"vectors": 3 * units(100), "queries": np.zeros((2, 16))}
+    np.savez(tmp_path / "kept.npz", **{name: x.astype(np.float16) for name, x in kept.items()})
+    vectors, queries = embeddings(tmp_path / "kept.npz", 50)
+    assert vectors.shape == (50, 16) and vectors.dtype == queries.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-5)
+    assert not queries.any()
 
 
 def test_limits_are_read_at_the_largest_size_only():
