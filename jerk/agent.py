@@ -39,6 +39,8 @@ class Row:
     sequence: Sequence | None = None
     pointer: int = 0
     lost: int = 0
+    start: str = ""
+    """The level at whose first observation it stands."""
 
 
 class JerkAgent:
@@ -74,13 +76,21 @@ class JerkAgent:
             actions = self.policy.act(obs)
         seen = self.embedder(obs) if self.embedder is not None else None
         for index, image in enumerate(obs):
-            for level, start in self.sequences.starts.items():
-                if np.array_equal(image, start):
-                    self.rows[index] = Row(self.sequences.best(level))
+            level = self.recognise(image)
+            if level and level != self.rows[index].start:  # not where it only stands and waits
+                self.rows[index] = Row(self.sequences.best(level))
+            self.rows[index].start = level
             action = self.replayed(self.rows[index], None if seen is None else seen[index])
             if action is not None:
                 actions[index] = action
         return actions
+
+    def recognise(self, image: NDArray[np.uint8]) -> str:
+        """The level whose first observation this is, or nothing."""
+        for level, start in self.sequences.starts.items():
+            if np.array_equal(image, start):
+                return level
+        return ""
 
     def replayed(self, row: Row, seen: NDArray[np.float32] | None) -> int | None:
         """The next action of a row's sequence; None where there is none."""

@@ -5,15 +5,20 @@ import pytest
 
 from jerk.config import JerkConfig
 from jerk.learner import (
+    MEMORY,
+    POLICY,
     Bout,
+    bounds,
     excise,
     exploit_probability,
     explore,
     find_moves,
     furthest_point,
     is_kept,
+    locate,
     mutate,
     resample,
+    returns_to_go,
     truncate,
 )
 
@@ -199,3 +204,83 @@ def test_each_mutation_can_be_switched_off():
         prefix = [np.array_equal(m, actions[: len(m)]) for m in mutants]
         assert all(whole) == (name == "resample")
         assert all(prefix) == (name == "truncate")
+
+
+def test_bounds_before_and_after_replays():
+    assert bounds([500.0], width=1.0, spread=1000.0) == (-500.0, 1500.0)
+    # Four that agree: sqrt((0 + 1000²) / 4) / sqrt(4) = 250.
+    assert bounds([500.0] * 4, width=1.0, spread=1000.0) == (250.0, 750.0)
+    # Sum of squares 2 · 300², spread 400: sqrt((180000 + 160000) / 2) / sqrt(2) = 291.55.
+    low, high = bounds([200.0, 800.0], width=2.0, spread=400.0)
+    assert low == pytest.approx(500 - 2 * 291.548, abs=0.01) and high == pytest.approx(1083.095)
+
+
+def test_one_lucky_run_loses_against_steady_replays():
+    lucky, steady = [6000.0], [5500.0, 5400.0, 5600.0]
+    low = [bounds(returns, width=1.0, spread=1000.0)[0] for returns in (lucky, steady)]
+    high = [bounds(returns, width=1.0, spread=1000.0)[1] for returns in (lucky, steady)]
+    assert low[0] < low[1] and high[0] > high[1]  # but it deserves a trial
+
+
+def test_returns_to_go_look_forward():
+    """In the seed's memory stood the reward so far."""
+    np.testing.assert_allclose(returns_to_go([1.0, 0.0, 2.0], gamma=0.5), [1.5, 1.0, 2.0])
+    np.testing.assert_allclose(returns_to_go([1.0, 0.0, 2.0], gamma=1.0), [3.0, 2.0, 2.0])
+    assert len(returns_to_go([], gamma=0.9)) == 0
+
+
+def line(*places):
+    """Embeddings of places on a line."""
+    return np.array([[place, 0.0] for place in places], np.float16)
+
+
+def seen(place):
+    return np.array([place, 0.0], np.float32)
+
+
+def test_locate_finds_the_step_that_was_seen():
+    places = line(*range(20))
+    for step in (7, 10, 13):
+        assert locate(places, seen(step), expected=10, window=5, limit=1.0) == step
+
+
+def test_locate_looks_within_its_window_only():
+    places = line(*range(20))
+    assert locate(places, seen(3.0), expected=10, window=5, limit=1.0) is None
+    assert locate(places, seen(3.0), expected=10, window=7, limit=1.0) == 3
+
+
+def test_locate_knows_what_it_has_never_seen():
+    places = line(*range(20))
+    strange = np.array([10.0, 1.5], np.float32)
+    assert locate(places, strange, expected=10, window=5, limit=1.0) is None
+    assert locate(places, strange, expected=10, window=5, limit=2.0) == 10
+
+
+def test_locate_stays_at_the_expected_step_where_all_look_alike():
+    assert locate(line(*[3.0] * 20), seen(3.0), expected=8, window=5, limit=1.0) == 8
+    stop = line(0, 1, 2, 2, 2, 2, 3)
+    assert locate(stop, seen(2.0), expected=4, window=5, limit=1.0) == 4
+
+
+@pytest.mark.parametrize("expected", [0, 19])
+def test_locate_works_at_both_ends(expected):
+    assert locate(line(*range(20)), seen(expected), expected=expected, window=5, limit=1.0) == (
+        expected
+    )
+
+
+def test_locate_takes_the_shortest_sequences():
+    assert locate(line(4.0), seen(4.0), expected=0, window=3, limit=1.0) == 0
+    assert locate(line(4.0), seen(4.1), expected=0, window=3, limit=1.0) is None
+    empty = np.zeros((0, 2), np.float16)
+    assert locate(empty, seen(4.0), expected=0, window=3, limit=1.0) is None
+
+
+def test_bouts_to_the_right_are_shared_out_and_those_to_the_left_are_not():
+    config = dataclasses.replace(CONFIG, policy_share=0.25, memory_share=0.5)
+    actions = np.array(walk(170 * 2000, rewards=lambda step: 0.0, config=config)).reshape(-1, 170)
+    right, left = actions[:, :100], actions[:, 100:]
+    assert ((right == POLICY).all(axis=1)).mean() == pytest.approx(0.25, abs=0.03)
+    assert ((right == MEMORY).all(axis=1)).mean() == pytest.approx(0.5, abs=0.03)
+    assert (left >= 0).all()

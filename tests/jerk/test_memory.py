@@ -2,7 +2,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from jerk.memory import Sequences
+from jerk.memory import Run, Runs, Sequences, as_replay
+from rainbow.memory import Replay
 
 
 def actions(*values):
@@ -61,16 +62,112 @@ def test_changes_count_where_the_action_differs_from_the_one_before():
 def test_saved_sequences_come_back_through_msgpack():
     sequences = filled(capacity=3)
     sequences.starts["one"] = np.arange(8, dtype=np.uint8).reshape(2, 2, 2)
-    sequences.add("one", actions(4), 6.0, pause=1)
+    rows = np.arange(6, dtype=np.float16).reshape(1, 6)
+    sequences.add("one", actions(4), 6.0, pause=1, embeddings=rows)
     saved = msgspec.msgpack.decode(msgspec.msgpack.encode(sequences.save()))
     other = Sequences(3)
     other.restore(saved)
     assert other.save() == sequences.save()
+    np.testing.assert_array_equal(other.levels["one"][-1].embeddings, rows)
     assert other.add("one", actions(6), 8.0, pause=1).number == 4
     np.testing.assert_array_equal(other.starts["one"], sequences.starts["one"])
+
+
+def test_a_capped_level_forgets_by_the_score_it_is_given():
+    sequences = Sequences(2, score=lambda sequence: -sequence.changes, promise=lambda s: s.mean)
+    for one in ([1, 2, 1], [1, 1, 1], [1, 1, 2]):
+        sequences.add("one", actions(*one), float(one[1]), pause=1)
+    assert [s.changes for s in sequences.levels["one"]] == [0, 1]
+    assert sequences.best("one").changes == 0
+    sequences.levels["one"][1].returns.append(50.0)
+    assert sequences.promising("one").changes == 1
 
 
 def test_json_has_the_best_sequences_first():
     table = filled().as_json(most=2)["one"]
     assert [row["returns"] for row in table] == [[9.0], [7.0]]
     assert table[0]["actions"] == [1, 9]
+
+
+def run_of(length, *, start=0, terminated=False, value=1.0):
+    """A run whose frames are told apart by their brightness, and actions by the step."""
+    frames = np.arange(start, start + length + 1, dtype=np.uint8)[:, None, None, None]
+    rewards = np.zeros(length)
+    rewards[-1] = value
+    return Run(
+        np.broadcast_to(frames, (length + 1, 1, 3, 3)).copy(),
+        np.arange(length, dtype=np.uint8) % 7,
+        rewards,
+        terminated,
+    )
+
+
+def three_runs():
+    runs = Runs(2)
+    runs.add("one", run_of(6, start=0, value=5.0))
+    runs.add("one", run_of(9, start=50, value=10.0, terminated=True))
+    runs.add("two", run_of(4, start=100, value=3.0))
+    return runs
+
+
+def test_runs_keep_the_best_of_each_level():
+    runs = three_runs()
+    assert not runs.wants("one", 4.0) and runs.wants("one", 6.0) and runs.wants("two", 1.0)
+    runs.add("one", run_of(5, value=7.0))
+    assert [run.value for run in runs.levels["one"]] == [10.0, 7.0] and len(runs) == 3
+
+
+def test_sampled_steps_have_the_observation_before_the_action():
+    """In the seed's memory stood the observation after it."""
+    obs, actions, weights = three_runs().sample(500, np.random.default_rng(0), frame_stack=4)
+    assert obs.shape == (500, 4, 3, 3) and obs.dtype == np.uint8
+    found = set()
+    for image, action, weight in zip(obs[:, :, 0, 0].tolist(), actions, weights, strict=True):
+        start, worth = {0: (0, 0.5), 1: (50, 1.0), 2: (100, 1.0)}[image[-1] // 50]
+        step = image[-1] - start
+        assert action == step % 7 and weight == pytest.approx(worth)
+        assert image == [start + max(0, step - back) for back in (3, 2, 1, 0)]
+        found.add((start, step))
+    assert len(found) == 6 + 9 + 4  # every step, and none of the last observations
+
+
+def test_saved_runs_come_back():
+    runs, again = three_runs(), Runs(2)
+    again.restore(runs.arrays(), {level: len(found) for level, found in runs.levels.items()})
+    assert list(again.levels) == ["one", "two"]
+    for level, found in runs.levels.items():
+        for one, other in zip(found, again.levels[level], strict=True):
+            np.testing.assert_array_equal(one.frames, other.frames)
+            np.testing.assert_array_equal(one.actions, other.actions)
+            np.testing.assert_array_equal(one.rewards, other.rewards)
+            assert one.terminated == other.terminated
+    Runs(2).restore(Runs(2).arrays(), {})
+
+
+def test_a_rainbow_draws_the_runs_as_it_would_have_stored_them():
+    arrays = as_replay(three_runs(), scale=0.5, backtracking=True)
+    replay = Replay(
+        100, 1, frame_shape=(1, 3, 3), frame_stack=4, n_step=3, gamma=0.5, alpha=0.5, epsilon=0.1
+    )
+    assert replay.seed(arrays, 100) == 7 + 10 + 5
+    drawn = np.flatnonzero(replay.tree.leaves)
+    batch = replay.sample(2000, beta=0.4, rng=np.random.default_rng(0))
+    steps = {}
+    for row in range(2000):
+        now, then = batch.obs[row, :, 0, 0].tolist(), batch.next_obs[row, :, 0, 0].tolist()
+        steps[now[-1]] = (now, int(batch.actions[row]), float(batch.returns[row]), then[-1],
+                          float(batch.discounts[row]))  # fmt: skip
+    assert len(steps) == len(drawn)
+    assert steps[56] == ([53, 54, 55, 56], 6, 0.25 * 5.0, 59, 0.0)  # three steps before the end
+    assert steps[58] == ([55, 56, 57, 58], 1, 5.0, 59, 0.0)
+    assert steps[4] == ([1, 2, 3, 4], 4, 0.5 * 2.5, 6, 0.25)  # cut: it goes on counting
+    assert set(steps) == {*range(50, 59), *range(6), 103}  # the oldest stacks may reach back
+
+
+def test_replay_rewards_are_the_increase_of_the_furthest_point():
+    runs = Runs(1)
+    run = run_of(5)
+    run.rewards[:] = [2.0, -1.0, 0.5, 2.0, 0.0]
+    runs.add("one", run)
+    assert as_replay(runs, scale=1.0, backtracking=True)["rewards"].tolist() == [2, 0, 0, 1.5, 0, 0]
+    assert as_replay(runs, scale=2.0, backtracking=False)["rewards"].tolist() == [4, -2, 1, 4, 0, 0]

@@ -6,15 +6,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+import rainbow.train
 from experiment.checkpoint import load_agent, load_checkpoint
 from experiment.config import load_config
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from jerk.config import JerkConfig
+from jerk.learner import POLICY
+from jerk.recordings import Recordings
 from jerk.saving import start_from
 from jerk.train import PRESETS, main, run
 from jerk.training import Training
+from rainbow.agent import RainbowAgent, make_net
+from rainbow.config import RainbowConfig
 
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 ROOT = Path(__file__).parents[2]
@@ -31,6 +37,9 @@ def preset(name, **changes):
         "max_return": 30.0,
         "log_every": 50,
         "checkpoint_every": 200,
+        "hidden": 16,
+        "update_every": 20,
+        "batch_size": 8,
     }
     return dataclasses.replace(config, **{**quick, **changes})
 
@@ -57,19 +66,24 @@ def test_agent_learns_the_course(course, tmp_path, name, steps):
     assert played == [30.0, 30.0]
 
 
-@pytest.mark.parametrize("name", ["baseline", "mutating"])
+@pytest.mark.parametrize("name", ["baseline", "mutating", "hybrid"])
 def test_same_seed_gives_the_same_run_and_another_seed_another(course, tmp_path, name):
     for folder, seed in (("one", 0), ("two", 0), ("other", 1)):
-        run(course(2), preset(name, seed=seed), tmp_path / folder)
+        run(course(2), preset(name, seed=seed, timesteps=300), tmp_path / folder)
     assert whole_run(tmp_path / "one") == whole_run(tmp_path / "two")
     assert whole_run(tmp_path / "one")[0] != whole_run(tmp_path / "other")[0]
 
 
-def test_interrupted_run_goes_on_exactly(course, tmp_path):
+@pytest.mark.parametrize(
+    "flags",
+    [{}, {"embed": "policy", "memory_share": 0.0}, {"memory_capacity": 60, "sequences": 2}],
+    ids=["mutating", "policy", "full"],
+)
+def test_interrupted_run_goes_on_exactly(course, tmp_path, flags):
     class Stop(Exception):  # noqa: N818
         pass
 
-    config = preset("mutating")
+    config = preset("hybrid" if flags else "mutating", **flags)
     run(course(2), config, tmp_path / "whole")
     envs, calls = course(2), []
     step = envs.step_wait
@@ -130,10 +144,161 @@ def test_saved_agent_acts_alike(course, tmp_path):
     agent = run(course(2), preset("mutating", timesteps=2000), tmp_path / "run")
     agent.save(tmp_path / "alone")
     first, _ = course(3).reset()
-    for folder in (tmp_path / "run", tmp_path / "alone"):
-        loaded = load_agent(folder)
-        for _ in range(10):
-            np.testing.assert_array_equal(loaded.act(first), agent.act(first))
+    agents = [agent, *(load_agent(tmp_path / name) for name in ("run", "alone"))]
+    for _ in range(10):
+        actions = [one.act(first) for one in agents]
+        np.testing.assert_array_equal(actions[0], actions[1])
+        np.testing.assert_array_equal(actions[0], actions[2])
+
+
+def test_memory_holds_what_was_seen_before_each_action_and_what_came_after(course, tmp_path):
+    """The seed stored observations after the action, rewards so far, and LEFT only."""
+    config = preset("hybrid", policy="", policy_share=0.0, learn=False, num_envs=1)
+    training, envs = Training(config, 1), course(1)
+    obs, _ = envs.reset()
+    training.begin(obs, envs.levels)
+    seen, actions, rewards, infos = [], [], [], {}
+    while "episode" not in infos:
+        seen.append(training.agent.embedder(obs)[0])
+        actions.append(training.act(obs))
+        obs, reward, terminated, _, infos = envs.step(actions[-1])
+        rewards.append(float(reward[0]))
+        training.add(actions[-1], reward)
+    training.end(
+        {**{k: v[0] for k, v in infos["episode"].items()}, "env": 0},
+        infos["final_obs"][0],
+        terminated=bool(terminated[0]),
+    )
+    to_go = [sum(0.99**k * r for k, r in enumerate(rewards[t:])) for t in range(len(rewards))]
+    for vector, action, value in zip(seen, actions, to_go, strict=True):
+        near = training.memory.query(vector, k=1)
+        assert near.cosines[0] > 0.999
+        assert near.actions[0] == action[0] and near.returns[0] == pytest.approx(value, rel=1e-4)
+    assert {1, 6} == set(training.memory.storage.actions[: len(training.memory)].tolist())
+
+
+def test_memory_prefers_near_experience_and_knows_where_it_has_none(course):
+    """In the seed, the distance was ignored."""
+    training = Training(preset("hybrid", policy="", policy_share=0.0, learn=False), 2)
+    rng = np.random.default_rng(0)
+    here, far = (v / np.linalg.norm(v) for v in rng.standard_normal((2, 128)))
+    near = here + 0.02 * rng.standard_normal(128)
+    training.memory.add(near, 3, 5.0)
+    for _ in range(3):
+        training.memory.add(far + 0.02 * rng.standard_normal(128), 3, 0.0)
+        training.memory.add(far + 0.02 * rng.standard_normal(128), 2, 4.0)
+    lost = rng.standard_normal(128)
+    asked = np.stack([here, far, lost / np.linalg.norm(lost)]).astype(np.float32)
+    assert training.remembered(asked).tolist() == [3, 2, POLICY]
+    assert (training.counts["asked"], training.counts["answered"]) == (3, 2)
+
+
+def test_memory_and_sequences_are_capped(course, tmp_path):
+    """In the seed, neither was, and nothing was recognised as known."""
+    run(course(2), preset("hybrid", memory_capacity=40, sequences=3), tmp_path / "run")
+    saved = load_checkpoint(tmp_path / "run")
+    assert len(saved.arrays["memory-returns"]) == 40
+    assert saved.arrays["memory-counts"][0] > 100  # merged
+    assert max(len(found) for found in saved.state["sequences"]["levels"].values()) == 3
+
+
+def test_metrics_show_how_the_search_stands(course, tmp_path):
+    run(course(2), preset("hybrid", timesteps=800), tmp_path / "run")
+    columns = read_columns(tmp_path / "run/metrics.csv")
+    assert list(columns)[1:6] == ["best", "replays", "accepted", "memory", "hit_rate"]
+    assert 0.0 < columns["hit_rate"][-1] <= 1.0 and columns["memory"][-1] > 0
+    assert np.isfinite(columns["imitation_loss"][-1]) and columns["best"][-1] > 0.0
+
+
+def test_policy_learns_while_the_search_goes_on(course, tmp_path):
+    config = preset("hybrid", timesteps=1200, update_every=4, learning_rate=3e-3)
+    run(course(2), config, tmp_path / "run")
+    agrees = read_columns(tmp_path / "run/metrics.csv")["imitation_agrees"]
+    assert np.nanmean(agrees[-8:]) > np.nanmean(agrees[:8]) + 0.1
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {"policy": "", "policy_share": 0.0, "learn": False},
+        {"memory_share": 0.0},
+        {"closed_loop": False, "memory_share": 0.0},
+        {"choice": "mean", "trial_share": 0.0},
+        {"learn": False, "write_replay": False},
+        {"embed": "policy"},
+    ],
+    ids=["no policy", "no memory", "open loop", "mean", "no learning", "policy's embedding"],
+)
+def test_each_part_of_the_hybrid_can_be_switched_off(course, tmp_path, flags):
+    agent = run(course(2), preset("hybrid", timesteps=200, **flags), tmp_path / "run")
+    saved = load_checkpoint(tmp_path / "run")
+    assert ("memory-returns" in saved.arrays) == (flags.get("memory_share") != 0.0)
+    assert ("net" in saved.tensors) == (flags.get("policy") != "")
+    assert ("run-frames" in saved.arrays) == (flags.get("write_replay") is not False)
+    assert (agent.embedder is None) == (flags.get("closed_loop") is False)
+
+
+def test_new_run_takes_memory_and_policy_of_another(course, tmp_path):
+    source = run(course(2), preset("hybrid"), tmp_path / "source")
+    training = Training(preset("hybrid", num_envs=1), 1)
+    start_from(training, tmp_path / "source")
+    assert len(training.memory) == len(load_checkpoint(tmp_path / "source").arrays["memory-used"])
+    for key, value in source.policy.net.state_dict().items():
+        assert torch.equal(value, training.agent.policy.net.state_dict()[key])
+
+
+def rainbow_config(**changes):
+    small = {"image_height": 36, "image_width": 36, "hidden": 16, "encoder": "data-efficient"}
+    quick = {"timesteps": 40, "num_envs": 1, "device": "cpu", "replay_size": 5000}
+    return RainbowConfig(**{**small, **quick, "reward_scale": 0.5, **changes})
+
+
+def test_rainbow_starts_from_the_best_runs_without_a_net(course, tmp_path):
+    run(course(2), preset("hybrid", timesteps=1000), tmp_path / "jerk")
+    training = rainbow.train.Training(rainbow_config(), 1)
+    fresh = {k: v.clone() for k, v in training.agent.net.state_dict().items()}
+    training.start_from(tmp_path / "jerk/replay")
+    runs = load_checkpoint(tmp_path / "jerk").arrays["run-lengths"]
+    assert training.seeded == sum(runs + 1)
+    for key, value in training.agent.net.state_dict().items():
+        assert torch.equal(value, fresh[key])
+    with pytest.raises(UserError, match="not of rainbow"):
+        training.start_from(tmp_path / "jerk")
+
+
+def test_a_rainbow_behind_jerk_gets_its_net_and_the_best_runs_back(course, tmp_path):
+    config = rainbow_config()
+    RainbowAgent(make_net(config), config).save(tmp_path / "rainbow")
+    flags = {"timesteps": 1000, "learning_rate": 1e-3, "policy": "new"}
+    agent = run(course(2), preset("hybrid", **flags), tmp_path / "jerk", init=tmp_path / "rainbow")
+    assert isinstance(agent.policy, RainbowAgent)
+    learned = load_agent(tmp_path / "jerk/replay")
+    assert isinstance(learned, RainbowAgent) and learned.config.reward_scale == 0.5
+    for key, value in agent.policy.net.state_dict().items():
+        assert torch.equal(value, learned.net.state_dict()[key])
+    rewards = load_checkpoint(tmp_path / "jerk/replay").arrays["rewards"]
+    assert set(rewards.tolist()) <= {0.0, 0.5}
+    rainbow.train.run(course(1), config, tmp_path / "after", init=tmp_path / "jerk/replay")
+
+
+def test_runs_of_more_actions_are_refused_by_rainbow_in_one_line(course, tmp_path):
+    ten = preset("baseline", write_replay=True, actions=10)
+    run(course(2), ten, tmp_path / "ten")
+    with pytest.raises(UserError, match="--actions 10") as error:
+        rainbow.train.Training(rainbow_config(), 1).start_from(tmp_path / "ten/replay")
+    assert "\n" not in str(error.value)
+
+
+def test_only_the_best_recording_of_a_level_stays(tmp_path):
+    (tmp_path / "env-00").mkdir()
+    recordings = Recordings(tmp_path, 2)
+    for number, value in enumerate((5.0, 3.0, 9.0, 9.0)):
+        (tmp_path / f"env-00/G-v0-S-{number:06d}.bk2").touch()
+        recordings.ended(0, "G-v0:S", value)
+    assert [path.name for path in tmp_path.glob("*/*.bk2")] == ["G-v0-S-000002.bk2"]
+    again = Recordings(tmp_path, 2)
+    again.restore(recordings.save())
+    assert again.save() == recordings.save() and again.best["G-v0:S"][0] == 9.0
 
 
 def test_command_searches_two_levels_records_and_resumes(tmp_path):
@@ -149,6 +314,11 @@ def test_command_searches_two_levels_records_and_resumes(tmp_path):
     assert read_columns(run_dir / "metrics.csv")["step"].tolist() == list(range(100, 900, 100))
     sequences = json.loads((run_dir / "sequences.json").read_text())
     assert set(sequences) == {LEVEL, f"{LEVEL[:-1]}2"}
+    ended = load_checkpoint(run_dir).state["recordings"]["best"]
+    kept = [path for path in run_dir.glob("recordings/*/*.bk2") if str(path).endswith(
+        tuple(name for _, name in ended.values()))]  # fmt: skip
+    assert len(kept) == len(ended) == 2  # besides one of the episode that the end of the run cut
+    assert len(list(run_dir.glob("recordings/*/*.bk2"))) <= 4
 
 
 @pytest.mark.parametrize(
@@ -158,6 +328,8 @@ def test_command_searches_two_levels_records_and_resumes(tmp_path):
         (["--preset", "mutatin"], "mutating"),
         (["--levels", LEVEL, "--init", "/nowhere"], "checkpoint"),
         (["--levels", LEVEL, "--sequences", "0"], "sequences"),
+        (["--levels", LEVEL, "--policy-share", "0.5"], "--policy"),
+        (["--levels", LEVEL, "--policy-share", "0.7", "--memory-share", "0.7"], "together"),
     ],
 )
 def test_bad_input_is_one_clear_line(arguments, words, tmp_path, monkeypatch, capsys):

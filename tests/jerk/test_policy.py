@@ -1,0 +1,150 @@
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from experiment.errors import UserError
+from jerk.config import JerkConfig
+from jerk.learner import Learner
+from jerk.policy import Embedder, FreshPolicy, make_policy, policy_state, rebuild
+from ppo2.agent import PPO2Agent
+from ppo2.agent import make_net as ppo2_net
+from ppo2.config import PPO2Config
+from rainbow.agent import RainbowAgent
+from rainbow.agent import make_net as rainbow_net
+from rainbow.config import RainbowConfig
+
+CONFIG = JerkConfig(
+    image_height=36,
+    image_width=36,
+    hidden=16,
+    encoder="data-efficient",
+    closed_loop=True,
+    learning_rate=1e-2,
+)
+SMALL = {"image_height": 36, "image_width": 36, "hidden": 16, "encoder": "data-efficient"}
+
+
+def images(count, seed=0):
+    return np.random.default_rng(seed).integers(0, 256, (count, 4, 36, 36), np.uint8)
+
+
+def bar(*columns):
+    obs = np.full((len(columns), 4, 36, 36), 30, np.uint8)
+    for row, column in enumerate(columns):
+        obs[row, :, :, column : column + 5] = 220
+    return obs
+
+
+def agents():
+    rainbow = RainbowConfig(**SMALL, precision="bf16")
+    ppo2 = PPO2Config(**SMALL, precision="bf16")
+    return RainbowAgent(rainbow_net(rainbow), rainbow), PPO2Agent(ppo2_net(ppo2), ppo2)
+
+
+def test_embeddings_have_length_one_and_do_not_depend_on_the_batch():
+    for encoder in (None, FreshPolicy(CONFIG).net.encoder):
+        embed = Embedder(encoder, config=CONFIG, device="cpu")
+        whole = embed(images(5))
+        assert whole.shape == (5, 128) and whole.dtype == np.float32
+        np.testing.assert_allclose(np.linalg.norm(whole, axis=1), 1.0, rtol=1e-5)
+        np.testing.assert_allclose(embed(images(5)[2:3])[0], whole[2], atol=1e-5)
+
+
+def test_what_looks_alike_is_embedded_nearby():
+    for config in (CONFIG, dataclasses.replace(CONFIG, colour="rgb", frame_stack=1)):
+        obs = bar(5, 6, 9, 20)
+        obs = obs[:, :3] if config.colour == "rgb" else obs
+        here, near, further, far = Embedder(None, config=config, device="cpu")(obs)
+        distances = [np.linalg.norm(here - other) for other in (near, further, far)]
+        assert 0.0 < distances[0] < distances[1] < distances[2]
+
+
+def test_a_uniform_picture_is_no_division_by_zero():
+    blank = np.zeros((1, 4, 36, 36), np.uint8)
+    assert np.isfinite(Embedder(None, config=CONFIG, device="cpu")(blank)).all()
+
+
+def test_embeddings_stay_while_the_policy_learns():
+    policy = FreshPolicy(CONFIG)
+    embed = Embedder(policy.net.encoder, config=CONFIG, device="cpu")
+    before = embed(images(3))
+    weights = policy.net.encoder.state_dict()["convolutions.0.weight"].clone()
+    learner = Learner(policy, CONFIG, device="cpu")
+    for _ in range(3):
+        learner.update(images(8), np.zeros(8, np.int64), np.ones(8, np.float32))
+    assert not torch.equal(weights, policy.net.encoder.state_dict()["convolutions.0.weight"])
+    np.testing.assert_array_equal(embed(images(3)), before)
+
+
+def test_policies_of_every_agent_learn_to_do_what_the_runs_did():
+    rainbow, ppo2 = agents()
+    policies = [
+        FreshPolicy(CONFIG),
+        *(
+            rebuild(**policy_state(agent), net=agent.net.state_dict(), device="cpu")
+            for agent in (rainbow, ppo2)
+        ),
+    ]
+    obs, actions = images(8), np.arange(8) % 7
+    for policy in policies:
+        torch.manual_seed(0)
+        learner = Learner(policy, CONFIG, device="cpu")
+        first = learner.update(obs, actions, np.ones(8, np.float32))
+        for _ in range(150):
+            last = learner.update(obs, actions, np.ones(8, np.float32))
+        assert last["imitation_agrees"] == 1.0 > first["imitation_agrees"]
+        np.testing.assert_array_equal(policy.act(obs), actions)
+
+
+def test_steps_of_weight_zero_teach_nothing():
+    policy = FreshPolicy(CONFIG)
+    before = policy.act(images(8))
+    learner = Learner(policy, CONFIG, device="cpu")
+    learner.update(images(8), (before + 1) % 7, np.zeros(8, np.float32))
+    np.testing.assert_array_equal(policy.act(images(8)), before)
+
+
+def test_a_policy_comes_back_from_its_state_and_in_fp32(tmp_path):
+    for agent in agents():
+        state = policy_state(agent)
+        again = rebuild(state["agent"], state["config"], agent.net.state_dict(), device="cpu")
+        assert type(again) is type(agent) and again.config.precision == "fp32"
+        agent.save(tmp_path / state["agent"])
+        made = make_policy(str(tmp_path / state["agent"]), CONFIG, device="cpu")
+        np.testing.assert_array_equal(made.act(images(8)), again.act(images(8)))
+    fresh = FreshPolicy(CONFIG)
+    again = rebuild(**policy_state(fresh), net=fresh.net.state_dict(), device="cpu")
+    np.testing.assert_array_equal(again.act(images(8)), fresh.act(images(8)))
+
+
+def test_a_fresh_policy_draws_when_it_explores():
+    policy = FreshPolicy(CONFIG)
+    drawn = np.concatenate([policy.act(images(1), explore=True) for _ in range(100)])
+    assert len(set(drawn.tolist())) > 3
+    assert len({int(policy.act(images(1))[0]) for _ in range(10)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"image_height": 40}, "observation_shape"),
+        ({"frame_skip": 6}, "frame_skip"),
+    ],
+)
+def test_a_policy_that_sees_otherwise_is_refused_in_one_line(tmp_path, changes, words):
+    agents()[0].save(tmp_path)
+    with pytest.raises(UserError, match=words) as error:
+        make_policy(str(tmp_path), dataclasses.replace(CONFIG, **changes), device="cpu")
+    assert "\n" not in str(error.value)
+
+
+def test_a_policy_of_more_actions_is_refused_and_one_of_fewer_taken(tmp_path):
+    ten = RainbowConfig(**SMALL, actions=10)
+    RainbowAgent(rainbow_net(ten), ten).save(tmp_path / "ten")
+    with pytest.raises(UserError, match="--actions 10"):
+        make_policy(str(tmp_path / "ten"), CONFIG, device="cpu")
+    agents()[0].save(tmp_path / "seven")
+    wider = dataclasses.replace(CONFIG, actions=10)
+    assert make_policy(str(tmp_path / "seven"), wider, device="cpu").config.actions == 7
