@@ -41,6 +41,7 @@ class Agent:
     """What plays a level, the same for all levels and seeds. `resolve` makes one.
 
     name: of REFERENCES, a package, or package.module:function. mode: for packages only.
+    checkpoint: its folder; several with commas between, where the package chooses among them.
     flags: of the agent's own command line, for one that adapts.
     """
 
@@ -59,10 +60,15 @@ class Agent:
             facts["mode"] = None
         if self.checkpoint:
             # meta.json names the SHA-256 of every other file.
-            facts["checkpoint_sha256"] = file_hash(Path(self.checkpoint) / "meta.json")
+            hashes = [file_hash(folder / "meta.json") for folder in self.checkpoints()]
+            facts["checkpoint_sha256"] = ",".join(hashes)
         if ":" in self.name:
             facts["code_sha256"] = file_hash(module_file(self.name.partition(":")[0]))
         return facts
+
+    def checkpoints(self) -> list[Path]:
+        """The folders of its checkpoints."""
+        return [Path(part) for part in self.checkpoint.split(",") if part]
 
 
 def resolve(
@@ -83,13 +89,14 @@ def resolve(
     if checkpoint:
         from experiment.checkpoint import latest_checkpoint  # torch takes seconds to import
 
-        agent = dataclasses.replace(agent, checkpoint=str(latest_checkpoint(checkpoint)))
+        found = [str(latest_checkpoint(folder)) for folder in agent.checkpoints()]
+        agent = dataclasses.replace(agent, checkpoint=",".join(found))
     if mode == "adapt":
         make_config(agent, timesteps=1, seed=0, run_dir=Path())
     elif flags:
         raise UserError(f"--mode {mode} takes no settings ({flags[0]}): only adapt does")
-    elif not checkpoint:
-        raise UserError(f"--mode {mode} needs --checkpoint DIR: without one {name} must learn")
+    elif len(agent.checkpoints()) != 1:
+        raise UserError(f"--mode {mode} needs one --checkpoint DIR: only adapt does without")
     return agent
 
 
@@ -181,9 +188,9 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
         if flag in given or f"--no-{flag[2:]}" in given:
             raise UserError(f"{flag} after -- is set by the contest: give contest.run's own flag")
     argv = list(agent.flags)
-    own = Path(agent.checkpoint) / "config.json"
-    if agent.checkpoint and not given & {"--preset", "--config"} and is_of(agent):
-        argv = ["--config", str(own), *argv]
+    first = agent.checkpoints()[:1]
+    if first and not given & {"--preset", "--config"} and agent_of(first[0]) == agent.name:
+        argv = ["--config", str(first[0] / "config.json"), *argv]
     folder = package_folder(agent.name) / "presets"
     presets = folder if folder.is_dir() else None
     config: Any = load_config(cls, argv, presets=presets, command=f"… --agent {agent.name} --")
@@ -204,10 +211,10 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
     return dataclasses.replace(config, **{k: v for k, v in values.items() if k in names})
 
 
-def is_of(agent: Agent) -> bool:
-    """Whether its checkpoint was saved by the same package."""
-    meta = json.loads((Path(agent.checkpoint) / "meta.json").read_text(encoding="utf-8"))
-    return bool(meta.get("agent") == agent.name)
+def agent_of(checkpoint: Path) -> str:
+    """The package that saved a checkpoint."""
+    meta = json.loads((checkpoint / "meta.json").read_text(encoding="utf-8"))
+    return str(meta.get("agent"))
 
 
 def is_package(name: str) -> bool:

@@ -190,7 +190,7 @@ def test_interrupted_level_is_played_again_and_its_records_are_kept(tmp_path: Pa
         (["--agent", "example_agent:pray"], "no function 'pray'"),
         (["--agent", "random", "--checkpoint", "x"], "takes no --checkpoint"),
         (["--agent", "random", "--", "--hidden", "3"], "takes no settings"),
-        (["--agent", "rainbow", "--mode", "frozen"], "needs --checkpoint"),
+        (["--agent", "rainbow", "--mode", "frozen"], "needs one --checkpoint"),
         (["--agent", "rainbow", "--checkpoint", "/nowhere"], "no checkpoint"),
         (["--agent", "rainbow", "--", "--num-envs", "3"], "set by the contest"),
         (["--agent", "rainbow", "--", "--hiden", "3"], "did you mean '--hidden'"),
