@@ -45,6 +45,8 @@ class PPO2Config:
     """Compile the learning step with torch.compile (CUDA graphs on a GPU; one thread on a CPU)."""
     torch_threads: int = 0
     """CPU threads of the learner, each with a piece of a minibatch; 0: PyTorch decides."""
+    act_parts: int = 2
+    """Groups of environments: the emulators of one run while actions of the next are chosen."""
 
     # The environment
     actions: Literal[7, 10] = 7

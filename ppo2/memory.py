@@ -17,6 +17,11 @@ from nets.noisy import Noise
 Noises = list[Noise] | None
 
 
+def noise_of(noise: Noises, envs: slice | list[int] | Tensor) -> Noises:
+    """The noise of those environments, row by row."""
+    return noise and [(inputs[envs], outputs[envs]) for inputs, outputs in noise]
+
+
 @dataclass(frozen=True)
 class Minibatch:
     """Rows of a `Batch`: `steps` steps of rows/steps environments, step by step."""
@@ -56,15 +61,11 @@ class Batch:
         """Rows [L,K]: L steps on end of K environments. advantages [L,K] replace the batch's."""
         flat = indices.flatten()
         num_envs = len(self.actions) // self.steps
-        noise: Noises = None
-        if self.noise is not None:
-            envs = flat % num_envs
-            noise = [(inputs[envs], outputs[envs]) for inputs, outputs in self.noise]
         return Minibatch(
             obs=self.obs.index_select(0, flat).permute(0, 3, 1, 2),
             state=self.states[indices[0]],
             starts=self.starts[flat],
-            noise=noise,
+            noise=noise_of(self.noise, flat % num_envs),
             actions=self.actions[flat],
             logp=self.logp[flat],
             values=self.values[flat],
@@ -132,22 +133,25 @@ class Rollout:
         """Which steps [T,N] were an episode's last."""
         return self.terminated | self.truncated
 
-    def see(self, obs: NDArray[np.uint8], state: Tensor, starts: NDArray[np.bool_]) -> Tensor:
-        """Keep what the next actions rest on; returns the images [N,C,H,W] on the device."""
+    def see(
+        self, obs: NDArray[np.uint8], state: Tensor, starts: NDArray[np.bool_], part: slice
+    ) -> Tensor:
+        """Keep what the next actions of some environments, all of that part, rest on; returns the
+        images [n,C,H,W] on the device."""
         images = torch.from_numpy(obs)
         if self.device.type == "cuda":
             images = images.pin_memory().to(self.device, non_blocking=True)
-        row = self.obs[self.filled]
+        row = self.obs[self.filled, part]
         row.copy_(images.permute(0, 2, 3, 1))
-        self.states[self.filled] = state
-        self.starts[self.filled] = starts
+        self.states[self.filled, part] = state
+        self.starts[self.filled, part] = starts
         return row.permute(0, 3, 1, 2)
 
-    def decide(self, actions: Tensor, logp: Tensor, values: Tensor) -> None:
-        """Keep what was decided, all [N]."""
-        self.actions[self.filled] = actions
-        self.logp[self.filled] = logp
-        self.values[self.filled] = values
+    def decide(self, actions: Tensor, logp: Tensor, values: Tensor, part: slice) -> None:
+        """Keep what was decided for them, all [n]."""
+        self.actions[self.filled, part] = actions
+        self.logp[self.filled, part] = logp
+        self.values[self.filled, part] = values
 
     def add(
         self,

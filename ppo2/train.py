@@ -56,8 +56,9 @@ def run(
         obs = best_of(candidates, training, envs, obs)
     with Reports(run_dir, config, training) as reports:
         while training.env_steps < config.timesteps:
-            actions = training.act(obs)
-            obs, rewards, terminated, truncated, infos = envs.step(actions)
+            for part in training.parts:  # some emulators run while the next actions are chosen
+                envs.step_async(training.act(obs, part), part)
+            obs, rewards, terminated, truncated, infos = envs.step_wait()
             training.add(rewards, terminated, truncated, infos, levels=envs.levels)
             if training.rollout.full:
                 reports.write(training.learn(obs))

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 from zlib import crc32
 
@@ -21,7 +22,7 @@ from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
 from ppo2.exploration import Distillation, Novelty
 from ppo2.learner import Learner, explained_variance, generalised_advantages, sample_actions
-from ppo2.memory import Rollout
+from ppo2.memory import Rollout, noise_of
 from ppo2.rewards import ReturnScale
 from retro_env import EnvConfig, ended_episodes
 from retro_env.vector import worker_seeds
@@ -62,6 +63,8 @@ class Training:
             state_size=self.state.shape[1],
             device=self.device,
         )
+        ends = np.linspace(0, num_envs, min(config.act_parts, num_envs) + 1).astype(int).tolist()
+        self.parts = [slice(*ends) for ends in pairwise(ends)]
         self.progress = np.zeros(num_envs)
         self.return_scale = ReturnScale(num_envs, gamma=config.gamma)
         self.novelty = self.distillation = None
@@ -105,17 +108,21 @@ class Training:
             return obs
         return np.stack([self.tables[env][image] for env, image in zip(envs, obs, strict=True)])
 
-    def act(self, obs: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """obs uint8 [N,C,H,W] -> actions [N]; what the decision rested on is remembered."""
+    def act(self, obs: NDArray[np.uint8], part: slice) -> NDArray[np.int64]:
+        """obs uint8 [N,C,H,W] -> actions of the environments in that part; what the decision rested
+        on is remembered."""
         rollout = self.rollout
-        shown = self.shown(obs, range(self.num_envs))
-        images = rollout.see(shown, self.state, self.starts)
-        starts = torch.from_numpy(self.starts).to(self.device)
-        log_probs, values, self.state = self.agent.evaluate(
-            images, state=self.state, starts=starts, noise=self.noise
+        shown = self.shown(obs[part], range(self.num_envs)[part])
+        images = rollout.see(shown, self.state[part], self.starts[part], part)
+        log_probs, values, self.state[part] = self.agent.evaluate(
+            images,
+            state=self.state[part],
+            starts=torch.from_numpy(self.starts[part]).to(self.device),
+            noise=noise_of(self.noise, part),
         )
-        actions = sample_actions(log_probs, self.uniforms[rollout.filled])
-        rollout.decide(actions, log_probs.gather(1, actions[:, None]).squeeze(1), values)
+        actions = sample_actions(log_probs, self.uniforms[rollout.filled, part])
+        logp = log_probs.gather(1, actions[:, None]).squeeze(1)
+        rollout.decide(actions, logp, values, part)
         return actions.cpu().numpy()
 
     def count(
@@ -238,12 +245,11 @@ class Training:
             return []
         states = torch.cat([self.rollout.states[1:], self.state[None]])
         steps, envs = (list(where) for where in zip(*finals, strict=True))
-        noise = self.noise and [(inputs[envs], outputs[envs]) for inputs, outputs in self.noise]
         _, values, _ = self.agent.evaluate(
             torch.from_numpy(self.shown(np.stack(list(finals.values())), envs)).to(self.device),
             state=states[steps, envs],
             starts=torch.zeros(len(finals), dtype=torch.bool, device=self.device),
-            noise=noise,
+            noise=noise_of(self.noise, envs),
         )
         found: list[float] = values.tolist()
         return found

@@ -27,14 +27,15 @@ class Corridor(VectorEnv):
         self.position = np.zeros(num_envs, int)
         self.steps = np.zeros(num_envs, int)
         self.stacks = np.zeros((num_envs, 4, 36, 36), np.uint8)
+        self.actions = np.zeros(num_envs, int)
 
     def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
         for env in range(self.num_envs):
             self._restart(env)
         return self.stacks.copy(), {}
 
-    def step_async(self, actions: np.ndarray) -> None:
-        self.actions = actions
+    def step_async(self, actions: np.ndarray, part: slice = slice(None)) -> None:
+        self.actions[part] = actions
 
     def step_wait(self) -> tuple[np.ndarray, ...]:
         rewards = np.zeros(self.num_envs)

@@ -21,10 +21,12 @@ def filled(steps=6, num_envs=3, fill=6, seed=0):
         terminated, truncated = rng.random((2, num_envs)) < 0.3
         rewards = rng.normal(size=num_envs).astype(np.float32)
         state = torch.from_numpy(rng.normal(size=(num_envs, 4)).astype(np.float32))
-        seen = rollout.see(obs, state, terminated)
-        np.testing.assert_array_equal(seen, obs)
         values = torch.from_numpy(rng.normal(size=num_envs).astype(np.float32))
-        rollout.decide(torch.arange(num_envs), values - 1.0, values)
+        for part in (slice(0, 1), slice(1, num_envs)):
+            seen = rollout.see(obs[part], state[part], terminated[part], part)
+            np.testing.assert_array_equal(seen, obs[part])
+            numbers = torch.arange(num_envs)[part]
+            rollout.decide(numbers, values[part] - 1.0, values[part], part)
         rollout.add(
             rewards,
             terminated,

@@ -181,7 +181,7 @@ def test_new_run_starts_from_another_runs_weights(corridor, tmp_path):
 def test_death_costs_and_finishing_does_not(corridor):
     training = Training(dataclasses.replace(QUICK, death_penalty=0.5), 3)
     envs = corridor(3)
-    training.act(envs.reset()[0])
+    training.act(envs.reset()[0], slice(0, 3))
     envs.position[:] = [3, 7, 0]
     _, rewards, terminated, truncated, infos = envs.step(
         np.array([1, 1, 1])
@@ -196,7 +196,7 @@ def test_progress_is_the_raw_reward_of_the_episode_so_far(corridor):
     envs = corridor(1)
     obs, _ = envs.reset()
     for action in (1, 1, 1, 1, 1, 0):  # the fourth step falls into the hole
-        training.act(obs)
+        training.act(obs, slice(0, 1))
         obs, rewards, terminated, truncated, infos = envs.step(np.array([action]))
         training.add(0.5 * rewards, terminated, truncated, infos, levels=envs.levels)
     assert training.rollout.progress[:6, 0].tolist() == [1.0, 2.0, 3.0, 3.0, 1.0, 1.0]
@@ -207,7 +207,7 @@ def test_brightness_is_each_environments_own_and_new_in_each_rollout():
     obs = np.full((2, 4, 36, 36), 100, np.uint8)
     seen = []
     for _ in range(2):
-        training.act(obs)
+        training.act(obs, slice(0, 2))
         values = training.rollout.obs[0].flatten(1)
         assert (values.min(dim=1).values == values.max(dim=1).values).all()
         seen += values[:, 0].tolist()

@@ -1,0 +1,76 @@
+"""Stable-Baselines3's PPO on this project's level, with PPO2's net and settings.
+
+`--usual`: with the environment that stable-retro's users build by hand (benchmarks.env's), instead
+of this project's in Stable-Baselines3's workers.
+"""
+
+import argparse
+import functools
+from typing import Any
+
+import torch
+from stable_baselines3 import PPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import SubprocVecEnv, VecFrameStack, VecTransposeImage
+
+from benchmarks.env import usual_env
+from benchmarks.ppo2_parts import (
+    EPOCHS,
+    LEVEL,
+    MINIBATCHES,
+    ROLLOUT_STEPS,
+    WORKERS,
+    Cycles,
+    report,
+)
+from retro_env import EnvConfig, make_env
+
+
+class StopInTime(BaseCallback):
+    """Marks where a rollout begins, and ends learning when the time is over."""
+
+    def __init__(self, cycles: Cycles) -> None:
+        super().__init__()
+        self.cycles, self.over = cycles, False
+
+    def _on_rollout_start(self) -> None:
+        self.over = self.cycles.mark()
+
+    def _on_step(self) -> bool:
+        return not self.over
+
+
+def main() -> None:
+    """Learn until the time is over; print one line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--threads", type=int, required=True, help="CPU threads of torch")
+    parser.add_argument("--usual", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    make: Any = usual_env if options.usual else functools.partial(make_env, LEVEL, EnvConfig())
+    workers = SubprocVecEnv([make] * WORKERS)
+    envs: Any = workers
+    if options.usual:
+        envs = VecTransposeImage(VecFrameStack(workers, n_stack=4))
+    cycles = Cycles(options.seconds, [process.pid for process in workers.processes])
+    model = PPO(
+        "CnnPolicy",
+        envs,
+        n_steps=ROLLOUT_STEPS,
+        batch_size=ROLLOUT_STEPS * WORKERS // MINIBATCHES,
+        n_epochs=EPOCHS,
+        learning_rate=2e-4,
+        clip_range=0.1,
+        clip_range_vf=0.1,
+        ent_coef=0.01,
+        device="cpu",
+        seed=0,
+    )
+    model.learn(10**9, callback=StopInTime(cycles))
+    report(cycles.result())
+    envs.close()
+
+
+if __name__ == "__main__":
+    main()
