@@ -158,11 +158,16 @@ def append(file: TextIO, row: str) -> None:
 
 def run_facts(level: Level, *, seed: int) -> dict[str, Any]:
     """What was played with what, for result.json."""
-    rom = Path(data.get_original_romfile_path(level.game, games()[level.game]))
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
     return {
         "level": str(level),
         "seed": seed,
-        "rom_sha1": hashlib.sha1(rom.read_bytes()).hexdigest(),
+        "rom_sha1": rom_hash(level.game),
         "versions": {"python": platform.python_version(), **versions},
     }
+
+
+def rom_hash(game: str) -> str:
+    """SHA-1 of a game's ROM."""
+    rom = Path(data.get_original_romfile_path(game, games()[game]))
+    return hashlib.sha1(rom.read_bytes()).hexdigest()

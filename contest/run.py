@@ -22,6 +22,7 @@ from contest.agents import resolve
 from contest.board import Board
 from contest.job import Job, Rules, is_over, job_folder, write_json
 from contest.player import split_flags
+from contest.record import rom_hash
 from contest.serve import parse_seconds, stop
 from contest.standings import as_json, markdown, read_played, standings
 from experiment.errors import UserError, command
@@ -102,7 +103,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     plan = [(level, seed) for seed in seeds for level in levels]
     signal.signal(signal.SIGTERM, stop)
     with locked(config.out) as lock:
-        facts = {**agent.facts(), "timesteps": rules.timesteps}
+        roms = {game: rom_hash(game) for game in sorted({level.game for level in levels})}
+        facts = {**agent.facts(), "timesteps": rules.timesteps, "roms": roms}
         same_contest(config.out, facts)
 
         def begin(level: Level, seed: int) -> Job:
@@ -146,7 +148,7 @@ def locked(out: Path) -> Iterator[int]:
 
 
 def same_contest(out: Path, facts: dict[str, Any]) -> None:
-    """A folder is one contest: same agent, same steps. Errors: UserError (it is another's)."""
+    """A folder is one contest: same agent, steps and ROMs. Errors: UserError (it is another's)."""
     path = out / "contest.json"
     if not any(is_over(result.parent) for result in out.glob("*/seed-*/result.json")):
         write_json(path, facts)
@@ -161,6 +163,10 @@ def same_contest(out: Path, facts: dict[str, Any]) -> None:
                 f"{out} holds a contest with {name} {before.get(name)}, not {facts[name]}: "
                 "give the same, or another --out"
             )
+    for game, played in before.get("roms", {}).items():
+        if facts["roms"].setdefault(game, played) != played:
+            raise UserError(f"{out} was played with another ROM of {game}: give another --out")
+    write_json(path, facts)
 
 
 def run_all(

@@ -219,3 +219,9 @@ def test_other_agent_in_the_same_folder_is_refused(
         with pytest.raises(SystemExit):
             contest(tmp_path, agent, steps=steps)
         assert word in capsys.readouterr().err
+    path = tmp_path / "contest.json"
+    facts = json.loads(path.read_text())
+    path.write_text(json.dumps({**facts, "roms": dict.fromkeys(facts["roms"], "another")}))
+    with pytest.raises(SystemExit):
+        contest(tmp_path, "random", steps=20)
+    assert "another ROM of BrambleDash" in capsys.readouterr().err
