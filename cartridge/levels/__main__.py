@@ -84,7 +84,7 @@ def main() -> None:
     tools.add_parser("prove", help=prove.__doc__)
     measured = tools.add_parser("references", help=references.__doc__)
     measured.add_argument(
-        "--episodes", type=int, default=600, help="the robust oracle's practice on an act"
+        "--episodes", type=int, default=200, help="the robust oracle's practice on an act"
     )
     fresh = tools.add_parser("new", help=new.__doc__)
     fresh.add_argument("--seed", type=int, required=True, help="other acts for every number")

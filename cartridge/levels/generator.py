@@ -5,7 +5,7 @@ from random import Random
 from cartridge.levels.cells import CELL, DRY, HEIGHT, Act, Cell, SpawnKind
 from cartridge.levels.chunks import PIECES
 from cartridge.levels.terrain import HIGHEST_FLOOR, LOWEST_FLOOR, Terrain
-from cartridge.levels.zones import NO_WATER, RESEEDED, ZONES, Zone
+from cartridge.levels.zones import LAND, NO_WATER, RESEEDED, ZONES, Zone
 
 SEED = 1
 START_COLUMN = 5
@@ -128,7 +128,7 @@ def _pick(
     recent = {name for name, _ in before[-2:]}
     weights = {
         name: weight
-        for name, weight in {**zone.easy, **(zone.late if done > LATE else {})}.items()
+        for name, weight in (LAND | zone.easy | (zone.late if done > LATE else {})).items()
         if name not in recent and _fits(name, terrain) and not _too_wet(name, terrain)
     }
     return rng.choices(list(weights), weights=list(weights.values()))[0]

@@ -87,25 +87,19 @@ def search(simulator: Simulator, root: Node, cell_of: CellOf, *, budget: int) ->
             return
         _, _, node = heapq.heappop(queue)
         for script in SCRIPTS:
-            child = _try(simulator, node, script)
-            status = child.status
+            simulator.restore(node.state)
+            status, done = simulator.play(script)
             cell = cell_of(status)
             if status.lost or cell in seen:
                 continue
-            yield child
             seen.add(cell)
+            child = Node(status, simulator.save(), script[:done], node)
+            yield child
             region = (status.x // 64, status.y // 64, status.switches)
             crowd[region] += 1
             cost = _cost(status) + CROWDING * crowd[region]
             if not status.finished:
                 heapq.heappush(queue, (cost, next(order), child))
-
-
-def _try(simulator: Simulator, node: Node, script: tuple[int, ...]) -> Node:
-    """Play a script from a node; it is cut short where the episode ends."""
-    simulator.restore(node.state)
-    status, done = simulator.play(script)
-    return Node(status, b"" if status.over else simulator.save(), script[:done], node)
 
 
 def _cost(status: Status) -> float:

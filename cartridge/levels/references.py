@@ -16,7 +16,7 @@ import numpy as np
 from cartridge.levels import oracle
 from cartridge.levels.cells import CELL, Act
 from cartridge.levels.chunks import PIECES
-from cartridge.levels.console import Console, Status
+from cartridge.levels.console import Status
 from cartridge.levels.simulator import Simulator, name_of
 from contest.references import REFERENCES, reference
 
@@ -57,23 +57,29 @@ class End:
     furthest: int
 
 
-def blind(name: str, seed: int) -> Player:
-    """A player of contest.references, which see nothing."""
+def blind_actions(name: str, *, seed: int) -> list[int]:
+    """What a player of contest.references does in an episode: it sees nothing, so all at once."""
     policy, picture = reference(name, seed=seed), np.zeros((1, 1), np.uint8)
-    return lambda status: int(policy.act(picture)[0])
+    return [int(policy.act(picture)[0]) for _ in range(STEP_LIMIT)]
 
 
-def episode(console: Console | Simulator, level: str, player: Player, rng: Random) -> End:
-    """Play once under contest rules; rng draws where the old action sticks."""
-    status = console.start(level)
-    furthest = status.x
+def blind_episode(simulator: Simulator, level: str, actions: Sequence[int], rng: Random) -> End:
+    """Play given actions under contest rules; rng draws where the old action sticks."""
+    simulator.start(level)
+    stuck = [rng.random() < STICK for _ in actions]
+    status, steps = simulator.play(actions, stuck=stuck)
+    return End(status, steps, simulator.furthest())
+
+
+def episode(simulator: Simulator, level: str, player: Player, rng: Random) -> End:
+    """Play once under contest rules with a player that sees where the hero is."""
+    status = simulator.start(level)
     for step in range(STEP_LIMIT):
-        action = player(status)
-        status = console.play((action,), stuck=(rng.random() < STICK,))[0]
-        furthest = max(furthest, status.x)
+        late = rng.random() < STICK
+        status = simulator.play((player(status),), stuck=(late,))[0]
         if status.over:
-            return End(status, step + 1, furthest)
-    return End(status, STEP_LIMIT, furthest)
+            return End(status, step + 1, simulator.furthest())
+    return End(status, STEP_LIMIT, simulator.furthest())
 
 
 def measure(simulator: Simulator, act: Act, agent: str) -> Reference:
@@ -81,7 +87,8 @@ def measure(simulator: Simulator, act: Act, agent: str) -> Reference:
     ends = []
     for number in range(EPISODES[agent]):
         rng = Random(f"{name_of(act)}.{agent}.{number}")
-        ends.append(episode(simulator, name_of(act), blind(agent, number), rng))
+        actions = blind_actions(agent, seed=number)
+        ends.append(blind_episode(simulator, name_of(act), actions, rng))
     return summary(act, agent, ends)
 
 

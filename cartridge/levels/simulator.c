@@ -16,6 +16,7 @@ enum { VALUES = 16, STEP_FRAMES = 4 };
 static const u16 pads[7] = {PAD_LEFT, PAD_RIGHT, PAD_LEFT | PAD_DOWN, PAD_RIGHT | PAD_DOWN,
                             PAD_DOWN, PAD_DOWN | PAD_B, PAD_B};
 static u16 last_action = 7;
+static u16 furthest;             /* x in the episode so far */
 
 u32 sim_size(void)
 {
@@ -53,6 +54,7 @@ void sim_start(u16 index, u16 idle)
     while (idle--)
         frame(0);
     last_action = 7;
+    furthest = ram.x;
 }
 
 /* Play actions of four frames each; where stuck, the first frame still holds the action before.
@@ -64,6 +66,8 @@ u16 sim_play(const u8 *actions, const u8 *stuck, u16 count)
         for (j = 0; j < STEP_FRAMES && !over(); j++)
             frame(pads[j == 0 && stuck && stuck[i] && last_action < 7 ? last_action : actions[i]]);
         last_action = actions[i];
+        if (ram.x > furthest)
+            furthest = ram.x;
     }
     return i;
 }
@@ -83,6 +87,7 @@ void sim_view(s32 *values)
     values[10] = ram.level_end_bonus;
     values[11] = ram.contest_score;
     values[12] = ram.switches;
+    values[13] = furthest;
 }
 
 /* What draws and sounds. */

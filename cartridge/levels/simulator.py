@@ -4,6 +4,7 @@ emulator, with save and restore. For searching only; what it finds is replayed i
 import ctypes
 import hashlib
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from shutil import which
@@ -87,6 +88,11 @@ class Simulator:
         played = self._library.sim_play(bytes(actions), late, len(actions))
         return self.status(), played
 
+    def furthest(self) -> int:
+        """The largest x at the end of a step of the episode."""
+        self._library.sim_view(self._view)
+        return int(self._view[13])
+
     def act(self, action: int) -> Status:
         """One of the seven actions for four frames. Returns the state after them."""
         return self.play((action,))[0]
@@ -95,7 +101,7 @@ class Simulator:
         """Read the game's variables."""
         self._library.sim_view(self._view)
         v = list(self._view)
-        return Status(*v[:10], bool(v[10]), v[11] / 4, v[12])
+        return Status._make([*v[:10], bool(v[10]), v[11] / 4, v[12]])
 
 
 def name_of(act: Act) -> str:
@@ -104,7 +110,11 @@ def name_of(act: Act) -> str:
 
 
 def _load(path: Path) -> ctypes.CDLL:
-    return ctypes.CDLL(str(path))
+    """A copy of the library: the same file would be shared, and with it the game's state."""
+    with tempfile.NamedTemporaryFile(suffix=".so") as copy:
+        copy.write(path.read_bytes())
+        copy.flush()
+        return ctypes.CDLL(copy.name)
 
 
 def _build() -> Path:

@@ -9,7 +9,7 @@ NO_WATER = 32
 
 @dataclass(frozen=True)
 class Zone:
-    """A zone: its acts are strung together from these chunks (names in chunks.PIECES)."""
+    """A zone: its acts are strung together from these chunks (names in chunks.PIECES) and LAND."""
 
     name: str
     acts: int
@@ -20,7 +20,7 @@ class Zone:
     opening: tuple[str, ...]
     """The first chunks of an act; the names in each entry take turns over the acts."""
     easy: dict[str, float]
-    """Weights of the chunks that may come anywhere behind the opening."""
+    """Weights of the chunks that may come anywhere behind the opening, beside LAND."""
     late: dict[str, float]
     """Weights of those that come only after a third of the act."""
     special: dict[str, float]
@@ -35,9 +35,10 @@ LAND = {"rings": 0.8, "islands": 0.6, "crack": 0.5, "hill22": 0.8, "valley22": 0
 """What every zone has."""
 
 
-def _mix(names: str, **weights: float) -> dict[str, float]:
-    """Names that weigh 1, and others with their weight."""
-    return {name: 1.0 for name in names.split()} | weights
+def _mix(names: str) -> dict[str, float]:
+    """Chunks and their weights, written 'wall pit*2': 1 where none is given."""
+    pairs = (name.partition("*") for name in names.split())
+    return {name: float(weight or 1) for name, _, weight in pairs}
 
 
 ZONES = (
@@ -53,11 +54,8 @@ ZONES = (
             "pit walkers spikes pit",
             "wall pit walkers spikes",
         ),
-        easy=LAND
-        | _mix(
-            "hill45 stairs_up stairs_down trench", ascent=1, descent=1, wall=2, pit=2, walkers=2
-        ),
-        late=_mix("ramp_pit tunnel two_roads", spikes=2, platforms=1.5, spring_wall=1.5),
+        easy=_mix("hill45 stairs_up stairs_down trench ascent descent wall*2 pit*2 walkers*2"),
+        late=_mix("ramp_pit tunnel two_roads spikes*2 platforms*1.5 spring_wall*1.5"),
         special=_mix("breakable_wall switch_shelf zigzag lift"),
     ),
     Zone(
@@ -72,19 +70,11 @@ ZONES = (
             "spikes pit walkers pit",
             "pit trench spikes walkers",
         ),
-        easy=LAND
-        | _mix(
-            "ascent wall walkers",
-            valley45=2,
-            hill45=2,
-            descent=1,
-            stairs_up=2,
-            trench=2,
-            spikes=2,
-            tunnel=2,
+        easy=_mix(
+            "ascent wall walkers valley45*2 hill45*2 descent stairs_up*2 trench*2 spikes*2 tunnel*2"
         ),
-        late=_mix("high_road hoppers shooters", spike_trench=1.5, pillars=2, spring_wall=2),
-        special=_mix("piston_hall", breakable_tunnel=2, switch_cave=2),
+        late=_mix("high_road hoppers shooters spike_trench*1.5 pillars*2 spring_wall*2"),
+        special=_mix("piston_hall breakable_tunnel*2 switch_cave*2"),
         roof=10,
     ),
     Zone(
@@ -99,18 +89,12 @@ ZONES = (
             "pit spikes pit walkers",
             "stairs_up pit hoppers pit",
         ),
-        easy=LAND
-        | _mix(
-            "stairs_up stairs_down wall hoppers walkers",
-            hill45=3,
-            valley45=3,
-            ascent=1,
-            descent=1,
-            pit=2,
-            ramp_pit=2,
+        easy=_mix(
+            "stairs_up stairs_down wall hoppers walkers hill45*3 valley45*3 ascent descent "
+            "pit*2 ramp_pit*2"
         ),
-        late=_mix("pillars spring_pit spring_wall", platforms=2, spikes=2, booster_hill=1.5),
-        special=_mix("zigzag loop_slope", steep_climb=2, halfpipe=2),
+        late=_mix("pillars spring_pit spring_wall platforms*2 spikes*2 booster_hill*1.5"),
+        special=_mix("zigzag loop_slope steep_climb*2 halfpipe*2"),
     ),
     Zone(
         name="TideGrotto",
@@ -124,18 +108,11 @@ ZONES = (
             "spikes walkers pit",
             "wall spikes hoppers",
         ),
-        easy=LAND
-        | _mix(
-            "stairs_down wall walkers hoppers",
-            ascent=1,
-            descent=1,
-            stairs_up=2,
-            trench=2,
-            pit=2,
-            spikes=2,
+        easy=_mix(
+            "stairs_down wall walkers hoppers ascent descent stairs_up*2 trench*2 pit*2 spikes*2"
         ),
-        late=_mix("platforms high_road stepping_ferries spring_wall", pillars=2, spike_trench=2),
-        special=_mix("ferry piston_hall", switch_cave=2),
+        late=_mix("platforms high_road stepping_ferries spring_wall pillars*2 spike_trench*2"),
+        special=_mix("ferry piston_hall switch_cave*2"),
         roof=12,
         water_row=21,
     ),
@@ -145,10 +122,9 @@ ZONES = (
         held_out=(),
         hard=0.1,
         opening=("crack", "hill22 ascent", "wind_pit", "wall spikes walkers", "wind_pit pit"),
-        easy=LAND
-        | _mix("stairs_down wall walkers", wind_pit=6, wind_stairs=4, ascent=1, descent=1, pit=2),
-        late=_mix("pillars spring_wall ramp_pit jumpers", platforms=2, spikes=2),
-        special=_mix("spring_shelf zigzag ferry", lift=2),
+        easy=_mix("stairs_down wall walkers wind_pit*6 wind_stairs*4 ascent descent pit*2"),
+        late=_mix("pillars spring_wall ramp_pit jumpers platforms*2 spikes*2"),
+        special=_mix("spring_shelf zigzag ferry lift*2"),
     ),
     Zone(
         name="EmberFoundry",
@@ -156,17 +132,12 @@ ZONES = (
         held_out=(3,),
         hard=0.15,
         opening=("crack", "valley22 hill22", "crack", "pistons", "pit spikes crumble_bridge"),
-        easy=LAND
-        | _mix(
-            "trench spikes walkers ascent descent",
-            pistons=5,
-            stairs_up=2,
-            stairs_down=2,
-            wall=2,
-            crumble_bridge=4,
+        easy=_mix(
+            "trench spikes walkers ascent descent pistons*5 stairs_up*2 stairs_down*2 wall*2 "
+            "crumble_bridge*4"
         ),
-        late=_mix("pillars high_road tunnel shooters spring_wall", spike_trench=2),
-        special=_mix("ferry switch_cave", piston_hall=3),
+        late=_mix("pillars high_road tunnel shooters spring_wall spike_trench*2"),
+        special=_mix("ferry switch_cave piston_hall*3"),
         roof=11,
     ),
     Zone(
@@ -181,18 +152,12 @@ ZONES = (
             "pit spikes walkers",
             "wall pit hoppers",
         ),
-        easy=LAND
-        | _mix(
-            "hill45 pit wall walkers",
-            valley45=2,
-            descent=1,
-            ascent=1,
-            loop_booster=4,
-            loop_spring=4,
-            booster_hill=3,
+        easy=_mix(
+            "hill45 pit wall walkers valley45*2 descent ascent loop_booster*4 loop_spring*4 "
+            "booster_hill*3"
         ),
-        late=_mix("spring_road spring_wall", booster_pit=3, spikes=1, two_roads=2),
-        special=_mix("breakable_wall spring_shelf", loop=3, loop_slope=2),
+        late=_mix("spring_road spring_wall booster_pit*3 spikes two_roads*2"),
+        special=_mix("breakable_wall spring_shelf loop*3 loop_slope*2"),
     ),
     Zone(
         name="ClockTower",
@@ -206,12 +171,9 @@ ZONES = (
             "wall pit",
             "stepping_ferries spikes pistons",
         ),
-        easy=LAND
-        | _mix(
-            "trench pistons pit walkers", stepping_ferries=5, stairs_up=2, stairs_down=2, wall=2
-        ),
-        late=_mix("platforms pillars hoppers guarded_wall throw_cave", spikes=2, spring_wall=2),
-        special=_mix("ferry", switch_shelf=2, switch_cave=2, lift=2),
+        easy=_mix("trench pistons pit walkers stepping_ferries*5 stairs_up*2 stairs_down*2 wall*2"),
+        late=_mix("platforms pillars hoppers guarded_wall throw_cave spikes*2 spring_wall*2"),
+        special=_mix("ferry switch_shelf*2 switch_cave*2 lift*2"),
     ),
     Zone(
         name="SpringOrchard",
@@ -219,17 +181,12 @@ ZONES = (
         held_out=(),
         hard=0.1,
         opening=("crack", "hill22 ascent", "spring_pit", "pit walkers", "bounce_wall spring_road"),
-        easy=LAND
-        | _mix(
-            "ascent stairs_down walkers wall",
-            spring_pit=4,
-            spring_road=4,
-            bounce_wall=3,
-            spring_wall=4,
-            descent=2,
+        easy=_mix(
+            "ascent stairs_down walkers wall spring_pit*4 spring_road*4 bounce_wall*3 "
+            "spring_wall*4 descent*2"
         ),
-        late=_mix("platforms two_roads jumpers pit throw_cave", spikes=2),
-        special=_mix("loop switch_shelf", spring_shelf=2, spring_cave=2),
+        late=_mix("platforms two_roads jumpers pit throw_cave spikes*2"),
+        special=_mix("loop switch_shelf spring_shelf*2 spring_cave*2"),
     ),
     Zone(
         name="ThornKeep",
@@ -237,15 +194,10 @@ ZONES = (
         held_out=(),
         hard=0.2,
         opening=("crack", "stairs_up hill22", "crack", "shooters jumpers", "spikes guarded_wall"),
-        easy=LAND
-        | _mix(
-            "stairs_up stairs_down wall walkers trench",
-            shooters=4,
-            jumpers=3,
-            guarded_wall=4,
-            spikes=3,
+        easy=_mix(
+            "stairs_up stairs_down wall walkers trench shooters*4 jumpers*3 guarded_wall*4 spikes*3"
         ),
-        late=_mix("high_road pillars tunnel spring_wall crumble_bridge", spike_trench=2),
+        late=_mix("high_road pillars tunnel spring_wall crumble_bridge spike_trench*2"),
         special=_mix("breakable_wall switch_cave piston_hall zigzag"),
     ),
     Zone(
@@ -254,10 +206,9 @@ ZONES = (
         held_out=(2,),
         hard=0.1,
         opening=("crack", "islands", "platforms", "pit", "pillars stepping_ferries"),
-        easy=LAND
-        | _mix("ascent descent", platforms=4, pillars=2, two_roads=3, pit=2, stepping_ferries=4),
-        late=_mix("ramp_pit spring_pit jumpers walkers spring_wall", crumble_bridge=4),
-        special=_mix("lift zigzag", ferry=3),
+        easy=_mix("ascent descent platforms*4 pillars*2 two_roads*3 pit*2 stepping_ferries*4"),
+        late=_mix("ramp_pit spring_pit jumpers walkers spring_wall crumble_bridge*4"),
+        special=_mix("lift zigzag ferry*3"),
     ),
     Zone(
         name="CrystalMine",
@@ -265,12 +216,9 @@ ZONES = (
         held_out=(),
         hard=0.15,
         opening=("crack", "valley45 descent", "crack", "tunnel spikes", "wall pit"),
-        easy=LAND
-        | _mix(
-            "hill45 wall spikes walkers pit", tunnel=4, valley45=2, trench=2, descent=1, ascent=1
-        ),
-        late=_mix("spike_trench pillars hoppers jumpers crumble_bridge throw_cave", spring_wall=2),
-        special=_mix("halfpipe", breakable_tunnel=3, switch_cave=2),
+        easy=_mix("hill45 wall spikes walkers pit tunnel*4 valley45*2 trench*2 descent ascent"),
+        late=_mix("spike_trench pillars hoppers jumpers crumble_bridge throw_cave spring_wall*2"),
+        special=_mix("halfpipe breakable_tunnel*3 switch_cave*2"),
         roof=10,
     ),
     Zone(
@@ -282,15 +230,10 @@ ZONES = (
         ),
         hard=0.2,
         opening=("crack", "valley22 hill22", "crack", "spikes pit", "jumpers wall"),
-        easy=LAND
-        | _mix(
-            "hill45 valley45 jumpers shooters bounce_wall wind_pit",
-            ascent=1,
-            descent=1,
-            wall=2,
-            pit=2,
+        easy=_mix(
+            "hill45 valley45 jumpers shooters bounce_wall wind_pit ascent descent wall*2 pit*2"
         ),
-        late=_mix("crumble_bridge two_roads booster_pit loop_booster spring_wall", spikes=2),
+        late=_mix("crumble_bridge two_roads booster_pit loop_booster spring_wall spikes*2"),
         special=_mix("zigzag switch_shelf loop steep_climb ferry breakable_wall"),
     ),
     Zone(
@@ -299,14 +242,8 @@ ZONES = (
         held_out=(1,),
         hard=0.2,
         opening=("crack", "descent", "wind_pit", "pistons", "spikes"),
-        easy=LAND
-        | _mix(
-            "wall pit hoppers",
-            wind_pit=2,
-            pistons=2,
-            stepping_ferries=2,
-            stairs_up=2,
-            stairs_down=2,
+        easy=_mix(
+            "wall pit hoppers wind_pit*2 pistons*2 stepping_ferries*2 stairs_up*2 stairs_down*2"
         ),
         late=_mix("spike_trench shooters platforms pillars spring_wall"),
         special=_mix("piston_hall switch_cave lift ferry"),

@@ -22,7 +22,7 @@ from cartridge.levels.paint import metatile_shapes, paint
 from cartridge.levels.simulator import name_of
 from cartridge.levels.terrain import LOWEST_FLOOR, Terrain
 from cartridge.levels.tiles import HORIZONTAL_FLIP, TileSet, sprite_words
-from cartridge.levels.zones import NO_WATER, ZONES
+from cartridge.levels.zones import NO_WATER, ZONES, _mix
 
 ACTS = all_acts()
 NAMES = splits.level_names()
@@ -134,6 +134,10 @@ def test_zones_mix_different_pieces() -> None:
     for zone in ZONES:
         named = {*zone.easy, *zone.late, *zone.special, *" ".join(zone.opening).split()}
         assert named <= set(PIECES), zone.name
+
+
+def test_mixture_is_written_as_names_with_weights() -> None:
+    assert _mix("wall pit*2 crack*0.5") == {"wall": 1.0, "pit": 2.0, "crack": 0.5}
 
 
 def test_water_lies_in_acts_of_zones_with_water() -> None:

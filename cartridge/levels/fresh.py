@@ -1,0 +1,118 @@
+"""A fresh cartridge: other acts from another seed, built into a folder of its own.
+
+For whoever wants levels that nothing was ever trained or tuned on. Acts that the oracle cannot
+finish are replaced by the seed's next layout, so the cartridge is as finishable as the committed
+one."""
+
+import gzip
+import hashlib
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import which
+
+from cartridge import build_states
+from cartridge.levels import emit, oracle
+from cartridge.levels.cells import Act
+from cartridge.levels.check import problems
+from cartridge.levels.generator import make_act
+from cartridge.levels.simulator import Simulator, name_of
+from cartridge.levels.splits import level_names
+from cartridge.levels.zones import ZONES
+from experiment.errors import UserError
+
+CARTRIDGE = Path(__file__).parent.parent
+COMPILER = "m68k-linux-gnu-gcc"
+KEPT = ("data.json", "scenario.json", "contest.json")
+LAYOUTS = 20
+"""Layouts of an act that are tried before giving up."""
+
+
+def make(seed: int, *, out: Path) -> Iterator[Path]:
+    """Build the game BrambleDash<seed>-Genesis-v0 in a folder. Yields what was written.
+
+    Beside it a CSV names its levels for --levels. Raises UserError without a compiler, and where
+    the folder is taken."""
+    game = f"BrambleDash{seed}-Genesis-v0"
+    folder = out / game
+    if which(COMPILER) is None or which("make") is None:
+        raise UserError(
+            f"no {COMPILER} or make on this machine: they build the ROM; "
+            "install gcc-m68k-linux-gnu and make"
+        )
+    if folder.exists():
+        raise UserError(f"{folder} exists: choose another seed or folder, or remove it")
+    plans = list(finishable(seed))
+    folder.mkdir(parents=True)
+    yield from _sources([act for act, _ in plans], folder / "src")
+    _compile(folder)
+    yield folder / "rom.md"
+    digest = hashlib.sha1((folder / "rom.md").read_bytes()).hexdigest()
+    (folder / "rom.sha").write_text(digest + "\n")
+    for name in KEPT:
+        shutil.copy(build_states.FOLDER / name, folder / name)
+    yield from _states(game, out)
+    for act, actions in plans:
+        status = oracle.replay(Simulator([act]), name_of(act), actions)
+        oracle.write_proof(name_of(act), actions, status, folder=folder / "proofs")
+    yield folder / "proofs"
+    table = out / f"bramble-{seed}.csv"
+    table.write_text("game,state\n" + "".join(f"{game},{name}\n" for name in level_names()))
+    yield table
+
+
+def finishable(seed: int) -> Iterator[tuple[Act, list[int]]]:
+    """Every act of a seed, in the first of its layouts that can be finished, and how."""
+    for zone in range(len(ZONES)):
+        for number in range(1, ZONES[zone].acts + 1):
+            yield _finishable(zone, number, seed)
+
+
+def _finishable(zone: int, number: int, seed: int) -> tuple[Act, list[int]]:
+    for layout in range(LAYOUTS):
+        act = make_act(zone, number, seed, layout=layout)
+        if problems(act):
+            continue
+        try:
+            return act, oracle.plan(Simulator([act]), act)
+        except UserError:
+            continue
+    name = f"{ZONES[zone].name}.Act{number}"
+    raise UserError(
+        f"{name}: none of {LAYOUTS} layouts of seed {seed} can be finished; take another"
+    )
+
+
+def _sources(acts: list[Act], folder: Path) -> Iterator[Path]:
+    """The generated C files."""
+    folder.mkdir()
+    for name, text in emit.files(acts).items():
+        (folder / name).write_text(text)
+        yield folder / name
+
+
+def _compile(folder: Path) -> None:
+    """The ROM from the engine and the folder's sources."""
+    at = folder.resolve()
+    places = (f"GENERATED={at / 'src'}", f"BUILD={at / 'build'}", f"ROM={at / 'rom.md'}")
+    command = ("make", "-s", "-C", str(CARTRIDGE), *places, str(at / "rom.md"))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError(f"the ROM could not be built: {done.stderr.strip()[-300:]}")
+    shutil.rmtree(at / "build")
+
+
+def _states(game: str, out: Path) -> Iterator[Path]:
+    """One state an act, and which is the default."""
+    env = build_states.boot(game, integration=out.resolve())
+    try:
+        for name, state in build_states.act_states(env):
+            path = out / game / f"{name}.state"
+            path.write_bytes(gzip.compress(state, mtime=0))
+            yield path
+    finally:
+        env.close()
+    default = {"default_state": level_names()[0]}
+    (out / game / "metadata.json").write_text(json.dumps(default, indent=2) + "\n")

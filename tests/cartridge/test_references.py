@@ -1,0 +1,132 @@
+"""The reference players: one definition, the contest's rules, and the difficulty asked for."""
+
+import csv
+import statistics
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from cartridge.levels import oracle, references
+from cartridge.levels.console import open_console
+from cartridge.levels.generator import all_acts
+from cartridge.levels.simulator import Simulator, name_of
+from cartridge.levels.splits import held_out, level_names
+from contest.references import JUMP, REFERENCES, RIGHT
+
+ACTS = all_acts()
+LEVELS = level_names()
+AGENTS = (*REFERENCES, "oracle", "robust-oracle")
+
+
+@pytest.fixture(scope="module")
+def simulator() -> Simulator:
+    return Simulator(ACTS)
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, str]]:
+    with references.FILE.open() as file:
+        return list(csv.DictReader(file))
+
+
+def mean(rows: list[dict[str, str]], agent: str) -> float:
+    """Mean return of a player over the held-out acts."""
+    kept = (r for r in rows if r["agent"] == agent and r["level"] in held_out())
+    return statistics.mean(float(row["mean_return"]) for row in kept)
+
+
+def test_every_player_is_measured_on_every_act(rows: list[dict[str, str]]) -> None:
+    assert [(r["level"], r["agent"]) for r in rows] == [(n, a) for n in LEVELS for a in AGENTS]
+
+
+def test_held_out_acts_are_as_hard_as_asked_for(rows: list[dict[str, str]]) -> None:
+    assert 300 <= mean(rows, "random") <= 1500
+    assert mean(rows, "run-and-jump") < 4000
+    assert mean(rows, "robust-oracle") > 8500
+    assert mean(rows, "oracle") > 9800
+
+
+def test_only_the_oracles_finish(rows: list[dict[str, str]]) -> None:
+    finished = {r["level"] for r in rows if r["agent"] == "oracle" and r["finished"] == "1"}
+    assert finished == set(LEVELS)
+    assert all(row["finished"] == "0" for row in rows if row["agent"] == "hold-right")
+
+
+def test_run_and_jump_ends_before_going_left_waiting_or_speed_in_five_acts(
+    rows: list[dict[str, str]],
+) -> None:
+    stopped = [row for row in rows if row["agent"] == "run-and-jump" and row["level"] in held_out()]
+    assert sum(row["kind"] in ("left", "wait", "speed") for row in stopped) >= 5
+
+
+def test_rows_are_what_measuring_gives(
+    simulator: Simulator, rows: list[dict[str, str]], tmp_path: Path
+) -> None:
+    act = ACTS[LEVELS.index("EmberFoundry.Act3")]
+    again = [
+        references.measure(simulator, act, "hold-right"),
+        references.measure(simulator, act, "run-and-jump"),
+        references.measure_oracle(simulator, act),
+    ]
+    references.write(again, tmp_path / "some.csv")
+    with (tmp_path / "some.csv").open() as file:
+        written = list(csv.DictReader(file))
+    agents = {row["agent"] for row in written}
+    assert written == [r for r in rows if r["level"] == name_of(act) and r["agent"] in agents]
+
+
+def test_an_episode_in_the_emulator_equals_one_in_the_simulator(simulator: Simulator) -> None:
+    level, actions = "ThornKeep.Act1", references.blind_actions("run-and-jump", seed=0)
+    end = references.blind_episode(simulator, level, actions, Random(5))
+    rng = Random(5)
+    stuck = [rng.random() < references.STICK for _ in actions]
+    with open_console() as console:
+        console.start(level)
+        assert console.play(actions, stuck=stuck) == (end.status, end.steps)
+
+
+def test_player_that_sees_plays_as_the_blind_one_does(simulator: Simulator) -> None:
+    actions = references.blind_actions("run-and-jump", seed=0)
+    steps = iter(actions)
+    seeing = references.episode(simulator, LEVELS[3], lambda status: next(steps), Random(5))
+    assert seeing == references.blind_episode(simulator, LEVELS[3], actions, Random(5))
+
+
+def test_furthest_point_is_not_where_the_episode_ends(simulator: Simulator) -> None:
+    actions = [oracle.RIGHT] * 15 + [oracle.LEFT] * 30
+    end = references.blind_episode(simulator, LEVELS[0], actions, Random(0))
+    assert end.furthest > end.status.x + 50
+
+
+def test_player_in_the_csv_is_the_one_of_the_contest() -> None:
+    actions = references.blind_actions("run-and-jump", seed=0)
+    assert actions[:30] == ([JUMP] * 3 + [RIGHT] * 12) * 2
+    assert len(actions) == references.STEP_LIMIT
+
+
+def test_random_episodes_are_a_function_of_the_seed(simulator: Simulator) -> None:
+    def play(seed: int) -> references.End:
+        actions = references.blind_actions("random", seed=seed)
+        return references.blind_episode(simulator, LEVELS[0], actions, Random(seed))
+
+    assert play(5) == play(5) != play(6)
+
+
+def test_old_action_holds_a_frame_longer_only_after_the_first_step(simulator: Simulator) -> None:
+    simulator.start(LEVELS[0])
+    first = simulator.play((oracle.RIGHT,), stuck=(True,))[0]
+    simulator.start(LEVELS[0])
+    assert simulator.play((oracle.RIGHT,))[0] == first
+    late = simulator.play((oracle.LEFT,), stuck=(True,))[0]
+    simulator.start(LEVELS[0])
+    assert simulator.play((oracle.RIGHT, oracle.LEFT))[0].x < late.x
+
+
+def test_obstacle_ahead_is_the_one_that_begins_next() -> None:
+    act = ACTS[0]
+    (_, second), (name, third) = act.chunks[1], act.chunks[2]
+    assert references.obstacle_at(act, third * 16 - references.AHEAD) == name
+    assert references.obstacle_at(act, third * 16 - references.AHEAD - 1) == act.chunks[1][0]
+    assert references.obstacle_at(act, 0) == act.chunks[0][0]
+    assert second < third
