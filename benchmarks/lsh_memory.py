@@ -15,7 +15,7 @@ hnswlib, annoy, datasketch-hnsw   in an environment of their own, under runs/pee
 
 Each case runs in a process of its own, on one thread, one entry and one query at a time (batch_us:
 per query of a batch of all). Peers take their fastest setting whose recall@10 reaches 0.95. A case
-that would take longer than --limit-s to fill stops there and says how many entries it has.
+that would take more CPU than --limit-s to fill stops there and says how many entries it has.
 """
 
 import argparse
@@ -190,7 +190,7 @@ def main() -> None:
     parser.add_argument("--case", choices=[*OURS], help="measure one case, in this process")
     parser.add_argument("--entries", type=int, default=SIZES[-1], help="of --case")
     parser.add_argument("--only", nargs="+", default=[*OURS, *PEERS], choices=[*OURS, *PEERS])
-    parser.add_argument("--limit-s", type=float, default=120.0, help="to fill a case (120)")
+    parser.add_argument("--limit-s", type=float, default=120.0, help="of CPU, to fill a case (120)")
     parser.add_argument("--write", action="store_true", help="store in results/lsh_memory.json")
     options = parser.parse_args()
     if options.case:

@@ -100,7 +100,7 @@ class TableIndex:
         return slots, self.storage.vectors[slots] @ unit
 
     def _bands(self, unit: Floats) -> "_Bands":
-        code = self.hash.code(unit).view(np.uint8)
+        code = self.hash.code(unit, self.storage.centre).view(np.uint8)
         bits = np.unpackbits(code, count=self.bands * self.bits_per_band, bitorder="little")
         powers = 1 << np.arange(self.bits_per_band, dtype=np.uint32)
         return _Bands(bits.reshape(self.bands, self.bits_per_band) @ powers)

@@ -16,7 +16,11 @@ ROUNDS = 2
 
 @final
 class SignHash:
-    """float32 [F] -> a code of `bits` bits in uint64 [bits/64]; the same seed, the same bits."""
+    """float32 [F] -> a code of `bits` bits in uint64 [bits/64]; the same seed, the same bits.
+
+    Directions are those from a centre, which the caller keeps: where all vectors point nearly the
+    same way, angles at the origin would tell them apart by few bits.
+    """
 
     def __init__(self, features: int, *, bits: int = 512, seed: int = 0) -> None:
         assert bits % WORD == 0 and bits > 0, bits
@@ -25,8 +29,8 @@ class SignHash:
         signs = np.random.default_rng(seed).integers(0, 2, (ROUNDS, size), dtype=np.int8)
         self.signs = (2 * signs - 1).astype(np.float32)
 
-    def code(self, x: Floats) -> Codes:
-        """The code of one vector [F]."""
+    def code(self, x: Floats, centre: Floats) -> Codes:
+        """The code of one vector [F], seen from centre [F]."""
         code = np.empty(self.bits // WORD, np.uint64)
-        sign_code(x, self.signs, code)
+        sign_code(x, centre, self.signs, code)
         return code

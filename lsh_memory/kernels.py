@@ -32,10 +32,11 @@ _popcount: Any = intrinsic(_count_bits)
 
 
 @njit(cache=True, nogil=True)
-def sign_code(x: Floats, signs: Floats, code: Codes) -> None:
-    """Write the code of x [F]; signs ±1 [rounds,n], n a power of two and at least F."""
+def sign_code(x: Floats, centre: Floats, signs: Floats, code: Codes) -> None:
+    """Write the code of x [F] as seen from centre [F]; signs ±1 [rounds,n], n a power of two and at
+    least F."""
     turned = np.zeros(signs.shape[1], np.float32)
-    turned[: len(x)] = x
+    turned[: len(x)] = x - centre
     for row in range(len(signs)):
         turned *= signs[row]
         hadamard(turned)
@@ -70,14 +71,15 @@ def nearest(
 ) -> None:
     """Fill slots, cosines [B,k] with the neighbours of units [B,F], best first.
 
-    memory: vectors [size,F], planes [2,room], codes [room,words], signs, and found [room+PART].
+    memory: vectors [size,F], centre [F], signs, planes [2,room], codes [room,words], and
+    found [room+PART].
     wanted: entries compared by their whole codes, about; kept: those compared exactly.
     """
-    vectors, planes, codes, signs, found = memory
+    vectors, centre, signs, planes, codes, found = memory
     code = np.empty(codes.shape[1], np.uint64)
     k = min(slots.shape[1], size)
     for row in range(len(units)):
-        sign_code(units[row], signs, code)
+        sign_code(units[row], centre, signs, code)
         limit = reach(planes, size, code, wanted)
         count = pass_over(planes, size, code, limit, found)
         while count < k:  # the sample was unlucky
@@ -91,9 +93,9 @@ def nearest(
 def similar(memory: tuple[Any, ...], size: int, unit: Floats, coarse: int, fine: int) -> int:
     """Write to `found` the slots whose first 128 and whole codes differ in at most so many bits
     from those of unit [F] -> how many they are."""
-    _, planes, codes, signs, found = memory
+    _, centre, signs, planes, codes, found = memory
     code = np.empty(codes.shape[1], np.uint64)
-    sign_code(unit, signs, code)
+    sign_code(unit, centre, signs, code)
     count = 0
     for i in range(pass_over(planes, size, code, coarse, found)):
         if difference(codes[found[i]], code) <= fine:

@@ -101,6 +101,8 @@ class EpisodicMemory:
             self.evicted += 1
         storage.write(slot, unit, action=action, return_to_go=return_to_go)
         self.index.insert(slot)
+        if storage.needs_centre():
+            self._centre()
         return slot
 
     def add_batch(self, embeddings: ArrayLike, actions: ArrayLike, returns: ArrayLike) -> Slots:
@@ -192,6 +194,14 @@ class EpisodicMemory:
         assert not len(self), "the memory holds entries already"
         self.storage.restore(arrays)
         self.merged, self.evicted = merged, evicted
+        for slot in range(len(self)):
+            self.index.insert(slot)
+
+    def _centre(self) -> None:
+        """Code the entries anew, once, as seen from their mean."""
+        for slot in range(len(self)):
+            self.index.remove(slot)
+        self.storage.take_centre()
         for slot in range(len(self)):
             self.index.insert(slot)
 

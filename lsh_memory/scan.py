@@ -35,7 +35,7 @@ class ScanIndex:
 
     def insert(self, slot: int) -> None:
         """Take up a slot that was just written, in place of what it held before."""
-        self.codes[slot] = self.hash.code(self.storage.vectors[slot])
+        self.codes[slot] = self.hash.code(self.storage.vectors[slot], self.storage.centre)
         self.planes[:, slot] = self.codes[slot, :2]
 
     def remove(self, slot: int) -> None:
@@ -46,7 +46,7 @@ class ScanIndex:
         slots, cosines = none_found(len(units), k)
         kept = max(self.wanted // 8, 3 * k)
         nearest(
-            (self.storage.vectors, self.planes, self.codes, self.hash.signs, self.found),
+            self._memory(),
             self.storage.size,
             units,
             max(self.wanted, 8 * k),
@@ -59,20 +59,25 @@ class ScanIndex:
     def similar(self, unit: Floats, least: float) -> tuple[Slots, Floats]:
         """See `backends.Index`. A slot is missed only where its code differs from the query's by
         four standard deviations more than it should."""
-        limits = [differing_bits(least, bits) for bits in (COARSE, self.hash.bits)]
-        count = similar(
-            (self.storage.vectors, self.planes, self.codes, self.hash.signs, self.found),
-            self.storage.size,
-            unit,
-            limits[0],
-            limits[1],
-        )
+        away = math.sqrt(max(0.0, 2.0 - 2.0 * least))  # the distance at that cosine
+        radius = float(np.linalg.norm(unit - self.storage.centre))
+        angle = math.asin(away / radius) if away < radius else math.pi
+        coarse, fine = (differing_bits(angle, bits) for bits in (COARSE, self.hash.bits))
+        count = similar(self._memory(), self.storage.size, unit, coarse, fine)
         slots = self.found[:count].astype(np.int64)
         cosines = self.storage.vectors[slots] @ unit
         return slots[cosines >= least], cosines[cosines >= least]
 
+    def _memory(self) -> tuple[np.ndarray, ...]:
+        """What the kernels are handed."""
+        storage = self.storage
+        return (
+            *(storage.vectors, storage.centre, self.hash.signs),
+            *(self.planes, self.codes, self.found),
+        )
 
-def differing_bits(cosine: float, bits: int) -> int:
-    """The most bits in which codes of two vectors with that cosine differ, but for rare cases."""
-    share = math.acos(min(1.0, max(-1.0, cosine))) / math.pi
+
+def differing_bits(angle: float, bits: int) -> int:
+    """The most bits in which codes of two vectors at that angle differ, but for rare cases."""
+    share = angle / math.pi
     return int(share * bits + 4.0 * math.sqrt(share * (1.0 - share) * bits) + 1.0)

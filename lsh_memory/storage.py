@@ -7,6 +7,7 @@ import numpy as np
 
 from lsh_memory.kernels import Floats, Slots
 
+CENTRED_AT = 1024
 FIELDS = ("vectors", "actions", "returns", "merges", "used")
 
 
@@ -16,6 +17,8 @@ class Storage:
 
     vectors float32 [capacity,F] of length 1 (or 0); actions int32; returns float32; merges int32:
     near-duplicates that went into a slot; used int64: when it was last written or found.
+    centre float32 [F]: the mean of the first CENTRED_AT vectors, from which codes are seen; zeros
+    before.
     """
 
     def __init__(self, features: int, capacity: int) -> None:
@@ -26,6 +29,7 @@ class Storage:
         self.returns = np.zeros(capacity, np.float32)
         self.merges = np.zeros(capacity, np.int32)
         self.used = np.zeros(capacity, np.int64)
+        self.centre = np.zeros(features, np.float32)
 
     @property
     def capacity(self) -> int:
@@ -55,14 +59,24 @@ class Storage:
         self.clock += 1
         self.used[slots] = self.clock
 
+    def needs_centre(self) -> bool:
+        """Whether the vectors that give the centre are in, and it was not taken yet."""
+        return self.size == CENTRED_AT and not self.centre.any()
+
+    def take_centre(self) -> None:
+        """Take the mean of all vectors as the centre."""
+        self.centre[:] = self.vectors[: self.size].mean(axis=0)
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything, by name, as checkpoints hold it; `restore` takes it back."""
         filled = {name: getattr(self, name)[: self.size] for name in FIELDS}
-        return {**filled, "clock": np.array([self.clock])}
+        return {**filled, "centre": self.centre, "clock": np.array([self.clock])}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Be what `arrays` returned. ValueError: more entries than capacity, or other features."""
-        loaded = {name: arrays[name] for name in (*FIELDS, "clock")}  # each is read from disk here
+        loaded = {
+            name: arrays[name] for name in (*FIELDS, "centre", "clock")
+        }  # each is read from disk here
         size, features = loaded["vectors"].shape
         if size > self.capacity or features != self.vectors.shape[1]:
             raise ValueError(
@@ -71,6 +85,7 @@ class Storage:
             )
         for name in FIELDS:
             getattr(self, name)[:size] = loaded[name]
+        self.centre[:] = loaded["centre"]
         self.size, self.clock = size, int(loaded["clock"][0])
 
 

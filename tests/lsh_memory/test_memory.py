@@ -156,6 +156,41 @@ def test_embedding_of_zeros_is_near_to_nothing():
     np.testing.assert_array_equal(memory.query(np.zeros(16)).cosines, 0.0)
 
 
+def recall(memory, queries):
+    units = queries / np.linalg.norm(queries, axis=1, keepdims=True)
+    true = np.sort(units @ memory.storage.vectors[: len(memory)].T, axis=1)[:, -10]
+    return float((memory.query_batch(queries, 10).cosines >= true[:, None] - 1e-6).mean())
+
+
+def test_embeddings_that_all_point_one_way_are_told_apart(walk):
+    config = MemoryConfig(64, merge_above=1.1, candidates=500)
+    memory, steps, queries = EpisodicMemory(config), walk(6_000), walk(100, seed=1)
+    shift = np.float32(20.0)  # cosines between 0.99 and 1
+    memory.add_batch(steps[:1_023] + shift, [0] * 1_023, [0.0] * 1_023)
+    assert not memory.storage.centre.any()
+    memory.add_batch(steps[1_023:] + shift, [0] * 4_977, [0.0] * 4_977)
+    assert recall(memory, queries + shift) > 0.9
+    memory.storage.centre[:] = 0.0
+    for slot in range(len(memory)):
+        memory.index.insert(slot)
+    assert recall(memory, queries + shift) < 0.8
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_memory_large_enough_to_have_a_centre_loads_with_it(walk, tmp_path, backend):
+    memory = EpisodicMemory(MemoryConfig(32, capacity=1_100, backend=backend, merge_above=1.1))
+    steps = walk(1_500, 32)
+    memory.add_batch(steps, np.arange(1_500) % 3, np.arange(1_500.0))
+    assert memory.storage.centre.any() and memory.evicted == 400
+    memory.save(tmp_path / "memory")
+    loaded = EpisodicMemory.load(tmp_path / "memory")
+    np.testing.assert_array_equal(loaded.storage.centre, memory.storage.centre)
+    queries = walk(100, 32, seed=1)
+    np.testing.assert_array_equal(
+        loaded.query_batch(queries).slots, memory.query_batch(queries).slots
+    )
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_loaded_memory_goes_on_like_the_one_saved(walk, tmp_path, backend):
     config = dataclasses.replace(SMALL, backend=backend)

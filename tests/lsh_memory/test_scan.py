@@ -108,8 +108,13 @@ def test_neighbours_are_filled_where_the_sample_tells_too_little():
 
 
 @pytest.mark.parametrize("least", [0.95, 0.999])
-def test_similar_misses_next_to_nothing(walk, least):
+@pytest.mark.parametrize("centred", [False, True])
+def test_similar_misses_next_to_nothing(walk, least, centred):
     storage, index = filled(walk(5_000), candidates=100)
+    if centred:
+        storage.take_centre()
+        for slot in range(storage.size):
+            index.insert(slot)
     exact, missed, there = ExactIndex(storage), 0, 0
     for vector in storage.vectors[::25]:
         want, _ = exact.similar(vector, least)
@@ -121,6 +126,7 @@ def test_similar_misses_next_to_nothing(walk, least):
 
 
 def test_bits_that_may_differ_grow_with_the_angle():
-    assert differing_bits(1.0, 512) == 1
-    assert 256 < differing_bits(0.0, 512) < 310
-    assert differing_bits(0.999, 512) < differing_bits(0.99, 512)
+    assert differing_bits(0.0, 512) == 1
+    assert 256 < differing_bits(np.pi / 2, 512) < 310
+    assert differing_bits(0.1, 512) < differing_bits(0.2, 512) < differing_bits(np.pi, 512)
+    assert differing_bits(np.pi, 512) >= 512
