@@ -27,6 +27,9 @@ from ppo2.rewards import ReturnScale
 from retro_env import EnvConfig, ended_episodes
 from retro_env.vector import worker_seeds
 
+THREADS = torch.get_num_threads()
+"""What PyTorch decided for this process, before anybody changed it."""
+
 
 @dataclass
 class Training:
@@ -46,14 +49,19 @@ class Training:
         self.group = Group()
         self.mine = slice(self.group.rank * num_envs, (self.group.rank + 1) * num_envs)
         self.rngs = [np.random.default_rng([config.seed, i]) for i in self.indices()]
-        self.device = prepare_device(config.device, threads=config.torch_threads)
+        self.device = prepare_device(config.device)
         # The learner has threads of its own. While acting, a second one would wait for a core that
         # the emulators use, at every layer.
-        threads = torch.get_num_threads()
         torch.set_num_threads(1)
         net = make_net(config).to(self.device)
         self.agent = PPO2Agent(net, config, device=str(self.device))
-        self.learner = Learner(net, config, device=self.device, group=self.group, threads=threads)
+        self.learner = Learner(
+            net,
+            config,
+            device=self.device,
+            group=self.group,
+            threads=config.torch_threads or THREADS,
+        )
         self.state = self.agent.no_state(num_envs)
         self.starts = np.ones(num_envs, bool)
         self.rollout = Rollout(
