@@ -1,0 +1,156 @@
+"""Everything Evolution Strategies can be told, in one place."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from experiment.errors import UserError
+
+
+@dataclass(frozen=True)
+class ESConfig:
+    """Search the last layers of a policy by evolution: on many levels, or on the contest's one."""
+
+    # What is played
+    levels: str = "bramble-train"
+    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
+    timesteps: int = 10_000_000
+    """Agent steps in all, summed over all processes; the generation under way is finished."""
+    num_envs: int = 1
+    """Emulators of each MPI process, each in a process of its own; their policies are computed in
+    one batch. A run is the same on any number of MPI processes that have as many each."""
+    rotate_every: int = 0
+    """Of no use here: levels are drawn for each generation."""
+
+    # Where it goes
+    run_dir: str = "runs/es"
+    """Folder of this run: config, metrics, checkpoints."""
+    resume: bool = False
+    """Go on from the last checkpoint in run_dir, on any number of processes."""
+    init: str = ""
+    """A checkpoint (or run folder) of PPO2, Rainbow or ES whose net to start from; --checkpoint
+    means the same. Its encoder stays as it is."""
+    seed: int = 0
+    """Seeds noise, levels, sticky actions, and a net that is not given."""
+    checkpoint_every: int = 1
+    """Generations between checkpoints; 0: only the last."""
+    video_every: int = 0
+    """Generations between films of the current policy on the first level; 0: none."""
+
+    # How it computes
+    device: str = "auto"
+    """cpu, cuda, cuda:1, or auto: cuda where there is one."""
+    feature_cache: int = 2_000
+    """Observations whose features are remembered (12.5 kB each with nature); 0: none."""
+    divide_update: bool = True
+    """Where the search is over more weights than one block of noise has, each MPI process sums the
+    noise of a share of them, and the sums are exchanged. Without it only returns ever travel."""
+    step_seconds: float = 60.0
+    """Time that an emulator has for a step; one that hangs is replaced, its episode begun again."""
+
+    # The environment
+    actions: Literal[7, 10] = 7
+    """The contest's 7 actions, or 10 with no-op, LEFT+B and RIGHT+B."""
+    frame_skip: int = 4
+    """Emulator frames per agent step."""
+    stick_probability: float = 0.25
+    """Chance that a changed action comes one frame late."""
+    episode_steps: int = 4_500
+    """Agent steps after which an episode is cut; 0: never."""
+    backtracking: bool = True
+    """Reward new furthest progress only, so that going back costs nothing."""
+    reward_scale: float = 1.0
+    """Factor on the environment's rewards, taken out again."""
+    image_height: int = 84
+    """Pixels."""
+    image_width: int = 84
+    """Pixels."""
+    colour: Literal["grey", "rgb"] = "grey"
+    """Channels of a frame: one or three."""
+    frame_stack: int = 4
+    """Frames in an observation."""
+    scenario: str = "contest"
+    """The integration's scenario file, which defines reward and end."""
+
+    # The net; all of it comes from the checkpoint where one is given
+    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
+    """Convolutions before the fully connected layer, frozen."""
+    widths: str = ""
+    """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
+    pool: bool = False
+    """impala and mobilenet: keep each channel's mean only."""
+    hidden: int = 512
+    """Units of the fully connected layer."""
+    output: Literal["logits", "values"] = "logits"
+    """What the head gives: a policy's logits (PPO2), or expected returns (Rainbow)."""
+    atoms: int = 1
+    """Atoms of a return distribution (values)."""
+    v_min: float = -200.0
+    """Return of the lowest atom."""
+    v_max: float = 200.0
+    """Return of the highest atom."""
+    dueling: bool = False
+    """Value and advantage streams (values)."""
+    streams: Literal["shared", "separate"] = "shared"
+    """Dueling streams on one hidden layer, or on one each."""
+    encoder_sha256: str = ""
+    """Of the frozen encoder's weights, written by the run."""
+
+    # What is searched
+    layer: Literal["head", "fc"] = "head"
+    """The last layer, or the fully connected one before it (1.6M weights with nature)."""
+    rank: int = 0
+    """Noise on a matrix is a product of two thin ones of this rank; 0: on each weight by itself."""
+
+    # A generation
+    pairs: int = 16
+    """Antithetic pairs of members per update: each plays with noise added, and taken off."""
+    levels_per_generation: int = 2
+    """Levels that every member plays one episode of, drawn anew for each generation; 0: all."""
+    evaluate_every: int = 1
+    """Generations between noiseless evaluations of the current policy on their levels; 0: none."""
+    evaluate_episodes: int = 1
+    """Episodes of an evaluation on each level."""
+    start_steps: int = 0
+    """Cap of an episode's agent steps in the first generation; 0: episode_steps at once."""
+    steps_growth: float = 1.1
+    """The cap grows by this factor per generation, up to episode_steps."""
+    draw_actions: bool = False
+    """Draw actions from the policy instead of taking the best one (logits)."""
+    action_noise: float = 0.0
+    """Chance of a random action at a step."""
+
+    # The update
+    shaping: Literal["ranks", "sign", "z-score", "returns"] = "ranks"
+    """What the update sees of a level's returns: centred ranks, the better one of each pair, the
+    distance from the mean in standard deviations, or themselves."""
+    sigma: float = 0.02
+    """Standard deviation of the noise."""
+    sigma_decay: float = 1.0
+    """It shrinks by this factor per generation."""
+    sigma_final: float = 0.0
+    """But not below this."""
+    optimiser: Literal["adam", "sgd"] = "adam"
+    """Adam, or gradient ascent with momentum."""
+    learning_rate: float = 0.01
+    """Of the optimiser."""
+    momentum: float = 0.9
+    """Of sgd; of adam it is the first beta."""
+    weight_decay: float = 0.005
+    """Pull of the searched weights towards zero, as part of the gradient."""
+
+    def __post_init__(self) -> None:
+        for name in ("pairs", "num_envs", "atoms", "hidden", "evaluate_episodes"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("rank", "levels_per_generation", "evaluate_every", "start_steps"):
+            if getattr(self, name) < 0:
+                raise UserError(f"{name} must be 0 or more, not {getattr(self, name)}")
+        for name in ("sigma", "sigma_decay", "reward_scale", "step_seconds"):
+            if getattr(self, name) <= 0.0:
+                raise UserError(f"{name} must be above 0, not {getattr(self, name)}")
+        if self.steps_growth < 1.0:
+            raise UserError(f"steps_growth must be 1 or more, not {self.steps_growth}")
+        if not 0.0 <= self.action_noise <= 1.0:
+            raise UserError(f"action_noise must be in [0, 1], not {self.action_noise}")
+        if self.draw_actions and self.output == "values":
+            raise UserError("draw_actions is for policies with logits, not for Rainbow's values")

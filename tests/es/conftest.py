@@ -1,0 +1,20 @@
+import pytest
+
+from es.config import ESConfig
+
+
+@pytest.fixture
+def quick() -> ESConfig:
+    return ESConfig(
+        timesteps=100_000,
+        device="cpu",
+        image_height=36,
+        image_width=36,
+        hidden=32,
+        encoder="data-efficient",
+        pairs=4,
+        levels_per_generation=1,
+        sigma=0.1,
+        learning_rate=0.05,
+        weight_decay=0.0,
+    )

@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+
+from es.memory import BLOCK, RECORD, Noise, Plan, draw_levels, stream
+
+MASK = 2**64 - 1
+
+
+def philox(counter, key):
+    """Philox-4x64-10 on Python's integers. Salmon et al. 2011, section 3.3."""
+    x, k = list(counter), list(key)
+    for _ in range(10):
+        high, low = zip(
+            *(
+                divmod(m * v, 2**64)
+                for m, v in ((0xD2E7470EE14C6C93, x[0]), (0xCA5A826395121157, x[2]))
+            ),
+            strict=True,
+        )
+        x = [high[1] ^ x[1] ^ k[0], low[1], high[0] ^ x[3] ^ k[1], low[0]]
+        k = [(k[0] + 0x9E3779B97F4A7C15) & MASK, (k[1] + 0xBB67AE8584CAA73B) & MASK]
+    return x
+
+
+def test_stream_is_philox_of_run_generation_pair_and_block():
+    seed, generation, pair, block = 7, 11, 13, 3
+    drawn = stream(seed, generation, pair, block=block).bit_generator.random_raw(12).tolist()
+    slow = [word for n in (1, 2, 3) for word in philox([n, 0, block, pair], [seed, generation])]
+    assert drawn == slow
+
+
+def test_noise_does_not_depend_on_what_was_drawn_before():
+    noise = Noise(5, ((40, 2000),))
+    ahead = noise.whole(2, 9)
+    for pair in range(3):
+        noise.whole(2, pair)
+    np.testing.assert_array_equal(noise.whole(2, 9), ahead)
+    np.testing.assert_array_equal(noise.block(2, 9, 1), ahead[BLOCK:])
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3])
+def test_noise_has_mean_zero_and_variance_one(rank):
+    noise = Noise(1, ((60, 50), (4, 60)), rank)
+    draws = np.stack([noise.whole(0, pair) for pair in range(300)])
+    assert draws.shape == (300, 60 * 51 + 4 * 61) and draws.dtype == np.float32
+    assert abs(draws.mean()) < 0.01 and abs(draws.var() - 1.0) < 0.02
+    assert np.abs(draws.mean(axis=0)).max() < 0.4  # 6 standard errors of 300, thick tails
+    assert abs(np.corrcoef(draws[0], draws[1])[0, 1]) < 0.15
+
+
+def test_every_part_of_the_key_gives_other_noise():
+    drawn = [
+        stream(*key, block=block).standard_normal(4).tolist()
+        for key, block in (
+            ((0, 0, 0), 0),
+            ((1, 0, 0), 0),
+            ((0, 1, 0), 0),
+            ((0, 0, 1), 0),
+            ((0, 0, 0), 1),
+        )
+    ]
+    assert len({tuple(values) for values in drawn}) == 5
+
+
+def test_low_rank_noise_is_the_product_written_plainly():
+    noise = Noise(3, ((5, 4), (2, 5)), 2)
+    slow = []
+    for a, b, bias in noise.factors(1, 8):
+        slow += [
+            sum(a[i, k] * b[j, k] for k in range(2)) / 2**0.5
+            for i in range(len(a))
+            for j in range(len(b))
+        ]
+        slow += bias.tolist()
+    np.testing.assert_allclose(noise.whole(1, 8), slow, rtol=1e-5)
+    assert np.linalg.matrix_rank(noise.whole(1, 8)[:20].reshape(5, 4)) == 2
+
+
+PLAN = Plan(seed=4, generation=6, pairs=3, slots=(2, 5), evaluations=2, steps=100)
+
+
+def test_plan_has_every_episode_once():
+    tasks = [PLAN.task(number) for number in range(len(PLAN))]
+    assert len(set(tasks)) == len(PLAN) == 2 * 2 + 3 * 2 * 2
+    assert [task.member for task in tasks] == [0] * 4 + [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]
+    assert [task.slot for task in tasks] == [0, 1] * 8
+
+
+def test_pair_shares_its_chance_and_nobody_else_does():
+    by_seed = {}
+    for number in range(len(PLAN)):
+        task = PLAN.task(number)
+        by_seed.setdefault(PLAN.episode_seed(task), []).append(task)
+    assert len(by_seed) == 4 + 3 * 2
+    for tasks in by_seed.values():
+        assert len({(task.pair, task.slot, task.repeat) for task in tasks}) == 1
+        assert tasks[0].sign == 0 or {task.sign for task in tasks} == {1, -1}
+
+
+def test_table_takes_records_in_any_order():
+    records = np.zeros(len(PLAN), RECORD)
+    records["task"] = np.arange(len(PLAN))
+    records["total"] = np.arange(len(PLAN)) * 1.5
+    shuffled = np.random.default_rng(0).permutation(records)
+    returns, current = PLAN.table(shuffled)
+    assert current.tolist() == [[0.0, 1.5], [3.0, 4.5]]
+    assert returns[0].tolist() == [[6.0, 7.5], [9.0, 10.5]]
+    for missing in (records[:-1], np.r_[records[:-1], records[:1]]):
+        with pytest.raises(AssertionError):
+            PLAN.table(missing)
+
+
+def test_record_of_an_episode_is_21_bytes():
+    assert RECORD.itemsize == 21
+
+
+def test_generations_draw_different_levels_and_all_have_their_turn():
+    drawn = [draw_levels(0, generation, levels=9, count=2) for generation in range(60)]
+    assert all(len(set(levels)) == 2 for levels in drawn) and len(set(drawn)) > 10
+    assert {level for levels in drawn for level in levels} == set(range(9))
+    assert (
+        draw_levels(0, 3, levels=4, count=0) == draw_levels(0, 3, levels=4, count=9) == (0, 1, 2, 3)
+    )

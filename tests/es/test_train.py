@@ -1,0 +1,251 @@
+import dataclasses
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from es.config import ESConfig
+from es.train import main, parse, run
+from experiment.checkpoint import load_agent, load_checkpoint
+from experiment.errors import UserError
+from experiment.metrics import read_columns
+from tests.es.lanes import Lanes
+
+ROOT = Path(__file__).parents[2]
+MPIRUN = Path(sys.executable).parent / "mpirun"
+LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
+
+
+def played(agent, stage, episodes=10):
+    """Mean return of the agent on the calm lane."""
+    from es.emulators import Start
+
+    returns = []
+    for seed in range(episodes):
+        stage.begin(0, Start(0, seed, 0))
+        episode = None
+        while episode is None:
+            answer = stage.step(agent.act(stage.obs), [0])[0]
+            episode = answer.episode
+        returns.append(float(episode["r"]))
+    return float(np.mean(returns))
+
+
+def whole_run(folder):
+    """All that a run leaves, but for what depends on the clock."""
+    saved = load_checkpoint(folder)
+    tables = [(folder / name).read_text() for name in ("metrics.csv", "episodes.csv")]
+    meta = json.loads((saved.folder / "meta.json").read_text())
+    files = {name: file["sha256"] for name, file in meta["files"].items() if name != "config.json"}
+    return tables, saved.counters, files
+
+
+def test_search_learns_the_corridor(quick, tmp_path):
+    config = dataclasses.replace(quick, timesteps=20_000, pairs=8, levels_per_generation=0)
+    before = run(Lanes(4), dataclasses.replace(config, timesteps=1), tmp_path / "short")
+    agent = run(Lanes(4), dataclasses.replace(config, num_envs=4), tmp_path / "run")
+    assert played(before, Lanes(1)) < 3.5  # falls into the hole, or stands
+    assert played(agent, Lanes(1)) > 7.0  # 8 is the end; the wind can take a jump
+
+
+def test_plain_vector_environment_is_learned_too(corridor, quick, tmp_path):
+    config = dataclasses.replace(quick, timesteps=12_000, num_envs=2)
+    run(corridor(2), config, tmp_path / "run")
+    values = read_columns(tmp_path / "run/metrics.csv")
+    assert values["current"][-3:].mean() > 7.0 > 3.5 > values["current"][:3].mean()
+    assert load_checkpoint(tmp_path / "run").counters["env_steps"] == 12_000
+
+
+def short(quick, **changes):
+    return dataclasses.replace(quick, timesteps=900, num_envs=2, **changes)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {},
+        {"layer": "fc", "draw_actions": True, "optimiser": "sgd"},
+        {"layer": "fc", "rank": 1, "start_steps": 4, "action_noise": 0.2, "evaluate_every": 3},
+    ],
+    ids=["head", "fc", "rank"],
+)
+def test_resumed_run_equals_an_uninterrupted_one(quick, tmp_path, flags):
+    config = short(quick, **flags)
+    run(Lanes(2), config, tmp_path / "whole")
+    run(Lanes(2), dataclasses.replace(config, timesteps=400), tmp_path / "parts")
+    run(Lanes(2), dataclasses.replace(config, resume=True), tmp_path / "parts")
+    assert whole_run(tmp_path / "whole") == whole_run(tmp_path / "parts")
+    assert len(read_columns(tmp_path / "whole/metrics.csv")["step"]) >= 4
+
+
+def test_another_seed_gives_another_run(quick, tmp_path):
+    for name, seed in (("one", 0), ("two", 0), ("other", 1)):
+        run(Lanes(2), short(quick, seed=seed), tmp_path / name)
+    assert whole_run(tmp_path / "one") == whole_run(tmp_path / "two")
+    assert whole_run(tmp_path / "one")[0] != whole_run(tmp_path / "other")[0]
+
+
+def test_frozen_encoder_stays_and_only_the_searched_layer_moves(quick, tmp_path):
+    for layer, moved in (("head", "layers.policy."), ("fc", "layers.hidden.")):
+        first = run(
+            Lanes(2), dataclasses.replace(quick, timesteps=1, layer=layer), tmp_path / layer
+        )
+        start = {name: t.clone() for name, t in first.net.state_dict().items()}
+        config = short(quick, layer=layer, resume=True)
+        last = run(Lanes(2), config, tmp_path / layer).net.state_dict()
+        changed = {name for name in start if not torch.equal(start[name], last[name])}
+        assert changed == {f"{moved}weight", f"{moved}bias"}
+
+
+def test_encoders_checksum_is_in_the_run_and_another_encoder_is_refused(quick, tmp_path):
+    agent = run(Lanes(2), short(quick), tmp_path / "run")
+    digest = json.loads((tmp_path / "run/config.json").read_text())["encoder_sha256"]
+    assert digest == agent.net.encoder_sha256() and len(digest) == 64
+    saved = load_checkpoint(tmp_path / "run")
+    agent.net.encoder.convolutions[0].weight.data += 1.0
+    assert agent.net.encoder_sha256() != digest
+    from experiment.checkpoint import save_checkpoint
+
+    save_checkpoint(
+        tmp_path / "run/checkpoints",
+        agent="es",
+        config=saved.config,
+        counters={**saved.counters, "env_steps": 10**6},
+        tensors={**saved.tensors, "net": agent.net.state_dict()},
+        state=saved.state,
+    )
+    with pytest.raises(UserError, match="SHA-256"):
+        run(Lanes(2), short(quick, resume=True), tmp_path / "run")
+
+
+def test_pair_meets_the_same_level_and_chance(quick, tmp_path):
+    stage = Lanes(1)
+    config = dataclasses.replace(quick, timesteps=1, levels_per_generation=0)
+    run(stage, config, tmp_path / "run")
+    begun = stage.begun
+    assert len(begun) == 2 + 4 * 2 * 2
+    for pair in range(4):
+        first, second = (begun[2 + 4 * pair + 2 * s : 4 + 4 * pair + 2 * s] for s in (0, 1))
+        assert first == second and [start.level for start in first] == [0, 1]
+    assert len({start.seed for start in begun}) == 2 + 4 * 2
+
+
+def test_episode_cap_grows(quick, tmp_path):
+    stage = Lanes(1)
+    config = dataclasses.replace(quick, timesteps=160, start_steps=3, steps_growth=2.0)
+    run(stage, config, tmp_path / "run")
+    caps = list(dict.fromkeys(start.steps for start in stage.begun))
+    assert caps[:2] == [3, 6]
+    assert read_columns(tmp_path / "run/episodes.csv")["l"][:9].max() <= 3
+
+
+def test_saved_agent_acts_alike(quick, tmp_path):
+    agent = run(Lanes(2), short(quick), tmp_path / "run")
+    agent.save(tmp_path / "alone")
+    obs = np.random.default_rng(0).integers(256, size=(64, 4, 36, 36), dtype=np.uint8)
+    for folder in (tmp_path / "run", tmp_path / "alone"):
+        np.testing.assert_array_equal(load_agent(folder).act(obs), agent.act(obs))
+
+
+def config_file(tmp_path, config: ESConfig) -> str:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(dataclasses.asdict(config)))
+    return str(path)
+
+
+def command(processes: int, run_dir: Path, config: str, *more: str) -> list[str]:
+    script = str(Path(__file__).parent / "lanes_master.py")
+    return [str(MPIRUN), "-n", str(processes), sys.executable, script, str(run_dir), config, *more]
+
+
+def with_mpi(processes: int, run_dir: Path, config: str) -> None:
+    if not MPIRUN.exists():
+        pytest.skip("no mpirun beside python: the mpich wheel is not installed")
+    done = subprocess.run(
+        command(processes, run_dir, config), capture_output=True, text=True, timeout=280
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("flags", [{}, {"layer": "fc"}], ids=["head", "fc"])
+def test_run_is_the_same_on_one_two_and_four_processes(quick, tmp_path, flags):
+    # 576 x 120 weights of the fc layer: two blocks, so that the update is divided.
+    config = short(quick, hidden=120, image_height=84, image_width=84, **flags)
+    config = dataclasses.replace(config, image_height=36, image_width=36)
+    run(Lanes(2), config, tmp_path / "alone")
+    for processes in (1, 2, 4):
+        with_mpi(processes, tmp_path / str(processes), config_file(tmp_path, config))
+        assert whole_run(tmp_path / str(processes)) == whole_run(tmp_path / "alone")
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_killed_process_ends_all_and_any_number_resumes_the_run(quick, tmp_path):
+    if not MPIRUN.exists():
+        pytest.skip("no mpirun beside python: the mpich wheel is not installed")
+    config = short(quick)
+    run(Lanes(2), config, tmp_path / "whole")
+    killed = tmp_path / "killed"
+    process = subprocess.Popen(
+        command(2, killed, config_file(tmp_path, config), "0.02"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while len(list(killed.glob("checkpoints/step-*/meta.json"))) < 2:
+        assert process.poll() is None, "ended before it could be killed"
+        time.sleep(0.01)
+    pids = [int((tmp_path / f"pid-{rank}").read_text()) for rank in (0, 1)]
+    signal_process(pids[1])
+    assert process.wait(120) != 0
+    assert not any(alive(pid) for pid in pids)
+    assert load_checkpoint(killed).counters["env_steps"] < 900
+    with_mpi(4, killed, config_file(tmp_path, dataclasses.replace(config, resume=True)))
+    assert whole_run(killed) == whole_run(tmp_path / "whole")
+
+
+def signal_process(pid: int) -> None:
+    import os
+
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_resume_keeps_the_runs_own_config(quick, tmp_path):
+    config = dataclasses.replace(quick, timesteps=1, levels=LEVEL, run_dir=str(tmp_path / "run"))
+    agent = run(Lanes(1), config, tmp_path / "run")
+    resumed = parse(["--run-dir", str(tmp_path / "run"), "--resume", "--timesteps", "500"])
+    assert resumed == dataclasses.replace(agent.config, resume=True, timesteps=500)
+
+
+def test_checkpoint_means_init():
+    assert parse(["--checkpoint", "here"]).init == parse(["--checkpoint=here"]).init == "here"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--levels", "bramble-trian"], "bramble-train"),
+        (["--preset", "sed"], "seed"),
+        (["--learning-rat", "1"], "learning-rate"),
+        (["--pairs", "0"], "pairs"),
+        (["--levels", LEVEL, "--init", "/nowhere"], "checkpoint"),
+        (["--levels", LEVEL, "--run-dir", "/proc/nowhere"], "run"),
+    ],
+)
+def test_bad_input_is_one_clear_line(arguments, words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1 and words in lines[0]
