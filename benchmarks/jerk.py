@@ -1,0 +1,257 @@
+"""How much of the emulators' speed does JERK leave, and what does each part of the hybrid cost?
+
+python -m benchmarks.jerk            # --write stores the rows in benchmarks/results/jerk.json
+
+baseline-N, mutating-N   jerk.train.run with N emulators, then the same actions with the same seed
+                         on the same environments without JERK: the same frames, so the ratio is
+                         JERK's own cost. of_cpu: the ratio of CPU times per step (this process and
+                         the workers), which hardly depends on what else the machine does
+parts                    the hybrid's cost by part, in milliseconds per call, on one observation
+                         where it says nothing else; with the hybrid preset's sizes
+
+Cases run in processes of their own, in turn, several times; rows hold medians.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.machine import write_result
+from benchmarks.peers.stopwatch import LEVEL
+from benchmarks.rainbow_parts import cpu_seconds, timed
+from experiment.config import load_config, subset
+from experiment.errors import UserError, command
+from jerk.config import JerkConfig
+from jerk.learner import Learner, locate
+from jerk.memory import Run, Runs
+from jerk.policy import Embedder, FreshPolicy
+from jerk.train import PRESETS, run
+from lsh_memory import EpisodicMemory, MemoryConfig
+from retro_env import EnvConfig, Level, RetroVectorEnv, make_vec
+
+Row = dict[str, float]
+CASES = ["baseline-1", "mutating-1", "baseline-4", "mutating-4", "parts"]
+AIM = 0.9
+WARM_UP = 200
+"""Vector steps before the clock starts."""
+ENTRIES = 20_000
+"""Steps in the memory when it is asked."""
+
+
+class Clock:
+    """Wall and CPU seconds of this process and its workers, from the warm-up to the last step."""
+
+    def __init__(self, envs: RetroVectorEnv) -> None:
+        self.envs = envs
+        self.times: list[tuple[float, float]] = []
+
+    def tick(self) -> None:
+        """Now; only the first and the last count."""
+        cpu = time.process_time() + cpu_seconds(self.envs.workers)
+        self.times = [*self.times[:1], (time.perf_counter(), cpu)]
+
+    def passed(self) -> tuple[float, float]:
+        """(wall, CPU) seconds."""
+        (wall, cpu), (wall_end, cpu_end) = self.times
+        return wall_end - wall, cpu_end - cpu
+
+
+def make_config(preset: str, **changes: Any) -> JerkConfig:
+    """A preset for one level, without checkpoints on the way."""
+    flags = {"checkpoint-every": 0, "device": "cpu", **changes}
+    argv = [part for name, value in flags.items() for part in (f"--{name}", str(value))]
+    argv += ["--preset", preset]
+    return load_config(JerkConfig, argv, presets=PRESETS, command="benchmarks.jerk")
+
+
+def make_envs(config: JerkConfig) -> RetroVectorEnv:
+    """The environments of a run."""
+    settings = subset(config, EnvConfig)
+    return make_vec([Level(*LEVEL)], num_envs=config.num_envs, config=settings, seed=0)
+
+
+def searched(config: JerkConfig) -> tuple[list[NDArray[np.int64]], tuple[float, float]]:
+    """A whole run -> its actions, and what it took."""
+    envs = make_envs(config)
+    clock = Clock(envs)
+    played: list[NDArray[np.int64]] = []
+    begin, wait = envs.step_async, envs.step_wait
+
+    def step_async(actions: NDArray[np.int64]) -> None:
+        if len(played) == WARM_UP:
+            clock.tick()
+        played.append(actions.copy())
+        begin(actions)
+
+    def step_wait() -> Any:
+        result = wait()
+        if len(played) * config.num_envs >= config.timesteps:
+            clock.tick()
+        return result
+
+    spied: Any = envs
+    spied.step_async, spied.step_wait = step_async, step_wait
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            run(envs, config, Path(folder) / "run")
+    finally:
+        envs.close()
+    return played, clock.passed()
+
+
+def env_only(config: JerkConfig, actions: list[NDArray[np.int64]]) -> tuple[float, float]:
+    """The same actions without JERK -> what they took."""
+    envs = make_envs(config)
+    clock = Clock(envs)
+    try:
+        envs.reset(seed=config.seed)
+        for number, action in enumerate(actions):
+            if number == WARM_UP:
+                clock.tick()
+            envs.step(action)
+        clock.tick()
+    finally:
+        envs.close()
+    return clock.passed()
+
+
+def whole(preset: str, num_envs: int, steps: int) -> Row:
+    """A run beside its own actions."""
+    config = make_config(preset, **{"num-envs": num_envs, "timesteps": steps})
+    actions, (wall, cpu) = searched(config)
+    bare_wall, bare_cpu = env_only(config, actions)
+    steps -= WARM_UP * num_envs
+    return {
+        "steps_per_second": steps / wall,
+        "env_only_steps_per_second": steps / bare_wall,
+        "cpu_ms_per_step": 1000.0 * cpu / steps,
+        "env_only_cpu_ms_per_step": 1000.0 * bare_cpu / steps,
+        "of_env_only": bare_wall / wall,
+        "of_cpu": bare_cpu / cpu,
+    }
+
+
+def observations(config: JerkConfig, count: int) -> NDArray[np.uint8]:
+    """[count,C,H,W] of running and jumping."""
+    envs = make_envs(config)
+    rng = np.random.default_rng(0)
+    try:
+        obs, _ = envs.reset(seed=0)
+        seen = [obs[0]]
+        while len(seen) < count:
+            obs, *_ = envs.step(rng.choice([1, 1, 1, 6], config.num_envs))
+            seen.append(obs[0])
+    finally:
+        envs.close()
+    return np.stack(seen)
+
+
+def parts(steps: int) -> Row:
+    """The hybrid's calls, one by one."""
+    config = make_config("hybrid", **{"num-envs": 1, "timesteps": steps})
+    obs = observations(config, 600)
+    policy = FreshPolicy(config)
+    by_frames = Embedder(None, config=config, device="cpu")
+    encoder: Any = policy.net.encoder
+    by_policy = Embedder(encoder, config=config, device="cpu")
+    rows = by_frames(obs)
+    memory = EpisodicMemory(MemoryConfig(config.embedding, actions=config.actions))
+    rng = np.random.default_rng(0)
+    noisy = rows[rng.integers(0, len(rows), ENTRIES)]
+    noisy = noisy + 0.03 * rng.standard_normal(noisy.shape).astype(np.float32)
+    memory.add_batch(noisy, rng.integers(0, config.actions, ENTRIES), rng.random(ENTRIES))
+    runs = Runs(1)
+    frames = obs[:, -1:]
+    runs.add("level", Run(frames, np.zeros(599, np.uint8), np.ones(599), False))
+    learner = Learner(policy, config, device="cpu")
+    places = rows.astype(np.float16)
+    draw = partial(runs.sample, config.batch_size, rng, frame_stack=config.frame_stack)
+    calls: dict[str, Callable[[], Any]] = {
+        "embed_frames": lambda: by_frames(obs[:1]),
+        "embed_policy": lambda: by_policy(obs[:1]),
+        "locate": lambda: locate(places, rows[300], expected=303, window=8, limit=1.0),
+        "memory_ask": lambda: memory.action_values_batch(rows[:1], config.memory_neighbours),
+        "memory_add": lambda: memory.add(rng.standard_normal(config.embedding), 1, 1.0),
+        "policy_act": lambda: policy.act(obs[:1], explore=True),
+        "learn_batch": lambda: learner.update(*draw()),
+    }
+    measured: Row = {}
+    for name, call in calls.items():
+        measured |= timed(call, seconds=min(2.0, steps / 3000), name=name)
+    return measured
+
+
+def run_here(case: str, steps: int) -> Row:
+    """Measure a case in this process."""
+    if case == "parts":
+        return parts(steps)
+    preset, num_envs = case.split("-")
+    return whole(preset, int(num_envs), steps)
+
+
+def measure(case: str, steps: int) -> Row:
+    """A case in a process of its own. UserError: it failed."""
+    argv = [sys.executable, "-m", "benchmarks.jerk", "--case", case, "--steps", str(steps)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
+    if done.returncode:
+        raise UserError(f"case {case} failed: {done.stderr.strip()[-2000:]}")
+    return {name: float(value) for name, value in json.loads(done.stdout.splitlines()[-1]).items()}
+
+
+def table(repeats: list[dict[str, Row]]) -> list[dict[str, Any]]:
+    """Medians per case; the aim beside the ratios."""
+    rows: list[dict[str, Any]] = []
+    for case in repeats[0]:
+        names = repeats[0][case]
+        medians = {
+            name: round(statistics.median(repeat[case][name] for repeat in repeats), 4)
+            for name in names
+        }
+        aim = {"at_least": AIM} if "of_cpu" in names else {}
+        rows.append({"case": case, **medians, **aim})
+    return rows
+
+
+@command
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.jerk",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--case", choices=CASES, help="measure one case, in this process")
+    parser.add_argument("--only", nargs="+", default=[""], help="cases that begin so")
+    parser.add_argument("--steps", type=int, default=6000, help="agent steps per case")
+    parser.add_argument("--repeats", type=int, default=3, help="of all cases (default: 3)")
+    parser.add_argument("--write", action="store_true", help="store in results/jerk.json")
+    options = parser.parse_args()
+    if options.case:
+        print(json.dumps(run_here(options.case, options.steps)))
+        return
+    cases = [case for case in CASES if case.startswith(tuple(options.only))]
+    repeats = [
+        {case: measure(case, options.steps) for case in cases} for _ in range(options.repeats)
+    ]
+    rows = table(repeats)
+    for row in rows:
+        print(json.dumps(row))
+    if options.write:
+        write_result("jerk", {"rows": rows})
+
+
+if __name__ == "__main__":
+    main()
