@@ -24,7 +24,10 @@ TINY = [
     *("--levels", LEVEL, "--num-envs", "2", "--timesteps", "60", "--device", "cpu"),
     *("--image-height", "36", "--image-width", "36", "--hidden", "16"),
 ]
-TOO = {"ppo2": ["--rollout-steps", "8"]}
+TOO = {
+    "es": ["--episode-steps", "5", "--pairs", "2"],
+    "ppo2": ["--rollout-steps", "8"],
+}
 """What an agent needs besides, to learn within so few steps."""
 
 
@@ -61,7 +64,7 @@ def checkpoint_files(run_dir):
 
 
 def test_agents_are_found():
-    assert {"jerk", "rainbow", "ppo2"} <= set(AGENTS)
+    assert {"es", "jerk", "rainbow", "ppo2"} <= set(AGENTS)
 
 
 @pytest.mark.parametrize("agent", AGENTS)
