@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-BLOCK = 65_536
+BLOCK = 16_384
 """Numbers of a pair's noise that come from one stream."""
 RECORD = np.dtype(
     [

@@ -50,8 +50,8 @@ class AgreedError(UserError):
 
 @contextlib.contextmanager
 def agreeing(world: World) -> Iterator[None]:
-    """What one process cannot do, none does. Errors: AgreedError, in every process, with the UserError
-    of the first one that has any."""
+    """What one process cannot do, none does. Errors: AgreedError, in every process, with the
+    UserError of the first one that has any."""
     problem = ""
     try:
         yield

@@ -14,7 +14,7 @@ def quick() -> ESConfig:
         encoder="data-efficient",
         pairs=4,
         levels_per_generation=1,
-        sigma=0.1,
-        learning_rate=0.05,
+        sigma=1.0,
+        learning_rate=0.2,
         weight_decay=0.0,
     )

@@ -79,9 +79,9 @@ def test_shares_of_the_weights_put_together_are_the_whole_to_the_last_bit():
     noise = Noise(2, ((300, 900),))
     weights = np.random.default_rng(0).normal(size=5)
     whole = sum_of_noise(noise, weights, generation=0, blocks=range(noise.blocks))
-    assert noise.blocks == 5 and len(whole) == 300 * 901 > 4 * BLOCK
-    for size in (1, 2, 3, 7):
-        shares = [share_of(5, rank=rank, size=size) for rank in range(size)]
+    assert noise.blocks == 17 and len(whole) == 300 * 901 > 16 * BLOCK
+    for size in (1, 2, 3, 20):
+        shares = [share_of(17, rank=rank, size=size) for rank in range(size)]
         parts = [sum_of_noise(noise, weights, generation=0, blocks=share) for share in shares]
         np.testing.assert_array_equal(np.concatenate(parts), whole)
 
@@ -153,13 +153,15 @@ def test_divided_update_is_the_whole_one_to_the_last_bit():
     sent = []
     for rank in range(3):
         part = Learner(theta, config, noise=noise)
-        part.update(
-            returns, generation=1, rank=rank, size=3, exchange=lambda b: [sent.append(b) or b]
-        )
-        del part
-    parts = iter([sent])
+
+        def exchange(payload):
+            sent.append(payload)
+            raise InterruptedError  # the others' shares are not there yet
+
+        with pytest.raises(InterruptedError):
+            part.update(returns, generation=1, rank=rank, size=3, exchange=exchange)
     learner = Learner(theta, config, noise=noise)
-    learner.update(returns, generation=1, rank=0, size=3, exchange=lambda _: next(parts))
+    learner.update(returns, generation=1, rank=0, size=3, exchange=lambda _: sent)
     np.testing.assert_array_equal(learner.theta, whole.theta)
 
 

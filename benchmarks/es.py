@@ -1,0 +1,274 @@
+"""Speed of Evolution Strategies: episodes beside what the emulators allow, updates, many machines.
+
+`python -m benchmarks.es` prints one JSON line per row: the cases, then ratios with their aims.
+Cases run in processes of their own, in turn, several times; ratios are taken within a repeat.
+`--write` stores the rows in benchmarks/results/es.json.
+
+env-N            N processes, each with one emulator and random actions, nothing else
+ranks-N          `mpirun -n N python es/master.py`: an untrained Nature net, the head searched
+update-LAYER     the update after 1,000 pairs, in one process: head, fc, fc-rank1
+simulate         a generation on 100, 1,000 and 7,000 processes, from the episodes of ranks-1
+
+An episode is cut after 150 steps in env-N and ranks-N. The bound is episodes per second if every
+agent step took as long as in env-N; computing the policy is left out, as if it were free.
+
+The simulation. Every process has one emulator and a core as fast as this one's while it was
+measured. It draws episodes' lengths from those of ranks-1 (or of --episodes, an episodes.csv with
+their real spread, for one cut at 150 steps has little), times the seconds that a step took there.
+Processes claim episodes as they get free; a claim takes 10 µs and claims are served one by one.
+Then all exchange records: 20 µs per doubling of processes, and 1 GB/s for the bytes that a process
+takes in. Then each updates as measured here for 1,000 pairs, in proportion to the pairs: all of it
+where only returns travel, its share of the sums where the update is divided, whose sums are
+exchanged as the records are. Nothing fails, and no network is shared. Waiting is the time that a
+process has nothing to play until the last one ends.
+"""
+
+import argparse
+import heapq
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.machine import write_result
+from benchmarks.peers.environments import ROOT
+from experiment.errors import UserError, command
+from experiment.metrics import read_columns
+
+Row = dict[str, float]
+LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
+CAP, PAIRS = 150, 1000
+LAYERS: dict[str, dict[str, Any]] = {
+    "head": {},
+    "fc": {"layer": "fc"},
+    "fc-rank1": {"layer": "fc", "rank": 1},
+}
+RANKS = (1, 2)
+CASES = [
+    *(f"{kind}-{n}" for kind in ("env", "ranks") for n in RANKS),
+    *(f"update-{name}" for name in LAYERS),
+]
+AIM = 0.9
+FC, BLOCKS = 1_606_144, 99
+"""Weights of the fully connected layer of Nature, and blocks of noise in them."""
+CLAIM, HOP, BANDWIDTH = 10e-6, 20e-6, 1e9
+"""Of the simulation: seconds, seconds, bytes per second."""
+
+
+def env_only(seconds: float) -> Row:
+    """One emulator in this process, with random actions."""
+    from retro_env import EnvConfig, make_env
+
+    env = make_env(LEVEL, EnvConfig(episode_steps=CAP))
+    rng, steps, episodes = np.random.default_rng(0), 0, 0
+    env.reset(seed=0)
+    began = time.perf_counter()
+    while time.perf_counter() - began < seconds:
+        *_, terminated, truncated, _ = env.step(int(rng.integers(7)))
+        steps += 1
+        if terminated or truncated:
+            episodes += 1
+            env.reset()
+    took = time.perf_counter() - began
+    env.close()
+    return {"steps_per_second": steps / took, "episodes_per_second": episodes / took}
+
+
+def update_only(name: str) -> Row:
+    """The update of a Nature net after PAIRS pairs."""
+    import torch
+
+    from es.config import ESConfig
+    from es.learner import Learner
+    from es.memory import Noise
+    from es.net import ESNet
+
+    torch.set_num_threads(1)
+    values: dict[str, Any] = {"pairs": PAIRS, **LAYERS[name]}
+    config = ESConfig(**values)
+    net = ESNet(config)
+    learner = Learner(net.flat(), config, noise=Noise(0, net.shapes, config.rank))
+    returns = np.random.default_rng(0).random((PAIRS, 2, 1))
+    began, cpu = time.perf_counter(), time.process_time()
+    learner.update(returns, generation=0)
+    return {
+        "weights": learner.noise.size,
+        "seconds": time.perf_counter() - began,
+        "cpu_seconds": time.process_time() - cpu,
+    }
+
+
+def in_parallel(commands: list[list[str]]) -> list[str]:
+    """Run commands side by side -> what each printed. UserError: one failed."""
+    processes = [
+        subprocess.Popen(c, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for c in commands
+    ]
+    said = [process.communicate() for process in processes]
+    for process, (_, problem) in zip(processes, said, strict=True):
+        if process.returncode:
+            raise UserError(f"a case failed: {problem.strip()[-2000:]}")
+    return [out for out, _ in said]
+
+
+def many_envs(count: int, seconds: float) -> Row:
+    """`count` processes of `env_only` side by side."""
+    one = [sys.executable, "-m", "benchmarks.es", "--case", "env", "--seconds", str(seconds)]
+    rows = [json.loads(out.splitlines()[-1]) for out in in_parallel([one] * count)]
+    return {name: sum(row[name] for row in rows) for name in rows[0]}
+
+
+def ranks(count: int, seconds: float, folder: Path) -> Row:
+    """A run under mpirun: the sum of its generations but for the first."""
+    steps = int(seconds * 250 * count)
+    run = [
+        *(str(Path(sys.executable).parent / "mpirun"), "-n", str(count), sys.executable),
+        *("es/master.py", "--levels", LEVEL, "--run-dir", str(folder), "--device", "cpu"),
+        *("--episode-steps", str(CAP), "--pairs", "16", "--timesteps", str(steps)),
+        *("--checkpoint-every", "0", "--evaluate-every", "0"),
+    ]
+    in_parallel([run])
+    timing = read_columns(folder / "timing.csv")
+    took = np.diff(timing["step"], prepend=0) / timing["steps_per_second"]
+    took_all = (took + timing["update_seconds"])[1:].sum()
+    played = (took * timing["episodes_per_second"])[1:].sum()
+    return {
+        "steps_per_second": float((timing["step"][-1] - timing["step"][0]) / took_all),
+        "episodes_per_second": float(played / took_all),
+        "waiting": float((timing["waiting"] * took)[1:].sum() / took_all),
+        "bytes_per_generation_and_rank": float(timing["bytes"][1:].mean()),
+        "episodes_per_generation": float(played / (len(took) - 1)),
+    }
+
+
+def run_case(case: str, seconds: float, folder: Path) -> Row:
+    """A case, in processes of its own."""
+    kind, _, rest = case.partition("-")
+    if kind == "env":
+        return many_envs(int(rest), seconds)
+    if kind == "ranks":
+        return ranks(int(rest), seconds, folder / case)
+    (out,) = in_parallel([[sys.executable, "-m", "benchmarks.es", "--case", case]])
+    row: Row = json.loads(out.splitlines()[-1])
+    return row
+
+
+def schedule(durations: NDArray[np.float64], processes: int) -> tuple[float, float]:
+    """Episodes claimed in their order -> (seconds until the last ends, part of all processes' time
+    that is spent waiting for that)."""
+    free = [(0.0, rank) for rank in range(processes)]
+    server = busy = last = 0.0
+    for duration in durations.tolist():
+        now, rank = heapq.heappop(free)
+        server = max(server, now) + CLAIM
+        last = max(last, server + duration)
+        busy += duration
+        heapq.heappush(free, (server + duration, rank))
+    return last, 1.0 - busy / (processes * last)
+
+
+def simulate(lengths: NDArray[np.float64], step_seconds: float, updates: Row) -> list[Row]:
+    """Rows for 100, 1,000 and 7,000 processes; updates: seconds per layer for PAIRS pairs."""
+    from es.memory import RECORD
+
+    rows: list[Row] = []
+    rng = np.random.default_rng(0)
+    for processes in (100, 1000, 7000):
+        for per_process in (2, 8):
+            pairs = processes * per_process // 2
+            durations = rng.choice(lengths, 2 * pairs) * step_seconds
+            played, waiting = schedule(durations, processes)
+            hops = HOP * np.ceil(np.log2(processes))
+            exchange = hops + 2 * pairs * RECORD.itemsize / BANDWIDTH
+            row: Row = {"processes": processes, "pairs": pairs, "play_seconds": played}
+            row |= {"waiting": waiting, "exchange_seconds": exchange}
+            row["bytes_sent_by_each"] = per_process * RECORD.itemsize + 24
+            for name, seconds in updates.items():
+                update = seconds * pairs / PAIRS
+                row[f"{name}_efficiency"] = durations.sum() / (
+                    processes * (played + exchange + update)
+                )
+            sums = 4 * FC / BANDWIDTH + hops
+            divided = updates["fc"] * pairs / PAIRS / min(processes, BLOCKS) + sums
+            row["fc_divided_efficiency"] = durations.sum() / (
+                processes * (played + exchange + divided)
+            )
+            rows.append({key: round(float(value), 6) for key, value in row.items()})
+    return rows
+
+
+def table(repeats: list[dict[str, Row]]) -> list[dict[str, Any]]:
+    """Medians per case, then ratios within repeats with their aim."""
+    rows: list[dict[str, Any]] = []
+    for case in repeats[0]:
+        names = repeats[0][case]
+        medians = {n: round(statistics.median(r[case][n] for r in repeats), 4) for n in names}
+        rows.append({"case": case, **medians})
+    for n in RANKS:
+        above, below = f"ranks-{n}", f"env-{n}"
+        if {above, below} <= repeats[0].keys():
+            rates = [r[above]["steps_per_second"] / r[below]["steps_per_second"] for r in repeats]
+            rows.append(ratio(f"{above}/{below}", rates, AIM))
+    if {"ranks-1", "ranks-2"} <= repeats[0].keys():
+        both = [[r[f"ranks-{n}"]["steps_per_second"] for n in RANKS] for r in repeats]
+        rows.append(ratio("ranks-2/(2 ranks-1)", [two / (2 * one) for one, two in both], AIM))
+    return rows
+
+
+def ratio(name: str, values: list[float], aim: float) -> dict[str, Any]:
+    """One row."""
+    found = [round(value, 3) for value in values]
+    return {"ratio": name, "value": statistics.median(found), "all": found, "at_least": aim}
+
+
+@command
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.es",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--case", help=argparse.SUPPRESS)
+    parser.add_argument("--only", nargs="+", default=[""], help="cases that begin with these")
+    parser.add_argument("--seconds", type=float, default=15.0, help="per case (default: 15)")
+    parser.add_argument("--repeats", type=int, default=3, help="of all cases (default: 3)")
+    parser.add_argument("--episodes", type=Path, help="an episodes.csv for the simulation")
+    parser.add_argument("--write", action="store_true", help="store in results/es.json")
+    options = parser.parse_args()
+    if options.case:
+        here = options.case.removeprefix("update-")
+        row = env_only(options.seconds) if here == "env" else update_only(here)
+        print(json.dumps(row))
+        return
+    cases = [case for case in CASES if case.startswith(tuple(options.only))]
+    repeats = []
+    for _ in range(options.repeats):
+        with tempfile.TemporaryDirectory() as folder:
+            timed = partial(run_case, seconds=options.seconds, folder=Path(folder))
+            repeats.append({case: timed(case) for case in cases})
+            episodes = options.episodes or Path(folder) / "ranks-1" / "episodes.csv"
+            lengths = read_columns(episodes)["l"] if episodes.exists() else None
+    rows = table(repeats)
+    found = {row["case"]: row for row in rows if "case" in row}
+    updates = {
+        name: found[f"update-{name}"]["seconds"] for name in LAYERS if f"update-{name}" in found
+    }
+    if lengths is not None and "ranks-1" in found and len(updates) == len(LAYERS):
+        rows += simulate(lengths, 1.0 / found["ranks-1"]["steps_per_second"], updates)
+    for row in rows:
+        print(json.dumps(row))
+    if options.write:
+        write_result("es", {"rows": rows})
+
+
+if __name__ == "__main__":
+    main()
