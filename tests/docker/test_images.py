@@ -117,7 +117,8 @@ def test_the_agents_image_has_the_libraries_that_agents_import():
         "stable_retro": "stable-retro",
         "yaml": "pyyaml",
     }
-    unneeded = {"matplotlib", "wandb"}  # figures, and what a user installs; both imported late
+    # All imported late: for figures, for several processes, for those who have it.
+    unneeded = {"matplotlib", "mpi4py", "wandb"}
     known = sys.stdlib_module_names | unneeded | {path.name for path in ROOT.iterdir()}
     installed = set((BUILD / "agent.txt").read_text().split())
     # The sides' own packages also hold tools that no image needs: reports, films, play.
