@@ -134,7 +134,7 @@ class JerkConfig:
     policy: str = ""
     """A checkpoint of any agent, or new: an untrained net; empty: none. One given by init wins."""
     policy_share: float = 0.0
-    """Part of the bouts to the right that the policy plays."""
+    """Part of the bouts to the right that the policy plays; a new one, once it has learned."""
     memory_share: float = 0.0
     """Part of them that the episodic memory plays, as soon as it remembers something."""
     memory_capacity: int = 100_000

@@ -66,7 +66,16 @@ class Bout(NamedTuple):
     """POLICY or MEMORY where that plays the bout."""
 
 
-def explore(bout: Bout, rng: Rng, *, moves: Moves, config: JerkConfig) -> tuple[int, Bout]:
+class Shares(NamedTuple):
+    """Parts of the bouts to the right that others play now: nothing until they can."""
+
+    policy: float = 0.0
+    memory: float = 0.0
+
+
+def explore(
+    bout: Bout, rng: Rng, *, moves: Moves, config: JerkConfig, shares: Shares
+) -> tuple[int, Bout]:
     """The next action of a bout, or of the next bout where it is over -> (action, bout).
 
     To the right; to the left after a bout to the right that brought nothing. At each step a jump
@@ -78,7 +87,7 @@ def explore(bout: Bout, rng: Rng, *, moves: Moves, config: JerkConfig) -> tuple[
         left = not left and reward <= 0.0
         steps_left = config.left_steps if left else config.right_steps
         jump_left, reward = 0, 0.0
-        asks = 0 if left else draw_player(rng, config=config)
+        asks = 0 if left else draw_player(rng, shares)
     if asks:
         return asks, Bout(left, steps_left - 1, 0, reward, asks)
     if jump_left == 0 and rng.random() < config.jump_probability:
@@ -91,14 +100,14 @@ def explore(bout: Bout, rng: Rng, *, moves: Moves, config: JerkConfig) -> tuple[
     return action, Bout(left, steps_left - 1, max(0, jump_left - 1), reward)
 
 
-def draw_player(rng: Rng, *, config: JerkConfig) -> int:
+def draw_player(rng: Rng, shares: Shares) -> int:
     """Who plays a bout to the right: 0 (exploration), POLICY or MEMORY."""
-    if config.policy_share + config.memory_share == 0.0:
+    if shares.policy + shares.memory == 0.0:
         return 0
     draw = rng.random()
-    if draw < config.policy_share:
+    if draw < shares.policy:
         return POLICY
-    return MEMORY if draw < config.policy_share + config.memory_share else 0
+    return MEMORY if draw < shares.policy + shares.memory else 0
 
 
 def exploit_probability(config: JerkConfig, env_steps: int, *, best: float) -> float:

@@ -13,6 +13,7 @@ from jerk.learner import (
     Bout,
     Moves,
     Rng,
+    Shares,
     exploit_probability,
     explore,
     furthest_point,
@@ -59,7 +60,13 @@ class Play:
     """Whether the last action was exploration's."""
 
     def next_action(
-        self, rng: Rng, *, moves: Moves, config: JerkConfig, seen: Embedding | None = None
+        self,
+        rng: Rng,
+        *,
+        moves: Moves,
+        config: JerkConfig,
+        shares: Shares,
+        seen: Embedding | None = None,
     ) -> int:
         """Of the plan as long as there is one, then of exploration (or waiting).
 
@@ -74,7 +81,7 @@ class Play:
             self.value = self.furthest
         if self.source is not None and not config.go_on:
             return moves.wait
-        action, self.bout = explore(self.bout, rng, moves=moves, config=config)
+        action, self.bout = explore(self.bout, rng, moves=moves, config=config, shares=shares)
         return action
 
     def gives_up(self, config: JerkConfig) -> bool:

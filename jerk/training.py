@@ -13,9 +13,10 @@ from experiment.device import prepare_device
 from experiment.seeding import seed_everything
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
-from jerk.learner import MEMORY, POLICY, Learner, furthest_point, returns_to_go
+from jerk.learner import MEMORY, POLICY, Learner, Shares, furthest_point, returns_to_go
 from jerk.memory import Run, Runs
 from jerk.play import Play, begin, finish
+from jerk.policy import FreshPolicy
 from jerk.recordings import Recordings
 from lsh_memory import EpisodicMemory, MemoryConfig
 
@@ -24,6 +25,9 @@ RECORDINGS = "recordings"
 COUNTS = ("explore", "replay", "mutant", "accepted", "improved", "asked", "answered", "lost")
 """Episodes begun of each kind; mutants whose run was kept; runs that became the best; steps at
 which the memory was asked, and had an answer; steps at which a replay was lost."""
+
+FIRST_UPDATES = 200
+"""After which an untrained policy may play."""
 
 
 @dataclass
@@ -93,15 +97,25 @@ class Training:
         if config.keeps_frames:
             for play, image in zip(self.plays, obs, strict=True):
                 play.frames.append(image[-self.channels :].copy())
+        shares = self.shares()
         actions = np.array(
             [
-                play.next_action(rng, moves=moves, config=config, seen=row)
+                play.next_action(rng, moves=moves, config=config, shares=shares, seen=row)
                 for play, row in zip(self.plays, seen, strict=True)
             ]
         )
         if (actions < 0).any():
             self.ask(actions, obs, seen)
         return actions
+
+    def shares(self) -> Shares:
+        """Of the policy, as soon as it knows something, and of the memory, likewise."""
+        config, policy = self.config, self.agent.policy
+        learned = self.updates >= FIRST_UPDATES or not isinstance(policy, FreshPolicy)
+        return Shares(
+            policy=config.policy_share if policy is not None and learned else 0.0,
+            memory=config.memory_share if self.memory is not None and len(self.memory) else 0.0,
+        )
 
     def ask(self, actions: NDArray[np.int64], obs: NDArray[np.uint8], seen: Any) -> None:
         """Put actions where the memory or the policy is asked for: the memory's, where it has an

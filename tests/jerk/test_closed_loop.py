@@ -7,7 +7,7 @@ import pytest
 
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
-from jerk.learner import find_moves
+from jerk.learner import Shares, find_moves
 from jerk.play import Play, replay
 
 RIGHT, JUMP, WAIT = 1, 6, 4
@@ -65,7 +65,7 @@ def replayed(course, config, late):
     while True:
         seen = agent.embedder(obs)[0] if agent.embedder is not None else None
         expected = play.pointer
-        action = play.next_action(random, moves=moves, config=config, seen=seen)
+        action = play.next_action(random, moves=moves, config=config, shares=Shares(), seen=seen)
         moved += play.pointer != expected + 1
         action = play.fallback if action < 0 else action
         obs, reward, _, _, infos = envs.step(np.array([action]))
@@ -112,7 +112,7 @@ def test_a_replay_that_sees_nothing_it_knows_asks_and_is_left_in_the_end(course)
     random, moves = np.random.default_rng(0), find_moves(7)
     actions = []
     for _ in range(8):
-        action = play.next_action(random, moves=moves, config=config, seen=strange)
+        action = play.next_action(random, moves=moves, config=config, shares=Shares(), seen=strange)
         actions.append(action)
         play.add(max(action, 0), 0.0)
     assert [action < 0 for action in actions] == [True] * 6 + [False] * 2

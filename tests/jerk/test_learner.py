@@ -8,6 +8,7 @@ from jerk.learner import (
     MEMORY,
     POLICY,
     Bout,
+    Shares,
     bounds,
     excise,
     exploit_probability,
@@ -24,17 +25,18 @@ from jerk.learner import (
 
 CONFIG = JerkConfig(timesteps=1000)
 DRAWS = 4000
+NOBODY = Shares()
 
 
 def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-def walk(steps, *, rewards, config=CONFIG, seed=0):
+def walk(steps, *, rewards, config=CONFIG, seed=0, shares=NOBODY):
     """Actions of that many steps of exploration; rewards: of each step, by its number."""
     random, moves, bout, actions = rng(seed), find_moves(config.actions), Bout(), []
     for step in range(steps):
-        action, bout = explore(bout, random, moves=moves, config=config)
+        action, bout = explore(bout, random, moves=moves, config=config, shares=shares)
         bout = bout._replace(reward=bout.reward + rewards(step))
         actions.append(action)
     return actions
@@ -278,8 +280,8 @@ def test_locate_takes_the_shortest_sequences():
 
 
 def test_bouts_to_the_right_are_shared_out_and_those_to_the_left_are_not():
-    config = dataclasses.replace(CONFIG, policy_share=0.25, memory_share=0.5)
-    actions = np.array(walk(170 * 2000, rewards=lambda step: 0.0, config=config)).reshape(-1, 170)
+    shares = Shares(policy=0.25, memory=0.5)
+    actions = np.array(walk(170 * 2000, rewards=lambda step: 0.0, shares=shares)).reshape(-1, 170)
     right, left = actions[:, :100], actions[:, 100:]
     assert ((right == POLICY).all(axis=1)).mean() == pytest.approx(0.25, abs=0.03)
     assert ((right == MEMORY).all(axis=1)).mean() == pytest.approx(0.5, abs=0.03)

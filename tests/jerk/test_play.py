@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jerk.config import JerkConfig
-from jerk.learner import find_moves
+from jerk.learner import Shares, find_moves
 from jerk.memory import Sequences
 from jerk.play import Play, begin, finish
 
@@ -29,7 +29,7 @@ def known(value=100.0, pause=1):
 def play_out(play, rewards, config):
     random, actions = rng(), []
     for reward in rewards:
-        action = play.next_action(random, moves=MOVES, config=config)
+        action = play.next_action(random, moves=MOVES, config=config, shares=Shares())
         play.add(action, reward)
         actions.append(action)
     return actions

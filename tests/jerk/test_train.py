@@ -20,7 +20,7 @@ from jerk.policy import FreshPolicy
 from jerk.recordings import Recordings
 from jerk.saving import start_from
 from jerk.train import PRESETS, main, run
-from jerk.training import Training
+from jerk.training import FIRST_UPDATES, Training
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 
@@ -345,3 +345,12 @@ def test_bad_input_is_one_clear_line(arguments, words, tmp_path, monkeypatch, ca
     assert stop.value.code == 2
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1 and words in lines[0]
+
+
+def test_policy_and_memory_explore_as_soon_as_they_know_something(course):
+    training = Training(preset("hybrid"), 1)
+    start_from(training, None)
+    assert training.shares() == (0.0, 0.0)
+    training.memory.add(np.ones(128), 1, 1.0)
+    training.updates = FIRST_UPDATES
+    assert training.shares() == (0.25, 0.5)
