@@ -13,7 +13,7 @@ from rich.progress import Progress as Bar
 LINE_SECONDS = 10.0
 RATE_SECONDS = 30.0  # the speed shown is of about this long
 
-SHOWN = 4  # how many numbers fit on a line
+SHOWN = 5  # how many numbers fit on a line
 
 
 @final
