@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import Any, TextIO, final
 
 from rich.console import Console
@@ -25,9 +26,9 @@ class Board:
         self.stream = sys.stderr if stream is None else stream
         console = Console(file=self.stream)
         self.bars: Progress | None = None
-        self.tasks: dict[str, TaskID] = {}
-        self.looked: dict[str, float] = {}
-        self.spoke: dict[str, float] = {}
+        self.tasks: dict[Path, TaskID] = {}  # by folder: two games may share a state's name
+        self.looked: dict[Path, float] = {}
+        self.spoke: dict[Path, float] = {}
         if console.is_terminal:
             self.bars = Progress(
                 TextColumn("{task.description}"),
@@ -54,41 +55,42 @@ class Board:
     def say(self, text: str) -> None:
         """One line."""
         if self.bars is not None:
-            self.bars.console.print(text, highlight=False)
+            # Not markup: an agent's last words may hold brackets.
+            self.bars.console.print(text, highlight=False, markup=False)
         else:
             print(text, file=self.stream, flush=True)
 
     def begin(self, job: Job) -> None:
         """A job has been started."""
-        self.looked[job.name] = self.spoke[job.name] = time.monotonic()
+        self.looked[job.folder] = self.spoke[job.folder] = time.monotonic()
         if self.bars is not None:
-            self.tasks[job.name] = self.bars.add_task(job.name, total=self.steps, text="")
+            self.tasks[job.folder] = self.bars.add_task(job.name, total=self.steps, text="")
         else:
             self.say(f"{job.name}: begins")
 
     def look(self, job: Job) -> None:
         """Show a job's numbers; cheap to call often."""
         now = time.monotonic()
-        if now - self.looked[job.name] < LOOK_SECONDS:
+        if now - self.looked[job.folder] < LOOK_SECONDS:
             return
-        self.looked[job.name] = now
+        self.looked[job.folder] = now
         result = read_result(job.folder)
         if result is None:
             return
         if self.bars is not None:
-            task = self.tasks[job.name]
+            task = self.tasks[job.folder]
             self.bars.update(task, completed=result["steps"], text=numbers(result))
             ahead = sum(bar.completed for bar in self.bars.tasks if bar.id != self.total)
             self.bars.update(self.total, completed=self.over * self.steps + ahead)
-        elif now - self.spoke[job.name] > LINE_SECONDS:
-            self.spoke[job.name] = now
+        elif now - self.spoke[job.folder] > LINE_SECONDS:
+            self.spoke[job.folder] = now
             self.say(f"{job.name}: {result['steps']:,}/{self.steps:,} steps, {numbers(result)}")
 
     def end(self, job: Job, status: str) -> None:
         """A job is over."""
         self.over += 1
         if self.bars is not None:
-            self.bars.remove_task(self.tasks.pop(job.name))
+            self.bars.remove_task(self.tasks.pop(job.folder))
             self.bars.update(self.total, completed=self.over * self.steps)
         result = read_result(job.folder)
         told = "nothing was played" if result is None else numbers(result)
