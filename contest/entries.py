@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import cartridge
+from cartridge.levels.splits import GAME
 from contest.films import Film, film
 from contest.job import BEST
 from contest.standings import Played, Standings, read_played, short_level, standings
@@ -58,14 +59,21 @@ class Shown:
 def read_entries(folders: Sequence[Path]) -> list[Entry]:
     """One entry per folder, the best first, with labels that differ. Errors: UserError."""
     entries = [read_entry(folder) for folder in folders]
-    labels = [entry.label for entry in entries]
+    labels = distinct([entry.label for entry in entries], folders)
     entries = [
-        dataclasses.replace(entry, label=f"{entry.label} [{folder.name}]")
-        if labels.count(entry.label) > 1
-        else entry
-        for entry, folder in zip(entries, folders, strict=True)
+        dataclasses.replace(entry, label=label)
+        for entry, label in zip(entries, labels, strict=True)
     ]
     return sorted(entries, key=lambda entry: -entry.standings.overall.mean)
+
+
+def distinct(labels: Sequence[str], folders: Sequence[Path]) -> list[str]:
+    """Beside a label that occurs twice its folder's name, or where that does too, its path."""
+    named = [f"{label} [{folder.name}]" for label, folder in zip(labels, folders, strict=True)]
+    return [
+        label if labels.count(label) == 1 else name if named.count(name) == 1 else f"{label} [{at}]"
+        for label, name, at in zip(labels, named, folders, strict=True)
+    ]
 
 
 def read_entry(folder: Path) -> Entry:
@@ -145,7 +153,7 @@ def read_references(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
     if not REFERENCES.is_file():
         return {}
     found: dict[str, dict[str, float]] = {}
-    states = {short_level(level): level for level in levels}
+    states = {short_level(level): level for level in levels if level.startswith(f"{GAME}:")}
     with REFERENCES.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             if row["level"] in states:
