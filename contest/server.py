@@ -132,6 +132,7 @@ class Session:
                 self.connection = Connection(accept(self.folder / SOCKET, deadline=waiting))
             except (Late, TimeoutError):
                 return WallClockTimeoutError("no client came and began to play")
+            self.refusals = 0
             ended = self.play(self.connection)
             if self.started or isinstance(ended, TimeoutError):
                 return ended

@@ -119,6 +119,21 @@ def test_client_that_sends_only_nonsense_is_sent_away(start: Start) -> None:
     server.ended()
 
 
+def test_bad_requests_of_a_client_that_never_began_are_not_counted_against_the_next(
+    start: Start,
+) -> None:
+    server = start()
+    with raw(server) as client:
+        client.read()
+        client.send(b"\f" * PATIENCE)
+        while client.read()["type"] != "close":
+            pass
+    with patient(server) as client:
+        assert client.ask(b"")["type"] == "exception"
+        assert client.ask(RESET)["type"] == "update"
+    server.ended()
+
+
 def test_step_before_reset_is_refused(start: Start) -> None:
     with raw(start()) as client:
         client.read()
