@@ -19,11 +19,10 @@ from stable_retro import data
 from experiment.errors import UserError
 from retro_env.integrations import games
 from retro_env.levels import Level
+from retro_env.wrappers import CONTEST_PROGRESS
 
 LOG_EVERY = 1000
 """Steps between two rows of log.csv."""
-CONTEST_PROGRESS = 9000.0
-"""Contest reward for going from a level's start to its end."""
 PACKAGES = ("stable-retro", "gymnasium", "numpy")
 FILES = ("monitor.csv", "log.csv", "episodes.csv", "result.json")
 

@@ -15,6 +15,7 @@ from contest.references import Policy
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from retro_env import ended_episodes
+from retro_env.wrappers import CONTEST_PROGRESS
 
 RESAMPLES = 10_000
 COLUMNS = ("mean return", "95 % interval", "best", "episodes", "finished")
@@ -87,7 +88,7 @@ def unfinished_episodes(envs: Any) -> list[Episode]:
     for saved in envs.save_states():
         record = saved["EpisodeRecord"]
         if record["steps"] > 0:
-            furthest = min(record["furthest"] / 9000.0, 1.0)
+            furthest = min(record["furthest"] / CONTEST_PROGRESS, 1.0)
             found.append(
                 Episode(
                     level=record["level"],
