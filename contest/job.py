@@ -70,6 +70,12 @@ def is_over(folder: Path) -> bool:
     return result["status"] == "complete" or result["steps"] > 0
 
 
+def job_folders(out: Path) -> list[Path]:
+    """The folders of all jobs that have a result; those that were set aside are left out."""
+    folders = [path.parent for path in sorted(out.glob("*/seed-*/result.json"))]
+    return [folder for folder in folders if folder.name.removeprefix("seed-").isdecimal()]
+
+
 def set_aside(folder: Path) -> None:
     """Rename an interrupted job's folder to NAME.interrupted-1, -2, …: its records are kept."""
     if not folder.exists():

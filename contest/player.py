@@ -16,7 +16,7 @@ from typing import Literal
 import tyro
 
 from contest.agents import play, resolve
-from contest.protocol import GymRemoteError
+from contest.protocol import GymRemoteError, ResetError
 from experiment.errors import UserError, command
 
 SERVER_GONE = 3
@@ -93,6 +93,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             seed=config.seed,
             run_dir=config.run_dir,
         )
+    except ResetError:
+        raise  # the agent's own mistake: it has crashed
     except GymRemoteError as error:
         print(f"error: {type(error).__name__}: {error}", file=sys.stderr)
         raise SystemExit(SERVER_GONE) from None

@@ -20,7 +20,7 @@ import tyro
 
 from contest.agents import resolve
 from contest.board import Board
-from contest.job import Job, Rules, is_over, job_folder, write_json
+from contest.job import Job, Rules, is_over, job_folder, job_folders, set_aside, write_json
 from contest.player import split_flags
 from contest.record import rom_hash
 from contest.serve import parse_seconds, stop
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         stall=parse_seconds(config.stall),
         record=config.record,
     )
-    levels = parse_levels(config.levels)
+    levels = list(dict.fromkeys(parse_levels(config.levels)))  # each once: it has one folder
     for level in levels:
         check_playable(level.game, level.state, scenario="contest")
     agent = resolve(
@@ -148,25 +148,41 @@ def locked(out: Path) -> Iterator[int]:
 
 
 def same_contest(out: Path, facts: dict[str, Any]) -> None:
-    """A folder is one contest: same agent, steps and ROMs. Errors: UserError (it is another's)."""
+    """A folder is one contest: same agent, steps and ROMs. Errors: UserError (it is another's).
+
+    What another agent began there, without an end of one level, is set aside.
+    """
     path = out / "contest.json"
-    if not any(is_over(result.parent) for result in out.glob("*/seed-*/result.json")):
-        write_json(path, facts)
-        return
-    try:
-        before = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path}: {error}") from None
+    begun = job_folders(out)
+    if begun:
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            before, other = {}, f"cannot read {path}: {error}"
+        else:
+            other = difference(out, before, facts)
+        if other and any(is_over(folder) for folder in begun):
+            raise UserError(other)
+        if other:
+            for folder in begun:
+                set_aside(folder)
+        else:
+            facts["roms"] = {**before.get("roms", {}), **facts["roms"]}
+    write_json(path, facts)
+
+
+def difference(out: Path, before: dict[str, Any], facts: dict[str, Any]) -> str:
+    """In what a folder's contest is another than the one of these facts; "" where in nothing."""
     for name in ("name", "mode", "checkpoint_sha256", "code_sha256", "flags", "timesteps"):
         if before.get(name) != facts[name]:
-            raise UserError(
+            return (
                 f"{out} holds a contest with {name} {before.get(name)}, not {facts[name]}: "
                 "give the same, or another --out"
             )
     for game, played in before.get("roms", {}).items():
-        if facts["roms"].setdefault(game, played) != played:
-            raise UserError(f"{out} was played with another ROM of {game}: give another --out")
-    write_json(path, facts)
+        if facts["roms"].get(game, played) != played:
+            return f"{out} was played with another ROM of {game}: give another --out"
+    return ""
 
 
 def run_all(

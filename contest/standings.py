@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, final
 
-from contest.job import read_result
+from contest.job import job_folders, read_result
 from contest.score import bootstrap_interval
 from experiment.errors import UserError
 
@@ -73,15 +73,14 @@ class Standings:
 def read_played(out: Path) -> list[Played]:
     """Every job of a folder that has a result. Errors: UserError (there is none)."""
     found = []
-    for path in sorted(out.glob("*/seed-*/result.json")):
-        name = path.parent.name.removeprefix("seed-")
-        result = read_result(path.parent)
-        if result is None or not name.isdigit():
+    for folder in job_folders(out):
+        result = read_result(folder)
+        if result is None:
             continue
         found.append(
             Played(
                 level=result["level"],
-                seed=int(name),
+                seed=int(folder.name.removeprefix("seed-")),
                 mean=result["mean_return"] or 0.0,
                 best=result["best_return"] or 0.0,
                 episodes=result["episodes"],
@@ -89,7 +88,7 @@ def read_played(out: Path) -> list[Played]:
                 steps=result["steps"],
                 seconds=result["seconds"],
                 status=result.get("status") or "interrupted",
-                folder=path.parent,
+                folder=folder,
                 result=result,
             )
         )

@@ -25,6 +25,13 @@ def crash_before_playing(env):
     raise ValueError("no idea")
 
 
+def reset_in_mid_episode(env):
+    env.reset()
+    for _ in range(50):
+        env.step(1)
+    env.reset()
+
+
 def leave(env):
     env.reset()
     for _ in range(30):

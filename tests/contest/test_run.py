@@ -98,13 +98,22 @@ def test_example_is_the_one_in_the_readme() -> None:
     assert example in (HERE.parents[1] / "contest" / "README.md").read_text()
 
 
+def test_level_that_is_named_twice_is_played_once(tmp_path: Path) -> None:
+    levels = f"{LEVEL},{LEVEL}"
+    contest(tmp_path, "hold-right", "--workers", "2", "--no-record", levels=levels, steps=20)
+    assert [path.name for path in tmp_path.glob("*/*")] == ["seed-0"]
+    assert [job["steps"] for job in jobs(tmp_path).values()] == [20]
+
+
 def test_agent_that_leaves_has_played(tmp_path: Path) -> None:
     contest(tmp_path, "example_agent:leave")
     (result,) = jobs(tmp_path).values()
     assert (result["steps"], result["status"]) == (30, "complete")
 
 
-@pytest.mark.parametrize(("function", "steps"), [("crash", 60), ("kill_itself", 40)])
+@pytest.mark.parametrize(
+    ("function", "steps"), [("crash", 60), ("kill_itself", 40), ("reset_in_mid_episode", 50)]
+)
 def test_crashed_agent_counts_what_it_reached(
     tmp_path: Path, function: str, steps: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -179,6 +188,17 @@ def test_interrupted_level_is_played_again_and_its_records_are_kept(tmp_path: Pa
     found = jobs(tmp_path)["SnowRidge.Act4/seed-0"]
     assert (found["status"], found["mean_return"]) == expected
     assert len(list(tmp_path.glob("*/seed-0.interrupted-1/monitor.csv"))) == 1
+
+
+def test_what_another_agent_only_began_is_not_counted(tmp_path: Path) -> None:
+    contest(tmp_path, "hold-right", "--no-record", steps=20)
+    path = next(tmp_path.glob("*/seed-0/result.json"))
+    result = json.loads(path.read_text())
+    path.write_text(json.dumps({**result, "status": None}))  # as if it had been interrupted
+    contest(tmp_path, "random", "--no-record", levels=OTHER, steps=20)
+    assert {path.name for path in tmp_path.glob("*SnowRidge.Act4/*")} == {"seed-0.interrupted-1"}
+    levels = json.loads((tmp_path / "result.json").read_text())["levels"]
+    assert [row["level"] for row in levels] == [OTHER]
 
 
 @pytest.mark.parametrize(
