@@ -177,7 +177,7 @@ def with_mpi(processes: int, run_dir: Path, config: str) -> None:
     ids=["head", "fc"],
 )
 def test_run_is_the_same_on_one_two_and_four_processes(quick, tmp_path, flags, numbers):
-    # 64 x 1200 weights and as many biases in the fc layer: two blocks, the update is divided.
+    # 64 x 1200 weights and as many biases in the fc layer: five blocks, the update is divided.
     config = short(quick, **flags)
     run(Lanes(2), config, tmp_path / "alone")
     for processes in numbers:
