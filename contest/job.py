@@ -201,6 +201,7 @@ class Job:
             raise UserError(f"{self.name}: {self.last_line(side)}")
         status = judge(
             result["ended"],
+            played=result["steps"] > 0,
             server_died=codes[0] != 0 and not self.stopped_server,
             agent_code=codes[1],
         )
@@ -225,9 +226,12 @@ class Job:
         return (lines.strip().splitlines() or ["no message"])[-1].removeprefix("error: ")
 
 
-def judge(ended: str | None, *, server_died: bool, agent_code: int) -> str:
-    """The status of a job from the server's last word and how both sides ended."""
-    if ended is not None and ended.startswith(LIMITS):
+def judge(ended: str | None, *, played: bool, server_died: bool, agent_code: int) -> str:
+    """The status of a job from the server's last word and how both sides ended.
+
+    played: whether a step was; a limit that no step came before says nothing of the agent.
+    """
+    if played and ended is not None and ended.startswith(LIMITS):
         return "complete"  # whatever became of the agent afterwards
     if server_died or agent_code == SERVER_GONE:
         return "interrupted"
