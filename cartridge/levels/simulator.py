@@ -27,7 +27,6 @@ FLAGS = ("-O2", "-fPIC", "-w", "-fno-strict-aliasing", f"-I{SOURCES}")
 STATE = "engine_state"
 IDLE_FRAMES = 2
 """Frames that have passed when an episode begins: a state's own, and the reset's."""
-SPAWN_BYTES = 10
 
 
 class Simulator:
@@ -128,16 +127,18 @@ def _build() -> Path:
         return made
     if which("gcc") is None or which("objcopy") is None:
         raise UserError("no gcc and objcopy on this machine: the search needs them; install gcc")
-    folder = BUILD / digest
-    folder.mkdir(parents=True, exist_ok=True)
-    objects = [folder / f"{file.stem}.o" for file in files]
-    for file, item in zip(files, objects, strict=True):
-        _run("gcc", *FLAGS, "-c", str(file), "-o", str(item))
-    state = objects[:-1]
-    for item in state:
-        _gather_state(item)
-    _run("gcc", "-shared", *map(str, objects), "-o", str(made.with_suffix(".new")))
-    made.with_suffix(".new").replace(made)
+    BUILD.mkdir(parents=True, exist_ok=True)
+    # In a folder of its own: another process may be building the same.
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        objects = [Path(folder) / f"{file.stem}.o" for file in files]
+        for file, item in zip(files, objects, strict=True):
+            _run("gcc", *FLAGS, "-c", str(file), "-o", str(item))
+        state = objects[:-1]
+        for item in state:
+            _gather_state(item)
+        engine = Path(folder) / made.name
+        _run("gcc", "-shared", *map(str, objects), "-o", str(engine))
+        engine.replace(made)
     return made
 
 

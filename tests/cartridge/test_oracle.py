@@ -1,12 +1,14 @@
 """Every act can be finished: the committed proofs replay in the emulator."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
 
 from cartridge.levels import oracle
+from cartridge.levels import simulator as simulation
 from cartridge.levels.cells import SpawnKind
 from cartridge.levels.console import MASKS, Console, Status, open_console
 from cartridge.levels.generator import all_acts
@@ -97,6 +99,14 @@ def test_restored_state_goes_on_exactly(console: Console) -> None:
     assert first[0] == second[0]
     assert np.array_equal(first[1], second[1])
     assert np.array_equal(first[2], second[2])
+
+
+def test_building_the_engine_leaves_nothing_but_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulation, "BUILD", tmp_path / "host")
+    built = simulation._build()
+    assert list((tmp_path / "host").iterdir()) == [built]
 
 
 def test_restored_simulator_goes_on_exactly(simulator: Simulator) -> None:
