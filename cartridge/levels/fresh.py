@@ -17,7 +17,7 @@ from cartridge import build_states
 from cartridge.levels import emit, oracle
 from cartridge.levels.cells import Act
 from cartridge.levels.check import problems
-from cartridge.levels.generator import make_act
+from cartridge.levels.generator import SEED, make_act
 from cartridge.levels.simulator import Simulator, name_of
 from cartridge.levels.splits import level_names
 from cartridge.levels.zones import ZONES
@@ -33,8 +33,13 @@ LAYOUTS = 20
 def make(seed: int, *, out: Path) -> Iterator[Path]:
     """Build the game BrambleDash<seed>-Genesis-v0 in a folder. Yields what was written.
 
-    Beside it a CSV names its levels for --levels. Raises UserError without a compiler, and where
-    the folder is taken."""
+    Beside it a CSV names its levels for --levels. Raises UserError for the committed cartridge's
+    seed, without a compiler, and where the folder is taken."""
+    if seed < 0 or seed == SEED:
+        raise UserError(
+            f"--seed must be 0 or more and not {SEED}, not {seed}: "
+            f"the acts of seed {SEED} are those that agents train on"
+        )
     game = f"BrambleDash{seed}-Genesis-v0"
     folder = out / game
     if which(COMPILER) is None or which("make") is None:

@@ -8,7 +8,7 @@ from cartridge import build_states
 from cartridge.levels import fresh, oracle
 from cartridge.levels.check import problems
 from cartridge.levels.console import ACTIONS
-from cartridge.levels.generator import make_act
+from cartridge.levels.generator import SEED, make_act
 from cartridge.levels.splits import level_names
 from experiment.errors import UserError
 
@@ -20,6 +20,12 @@ def test_without_the_compiler_it_says_what_to_install(
     with pytest.raises(UserError, match="install gcc-m68k-linux-gnu"):
         list(fresh.make(7, out=tmp_path))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("seed", [SEED, -1])
+def test_seed_of_the_acts_that_agents_train_on_is_refused(tmp_path: Path, seed: int) -> None:
+    with pytest.raises(UserError, match=f"not {SEED}, not {seed}"):
+        list(fresh.make(seed, out=tmp_path))
 
 
 def test_a_taken_folder_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
