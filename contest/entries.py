@@ -58,6 +58,8 @@ class Shown:
 
 def read_entries(folders: Sequence[Path]) -> list[Entry]:
     """One entry per folder, the best first, with labels that differ. Errors: UserError."""
+    if not folders:
+        raise UserError("no folder to report on: give those that contest.run wrote")
     entries = [read_entry(folder) for folder in folders]
     labels = distinct([entry.label for entry in entries], folders)
     entries = [

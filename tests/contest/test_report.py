@@ -222,7 +222,9 @@ def test_chart_breaks_where_there_is_no_value() -> None:
 def test_folder_without_a_contest_is_a_mistake_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main([str(tmp_path), "--out", str(tmp_path / "r.html")])
-    assert stop.value.code == 2
-    assert "holds no results" in capsys.readouterr().err
+    for folders, words in (([str(tmp_path)], "holds no results"), ([], "no folder to report on")):
+        with pytest.raises(SystemExit) as stop:
+            main([*folders, "--out", str(tmp_path / "r.html")])
+        assert stop.value.code == 2
+        assert words in capsys.readouterr().err
+    assert not (tmp_path / "r.html").exists()
