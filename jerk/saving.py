@@ -23,8 +23,9 @@ MEMORY_PREFIX = "memory-"
 def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
     """Write a checkpoint from which `restore` goes on exactly, sequences.json, and the replay."""
     agent, config = training.agent, training.config
-    text = json.dumps(agent.sequences.as_json())
-    (folder.path / "sequences.json").write_text(text + "\n", encoding="utf-8")
+    draft = folder.path / "sequences.json.draft"
+    draft.write_text(json.dumps(agent.sequences.as_json()) + "\n", encoding="utf-8")
+    draft.replace(folder.path / "sequences.json")
     if config.write_replay and len(training.runs):
         save_replay(training, folder.path / "replay")
     tensors, state = agent.tensors(), agent.state()
@@ -40,6 +41,7 @@ def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
             "env_steps": training.env_steps,
             "updates": training.updates,
             "learning_since": training.learning_since,
+            "policy_knows": training.policy_knows,
             **training.counts,
         },
         tensors=tensors,
@@ -117,6 +119,7 @@ def restore(training: Training, run_dir: Path, envs: RetroVectorEnv) -> NDArray[
     training.env_steps = saved.counters["env_steps"]
     training.updates = saved.counters["updates"]
     training.learning_since = saved.counters["learning_since"]
+    training.policy_knows = bool(saved.counters["policy_knows"])
     training.counts = {name: saved.counters[name] for name in COUNTS}
     training.latest = dict(state["latest"])
     training.recent_returns.extend(state["recent_returns"])
@@ -132,6 +135,7 @@ def start_from(training: Training, init: Path | str | None) -> None:
     saved = load_checkpoint(init) if init else None
     if saved is not None and saved.agent == "jerk":
         restore_memory(training, saved)
+        training.policy_knows = saved.state["policy"] is not None
     training.make_learner()
 
 

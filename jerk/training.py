@@ -16,7 +16,7 @@ from jerk.config import JerkConfig
 from jerk.learner import MEMORY, POLICY, Learner, Shares, furthest_point, returns_to_go
 from jerk.memory import Run, Runs
 from jerk.play import Play, begin, finish
-from jerk.policy import FreshPolicy
+from jerk.policy import FreshPolicy, Policy
 from jerk.recordings import Recordings
 from lsh_memory import EpisodicMemory, MemoryConfig
 
@@ -40,6 +40,8 @@ class Training:
     updates: int = 0
     learning_since: int = -1
     """Agent steps when there was something to learn from; -1: not yet."""
+    policy_knows: bool = False
+    """Whether the policy was trained before this run."""
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
     recent_returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
     latest: dict[str, float] = field(default_factory=dict)
@@ -108,13 +110,19 @@ class Training:
             self.ask(actions, obs, seen)
         return actions
 
+    def able_policy(self) -> Policy | None:
+        """The policy, as soon as it knows something: an untrained one walks nowhere."""
+        policy = self.agent.policy
+        able = self.policy_knows or self.updates >= FIRST_UPDATES
+        return policy if able or not isinstance(policy, FreshPolicy) else None
+
     def shares(self) -> Shares:
-        """Of the policy, as soon as it knows something, and of the memory, likewise."""
-        config, policy = self.config, self.agent.policy
-        learned = self.updates >= FIRST_UPDATES or not isinstance(policy, FreshPolicy)
+        """Of the policy and the memory, as soon as they know something."""
         return Shares(
-            policy=config.policy_share if policy is not None and learned else 0.0,
-            memory=config.memory_share if self.memory is not None and len(self.memory) else 0.0,
+            policy=self.config.policy_share if self.able_policy() is not None else 0.0,
+            memory=self.config.memory_share
+            if self.memory is not None and len(self.memory)
+            else 0.0,
         )
 
     def ask(self, actions: NDArray[np.int64], obs: NDArray[np.uint8], seen: Any) -> None:
@@ -125,8 +133,9 @@ class Training:
         if len(rows) and self.memory is not None and len(self.memory):
             actions[rows] = self.remembered(seen[rows])
         rows = np.flatnonzero(actions < 0)
-        if len(rows) and self.agent.policy is not None:
-            actions[rows] = self.agent.policy.act(obs[rows], explore=True)
+        policy = self.able_policy()
+        if len(rows) and policy is not None:
+            actions[rows] = policy.act(obs[rows], explore=True)
             return
         for row in rows:
             planned = self.plays[row].fallback
