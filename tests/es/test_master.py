@@ -1,0 +1,102 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from es.world import AgreedError, Alone, agreeing
+from experiment.errors import UserError
+
+ROOT = Path(__file__).parents[2]
+MPIRUN = Path(sys.executable).parent / "mpirun"
+needs_mpirun = pytest.mark.skipif(
+    not MPIRUN.exists(), reason="no mpirun beside python: the mpich wheel is not installed"
+)
+
+
+def with_mpi(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [str(MPIRUN), "-n", "2", sys.executable, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+
+
+def test_process_alone_claims_every_number_once_per_generation():
+    world = Alone()
+    for generation in (0, 1):
+        world.open(generation)
+        assert [world.claim() for _ in range(4)] == [0, 1, 2, 3]
+    assert world.exchange(b"abc") == [b"abc"]
+
+
+def test_mistake_of_another_process_is_everybodys():
+    class Two(Alone):  # type: ignore[misc]
+        def exchange(self, payload: bytes) -> list[bytes]:
+            return [payload, b"the disk is full"]
+
+    with pytest.raises(AgreedError, match="the disk is full"), agreeing(Two()):
+        pass
+    with pytest.raises(AgreedError, match="mine"), agreeing(Two()):
+        raise UserError("mine")
+
+
+@needs_mpirun
+def test_mistake_is_one_line_and_the_end_of_all_processes(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    done = with_mpi(
+        "es/master.py", "--levels", "BrambleDash-Genesis-v0:BrambleWood.Act1", "--hidden", "8",
+        "--run-dir", str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 2
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1 and "already holds a run" in lines[0]
+
+
+CRASH = """
+import sys
+from es.master import together
+
+def work(world):
+    if world.rank == 1:
+        raise ValueError("rank 1 is ill")
+    world.exchange(b"I would wait for ever")
+
+together(work)
+"""
+
+
+@needs_mpirun
+def test_error_in_one_process_ends_those_that_wait_for_it():
+    done = with_mpi("-c", CRASH)
+    assert done.returncode != 0 and "ValueError: rank 1 is ill" in done.stderr
+
+
+CLAIMS = """
+from es.master import together
+
+def work(world):
+    seen = []
+    for generation in range(3):
+        world.open(generation)
+        mine = []
+        while (number := world.claim()) < 200:
+            mine.append(number)
+        seen += world.exchange(" ".join(map(str, mine)).encode())
+    if world.rank == 0:
+        print("|".join(part.decode() for part in seen))
+
+together(work)
+"""
+
+
+@needs_mpirun
+def test_processes_together_claim_every_number_once_per_generation():
+    done = with_mpi("-c", CLAIMS)
+    assert done.returncode == 0, done.stderr
+    parts = done.stdout.strip("\n").split("|")
+    for generation in range(3):
+        both = parts[2 * generation : 2 * generation + 2]
+        assert sorted(int(number) for part in both for number in part.split()) == list(range(200))
