@@ -138,6 +138,8 @@ def load_policy(agent: Agent, *, seed: int) -> tuple[Policy, EnvConfig]:
     seed_everything(seed)
     loaded: Any = load_agent(agent.checkpoint, device=str(prepare_device(agent.device)))
     if agent.mode == "explore":
+        if "explore" not in inspect.signature(loaded.act).parameters:
+            raise UserError(f"{agent.name} has no chance to act with: give --mode frozen")
         return Exploring(loaded), subset(loaded.config, EnvConfig)
     return loaded, subset(loaded.config, EnvConfig)
 
