@@ -91,7 +91,7 @@ def read_entry(folder: Path) -> Entry:
     return Entry(
         label=f"{facts.get('name', folder.name)}{mode}",
         timesteps=steps,
-        standings=standings(played),
+        standings=standings(played, planned=[(n, s) for n, s in facts.get("planned", ())]),
         x=x,
         curves=curves,
         progress=progress_shares(np.concatenate(reached) if reached else np.zeros(0)),

@@ -101,11 +101,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     seeds = range(config.first_seed, config.first_seed + config.seeds)
     plan = [(level, seed) for seed in seeds for level in levels]
+    planned = [(str(level), seed) for level, seed in plan]
     signal.signal(signal.SIGTERM, stop)
     with locked(config.out) as lock:
         roms = {game: rom_hash(game) for game in sorted({level.game for level in levels})}
         facts = {**agent.facts(), "timesteps": rules.timesteps, "roms": roms}
-        same_contest(config.out, facts)
+        same_contest(config.out, facts, planned)
 
         def begin(level: Level, seed: int) -> Job:
             return Job(config.out, agent, level, seed=seed, rules=rules, facts=facts, lock=lock)
@@ -113,7 +114,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         try:
             run_all(plan, config.out, begin, steps=rules.timesteps, workers=config.workers)
         finally:
-            report(config.out, facts)
+            report(config.out, facts, planned)
     left = sum(not is_over(job_folder(config.out, *job)) for job in plan)
     if left:
         print(f"{left} of {len(plan)} must be played again: call it once more", file=sys.stderr)
@@ -147,10 +148,11 @@ def locked(out: Path) -> Iterator[int]:
         os.close(lock)
 
 
-def same_contest(out: Path, facts: dict[str, Any]) -> None:
+def same_contest(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]]) -> None:
     """A folder is one contest: same agent, steps and ROMs. Errors: UserError (it is another's).
 
-    What another agent began there, without an end of one level, is set aside.
+    What another agent began there, without an end of one level, is set aside. planned: what is to
+    be played, which contest.json says too.
     """
     path = out / "contest.json"
     begun = job_folders(out)
@@ -168,7 +170,7 @@ def same_contest(out: Path, facts: dict[str, Any]) -> None:
                 set_aside(folder)
         else:
             facts["roms"] = {**before.get("roms", {}), **facts["roms"]}
-    write_json(path, facts)
+    write_json(path, {**facts, "planned": planned})
 
 
 def difference(out: Path, before: dict[str, Any], facts: dict[str, Any]) -> str:
@@ -224,10 +226,10 @@ def share_cores(workers: int) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (cores or 1) // workers)))
 
 
-def report(out: Path, facts: dict[str, Any]) -> None:
+def report(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]]) -> None:
     """Write table.md and result.json of what has been played so far, and show the table."""
     with contextlib.suppress(UserError):  # nothing was played
-        found = standings(read_played(out))
+        found = standings(read_played(out), planned=planned)
         if not any(one.steps for one in found.played):
             return
         mode = f" ({facts['mode']})" if facts["mode"] else ""

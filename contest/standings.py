@@ -67,7 +67,7 @@ class Standings:
     levels: list[Line]
     overall: Line
     missing: list[tuple[str, int]]
-    """Levels and seeds that another seed or level makes one expect, and nobody has played."""
+    """Levels and seeds that were planned, or that others make one expect, and nobody has played."""
 
 
 def read_played(out: Path) -> list[Played]:
@@ -97,13 +97,17 @@ def read_played(out: Path) -> list[Played]:
     return sorted(found, key=lambda one: (one.level, one.seed))
 
 
-def standings(played: Sequence[Played]) -> Standings:
-    """Rows per level and overall. An overall score of a seed needs all levels of it."""
+def standings(played: Sequence[Played], *, planned: Iterable[tuple[str, int]] = ()) -> Standings:
+    """Rows per level and overall. An overall score of a seed needs all levels of it.
+
+    planned: levels and seeds that the contest was to play.
+    """
     names = sorted({one.level for one in played})
     seeds = sorted({one.seed for one in played})
     there = {(one.level, one.seed): one for one in played}
     levels = [line(name, [one for one in played if one.level == name]) for name in names]
-    missing = [(n, s) for n in names for s in seeds if (n, s) not in there]
+    expected = dict.fromkeys([(name, seed) for name in names for seed in seeds])
+    missing = [job for job in {**expected, **dict.fromkeys(planned)} if job not in there]
     whole = [seed for seed in seeds if all((name, seed) in there for name in names)]
     by_seed = {s: sum(there[n, s].mean for n in names) / len(names) for s in whole}
     overall = dataclasses.replace(line("all levels", played), by_seed=by_seed)

@@ -78,6 +78,8 @@ def test_interrupted_contest_keeps_its_episodes_and_leaves_no_process(
     result = json.loads((folder / "result.json").read_text())
     assert result["episodes"] == len(rows)
     assert result.get("status") is None
+    if kind != signal.SIGKILL:  # the table is of what was played, and says so
+        assert "SnowRidge.Act4, seed 0: interrupted" in (tmp_path / "table.md").read_text()
 
 
 def test_killed_server_is_an_interruption_and_costs_no_ended_episode(tmp_path: Path) -> None:

@@ -60,6 +60,14 @@ def test_level_that_a_seed_lacks_is_named_and_its_seed_left_out(tmp_path: Path) 
     assert "- B, seed 1: not played." in markdown(found, title="T")
 
 
+def test_level_that_was_planned_and_not_begun_is_named(tmp_path: Path) -> None:
+    write(tmp_path, "A", 0, 100.0)
+    found = standings(read_played(tmp_path), planned=[("Game:A", 0), ("Game:B", 0)])
+    assert found.missing == [("Game:B", 0)]
+    assert found.overall.mean == 100.0
+    assert "- B, seed 0: not played." in markdown(found, title="T")
+
+
 def test_level_without_a_step_scores_nothing_and_a_crash_is_named(tmp_path: Path) -> None:
     write(tmp_path, "A", 0, None, status="crashed", best_return=None, steps=0)
     write(tmp_path, "B", 0, 50.0, status=None)
