@@ -47,7 +47,7 @@ def test_held_out_acts_are_as_hard_as_asked_for(rows: list[dict[str, str]]) -> N
     assert mean(rows, "oracle") > 9800
 
 
-def test_only_the_oracles_finish(rows: list[dict[str, str]]) -> None:
+def test_the_oracle_finishes_every_act_and_holding_right_none(rows: list[dict[str, str]]) -> None:
     finished = {r["level"] for r in rows if r["agent"] == "oracle" and r["finished"] == "1"}
     assert finished == set(LEVELS)
     assert all(row["finished"] == "0" for row in rows if row["agent"] == "hold-right")
