@@ -311,13 +311,13 @@ def test_command_searches_two_levels_records_and_resumes(tmp_path):
     command = [sys.executable, "-m", "jerk.train", "--run-dir", str(tmp_path / "run")]
     first = [
         *("--preset", "mutating", "--levels", f"{LEVEL},{LEVEL[:-1]}2", "--num-envs", "2"),
-        *("--rotate-every", "150", "--timesteps", "600", "--record", "--log-every", "100"),
+        *("--rotate-every", "100", "--timesteps", "400", "--record", "--log-every", "100"),
     ]
     subprocess.run([*command, *first], cwd=ROOT, check=True, capture_output=True)
-    resume = ["--resume", "--timesteps", "800"]
+    resume = ["--resume", "--timesteps", "500"]
     subprocess.run([*command, *resume], cwd=ROOT, check=True, capture_output=True)
     run_dir = tmp_path / "run"
-    assert read_columns(run_dir / "metrics.csv")["step"].tolist() == list(range(100, 900, 100))
+    assert read_columns(run_dir / "metrics.csv")["step"].tolist() == list(range(100, 600, 100))
     sequences = json.loads((run_dir / "sequences.json").read_text())
     assert set(sequences) == {LEVEL, f"{LEVEL[:-1]}2"}
     ended = load_checkpoint(run_dir).state["recordings"]["best"]
