@@ -36,6 +36,7 @@ def test_a_taken_folder_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_an_act_that_cannot_be_finished_gets_another_layout(
+    host_compiler: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tried = []
@@ -62,13 +63,14 @@ def test_a_seed_without_any_way_is_a_clear_error(monkeypatch: pytest.MonkeyPatch
         fresh._finishable(0, 1, 7)
 
 
-def test_acts_of_another_seed_can_be_finished() -> None:
+def test_acts_of_another_seed_can_be_finished(host_compiler: None) -> None:
     act, actions = fresh._finishable(11, 2, 99)
     assert problems(act) == []
     assert len(actions) > 100
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("host_compiler", "console_compiler")
 def test_fresh_cartridge_has_states_and_can_be_finished(tmp_path: Path) -> None:
     written = list(fresh.make(7, out=tmp_path))
     folder = tmp_path / "BrambleDash7-Genesis-v0"

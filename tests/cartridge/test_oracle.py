@@ -28,7 +28,7 @@ def console() -> Iterator[Console]:
 
 
 @pytest.fixture(scope="module")
-def simulator() -> Simulator:
+def simulator(host_compiler: None) -> Simulator:
     return Simulator(ACTS)
 
 
@@ -102,7 +102,7 @@ def test_restored_state_goes_on_exactly(console: Console) -> None:
 
 
 def test_building_the_engine_leaves_nothing_but_the_engine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    host_compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(simulation, "BUILD", tmp_path / "host")
     built = simulation._build()

@@ -20,7 +20,7 @@ AGENTS = (*REFERENCES, "oracle", "robust-oracle")
 
 
 @pytest.fixture(scope="module")
-def simulator() -> Simulator:
+def simulator(host_compiler: None) -> Simulator:
     return Simulator(ACTS)
 
 

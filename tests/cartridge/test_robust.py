@@ -16,7 +16,7 @@ ACT = ACTS[5]
 
 
 @pytest.fixture(scope="module")
-def simulator() -> Simulator:
+def simulator(host_compiler: None) -> Simulator:
     return Simulator([ACT])
 
 

@@ -1,0 +1,21 @@
+import shutil
+
+import pytest
+
+
+def skip_without(*programs: str) -> None:
+    missing = [name for name in programs if shutil.which(name) is None]
+    if missing:
+        pytest.skip(f"no {' and no '.join(missing)}")
+
+
+@pytest.fixture(scope="session")
+def host_compiler() -> None:
+    """Skips what needs the engine compiled for this machine, where it cannot be."""
+    skip_without("gcc", "objcopy")
+
+
+@pytest.fixture(scope="session")
+def console_compiler() -> None:
+    """Skips what builds a ROM, where it cannot be built."""
+    skip_without("m68k-linux-gnu-gcc", "make")
