@@ -117,7 +117,7 @@ class Job:
     def server_command(self) -> list[str]:
         """Its seed is the one that a local vector environment of this seed would use."""
         rules = self.rules
-        command = ["contest.serve", self.level.game, self.level.state]
+        command = ["contest.serve", "--leash", self.level.game, self.level.state]
         command += ["--dir", str(self.meeting), "--results", str(self.folder.absolute())]
         command += ["--timesteps", str(rules.timesteps), "--wall-clock", f"{rules.wall_clock}s"]
         command += ["--stall", f"{rules.stall}s", "--seed", str(worker_seeds(self.seed, 1)[0])]

@@ -4,8 +4,10 @@ python -m contest.serve BrambleDash-Genesis-v0 BrambleWood.Act1 --dir tmp --time
 """
 
 import dataclasses
+import os
 import re
 import signal
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -46,6 +48,8 @@ class ServeConfig:
     from agents that are not trusted."""
     record: bool = False
     """Also keep one .bk2 per episode, in the folder bk2 beside the results."""
+    leash: bool = False
+    """Stop when standard input ends: whoever started this has gone."""
 
 
 def parse_seconds(text: str) -> float:
@@ -61,6 +65,16 @@ def stop(*_: Any) -> None:
     raise SystemExit(143)
 
 
+def hold_leash() -> None:
+    """Stop in order, as by SIGTERM, when whoever holds the other end of standard input has gone."""
+
+    def wait() -> None:
+        os.read(0, 1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Serve what the command line names."""
@@ -72,6 +86,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     level = parse_level(f"{config.game}:{config.state}")
     signal.signal(signal.SIGTERM, stop)
+    if config.leash:
+        hold_leash()
     try:
         with meeting_place(config.dir) as folder:
             play(level, folder, config=config, limits=limits)

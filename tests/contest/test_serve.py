@@ -90,6 +90,13 @@ def test_stopped_server_tells_the_agent_and_completes_its_records(tmp_path: Path
     assert len(list((results / "bk2").glob("*.bk2"))) == 1
 
 
+def test_server_on_a_leash_does_not_wait_when_its_starter_has_gone(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "contest.serve", LEVEL.game, LEVEL.state, "--leash"]
+    command += ["--dir", str(tmp_path / "shared"), "--results", str(tmp_path / "results")]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=120, check=False)
+    assert done.returncode == 143
+
+
 @pytest.mark.parametrize(("text", "seconds"), [("12h", 43200), ("1.5m", 90), ("7s", 7), ("8", 8)])
 def test_lengths_of_time_are_read(text: str, seconds: float) -> None:
     assert parse_seconds(text) == seconds
