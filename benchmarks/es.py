@@ -45,7 +45,8 @@ from experiment.metrics import read_columns
 
 Row = dict[str, float]
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
-CAP, PAIRS = 150, 1000
+CAP, PAIRS, MEMBER_PAIRS = 150, 1000, 8
+"""Agent steps of an episode; pairs of the updates, and of the runs."""
 LAYERS: dict[str, dict[str, Any]] = {
     "head": {},
     "fc": {"layer": "fc"},
@@ -128,11 +129,12 @@ def many_envs(count: int, seconds: float) -> Row:
 
 def ranks(count: int, seconds: float, folder: Path) -> Row:
     """A run under mpirun: the sum of its generations but for the first."""
-    steps = int(seconds * 250 * count)
+    generation = 2 * MEMBER_PAIRS * CAP
+    steps = max(int(seconds * 250 * count), generation + 1)  # two or more: the first is left out
     run = [
         *(str(Path(sys.executable).parent / "mpirun"), "-n", str(count), sys.executable),
         *("es/master.py", "--levels", LEVEL, "--run-dir", str(folder), "--device", "cpu"),
-        *("--episode-steps", str(CAP), "--pairs", "16", "--timesteps", str(steps)),
+        *("--episode-steps", str(CAP), "--pairs", str(MEMBER_PAIRS), "--timesteps", str(steps)),
         *("--checkpoint-every", "0", "--evaluate-every", "0"),
     ]
     in_parallel([run])
