@@ -132,8 +132,16 @@ class Training:
         )
 
     def restore(self, run_dir: Path | str) -> None:
-        """Be what the last checkpoint of a run was. UserError: its encoder is another one."""
+        """Be what the last checkpoint of a run was. UserError: its encoder is another one, or this
+        run searches other weights."""
         saved = load_checkpoint(run_dir)
+        for name in ("layer", "optimiser"):
+            if saved.config[name] != getattr(self.config, name):
+                raise UserError(
+                    f"the run in {run_dir} has {name} {saved.config[name]}, not "
+                    f"{getattr(self.config, name)}: resume with the same, or start another with "
+                    "--init"
+                )
         expected = saved.state["encoder_sha256"]
         if self.config.encoder_sha256 != expected:
             raise UserError(

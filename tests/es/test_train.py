@@ -222,6 +222,12 @@ def test_resume_keeps_the_runs_own_config(quick, tmp_path):
     assert resumed == dataclasses.replace(agent.config, resume=True, timesteps=500)
 
 
+def test_run_is_not_resumed_on_another_layer(quick, tmp_path):
+    run(Lanes(1), dataclasses.replace(quick, timesteps=1), tmp_path / "run")
+    with pytest.raises(UserError, match="layer head, not fc"):
+        run(Lanes(1), dataclasses.replace(quick, layer="fc", resume=True), tmp_path / "run")
+
+
 def test_checkpoint_means_init():
     assert parse(["--checkpoint", "here"]).init == parse(["--checkpoint=here"]).init == "here"
 
