@@ -1,5 +1,6 @@
 """Playing a generation's episodes: rows claim them one by one, and all rows act in one batch."""
 
+import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass
 
@@ -33,7 +34,7 @@ class Features:
         """obs uint8 [K,C,H,W] -> features [K,F]."""
         if self.size == 0:
             return self.net.encoder(torch.from_numpy(obs).to(self.device))
-        keys = [image.tobytes() for image in obs]
+        keys = [hashlib.blake2b(image, digest_size=16).digest() for image in obs]
         missing = [row for row, key in enumerate(keys) if key not in self.known]
         self.asked += len(keys)
         self.found += len(keys) - len(missing)
@@ -93,13 +94,15 @@ class Player:
             if not busy and not more:
                 break
             answers = stage.step(self.act(), busy)
-            steps += len(busy) if stage.planned else stage.num_envs
+            steps += stage.num_envs
             world.progress()
             for row, answer in answers.items():
                 if self.add(row, answer):
                     records.append(self.finish(row, answer, theta))
         self.rows = [None] * stage.num_envs
-        return np.array(records, RECORD), steps
+        found = np.array(records, RECORD)
+        # Steps that were lost with an emulator do not count: the run is as if it had not been.
+        return found, int(found["steps"].sum()) if stage.planned else steps
 
     def begin(
         self, row: int, plan: Plan, world: World, *, theta: NDArray[np.float32], sigma: float

@@ -171,6 +171,7 @@ def with_mpi(processes: int, run_dir: Path, config: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "numbers"),
     [({}, (2,)), ({"layer": "fc", "hidden": 1200}, (1, 2, 4))],
@@ -192,6 +193,7 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_killed_process_ends_all_and_any_number_resumes_the_run(quick, tmp_path):
     if not MPIRUN.exists():
         pytest.skip("no mpirun beside python: the mpich wheel is not installed")
