@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,14 @@ LEVEL = "BrambleDash-Genesis-v0:SnowRidge.Act4"
 
 
 @pytest.fixture(autouse=True)
-def own_signals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `main` does with signals is not for the test's process."""
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
+def own_signals(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What `main` does with signals is not for the test's process. A shell starts what it puts in
+    the background deaf to SIGINT, and children inherit that: here they hear it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    with monkeypatch.context() as patch:
+        patch.setattr(signal, "signal", lambda *_: None)
+        yield
+    signal.signal(signal.SIGINT, before)
 
 
 def run_command(out: Path, *flags: str) -> subprocess.Popen[bytes]:
