@@ -37,9 +37,13 @@ def restore_optimiser(
     optimiser.load_state_dict({"state": state, "param_groups": groups})
     for parameter, entries in optimiser.state.items():
         for name, value in entries.items():
-            if isinstance(value, torch.Tensor) and value.shape == parameter.shape:
+            if not isinstance(value, torch.Tensor):
+                continue
+            if value.shape == parameter.shape:
                 # Fused kernels walk memory: a state laid out unlike its parameter is garbage.
                 entries[name] = torch.empty_like(parameter, requires_grad=False).copy_(value)
+            else:  # the step counter: shared with a living optimiser it would count twice
+                entries[name] = value.clone()
 
 
 def _plain(value: Any) -> Any:
