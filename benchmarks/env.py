@@ -5,6 +5,7 @@ ratios. Cases run in processes of their own, in turn, several times: on a machin
 too, compare within a repeat. `--write` stores the rows in benchmarks/results/env.json.
 
 bare_1, bare_8   one or eight emulators, each in a free-running process: 4 frames and the screen
+airstriker_1     as bare_1, with stable-retro's own Mega Drive game, Airstriker
 ours_1           make_env: sticky frame skip, reward, warp, stack
 ours_8           make_vec with eight workers
 sb3_8            stable-retro under the usual Python wrappers in SubprocVecEnv, eight workers
@@ -36,7 +37,12 @@ from retro_env.wrappers import ACTIONS, BUTTON_NAMES
 LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
 WORKERS = 8
 WARM_UP_SECONDS = 0.5
-RATIOS = [("ours_1", "bare_1", 0.85), ("ours_8", "bare_8", None), ("ours_8", "sb3_8", 1.5)]
+RATIOS = [
+    ("ours_1", "bare_1", 0.85),
+    ("ours_8", "bare_8", None),
+    ("ours_8", "sb3_8", 1.5),
+    ("bare_1", "airstriker_1", 1.0),
+]
 """Case, the case it is divided by, and the aim."""
 
 
@@ -66,9 +72,16 @@ def raw_env() -> Any:
     )
 
 
-def bare(seconds: float, seed: int = 0) -> float:
+def airstriker(seconds: float) -> float:
+    """The emulator alone with the other game."""
+    return bare(
+        seconds, env=stable_retro.RetroEnv("Airstriker-Genesis-v0", render_mode="rgb_array")
+    )
+
+
+def bare(seconds: float, seed: int = 0, *, env: Any = None) -> float:
     """The emulator alone: buttons, four frames, the screen; back to the start where a life ends."""
-    env = raw_env()
+    env = env or raw_env()
     env.reset()
     emulator, buttons = env.em, pads().astype(np.uint8)
     random = np.random.default_rng(seed)
@@ -78,7 +91,7 @@ def bare(seconds: float, seed: int = 0) -> float:
         for _ in range(4):
             emulator.step()
         emulator.get_screen()
-        if env.data.lookup_value("lives") < 3:
+        if env.data.lookup_value("lives") < 3:  # both games begin with three
             emulator.set_state(env.initial_state)
             emulator.step()
 
@@ -180,6 +193,7 @@ def sb3_workers(seconds: float) -> float:
 
 CASES: dict[str, Callable[[float], float]] = {
     "bare_1": bare,
+    "airstriker_1": airstriker,
     "ours_1": ours,
     "bare_8": bare_workers,
     "ours_8": ours_workers,
