@@ -231,19 +231,19 @@ def test_a_kill_at_any_moment_leaves_a_whole_checkpoint(tmp_path: Path) -> None:
 
 @pytest.fixture
 def agent_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    package = tmp_path / "packages" / "example_agent"
+    package = tmp_path / "packages" / "checkpoint_agent"
     package.mkdir(parents=True)
-    (package / "__init__.py").write_text("from example_agent.agent import load\n")
+    (package / "__init__.py").write_text("from checkpoint_agent.agent import load\n")
     (package / "agent.py").write_text("def load(folder, *, device):\n    return folder, device\n")
     monkeypatch.syspath_prepend(str(package.parent))
-    return "example_agent"
+    return "checkpoint_agent"
 
 
 def test_load_agent_calls_the_named_package(tmp_path: Path, agent_package: str) -> None:
     folder = save(tmp_path / "checkpoints", 10, agent=agent_package)
     assert experiment.load_agent(tmp_path, device="cpu") == (folder, "cpu")
-    sys.modules.pop("example_agent.agent")
-    sys.modules.pop("example_agent")
+    sys.modules.pop("checkpoint_agent.agent")
+    sys.modules.pop("checkpoint_agent")
 
 
 @pytest.mark.parametrize("agent", ["not_installed", "os", "json", "../x", "", "os.path"])
