@@ -12,8 +12,6 @@ record_K   as remote_K, with a recording of every episode, as contest.run does i
 
 from __future__ import annotations
 
-import argparse
-import json
 import multiprocessing
 import os
 import statistics
@@ -28,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.cases import make_parser, report
 from benchmarks.env import LEVEL
-from benchmarks.machine import write_result
 from contest.client import RemoteEnv
 from experiment.errors import command
 from retro_env import EnvConfig, make_env
@@ -145,14 +143,8 @@ def table(repeats: list[dict[str, float]]) -> list[dict[str, Any]]:
 @command
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.contest",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = make_parser("contest", __doc__)
     parser.add_argument("--seconds", type=float, default=4.0, help="per case (default: 4)")
-    parser.add_argument("--repeats", type=int, default=3, help="of all cases (default: 3)")
-    parser.add_argument("--write", action="store_true", help="store in results/contest.json")
     arguments = parser.parse_args()
     repeats = []
     for _ in range(arguments.repeats):
@@ -160,11 +152,7 @@ def main() -> None:
         for levels in LEVELS_AT_A_TIME:
             measured |= measure(levels, arguments.seconds)
         repeats.append(measured)
-    rows = table(repeats)
-    for row in rows:
-        print(json.dumps(row))
-    if arguments.write:
-        write_result("contest", {"rows": rows})
+    report("contest", table(repeats), write=arguments.write)
 
 
 if __name__ == "__main__":

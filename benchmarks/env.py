@@ -13,7 +13,6 @@ sb3_8            stable-retro under the usual Python wrappers in SubprocVecEnv, 
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import statistics
@@ -28,7 +27,7 @@ import gymnasium
 import numpy as np
 import stable_retro
 
-from benchmarks.machine import write_result
+from benchmarks.cases import make_parser, report
 from experiment.errors import UserError, command
 from retro_env import EnvConfig, Level, make_env, make_vec
 from retro_env.integrations import games
@@ -224,15 +223,9 @@ def table(repeats: list[dict[str, float]]) -> list[dict[str, Any]]:
 @command
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.env",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = make_parser("env", __doc__, repeats=5)
     parser.add_argument("--case", choices=CASES, help="measure one case, in this process")
     parser.add_argument("--seconds", type=float, default=4.0, help="per case (default: 4)")
-    parser.add_argument("--repeats", type=int, default=5, help="of all cases (default: 5)")
-    parser.add_argument("--write", action="store_true", help="store in results/env.json")
     arguments = parser.parse_args()
     if arguments.case:
         steps = CASES[arguments.case](arguments.seconds)
@@ -241,11 +234,7 @@ def main() -> None:
     repeats = [
         {case: measure(case, arguments.seconds) for case in CASES} for _ in range(arguments.repeats)
     ]
-    rows = table(repeats)
-    for row in rows:
-        print(json.dumps(row))
-    if arguments.write:
-        write_result("env", {"rows": rows})
+    report("env", table(repeats), write=arguments.write)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,6 @@ process has nothing to play until the last one ends.
 import argparse
 import heapq
 import json
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -38,12 +37,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.machine import write_result
+from benchmarks.cases import Repeat, Row, make_parser, median_cases, median_row, report
 from benchmarks.peers.environments import ROOT
 from experiment.errors import UserError, command
 from experiment.metrics import read_columns
 
-Row = dict[str, float]
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 CAP, PAIRS, MEMBER_PAIRS = 150, 1000, 8
 """Agent steps of an episode; pairs of the updates, and of the runs."""
@@ -207,44 +205,29 @@ def simulate(lengths: NDArray[np.float64], step_seconds: float, updates: Row) ->
     return rows
 
 
-def table(repeats: list[dict[str, Row]]) -> list[dict[str, Any]]:
+def table(repeats: list[Repeat]) -> list[dict[str, Any]]:
     """Medians per case, then ratios within repeats with their aim."""
-    rows: list[dict[str, Any]] = []
-    for case in repeats[0]:
-        names = repeats[0][case]
-        medians = {n: round(statistics.median(r[case][n] for r in repeats), 4) for n in names}
-        rows.append({"case": case, **medians})
+    rows = median_cases(repeats)
     for n in RANKS:
         above, below = f"ranks-{n}", f"env-{n}"
         if {above, below} <= repeats[0].keys():
             rates = [r[above]["steps_per_second"] / r[below]["steps_per_second"] for r in repeats]
-            rows.append(ratio(f"{above}/{below}", rates, AIM))
+            rows += median_row({"ratio": f"{above}/{below}"}, rates, at_least=AIM)
     if {"ranks-1", "ranks-2"} <= repeats[0].keys():
         both = [[r[f"ranks-{n}"]["steps_per_second"] for n in RANKS] for r in repeats]
-        rows.append(ratio("ranks-2/(2 ranks-1)", [two / (2 * one) for one, two in both], AIM))
+        rates = [two / (2 * one) for one, two in both]
+        rows += median_row({"ratio": "ranks-2/(2 ranks-1)"}, rates, at_least=AIM)
     return rows
-
-
-def ratio(name: str, values: list[float], aim: float) -> dict[str, Any]:
-    """One row."""
-    found = [round(value, 3) for value in values]
-    return {"ratio": name, "value": statistics.median(found), "all": found, "at_least": aim}
 
 
 @command
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.es",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = make_parser("es", __doc__)
     parser.add_argument("--case", help=argparse.SUPPRESS)
     parser.add_argument("--only", nargs="+", default=[""], help="cases that begin with these")
     parser.add_argument("--seconds", type=float, default=15.0, help="per case (default: 15)")
-    parser.add_argument("--repeats", type=int, default=3, help="of all cases (default: 3)")
     parser.add_argument("--episodes", type=Path, help="an episodes.csv for the simulation")
-    parser.add_argument("--write", action="store_true", help="store in results/es.json")
     options = parser.parse_args()
     if options.case:
         here = options.case.removeprefix("update-")
@@ -266,10 +249,7 @@ def main() -> None:
     }
     if lengths is not None and "ranks-1" in found and len(updates) == len(LAYERS):
         rows += simulate(lengths, 1.0 / found["ranks-1"]["steps_per_second"], updates)
-    for row in rows:
-        print(json.dumps(row))
-    if options.write:
-        write_result("es", {"rows": rows})
+    report("es", rows, write=options.write)
 
 
 if __name__ == "__main__":

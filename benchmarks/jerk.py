@@ -12,11 +12,7 @@ parts                    the hybrid's cost by part, in milliseconds per call, on
 Cases run in processes of their own, in turn, several times; rows hold medians.
 """
 
-import argparse
 import json
-import os
-import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,11 +24,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.machine import write_result
+from benchmarks.cases import (
+    Repeat,
+    Row,
+    add_choice,
+    in_own_process,
+    make_parser,
+    median_cases,
+    report,
+)
 from benchmarks.peers.stopwatch import LEVEL
 from benchmarks.rainbow_parts import cpu_seconds, timed
 from experiment.config import load_config, subset
-from experiment.errors import UserError, command
+from experiment.errors import command
 from jerk.config import JerkConfig
 from jerk.learner import Learner, locate
 from jerk.memory import Run, Runs
@@ -41,7 +45,6 @@ from jerk.train import PRESETS, run
 from lsh_memory import EpisodicMemory, MemoryConfig
 from retro_env import EnvConfig, Level, RetroVectorEnv, make_vec
 
-Row = dict[str, float]
 CASES = ["baseline-1", "mutating-1", "baseline-4", "mutating-4", "parts"]
 AIM = 0.9
 WARM_UP = 200
@@ -201,56 +204,29 @@ def run_here(case: str, steps: int) -> Row:
     return whole(preset, int(num_envs), steps)
 
 
-def measure(case: str, steps: int) -> Row:
-    """A case in a process of its own. UserError: it failed."""
-    argv = [sys.executable, "-m", "benchmarks.jerk", "--case", case, "--steps", str(steps)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
-    if done.returncode:
-        raise UserError(f"case {case} failed: {done.stderr.strip()[-2000:]}")
-    return {name: float(value) for name, value in json.loads(done.stdout.splitlines()[-1]).items()}
-
-
-def table(repeats: list[dict[str, Row]]) -> list[dict[str, Any]]:
+def table(repeats: list[Repeat]) -> list[dict[str, Any]]:
     """Medians per case; the aim beside the ratios."""
-    rows: list[dict[str, Any]] = []
-    for case in repeats[0]:
-        names = repeats[0][case]
-        medians = {
-            name: round(statistics.median(repeat[case][name] for repeat in repeats), 4)
-            for name in names
-        }
-        aim = {"at_least": AIM} if "of_cpu" in names else {}
-        rows.append({"case": case, **medians, **aim})
-    return rows
+    rows = median_cases(repeats)
+    return [{**row, "at_least": AIM} if "of_cpu" in row else row for row in rows]
 
 
 @command
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.jerk",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--case", choices=CASES, help="measure one case, in this process")
-    parser.add_argument("--only", nargs="+", default=[""], help="cases that begin so")
+    parser = make_parser("jerk", __doc__)
+    add_choice(parser, CASES)
     parser.add_argument("--steps", type=int, default=6000, help="agent steps per case")
-    parser.add_argument("--repeats", type=int, default=3, help="of all cases (default: 3)")
-    parser.add_argument("--write", action="store_true", help="store in results/jerk.json")
     options = parser.parse_args()
     if options.case:
         print(json.dumps(run_here(options.case, options.steps)))
         return
     cases = [case for case in CASES if case.startswith(tuple(options.only))]
+    here = [sys.executable, "-m", "benchmarks.jerk", "--steps", str(options.steps), "--case"]
     repeats = [
-        {case: measure(case, options.steps) for case in cases} for _ in range(options.repeats)
+        {case: in_own_process(case, [*here, case], OMP_NUM_THREADS="1") for case in cases}
+        for _ in range(options.repeats)
     ]
-    rows = table(repeats)
-    for row in rows:
-        print(json.dumps(row))
-    if options.write:
-        write_result("jerk", {"rows": rows})
+    report("jerk", table(repeats), write=options.write)
 
 
 if __name__ == "__main__":

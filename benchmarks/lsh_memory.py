@@ -20,18 +20,17 @@ that would take more CPU than --limit-s to fill stops there and says how many en
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from benchmarks.cases import in_own_process
 from benchmarks.machine import write_result
 from benchmarks.peers.environments import ROOT, peer_python
 from benchmarks.peers.neighbours import K, embeddings, measure, subset
-from experiment.errors import UserError, command
+from experiment.errors import command
 
 SIZES = (1_000, 10_000, 100_000)
 OURS = {
@@ -105,17 +104,7 @@ def run_case(case: str, entries: int, limit_s: float) -> dict[str, Any]:
         line = [python, "-m", "benchmarks.peers.neighbours", case, str(EMBEDDINGS), *size]
     else:
         line = [sys.executable, "-m", "benchmarks.lsh_memory", "--case", case, *size]
-    done = subprocess.run(
-        line,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-    )
-    if done.returncode:
-        raise UserError(f"case {case} failed: {done.stderr.strip()[-2000:]}")
-    return {"case": case, "added": entries, **json.loads(done.stdout.splitlines()[-1])}
+    return {"case": case, "added": entries, **in_own_process(case, line, OMP_NUM_THREADS="1")}
 
 
 def play_act(level: Any, steps: int) -> tuple[Any, Any]:

@@ -20,22 +20,22 @@ The bound: an agent step needs the time of one in `env` and that of one in `upda
 left out, as if it were free, because it could overlap with the emulators.
 """
 
-import argparse
-import json
-import os
-import statistics
-import subprocess
 import sys
-from functools import partial
 from typing import Any
 
 from benchmarks import ppo2_parts as parts
-from benchmarks.machine import write_result
-from benchmarks.peers.environments import ROOT
-from experiment.errors import UserError, command
+from benchmarks.cases import (
+    Repeat,
+    Row,
+    add_choice,
+    in_own_process,
+    make_parser,
+    median_cases,
+    median_row,
+    report,
+)
+from experiment.errors import command
 
-Row = dict[str, float]
-Repeat = dict[str, Row]
 SETTINGS = [(precision, threads) for precision in ("bf16", "fp32") for threads in (1, 2)]
 PEERS: dict[str, list[str]] = {"sb3": [], "sb3_usual": ["--usual"]}
 """Name -> further arguments of benchmarks.peers.sb3_ppo."""
@@ -74,21 +74,6 @@ def command_of(case: str, seconds: float) -> list[str]:
     return [*peer, "--threads", setting[0], *PEERS[name]]
 
 
-def measure(case: str, seconds: float) -> Row:
-    """A case in a process of its own. UserError: it failed."""
-    done = subprocess.run(
-        command_of(case, seconds),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    if done.returncode:
-        raise UserError(f"case {case} failed: {done.stderr.strip()[-2000:]}")
-    return {name: float(value) for name, value in json.loads(done.stdout.splitlines()[-1]).items()}
-
-
 def bound(repeat: Repeat, setting: str) -> float:
     """Agent steps per second that the parts allow; see the module's text."""
     rates = (repeat[case]["steps_per_second"] for case in ("env", f"update-{setting}"))
@@ -118,48 +103,27 @@ def of_bound(repeat: Repeat, setting: str) -> float | None:
     return repeat[f"ppo2-{setting}"]["steps_per_second"] / bound(repeat, setting)
 
 
-def median_row(name: str, values: list[float | None], aim: float | None) -> list[dict[str, Any]]:
-    """One row, or none where nothing was measured."""
-    found = [round(value, 3) for value in values if value is not None]
-    if not found:
-        return []
-    row = {"ratio": name, "value": statistics.median(found), "all": found}
-    return [row if aim is None else {**row, "at_least": aim}]
-
-
 def table(repeats: list[Repeat]) -> list[dict[str, Any]]:
     """Medians per case, then ratios within repeats with their aims."""
-    rows: list[dict[str, Any]] = []
-    for case in repeats[0]:
-        found = {key: [repeat[case][key] for repeat in repeats] for key in repeats[0][case]}
-        medians = {key: round(statistics.median(values), 4) for key, values in found.items()}
-        rows.append({"case": case, **medians})
+    rows = median_cases(repeats)
     for name, above, below, aim in RATIOS:
         peer = below.rstrip("-")
-        rows += median_row(f"{name}/{peer}", [quotient(r, above, below) for r in repeats], aim)
+        by_clock = [quotient(r, above, below) for r in repeats]
+        rows += median_row({"ratio": f"{name}/{peer}"}, by_clock, at_least=aim)
         by_cpu = [quotient(r, above, below, cpu=True) for r in repeats]
-        rows += median_row(f"{name}_cpu/{peer}_cpu", by_cpu, None)
+        rows += median_row({"ratio": f"{name}_cpu/{peer}_cpu"}, by_cpu)
     for setting in (f"{precision}-{threads}" for precision, threads in SETTINGS):
         values = [of_bound(repeat, setting) for repeat in repeats]
-        rows += median_row(f"ppo2-{setting}/bound", values, BOUND_AIM)
+        rows += median_row({"ratio": f"ppo2-{setting}/bound"}, values, at_least=BOUND_AIM)
     return rows
 
 
 @command
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.ppo2",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--case", choices=CASES, help="measure one case, in this process")
-    parser.add_argument(
-        "--only", nargs="+", default=[""], help="cases that begin with one of these"
-    )
+    parser = make_parser("ppo2", __doc__)
+    add_choice(parser, CASES)
     parser.add_argument("--seconds", type=float, default=15.0, help="per case (default: 15)")
-    parser.add_argument("--repeats", type=int, default=3, help="of all cases (default: 3)")
-    parser.add_argument("--write", action="store_true", help="store in results/ppo2.json")
     options = parser.parse_args()
     if options.case:
         if options.case.split("-")[0] in PEERS:
@@ -167,12 +131,11 @@ def main() -> None:
         parts.report(run_here(options.case, options.seconds))
         return
     cases = [case for case in CASES if case.startswith(tuple(options.only))]
-    timed = partial(measure, seconds=options.seconds)
-    rows = table([{case: timed(case) for case in cases} for _ in range(options.repeats)])
-    for row in rows:
-        print(json.dumps(row))
-    if options.write:
-        write_result("ppo2", {"rows": rows})
+    repeats = [
+        {case: in_own_process(case, command_of(case, options.seconds)) for case in cases}
+        for _ in range(options.repeats)
+    ]
+    report("ppo2", table(repeats), write=options.write)
 
 
 if __name__ == "__main__":

@@ -27,23 +27,26 @@ larger. It assumes that C cores do nothing else, that emulators always overlap w
 that parts are as fast together as alone; it leaves out that the emulators wait for `act`.
 """
 
-import argparse
 import json
 import os
-import statistics
-import subprocess
 import sys
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from benchmarks.machine import write_result
-from benchmarks.peers.environments import ROOT, peer_python
+from benchmarks.cases import (
+    Repeat,
+    Row,
+    add_choice,
+    in_own_process,
+    make_parser,
+    median_cases,
+    median_row,
+    report,
+)
+from benchmarks.peers.environments import peer_python
 from benchmarks.peers.stopwatch import STEPS_PER_UPDATE, WORKERS
-from experiment.errors import UserError, command
+from experiment.errors import command
 
-Row = dict[str, float]
-Repeat = dict[str, Row]
 PRECISIONS, THREADS = ("bf16", "fp32"), (1, 2)
 SETTINGS = [(precision, threads) for precision in PRECISIONS for threads in THREADS]
 PEERS: dict[str, tuple[str, str, list[str]]] = {
@@ -110,21 +113,6 @@ def command_of(case: str, seconds: float) -> list[str]:
     return [python, "-m", module, "--seconds", str(seconds), "--threads", setting[0], *extra]
 
 
-def measure(case: str, seconds: float) -> Row:
-    """A case in a process of its own. UserError: it failed."""
-    done = subprocess.run(
-        command_of(case, seconds),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    if done.returncode:
-        raise UserError(f"case {case} failed: {done.stderr.strip()[-2000:]}")
-    return {name: float(value) for name, value in json.loads(done.stdout.splitlines()[-1]).items()}
-
-
 def bound(repeat: Repeat, setting: str, *, cores: int) -> float:
     """Agent steps per second that the parts allow; see the module's text."""
     learner, replay, env = repeat[f"learner-{setting}"], repeat["replay"], repeat["env"]
@@ -160,50 +148,28 @@ def of_bound(repeat: Repeat, setting: str, *, cores: int) -> float | None:
     return whole / bound(repeat, setting, cores=cores)
 
 
-def median_row(name: dict[str, str], values: list[float | None]) -> list[dict[str, Any]]:
-    """One row, or none where nothing was measured."""
-    found = [round(value, 3) for value in values if value is not None]
-    return [{**name, "value": statistics.median(found), "all": found}] if found else []
-
-
 def table(repeats: list[Repeat], *, cores: int) -> list[dict[str, Any]]:
     """Medians per case, then ratios within repeats and limits, with their aims."""
-    rows: list[dict[str, Any]] = []
-    for case in repeats[0]:
-        found = {key: [repeat[case][key] for repeat in repeats] for key in repeats[0][case]}
-        medians = {key: round(statistics.median(values), 4) for key, values in found.items()}
-        rows.append({"case": case, **medians})
+    rows = median_cases(repeats)
     for name, above, below, aim in RATIOS:
         values = [quotient(repeat, above, below) for repeat in repeats]
-        for row in median_row({"ratio": f"{name}/{below.rstrip('-')}"}, values):
-            rows.append(row if aim is None else {**row, "at_least": aim})
+        rows += median_row({"ratio": f"{name}/{below.rstrip('-')}"}, values, at_least=aim)
     for setting in (f"{precision}-{threads}" for precision, threads in SETTINGS):
         values = [of_bound(repeat, setting, cores=cores) for repeat in repeats]
-        for row in median_row({"ratio": f"rainbow-{setting}/bound"}, values):
-            rows.append({**row, "at_least": BOUND_AIM})
+        rows += median_row({"ratio": f"rainbow-{setting}/bound"}, values, at_least=BOUND_AIM)
     for case, metric, most in LIMITS:
         values = [repeat.get(case, {}).get(metric) for repeat in repeats]
-        for row in median_row({"limit": f"{case} {metric}"}, values):
-            rows.append({**row, "at_most": most})
+        rows += median_row({"limit": f"{case} {metric}"}, values, at_most=most)
     return rows
 
 
 @command
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.rainbow",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--case", choices=CASES, help="measure one case, in this process")
-    parser.add_argument(
-        "--only", nargs="+", default=[""], help="cases that begin with one of these"
-    )
+    parser = make_parser("rainbow", __doc__)
+    add_choice(parser, CASES)
     parser.add_argument("--seconds", type=float, default=15.0, help="per case (default: 15)")
-    parser.add_argument("--repeats", type=int, default=3, help="of all cases (default: 3)")
     parser.add_argument("--cores", type=int, default=os.cpu_count(), help="for the bound")
-    parser.add_argument("--write", action="store_true", help="store in results/rainbow.json")
     options = parser.parse_args()
     if options.case:
         if options.case.split("-")[0] in PEERS:
@@ -211,13 +177,11 @@ def main() -> None:
         print(json.dumps(run_here(options.case, options.seconds)))
         return
     cases = [case for case in CASES if case.startswith(tuple(options.only))]
-    timed = partial(measure, seconds=options.seconds)
-    repeats = [{case: timed(case) for case in cases} for _ in range(options.repeats)]
-    rows = table(repeats, cores=options.cores)
-    for row in rows:
-        print(json.dumps(row))
-    if options.write:
-        write_result("rainbow", {"rows": rows})
+    repeats = [
+        {case: in_own_process(case, command_of(case, options.seconds)) for case in cases}
+        for _ in range(options.repeats)
+    ]
+    report("rainbow", table(repeats, cores=options.cores), write=options.write)
 
 
 if __name__ == "__main__":
