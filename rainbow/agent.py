@@ -8,20 +8,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from experiment.config import from_dict
-from experiment.errors import UserError
+from experiment.config import from_dict, subset
 from nets.encoders import make_encoder, parse_widths
 from nets.heads import QHead
+from nets.transfer import load_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import RainbowNet, q_values, support
+from retro_env import EnvConfig
 
 
 def make_net(config: RainbowConfig) -> RainbowNet:
     """An untrained net for that config, its weights drawn from torch's generator."""
-    channels = config.frame_stack * (1 if config.colour == "grey" else 3)
     encoder = make_encoder(
         config.encoder,
-        (channels, config.image_height, config.image_width),
+        subset(config, EnvConfig).observation_shape,
         widths=parse_widths(config.widths),
         pool=config.pool,
     )
@@ -80,21 +80,17 @@ class RainbowAgent:
     @classmethod
     def load(cls, folder: Path | str, *, device: str = "cpu") -> "RainbowAgent":
         """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
-        saved = load_checkpoint(folder)
-        config = from_dict(RainbowConfig, saved.config) if saved.agent == "rainbow" else None
-        agent = cls(make_net(config or RainbowConfig()), config or RainbowConfig(), device=device)
+        saved = load_checkpoint(folder).of("rainbow")
+        config = from_dict(RainbowConfig, saved.config)
+        agent = cls(make_net(config), config, device=device)
         agent.load_weights(saved)
         return agent
 
     def load_weights(self, saved: Checkpoint) -> None:
         """Take a checkpoint's net. UserError where it is another agent's or of another shape."""
-        if saved.agent != "rainbow":
-            raise UserError(f"{saved.folder} is a checkpoint of {saved.agent!r}, not of rainbow")
-        try:
-            self.net.load_state_dict(saved.tensors["net"])
-        except RuntimeError as error:
-            reason = str(error).splitlines()[-1].strip()
-            raise UserError(
-                f"{saved.folder} holds a net of another shape ({reason}); "
-                "use the same encoder, hidden, streams, atoms, actions, image and stack"
-            ) from None
+        load_net(
+            self.net,
+            saved.of("rainbow").tensors["net"],
+            source=saved.folder,
+            same="encoder, hidden, streams, atoms, actions, image and stack",
+        )

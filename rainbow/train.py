@@ -5,7 +5,6 @@ python -m rainbow.train --levels GAME:STATE --num-envs 1 --init runs/pretrained 
 """
 
 import copy
-import sys
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from experiment.checkpoint import load_checkpoint, save_checkpoint
-from experiment.config import load_config, subset
+from experiment.config import load_run_config, subset
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
 from experiment.metrics import EpisodeLog, Metrics
@@ -39,6 +38,8 @@ from rainbow.memory import Replay
 from retro_env import EnvConfig, RetroVectorEnv, ended_episodes, make_vec, parse_levels
 
 PRESETS = Path(__file__).parent / "presets"
+parse = partial(load_run_config, RainbowConfig, presets=PRESETS, command="python -m rainbow.train")
+"""Arguments of a command line -> its config."""
 
 
 def run(
@@ -119,14 +120,11 @@ class Training:
         net = make_net(config).to(self.device)
         self.agent = RainbowAgent(net, config, device=str(self.device))
         self.learner = Learner(net, config, device=self.device)
+        env = subset(config, EnvConfig)
         self.replay = Replay(
             config.replay_size,
             self.num_envs,
-            frame_shape=(
-                1 if config.colour == "grey" else 3,
-                config.image_height,
-                config.image_width,
-            ),
+            frame_shape=(env.channels, config.image_height, config.image_width),
             frame_stack=config.frame_stack,
             n_step=config.n_step,
             gamma=config.gamma,
@@ -254,20 +252,10 @@ class Training:
         self.frozen_updates = self.config.freeze_encoder_updates
 
 
-def parse(arguments: list[str]) -> RainbowConfig:
-    """The config of a command line; a resumed run keeps its own, as far as no flag changes it."""
-    call = partial(load_config, RainbowConfig, presets=PRESETS, command="python -m rainbow.train")
-    config = call(arguments)
-    own = Path(config.run_dir) / "config.json"
-    if config.resume and own.is_file() and "--config" not in arguments:
-        config = call(["--config", str(own), *arguments])
-    return config
-
-
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says."""
-    config = parse(list(sys.argv[1:] if argv is None else argv))
+    config = parse(argv)
     envs = make_vec(
         parse_levels(config.levels),
         num_envs=config.num_envs,
