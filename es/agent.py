@@ -12,7 +12,7 @@ from es.config import ESConfig
 from es.net import ESNet, config_of, weights_of
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
-from experiment.errors import UserError
+from nets.transfer import load_net
 
 
 class ESAgent:
@@ -48,9 +48,7 @@ class ESAgent:
     @classmethod
     def load(cls, folder: Path | str, *, device: str = "cpu") -> "ESAgent":
         """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
-        saved = load_checkpoint(folder)
-        if saved.agent != "es":
-            raise UserError(f"{saved.folder} is a checkpoint of {saved.agent!r}, not of es")
+        saved = load_checkpoint(folder).of("es")
         config = from_dict(ESConfig, saved.config)
         net = ESNet(config)
         load_weights(net, saved)
@@ -74,11 +72,9 @@ class ESAgent:
 
 def load_weights(net: ESNet, saved: Checkpoint) -> None:
     """Take a checkpoint's net. UserError where it has another shape."""
-    try:
-        net.load_state_dict(weights_of(saved))
-    except RuntimeError as error:
-        reason = str(error).splitlines()[-1].strip()
-        raise UserError(
-            f"{saved.folder} holds a net of another shape ({reason}); "
-            "use the same encoder, hidden, streams, atoms, actions, image and stack"
-        ) from None
+    load_net(
+        net,
+        weights_of(saved),
+        source=saved.folder,
+        same="encoder, hidden, streams, atoms, actions, image and stack",
+    )

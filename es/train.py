@@ -7,7 +7,6 @@ mpirun -n 4 python es/master.py --init runs/ppo2 --levels bramble-train --run-di
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from functools import partial
 from pathlib import Path
 
 from gymnasium.vector import VectorEnv
@@ -19,7 +18,7 @@ from es.film import film
 from es.memory import Plan
 from es.training import Records, Training
 from es.world import Alone, World, agreeing
-from experiment.config import load_config, subset
+from experiment.config import load_run_config, subset
 from experiment.errors import command
 from experiment.metrics import EpisodeLog, Metrics, Table
 from experiment.progress import Progress
@@ -134,15 +133,10 @@ class Reports:
 
 
 def parse(arguments: list[str]) -> ESConfig:
-    """The config of a command line; a resumed run keeps its own, as far as no flag changes it."""
+    """The config of a command line, in which --init may be called --checkpoint."""
     given = ["--init" if word == "--checkpoint" else word for word in arguments]
     given = [w.replace("--checkpoint=", "--init=", 1) for w in given]
-    call = partial(load_config, ESConfig, presets=PRESETS, command="python -m es.train")
-    config = call(given)
-    own = Path(config.run_dir) / "config.json"
-    if config.resume and own.is_file() and "--config" not in given:
-        config = call(["--config", str(own), *given])
-    return config
+    return load_run_config(ESConfig, given, presets=PRESETS, command="python -m es.train")
 
 
 def train(argv: Sequence[str], world: World) -> None:

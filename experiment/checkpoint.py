@@ -67,6 +67,12 @@ class Checkpoint:
     arrays: StoredArrays
     state: dict[str, Any]
 
+    def of(self, agent: str) -> "Checkpoint":
+        """Itself. UserError: it is another agent's."""
+        if self.agent != agent:
+            raise UserError(f"{self.folder} is a checkpoint of {self.agent!r}, not of {agent}")
+        return self
+
 
 def save_checkpoint(
     folder: Path,

@@ -6,7 +6,9 @@ import difflib
 import inspect
 import io
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,6 +38,23 @@ def load_config(cls: type[T], argv: Sequence[str], *, presets: Path | None, comm
     if "-h" not in flags and "--help" not in flags:
         _check_flag_names(cls, flags)
     return _parse_flags(cls, flags, base=base, presets=presets, command=command)
+
+
+def load_run_config(
+    cls: type[T], argv: Sequence[str] | None = None, *, presets: Path, command: str
+) -> T:
+    """`load_config` of a trainer, whose `cls` has run_dir and resume; without argv, the program's.
+
+    A resumed run keeps its own config, as far as no flag or file changes it.
+    """
+    given = list(sys.argv[1:] if argv is None else argv)
+    load = partial(load_config, cls, presets=presets, command=command)
+    config: Any = load(given)
+    own = Path(config.run_dir) / "config.json"
+    if config.resume and own.is_file():
+        config = load(["--config", str(own), *given])  # a file that is given comes later, and wins
+    found: T = config
+    return found
 
 
 def from_dict(cls: type[T], values: Mapping[str, Any]) -> T:

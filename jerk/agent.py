@@ -140,16 +140,14 @@ class JerkAgent:
     @classmethod
     def load(cls, folder: Path | str, *, device: str = "cpu") -> "JerkAgent":
         """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
-        saved = load_checkpoint(folder)
-        config = from_dict(JerkConfig, saved.config) if saved.agent == "jerk" else JerkConfig()
-        agent = cls(config, device=device)
+        saved = load_checkpoint(folder).of("jerk")
+        agent = cls(from_dict(JerkConfig, saved.config), device=device)
         agent.restore(saved)
         return agent
 
     def restore(self, saved: Checkpoint) -> None:
         """Take a checkpoint's sequences and policy. UserError where it is another agent's."""
-        if saved.agent != "jerk":
-            raise UserError(f"{saved.folder} is a checkpoint of {saved.agent!r}, not of jerk")
+        saved.of("jerk")
         for name in ("actions", "embed", "embedding", "frame_stack", "colour"):
             theirs, ours = saved.config[name], getattr(self.config, name)
             if theirs > ours if name == "actions" else theirs != ours:

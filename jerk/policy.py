@@ -152,7 +152,7 @@ class Embedder:
     """
 
     def __init__(self, encoder: Encoder | None, *, config: JerkConfig, device: str) -> None:
-        self.channels = 1 if config.colour == "grey" else 3
+        self.channels = subset(config, EnvConfig).channels
         self.device = torch.device(device)
         self.encoder = None
         inputs = 2 * SIDE * SIDE * self.channels

@@ -3,12 +3,11 @@
 python -m jerk.train --preset mutating --levels GAME:STATE --timesteps 200000 --run-dir runs/jerk
 """
 
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from experiment.config import load_config, subset
+from experiment.config import load_run_config, subset
 from experiment.errors import command
 from experiment.metrics import EpisodeLog, Metrics
 from experiment.progress import Progress
@@ -20,6 +19,8 @@ from jerk.training import RECORDINGS, Training
 from retro_env import EnvConfig, RetroVectorEnv, ended_episodes, make_vec, parse_levels
 
 PRESETS = Path(__file__).parent / "presets"
+parse = partial(load_run_config, JerkConfig, presets=PRESETS, command="python -m jerk.train")
+"""Arguments of a command line -> its config."""
 
 
 def run(
@@ -71,20 +72,10 @@ def run(
     return training.agent
 
 
-def parse(arguments: list[str]) -> JerkConfig:
-    """The config of a command line; a resumed run keeps its own, as far as no flag changes it."""
-    call = partial(load_config, JerkConfig, presets=PRESETS, command="python -m jerk.train")
-    config = call(arguments)
-    own = Path(config.run_dir) / "config.json"
-    if config.resume and own.is_file() and "--config" not in arguments:
-        config = call(["--config", str(own), *arguments])
-    return config
-
-
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Search as the command line says."""
-    config = parse(list(sys.argv[1:] if argv is None else argv))
+    config = parse(argv)
     envs = make_vec(
         parse_levels(config.levels),
         num_envs=config.num_envs,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiment.config import subset
 from experiment.device import prepare_device
 from experiment.seeding import seed_everything
 from jerk.agent import JerkAgent
@@ -19,6 +20,7 @@ from jerk.play import Play, begin, finish
 from jerk.policy import FreshPolicy, Policy
 from jerk.recordings import Recordings
 from lsh_memory import EpisodicMemory, MemoryConfig
+from retro_env import EnvConfig
 
 RECORDINGS = "recordings"
 """Folder of the .bk2 files, in the run's."""
@@ -55,7 +57,7 @@ class Training:
         self.agent = JerkAgent(config, device=self.device)
         self.sequences, self.moves = self.agent.sequences, self.agent.moves
         self.runs = Runs(config.runs)
-        self.channels = 1 if config.colour == "grey" else 3
+        self.channels = subset(config, EnvConfig).channels
         self.learner: Learner | None = None
         self.memory: EpisodicMemory | None = None
         if config.memory_share > 0.0:

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from experiment.checkpoint import load_checkpoint, save_checkpoint
 from experiment.config import from_dict
-from experiment.errors import UserError
 from lsh_memory.backends import make_index
 from lsh_memory.kernels import Floats, Slots
 from lsh_memory.storage import Storage
@@ -177,9 +176,7 @@ class EpisodicMemory:
     @classmethod
     def load(cls, folder: Path | str) -> "EpisodicMemory":
         """The memory that `save` wrote. UserError: there is none, or it is damaged."""
-        saved = load_checkpoint(folder)
-        if saved.agent != "lsh_memory":
-            raise UserError(f"{folder} is a checkpoint of {saved.agent!r}, not a memory")
+        saved = load_checkpoint(folder).of("lsh_memory")
         memory = cls(from_dict(MemoryConfig, saved.config))
         memory.restore(
             saved.arrays, merged=saved.counters["merged"], evicted=saved.counters["evicted"]

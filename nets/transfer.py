@@ -1,8 +1,9 @@
-"""An encoder's weights from another agent's checkpoint."""
+"""Weights from checkpoints into nets: all of them, or the encoder's of another agent."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from experiment.checkpoint import load_checkpoint
 from experiment.errors import UserError
@@ -10,6 +11,22 @@ from nets.baselines import read_baselines
 from nets.encoders import Encoder
 
 PREFIX = "encoder."
+
+
+def load_net(
+    net: nn.Module, weights: Mapping[str, Tensor], *, source: Path | str, same: str
+) -> None:
+    """Give `net` these weights, which are from `source`.
+
+    UserError: they are of another shape; `same` says which settings make it.
+    """
+    try:
+        net.load_state_dict(weights)
+    except RuntimeError as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise UserError(
+            f"{source} holds a net of another shape ({reason}); use the same {same}"
+        ) from None
 
 
 def load_encoder(encoder: Encoder, source: Path | str) -> None:

@@ -1,6 +1,7 @@
 """The acting side of PPO2: pick actions, be saved, be loaded."""
 
 import copy
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -11,12 +12,12 @@ from torch import Tensor
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict, subset
-from experiment.errors import UserError
-from nets.encoders import make_encoder
+from nets.encoders import make_encoder, parse_widths
 from nets.heads import ActorCriticHead
 from nets.initialise import RELU_GAIN, orthogonal
 from nets.noisy import NoisyLinear, PlainLinear
 from nets.recurrent import RecurrentCore
+from nets.transfer import load_net
 from ppo2.config import PPO2Config
 from ppo2.learner import ActorCritic, sample_actions
 from ppo2.memory import Noises
@@ -31,7 +32,7 @@ def make_net(config: PPO2Config) -> ActorCritic:
     encoder = make_encoder(
         config.encoder,
         subset(config, EnvConfig).observation_shape,
-        widths=[int(width) for width in config.widths.split(",") if width],
+        widths=parse_widths(config.widths),
         pool=config.pool,
     )
     if config.encoder in ("nature", "data-efficient"):  # the others have a way of their own
@@ -139,22 +140,22 @@ class PPO2Agent:
     @classmethod
     def load(cls, folder: Path | str, *, device: str = "cpu") -> "PPO2Agent":
         """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
-        saved = load_checkpoint(folder)
-        config = from_dict(PPO2Config, saved.config) if saved.agent == "ppo2" else PPO2Config()
+        saved = load_checkpoint(folder).of("ppo2")
+        config = from_dict(PPO2Config, saved.config)
         agent = cls(make_net(config), config, device=device)
         agent.load_weights(saved)
         return agent
 
     def load_weights(self, saved: Checkpoint) -> None:
         """Take a checkpoint's net. UserError where it is another agent's or of another shape."""
-        if saved.agent != "ppo2":
-            raise UserError(f"{saved.folder} is a checkpoint of {saved.agent!r}, not of ppo2")
-        try:
-            self.net.load_state_dict(saved.tensors["net"])
-            self.renew()
-        except RuntimeError as error:
-            reason = str(error).splitlines()[-1].strip()
-            raise UserError(
-                f"{saved.folder} holds a net of another shape ({reason}); "
-                "use the same encoder, hidden, recurrent, noisy, actions, image and stack"
-            ) from None
+        self.take(saved.of("ppo2").tensors["net"], saved.folder)
+
+    def take(self, weights: Mapping[str, Tensor], source: Path | str) -> None:
+        """Take a net's weights, which are from `source`. UserError where it has another shape."""
+        load_net(
+            self.net,
+            weights,
+            source=source,
+            same="encoder, hidden, recurrent, noisy, actions, image and stack",
+        )
+        self.renew()

@@ -5,7 +5,6 @@ python -m ppo2.train --preset contest --levels GAME:STATE --init runs/joint --ru
 torchrun --nproc-per-node 2 -m ppo2.train --preset joint --run-dir runs/joint
 """
 
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiment.config import load_config, subset
+from experiment.config import load_run_config, subset
 from experiment.distributed import Group, joined
 from experiment.errors import UserError, command
 from experiment.metrics import EpisodeLog, Metrics
@@ -31,6 +30,8 @@ from retro_env.integrations import check_playable
 from retro_env.vector import assign_levels
 
 PRESETS = Path(__file__).parent / "presets"
+parse = partial(load_run_config, PPO2Config, presets=PRESETS, command="python -m ppo2.train")
+"""Arguments of a command line -> its config."""
 
 
 def run(
@@ -46,15 +47,15 @@ def run(
     with environments of its own; the first one writes.
     """
     training = Training(config, envs.num_envs)
+    candidates = [name for name in str(init or "").split(",") if name and not config.resume]
     if config.resume:
         obs = restore(training, run_dir, envs)
     else:
-        candidates = [name for name in str(init or "").split(",") if name]
         for candidate in candidates:
             training.start_from(candidate)
         obs, _ = envs.reset(seed=training.env_seeds())
-        obs = best_of(candidates, training, envs, obs)
     with Reports(run_dir, config, training) as reports:
+        obs = best_of(candidates, training, envs, obs)
         while training.env_steps < config.timesteps:
             for part in training.parts:  # some emulators run while the next actions are chosen
                 envs.step_async(training.act(obs, part), part)
@@ -107,16 +108,6 @@ class Reports:
         self.stack.close()
 
 
-def parse(arguments: list[str]) -> PPO2Config:
-    """The config of a command line; a resumed run keeps its own, as far as no flag changes it."""
-    call = partial(load_config, PPO2Config, presets=PRESETS, command="python -m ppo2.train")
-    config = call(arguments)
-    own = Path(config.run_dir) / "config.json"
-    if config.resume and own.is_file() and "--config" not in arguments:
-        config = call(["--config", str(own), *arguments])
-    return config
-
-
 def resolve(config: PPO2Config, *, levels: int) -> PPO2Config:
     """With one environment per level, or levels in series, spelled out in steps."""
     if config.num_envs == 0:
@@ -152,7 +143,7 @@ def make_envs(config: PPO2Config, group: Group) -> RetroVectorEnv:
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says."""
-    config = parse(list(sys.argv[1:] if argv is None else argv))
+    config = parse(argv)
     config = resolve(config, levels=len(parse_levels(config.levels)))
     with joined(config.device) as device:
         config = replace(config, device=device)

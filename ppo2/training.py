@@ -15,7 +15,6 @@ from experiment.checkpoint import load_checkpoint
 from experiment.config import subset
 from experiment.device import prepare_device
 from experiment.distributed import Group
-from experiment.errors import UserError
 from experiment.seeding import generator_state, seed_everything
 from nets.baselines import read_baselines
 from ppo2.agent import PPO2Agent, make_net
@@ -62,12 +61,14 @@ class Training:
             group=self.group,
             threads=config.torch_threads or THREADS,
         )
+        env = subset(config, EnvConfig)
+        self.channels = env.channels
         self.state = self.agent.no_state(num_envs)
         self.starts = np.ones(num_envs, bool)
         self.rollout = Rollout(
             config.rollout_steps,
             num_envs,
-            image=subset(config, EnvConfig).observation_shape,
+            image=env.observation_shape,
             state_size=self.state.shape[1],
             device=self.device,
         )
@@ -76,7 +77,6 @@ class Training:
         self.progress = np.zeros(num_envs)
         self.return_scale = ReturnScale(num_envs, gamma=config.gamma)
         self.novelty = self.distillation = None
-        self.channels = 1 if config.colour == "grey" else 3
         if config.novelty > 0.0:
             self.novelty = Novelty(progress=config.novelty_progress, colours=config.novelty_colours)
         if config.distillation > 0.0:
@@ -273,9 +273,4 @@ class Training:
             self.agent.load_weights(load_checkpoint(init))
             return
         image = subset(self.config, EnvConfig).observation_shape
-        try:
-            self.agent.net.load_state_dict(read_baselines(init, image=image))
-            self.agent.renew()
-        except RuntimeError as error:
-            reason = str(error).splitlines()[-1].strip()
-            raise UserError(f"{init} does not fit this net ({reason}); use its settings") from None
+        self.agent.take(read_baselines(init, image=image), init)

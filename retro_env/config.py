@@ -44,7 +44,11 @@ class EnvConfig:
             raise UserError(f"episode_steps must be 0 or more, not {self.episode_steps}")
 
     @property
+    def channels(self) -> int:
+        """Of one frame."""
+        return 1 if self.colour == "grey" else 3
+
+    @property
     def observation_shape(self) -> tuple[int, int, int]:
-        """[C, H, W] of an observation: C = frame_stack × colours."""
-        colours = 1 if self.colour == "grey" else 3
-        return self.frame_stack * colours, self.image_height, self.image_width
+        """[C, H, W] of an observation: C = frame_stack × channels."""
+        return self.frame_stack * self.channels, self.image_height, self.image_width
