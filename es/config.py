@@ -4,41 +4,32 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiment.errors import UserError
+from experiment.train_config import TrainConfig
+from retro_env.config import EnvConfig
 
 
 @dataclass(frozen=True)
-class ESConfig:
+class ESConfig(EnvConfig, TrainConfig):
     """Search the last layers of a policy by evolution: on many levels, or on the contest's one."""
 
-    # What is played
-    levels: str = "bramble-train"
-    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
+    # The run
     timesteps: int = 10_000_000
     """Agent steps in all, summed over all processes; the generation under way is finished."""
     num_envs: int = 1
     """Emulators of each MPI process, each in a process of its own; their policies are computed in
     one batch. A run is the same on any number of MPI processes that have as many each."""
     rotate_every: int = 0
-    """Of no use here: levels are drawn for each generation."""
-
-    # Where it goes
+    """Must be 0: levels are drawn for each generation."""
     run_dir: str = "runs/es"
-    """Folder of this run: config, metrics, checkpoints."""
-    resume: bool = False
-    """Go on from the last checkpoint in run_dir, on any number of processes."""
     init: str = ""
     """A checkpoint (or run folder) of PPO2, Rainbow or ES whose net to start from; --checkpoint
     means the same. Its encoder stays as it is."""
-    seed: int = 0
-    """Seeds noise, levels, sticky actions, and a net that is not given."""
     checkpoint_every: int = 1
     """Generations between checkpoints; 0: only the last."""
     video_every: int = 0
     """Generations between films of the current policy on the first level; 0: none."""
 
     # How it computes
-    device: str = "auto"
-    """cpu, cuda, cuda:1, or auto: cuda where there is one."""
     feature_cache: int = 2_000
     """Observations whose features are remembered (12.5 kB each with nature); 0: none."""
     divide_update: bool = True
@@ -46,30 +37,6 @@ class ESConfig:
     noise of a share of them, and the sums are exchanged. Without it only returns ever travel."""
     step_seconds: float = 60.0
     """Time that an emulator has for a step; one that hangs is replaced, its episode begun again."""
-
-    # The environment
-    actions: Literal[7, 10] = 7
-    """The contest's 7 actions, or 10 with no-op, LEFT+B and RIGHT+B."""
-    frame_skip: int = 4
-    """Emulator frames per agent step."""
-    stick_probability: float = 0.25
-    """Chance that a changed action comes one frame late."""
-    episode_steps: int = 4_500
-    """Agent steps after which an episode is cut; 0: never."""
-    backtracking: bool = True
-    """Reward new furthest progress only, so that going back costs nothing."""
-    reward_scale: float = 1.0
-    """Factor on the environment's rewards, taken out again."""
-    image_height: int = 84
-    """Pixels."""
-    image_width: int = 84
-    """Pixels."""
-    colour: Literal["grey", "rgb"] = "grey"
-    """Channels of a frame: one or three."""
-    frame_stack: int = 4
-    """Frames in an observation."""
-    scenario: str = "contest"
-    """The integration's scenario file, which defines reward and end."""
 
     # The net; all of it comes from the checkpoint where one is given
     encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
@@ -105,7 +72,10 @@ class ESConfig:
     pairs: int = 16
     """Antithetic pairs of members per update: each plays with noise added, and taken off."""
     levels_per_generation: int = 2
-    """Levels that every member plays one episode of, drawn anew for each generation; 0: all."""
+    """Levels of a generation, drawn anew for each; 0: all. A member plays one episode on each."""
+    levels_per_pair: int = 0
+    """How many of them a pair plays, in turn; 0: all. One is best where pairs are few: as many
+    episodes of more pairs tell more (README)."""
     evaluate_every: int = 1
     """Generations between noiseless evaluations of the current policy on their levels; 0: none."""
     evaluate_episodes: int = 1
@@ -139,10 +109,19 @@ class ESConfig:
     """Pull of the searched weights towards zero, as part of the gradient."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rotate_every != 0:
+            raise UserError("levels are drawn anew for each generation; leave rotate_every at 0")
         for name in ("pairs", "num_envs", "atoms", "hidden", "evaluate_episodes"):
             if getattr(self, name) < 1:
                 raise UserError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("rank", "levels_per_generation", "evaluate_every", "start_steps"):
+        for name in (
+            "rank",
+            "levels_per_generation",
+            "levels_per_pair",
+            "evaluate_every",
+            "start_steps",
+        ):
             if getattr(self, name) < 0:
                 raise UserError(f"{name} must be 0 or more, not {getattr(self, name)}")
         for name in ("sigma", "sigma_decay", "reward_scale", "step_seconds"):

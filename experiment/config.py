@@ -17,14 +17,17 @@ import tyro
 import yaml
 
 from experiment.errors import UserError
+from experiment.train_config import TrainConfig
 
 T = TypeVar("T")
+Run = TypeVar("Run", bound=TrainConfig)
 
 
 def load_config(cls: type[T], argv: Sequence[str], *, presets: Path | None, command: str) -> T:
     """Config of a command: defaults of `cls` <- --preset <- --config <- flags; later ones win.
 
-    cls: a flat dataclass, every field with a default. argv: the arguments without the program.
+    cls: a flat dataclass, every field with a default, numbers with a range of `experiment.ranges`
+    where not every number will do. argv: the arguments without the program.
     presets: folder of NAME.yaml files, if any. command: how the command is called, for --help.
     UserError: unknown preset, field or flag (names the nearest), unreadable file, bad value.
     """
@@ -41,20 +44,25 @@ def load_config(cls: type[T], argv: Sequence[str], *, presets: Path | None, comm
 
 
 def load_run_config(
-    cls: type[T], argv: Sequence[str] | None = None, *, presets: Path, command: str
-) -> T:
-    """`load_config` of a trainer, whose `cls` has run_dir and resume; without argv, the program's.
+    cls: type[Run], argv: Sequence[str] | None = None, *, presets: Path, command: str
+) -> Run:
+    """`load_config` of a trainer; without argv, of the program's arguments.
 
     A resumed run keeps its own config, as far as no flag or file changes it.
     """
     given = list(sys.argv[1:] if argv is None else argv)
     load = partial(load_config, cls, presets=presets, command=command)
-    config: Any = load(given)
+    config = load(given)
     own = Path(config.run_dir) / "config.json"
     if config.resume and own.is_file():
+        strange = [n for n in _read(own, what=str(own)) if n not in _field_names(cls)]
+        if strange:
+            raise UserError(
+                f"{config.run_dir} is not a run of {command} (its config.json has the field "
+                f"{strange[0]!r}); resume it with the agent that began it"
+            )
         config = load(["--config", str(own), *given])  # a file that is given comes later, and wins
-    found: T = config
-    return found
+    return config
 
 
 def from_dict(cls: type[T], values: Mapping[str, Any]) -> T:
@@ -69,8 +77,9 @@ def from_dict(cls: type[T], values: Mapping[str, Any]) -> T:
     try:
         return msgspec.convert(dict(values), cls, strict=False, dec_hook=_decode_hook)
     except (msgspec.ValidationError, ValueError) as error:
-        text = str(error).replace("`", "").replace(" - at $.", ", in field ")
-        raise UserError(f"bad value for {cls.__name__}: {text}") from None
+        text, _, name = str(error).replace("`", "").partition(" - at $.")
+        where = f", in field {name}, not {values[name]!r}" if name in values else ""
+        raise UserError(f"bad value for {cls.__name__}: {text}{where}") from None
 
 
 def to_dict(config: Any) -> dict[str, Any]:
@@ -173,21 +182,24 @@ def _parse_flags(
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
-            return tyro.cli(cls, args=flags, default=base, prog=command, description=description)
+            found = tyro.cli(cls, args=flags, default=base, prog=command, description=description)
     except SystemExit as stop:
         if not stop.code:
             raise  # --help
         raise UserError(_first_paragraph(complaint.getvalue())) from None
+    return from_dict(cls, to_dict(found))  # tyro knows no ranges
 
 
 def _first_paragraph(box: str) -> str:
-    """The sentence inside tyro's drawn box, on one line."""
-    lines = []
+    """The sentence inside tyro's drawn box, on one line; without Unicode also its title is ruled
+    off."""
+    lines: list[str] = []
     for line in box.splitlines()[1:]:
         text = line.strip("│╭╮╰╯ ")
-        if text.startswith("──"):
+        if text.strip("─-"):
+            lines.append(text)
+        elif lines:
             break
-        lines.append(text)
     return " ".join(lines) + "; see --help"
 
 

@@ -4,68 +4,30 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiment.errors import UserError
+from experiment.train_config import TrainConfig
+from retro_env.config import EnvConfig
 
 
 @dataclass(frozen=True)
-class JerkConfig:
+class JerkConfig(EnvConfig, TrainConfig):
     """Search a level with JERK: explore, remember what worked, replay it, mutate it."""
 
-    # What is played
+    # The run
     levels: str = "bramble-test"
-    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
-    timesteps: int = 1_000_000
-    """Agent steps in all, summed over the environments."""
     num_envs: int = 1
     """Emulators that run side by side, each in a process of its own; the contest allows one."""
     rotate_every: int = 0
-    """Agent steps an emulator plays a level before it goes on with another; 0: never."""
-
-    # Where it goes
     run_dir: str = "runs/jerk"
     """Folder of this run: config, metrics, checkpoints, sequences.json."""
-    resume: bool = False
-    """Go on from the last checkpoint in run_dir."""
     init: str = ""
     """A checkpoint (or run folder) to start from: the sequences, memory and policy of an earlier
     JERK; of any other agent, its policy."""
-    seed: int = 0
-    """Seeds exploration, mutations and sticky actions."""
-    checkpoint_every: int = 50_000
-    """Agent steps between checkpoints; 0: only the last."""
     log_every: int = 1_000
     """Agent steps between rows of metrics.csv."""
     record: bool = False
     """Keep a recording (.bk2) of the best episode of each level in run_dir/recordings."""
-
-    # How it computes
-    device: str = "auto"
-    """cpu, cuda, cuda:1, or auto: cuda where there is one."""
     torch_threads: int = 0
     """CPU threads of the nets; 0: PyTorch decides."""
-
-    # The environment
-    actions: Literal[7, 10] = 7
-    """The contest's 7 actions, or 10 with no-op, LEFT+B and RIGHT+B."""
-    frame_skip: int = 4
-    """Emulator frames per agent step."""
-    stick_probability: float = 0.25
-    """Chance that a changed action comes one frame late."""
-    episode_steps: int = 4_500
-    """Agent steps after which an episode is cut; 0: never."""
-    backtracking: bool = True
-    """Reward new furthest progress only; without it going back costs reward, as in the contest."""
-    reward_scale: float = 1.0
-    """Factor on the environment's rewards, taken out again: all rules work on raw returns."""
-    image_height: int = 84
-    """Pixels."""
-    image_width: int = 84
-    """Pixels."""
-    colour: Literal["grey", "rgb"] = "grey"
-    """Channels of a frame: one or three."""
-    frame_stack: int = 4
-    """Frames in an observation."""
-    scenario: str = "contest"
-    """The integration's scenario file, which defines reward and end."""
 
     # Exploring
     right_steps: int = 100
@@ -167,6 +129,7 @@ class JerkConfig:
     """Factor on the rewards written there, where the policy is not a Rainbow with its own."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in (
             *("right_steps", "left_steps", "jump_steps", "sequences", "log_every"),
             *("embedding", "memory_capacity", "runs", "update_every", "batch_size", "window"),

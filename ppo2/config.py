@@ -4,41 +4,28 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiment.errors import UserError
+from experiment.train_config import TrainConfig
+from retro_env.config import EnvConfig
 
 
 @dataclass(frozen=True)
-class PPO2Config:
+class PPO2Config(EnvConfig, TrainConfig):
     """Train PPO2: on many levels at once to pretrain it, on one level to play the contest."""
 
-    # What is played
-    levels: str = "bramble-train"
-    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
-    timesteps: int = 1_000_000
-    """Agent steps in all, summed over the environments."""
+    # The run
     num_envs: int = 8
     """Emulators that run side by side, each in a process of its own; 0: one for every level."""
-    rotate_every: int = 5_000
-    """Agent steps an emulator plays a level before it goes on with another; 0: never."""
     serial: bool = False
     """All emulators play one level after another, instead of all levels at once."""
-
-    # Where it goes
     run_dir: str = "runs/ppo2"
-    """Folder of this run: config, metrics, checkpoints."""
-    resume: bool = False
-    """Go on from the last checkpoint in run_dir."""
     init: str = ""
     """A checkpoint (or run folder) whose weights to start from; several with commas between."""
     init_episodes: int = 1
     """Of several checkpoints: episodes that each plays before the best goes on."""
-    seed: int = 0
-    """Seeds nets, noise, shuffling and sticky actions."""
     checkpoint_every: int = 50_000
     """Agent steps between checkpoints, which wait for the end of a rollout; 0: only the last."""
 
     # How it computes
-    device: str = "auto"
-    """cpu, cuda, cuda:1, or auto: cuda where there is one."""
     precision: Literal["fp32", "bf16"] = "fp32"
     """Arithmetic of the nets; losses and advantages are fp32 either way."""
     compile: bool = False
@@ -48,30 +35,7 @@ class PPO2Config:
     act_parts: int = 2
     """Groups of environments: the emulators of one run while actions of the next are chosen."""
 
-    # The environment
-    actions: Literal[7, 10] = 7
-    """The contest's 7 actions, or 10 with no-op, LEFT+B and RIGHT+B."""
-    frame_skip: int = 4
-    """Emulator frames per agent step."""
-    stick_probability: float = 0.25
-    """Chance that a changed action comes one frame late."""
-    episode_steps: int = 4_500
-    """Agent steps after which an episode is cut; 0: never."""
-    backtracking: bool = True
-    """Reward new furthest progress only, so that going back costs nothing."""
-    reward_scale: float = 1.0
-    """Factor on the rewards that the learner sees; reported returns stay unscaled."""
-    image_height: int = 84
-    """Pixels."""
-    image_width: int = 84
-    """Pixels."""
-    colour: Literal["grey", "rgb"] = "grey"
-    """Channels of a frame: one or three."""
-    frame_stack: int = 4
-    """Frames in an observation."""
-    scenario: str = "contest"
-    """The integration's scenario file, which defines reward and end."""
-
+    # The winners' tricks
     death_penalty: float = 0.0
     """Taken off the scaled reward where an episode ends without reaching the level's end."""
     brightness: float = 0.0
@@ -150,6 +114,7 @@ class PPO2Config:
     """Different colour sums told apart."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         pieces, rest = divmod(self.rollout_steps, self.sequence_steps)
         if rest or pieces % self.minibatches:
             raise UserError(

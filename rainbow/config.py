@@ -3,26 +3,17 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from experiment.train_config import TrainConfig
+from retro_env.config import EnvConfig
+
 
 @dataclass(frozen=True)
-class RainbowConfig:
+class RainbowConfig(EnvConfig, TrainConfig):
     """Train Rainbow: on rotating levels to pretrain it, on one level to play the contest."""
 
-    # What is played
-    levels: str = "bramble-train"
-    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
+    # The run
     timesteps: int = 500_000
-    """Agent steps in all, summed over the environments."""
-    num_envs: int = 8
-    """Emulators that run side by side, each in a process of its own."""
-    rotate_every: int = 5_000
-    """Agent steps an emulator plays a level before it goes on with another; 0: never."""
-
-    # Where it goes
     run_dir: str = "runs/rainbow"
-    """Folder of this run: config, metrics, checkpoints."""
-    resume: bool = False
-    """Go on from the last checkpoint in run_dir."""
     init: str = ""
     """A checkpoint (or run folder) to start from: its weights, and its replay as a seed."""
     init_replay: int = 100_000
@@ -33,46 +24,16 @@ class RainbowConfig:
     """A checkpoint of any agent (or a .joblib of baselines' PPO2) that gives the convolutions."""
     freeze_encoder_updates: int = 0
     """Updates at the start during which convolutions given by init_encoder stay as they are."""
-    seed: int = 0
-    """Seeds nets, noise, replay and sticky actions."""
-    checkpoint_every: int = 50_000
-    """Agent steps between checkpoints; 0: only the last."""
     log_every: int = 1_000
     """Agent steps between rows of metrics.csv."""
 
     # How it computes
-    device: str = "auto"
-    """cpu, cuda, cuda:1, or auto: cuda where there is one."""
     precision: Literal["fp32", "bf16"] = "fp32"
     """Arithmetic of the nets; losses and targets are fp32 either way."""
     compile: bool = False
     """Compile the update with torch.compile (CUDA graphs on a GPU)."""
     torch_threads: int = 0
     """CPU threads of the learner; 0: PyTorch decides."""
-
-    # The environment
-    actions: Literal[7, 10] = 7
-    """The contest's 7 actions, or 10 with no-op, LEFT+B and RIGHT+B."""
-    frame_skip: int = 4
-    """Emulator frames per agent step."""
-    stick_probability: float = 0.25
-    """Chance that a changed action comes one frame late."""
-    episode_steps: int = 4_500
-    """Agent steps after which an episode is cut; 0: never."""
-    backtracking: bool = True
-    """Reward new furthest progress only, so that going back costs nothing."""
-    reward_scale: float = 1.0
-    """Factor on the rewards that the learner sees; reported returns stay unscaled."""
-    image_height: int = 84
-    """Pixels."""
-    image_width: int = 84
-    """Pixels."""
-    colour: Literal["grey", "rgb"] = "grey"
-    """Channels of a frame: one or three."""
-    frame_stack: int = 4
-    """Frames in an observation."""
-    scenario: str = "contest"
-    """The integration's scenario file, which defines reward and end."""
 
     # The net
     encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"

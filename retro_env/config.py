@@ -10,25 +10,29 @@ from experiment.errors import UserError
 class EnvConfig:
     """Settings of `make_env`. Lengths are in agent steps, sizes in pixels."""
 
+    # The environment
     actions: Literal[7, 10] = 7
-    """7: the contest's; 10: with no-op, LEFT+B and RIGHT+B."""
+    """The contest's 7 actions, or 10 with no-op, LEFT+B and RIGHT+B."""
     frame_skip: int = 4
     """Emulator frames per agent step."""
     stick_probability: float = 0.25
-    """Chance that the first frame of a step still gets the previous action."""
-    episode_steps: int = 4500
-    """Agent steps after which an episode is truncated; 0: no limit."""
+    """Chance that a changed action comes one frame late."""
+    episode_steps: int = 4_500
+    """Agent steps after which an episode is cut; 0: never."""
     backtracking: bool = True
-    """Reward only what goes beyond the furthest point so far (AllowBacktracking)."""
+    """Reward new furthest progress only, so that going back costs nothing (AllowBacktracking)."""
     reward_scale: float = 1.0
-    """Factor on the reward the agent sees; episode returns in infos stay unscaled."""
+    """Factor on the rewards that the agent sees; reported returns stay unscaled."""
     image_height: int = 84
+    """Pixels."""
     image_width: int = 84
+    """Pixels."""
     colour: Literal["grey", "rgb"] = "grey"
+    """Channels of a frame: one or three."""
     frame_stack: int = 4
-    """Observations stacked along the channels, oldest first."""
+    """Frames in an observation, oldest first along the channels."""
     scenario: str = "contest"
-    """Name of the integration's JSON file that defines reward and end."""
+    """The integration's scenario file, which defines reward and end."""
 
     def __post_init__(self) -> None:
         for name in ("frame_skip", "image_height", "image_width", "frame_stack"):

@@ -4,6 +4,7 @@ import dataclasses
 import importlib
 import inspect
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -33,9 +34,8 @@ TOO = {
 
 def config_class(agent):
     module = importlib.import_module(f"{agent}.config")
-    (found,) = [
-        c for name, c in inspect.getmembers(module, inspect.isclass) if dataclasses.is_dataclass(c)
-    ]
+    classes = [c for _, c in inspect.getmembers(module, dataclasses.is_dataclass)]
+    (found,) = [c for c in classes if c.__module__ == module.__name__]
     return found
 
 
@@ -79,10 +79,10 @@ def test_config_has_the_shared_flags_and_a_text_for_every_field(agent):
     assert cls.__dataclass_params__.frozen
     names = {field.name for field in dataclasses.fields(cls)}
     assert names >= SHARED_FLAGS
-    source = inspect.getsource(cls)
+    sources = [inspect.getsource(c) for c in cls.__mro__ if dataclasses.is_dataclass(c)]
     for name in names:
-        after = source.split(f"\n    {name}: ")[1].split("\n")[1]
-        assert after.strip().startswith('"""'), f"{agent}: {name} is not explained"
+        explained = re.compile(rf'\n    {name}: .*\n    """')
+        assert any(map(explained.search, sources)), f"{agent}: {name} is not explained"
 
 
 @pytest.mark.parametrize("agent", AGENTS)
