@@ -7,6 +7,7 @@ channels; then each of the client's requests has one answer.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import socket
 import struct
@@ -15,6 +16,8 @@ from typing import Any, ClassVar, final
 
 import msgspec
 import numpy as np
+
+from contest.haste import Haste
 
 SOCKET = "sock"
 SCREEN = "ob"
@@ -161,6 +164,7 @@ class Connection:
         self.sock.settimeout(None)
         self.buffer = bytearray()
         self.waits = {socket.SO_RCVTIMEO: 0.0, socket.SO_SNDTIMEO: 0.0}
+        self.haste = Haste()
 
     def wait_until(self, deadline: float, option: int) -> None:
         """Let the next call wait until the deadline, or for SLICE_SECONDS. Errors: Late."""
@@ -198,16 +202,23 @@ class Connection:
                 del self.buffer[: end + 1]
                 return message
             searched = len(self.buffer)
-            try:
+            self.buffer += self.receive_some(deadline)
+
+    def receive_some(self, deadline: float) -> bytes:
+        """The next bytes, at least one. Errors: Gone, Late."""
+        begun = time.perf_counter()
+        try:
+            chunk = self.haste.ask(self.sock, LONGEST)
+            while chunk is None:
                 self.wait_until(deadline, socket.SO_RCVTIMEO)
-                chunk = self.sock.recv(LONGEST)
-            except BlockingIOError:
-                continue
-            except OSError:
-                raise Gone from None
-            if not chunk:
-                raise Gone
-            self.buffer += chunk
+                with contextlib.suppress(BlockingIOError):  # a slice of the time is over
+                    chunk = self.sock.recv(LONGEST)
+        except OSError:
+            raise Gone from None
+        if not chunk:
+            raise Gone
+        self.haste.waited(time.perf_counter() - begun)
+        return chunk
 
 
 def encode(kind: str, content: Any, **beside: Any) -> bytes:
