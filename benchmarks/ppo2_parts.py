@@ -112,8 +112,9 @@ def update_only(seconds: float, *, precision: str, threads: int) -> Row:
         for t in range(ROLLOUT_STEPS):
             for part in training.parts:
                 training.act(obs[t % 16], part)
-            rewards = random.normal(size=WORKERS)
-            training.add(rewards, never, never, {}, levels=[""] * WORKERS)
+                flags = never[part]
+                rewards = random.normal(size=len(flags))
+                training.add(rewards, flags, flags, {}, levels=[""] * WORKERS, part=part)
         acted.append((time.process_time() - start[0], time.perf_counter() - start[1]))
         if cycles.mark():
             break
@@ -134,12 +135,12 @@ def end_to_end(seconds: float, *, precision: str, threads: int) -> Row:
     config, envs = shared_config(precision, threads), make_envs()
     cycles, wait = Cycles(seconds, envs.workers), envs.step_wait
     # Marked at the first wait of each rollout: one step late, every time.
-    steps = itertools.cycle(range(ROLLOUT_STEPS))
+    waits = itertools.cycle(range(ROLLOUT_STEPS * config.act_parts))
 
-    def step_wait() -> Any:
-        if next(steps) == 0 and cycles.mark():
+    def step_wait(part: slice | None = None) -> Any:
+        if next(waits) == 0 and cycles.mark():
             raise TimeOver
-        return wait()
+        return wait(part)
 
     envs.step_wait = step_wait  # type: ignore[method-assign]
     try:

@@ -223,10 +223,10 @@ def end_to_end(seconds: float, *, preset: str, precision: str, threads: int) -> 
     envs, stopwatch = make_envs(), Stopwatch(seconds)
     wait = envs.step_wait
 
-    def step_wait() -> Any:
+    def step_wait(part: slice | None = None) -> Any:
         if stopwatch.tick():
             raise TimeOver
-        return wait()
+        return wait(part)
 
     envs.step_wait = step_wait  # type: ignore[method-assign]
     try:

@@ -60,9 +60,10 @@ class RemoteVectorEnv(VectorEnv):
         self.action = action
 
     def step_wait(
-        self,
+        self, part: slice | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """(observations [1, C, H, W], rewards, terminated, truncated [1], infos)."""
+        """(observations [1, C, H, W], rewards, terminated, truncated [1], infos). part: as in
+        `step_async`."""
         assert self.action is not None, "step_wait without step_async"
         action, self.action = self.action, None
         obs, reward, terminated, truncated, info = self.env.step(action)

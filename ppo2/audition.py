@@ -22,7 +22,7 @@ def best_of(
     """
     if len(candidates) < 2:
         return obs
-    means = []
+    means, everyone = [], slice(0, training.num_envs)
     for candidate in candidates:
         training.start_from(candidate)
         training.state.zero_()
@@ -32,7 +32,7 @@ def best_of(
                 return obs
             before = len(training.ended)
             obs, rewards, terminated, truncated, infos = envs.step(draw(training, obs))
-            training.count(rewards, terminated, truncated, infos)
+            training.count(rewards, terminated, truncated, infos, everyone)
             ended = training.group.gather([e["r"] for _, _, e in training.ended[before:]])
             returns += [value for values in ended for value in values]
         means.append(np.mean(returns))

@@ -110,7 +110,9 @@ class Rollout:
         def empty(*extra: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros(*shape, *extra, dtype=dtype, device=device)
 
-        self.steps, self.num_envs, self.device, self.filled = steps, num_envs, device, 0
+        self.steps, self.num_envs, self.device = steps, num_envs, device
+        self.taken = np.zeros(num_envs, np.int64)
+        """Complete steps of each environment."""
         self.obs = empty(height, width, channels, dtype=torch.uint8)
         self.states = empty(state_size)
         self.actions = empty(dtype=torch.int64)
@@ -122,6 +124,15 @@ class Rollout:
         self.terminated, self.truncated = np.zeros(shape, bool), np.zeros(shape, bool)
         self.finals: dict[tuple[int, int], NDArray[np.uint8]] = {}
         """Last observation [C,H,W] of each episode that was cut, by (step, environment)."""
+
+    @property
+    def filled(self) -> int:
+        """Steps that are complete in every environment."""
+        return int(self.taken.min())
+
+    def step_of(self, part: slice) -> int:
+        """The step at which these environments are; those of another part may be one ahead."""
+        return int(self.taken[part][0])
 
     @property
     def full(self) -> bool:
@@ -141,17 +152,19 @@ class Rollout:
         images = torch.from_numpy(obs)
         if self.device.type == "cuda":
             images = images.pin_memory().to(self.device, non_blocking=True)
-        row = self.obs[self.filled, part]
+        t = self.step_of(part)
+        row = self.obs[t, part]
         row.copy_(images.permute(0, 2, 3, 1))
-        self.states[self.filled, part] = state
-        self.starts[self.filled, part] = starts
+        self.states[t, part] = state
+        self.starts[t, part] = starts
         return row.permute(0, 3, 1, 2)
 
     def decide(self, actions: Tensor, logp: Tensor, values: Tensor, part: slice) -> None:
         """Keep what was decided for them, all [n]."""
-        self.actions[self.filled, part] = actions
-        self.logp[self.filled, part] = logp
-        self.values[self.filled, part] = values
+        t = self.step_of(part)
+        self.actions[t, part] = actions
+        self.logp[t, part] = logp
+        self.values[t, part] = values
 
     def add(
         self,
@@ -162,19 +175,23 @@ class Rollout:
         *,
         progress: NDArray[np.floating],
         levels: NDArray[np.int64],
+        part: slice,
     ) -> None:
-        """Keep what came of it; the step is complete. final_obs: N times [C,H,W], read only where
-        an episode was cut. progress [N]: raw reward of the episode so far; levels [N]: numbers."""
-        t = self.filled
-        self.rewards[t], self.terminated[t], self.truncated[t] = rewards, terminated, truncated
-        self.progress[t], self.levels[t] = progress, levels
-        for env in np.flatnonzero(truncated & ~terminated).tolist():
+        """Keep what came of it; the step is complete for them. All [n], but final_obs: N times
+        [C,H,W], read only where an episode was cut. progress: raw reward of the episode so far;
+        levels: numbers."""
+        t = self.step_of(part)
+        self.rewards[t, part] = rewards
+        self.terminated[t, part], self.truncated[t, part] = terminated, truncated
+        self.progress[t, part], self.levels[t, part] = progress, levels
+        for row in np.flatnonzero(truncated & ~terminated).tolist():
+            env = range(self.num_envs)[part][row]
             self.finals[t, env] = np.array(final_obs[env])
-        self.filled += 1
+        self.taken[part] += 1
 
     def clear(self) -> None:
         """Forget it all."""
-        self.filled = 0
+        self.taken[:] = 0
         self.finals.clear()
 
     def reached(self, obs: NDArray[np.uint8], channels: int) -> Tensor:
@@ -222,7 +239,7 @@ class Rollout:
     ) -> None:
         """Be what `arrays` was taken from, as far as it is of the environments `envs`."""
         mine = {name: np.swapaxes(saved[name][envs], 0, 1) for name in (*ON_DEVICE, *ON_HOST)}
-        self.filled = len(mine["rewards"])
+        self.taken[:] = len(mine["rewards"])
         for name in ON_DEVICE:
             getattr(self, name)[: self.filled] = torch.from_numpy(mine[name].copy())
         for name in ON_HOST:

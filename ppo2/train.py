@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiment.config import load_run_config, subset
 from experiment.distributed import Group, joined
@@ -57,10 +58,7 @@ def run(
     with Reports(run_dir, config, training) as reports:
         obs = best_of(candidates, training, envs, obs)
         while training.env_steps < config.timesteps:
-            for part in training.parts:  # some emulators run while the next actions are chosen
-                envs.step_async(training.act(obs, part), part)
-            obs, rewards, terminated, truncated, infos = envs.step_wait()
-            training.add(rewards, terminated, truncated, infos, levels=envs.levels)
+            obs = play(training, envs, obs)
             if training.rollout.full:
                 reports.write(training.learn(obs))
                 if training.passes(config.checkpoint_every):
@@ -68,6 +66,23 @@ def run(
         reports.write({})
         save(training, run_dir, envs)
     return training.agent
+
+
+def play(training: Training, envs: RetroVectorEnv, obs: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Fill the rollout, as far as the run's steps allow, from `obs` -> the observations then.
+
+    The emulators of one part run while the next actions of another are chosen: a part waits for
+    its own emulators only.
+    """
+    obs, steps = obs.copy(), training.steps_to_play()
+    for step in range(steps + 1):
+        for part in training.parts:
+            if step > 0:
+                obs[part], rewards, terminated, truncated, infos = envs.step_wait(part)
+                training.add(rewards, terminated, truncated, infos, levels=envs.levels, part=part)
+            if step < steps:
+                envs.step_async(training.act(obs, part), part)
+    return obs
 
 
 class Reports:

@@ -128,7 +128,7 @@ class Training:
             starts=torch.from_numpy(self.starts[part]).to(self.device),
             noise=noise_of(self.noise, part),
         )
-        actions = sample_actions(log_probs, self.uniforms[rollout.filled, part])
+        actions = sample_actions(log_probs, self.uniforms[rollout.step_of(part), part])
         logp = log_probs.gather(1, actions[:, None]).squeeze(1)
         rollout.decide(actions, logp, values, part)
         return actions.cpu().numpy()
@@ -139,19 +139,24 @@ class Training:
         terminated: NDArray[np.bool_],
         truncated: NDArray[np.bool_],
         infos: dict[str, Any],
+        part: slice,
     ) -> NDArray[np.floating]:
-        """Count a step and its ended episodes -> rewards [N] less what a death costs."""
-        self.env_steps += self.num_envs * self.group.size
-        self.progress = (
-            np.where(self.starts, 0.0, self.progress) + rewards / self.config.reward_scale
-        )
-        self.starts = terminated | truncated
-        costs = np.zeros(self.num_envs)
+        """Count a step of that part, and its ended episodes -> rewards [n] less what a death costs.
+
+        The steps of all count once the last part has taken its own.
+        """
+        env_steps = self.env_steps + self.num_envs * self.group.size
+        self.progress[part][self.starts[part]] = 0.0
+        self.progress[part] += rewards / self.config.reward_scale
+        self.starts[part] = terminated | truncated
+        costs = np.zeros(len(rewards))
         for episode in ended_episodes(infos):
             env = episode["env"]
-            if terminated[env] and not episode["finished"]:
-                costs[env] = self.config.death_penalty
-            self.ended.append((self.env_steps, self.mine.start + env, episode))
+            if terminated[env - part.start] and not episode["finished"]:
+                costs[env - part.start] = self.config.death_penalty
+            self.ended.append((env_steps, self.mine.start + env, episode))
+        if part.stop == self.num_envs:
+            self.env_steps = env_steps
         return rewards - costs
 
     def add(
@@ -162,16 +167,24 @@ class Training:
         infos: dict[str, Any],
         *,
         levels: Sequence[str],
+        part: slice,
     ) -> None:
-        """Remember what came of the actions. levels: played from now on."""
+        """Remember what came of that part's actions, [n]; infos and levels, which are played from
+        now on, are of all."""
         self.rollout.add(
-            self.count(rewards, terminated, truncated, infos),
+            self.count(rewards, terminated, truncated, infos, part),
             terminated,
             truncated,
             infos.get("final_obs", ()),
-            progress=self.progress,
-            levels=np.array([crc32(level.encode()) for level in levels]),
+            progress=self.progress[part],
+            levels=np.array([crc32(level.encode()) for level in levels[part]]),
+            part=part,
         )
+
+    def steps_to_play(self) -> int:
+        """Steps until the rollout is full or the run is over."""
+        left = -(-(self.config.timesteps - self.env_steps) // (self.num_envs * self.group.size))
+        return min(self.rollout.steps - self.rollout.filled, left)
 
     def learn(self, obs: NDArray[np.uint8]) -> dict[str, float]:
         """Learn from the full rollout, which led to `obs`, and begin another -> metrics."""

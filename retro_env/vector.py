@@ -188,8 +188,8 @@ class RetroVectorEnv(VectorEnv):
     def step_async(self, actions: np.ndarray, part: slice | None = None) -> None:
         """Let every worker take its step; `step_wait` collects them. actions: int [N].
 
-        part: only these workers step now, actions int [of them]; the others' turn comes before
-        `step_wait`, so that some run while what others shall do is still being decided.
+        part: only these workers step now, actions int [of them], so that some run while what
+        others shall do is still being decided.
         """
         self.assert_open()
         numbers = range(self.num_envs)[part or slice(None)]
@@ -205,12 +205,18 @@ class RetroVectorEnv(VectorEnv):
                 self.receive(i)
 
     def step_wait(
-        self,
+        self, part: slice | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """(observations [N, C, H, W], rewards, terminated, truncated [N], infos)."""
-        assert len(self.stepping) == self.num_envs, "step_wait without step_async"
-        reports = {i: report for i in range(self.num_envs) if (report := self.receive(i))}
-        self.stepping.clear()
+        """(observations [N, C, H, W], rewards, terminated, truncated [N], infos).
+
+        part: of these workers only, [of them]; the others may still run. infos are [N] all the
+        same.
+        """
+        rows = part or slice(None)
+        numbers = range(self.num_envs)[rows]
+        assert self.stepping.issuperset(numbers), "step_wait without step_async"
+        reports = {i: report for i in numbers if (report := self.receive(i))}
+        self.stepping.difference_update(numbers)
         infos: dict[str, Any] = {}
         for i, report in reports.items():
             self.levels[i] = report["level"]
@@ -218,10 +224,10 @@ class RetroVectorEnv(VectorEnv):
             infos = self._add_info(infos, {"final_obs": last, "episode": report["episode"]}, i)
         batch = self.batch
         return (
-            batch.obs.copy(),
-            batch.rewards.copy(),
-            batch.terminated.copy(),
-            batch.truncated.copy(),
+            batch.obs[rows].copy(),
+            batch.rewards[rows].copy(),
+            batch.terminated[rows].copy(),
+            batch.truncated[rows].copy(),
             infos,
         )
 

@@ -37,12 +37,13 @@ class Corridor(VectorEnv):
     def step_async(self, actions: np.ndarray, part: slice = slice(None)) -> None:
         self.actions[part] = actions
 
-    def step_wait(self) -> tuple[np.ndarray, ...]:
+    def step_wait(self, part: slice = slice(None)) -> tuple[np.ndarray, ...]:
         rewards = np.zeros(self.num_envs)
         terminated = np.zeros(self.num_envs, bool)
         truncated = np.zeros(self.num_envs, bool)
         infos: dict[str, Any] = {}
-        for env, action in enumerate(self.actions):
+        for env in range(self.num_envs)[part]:
+            action = self.actions[env]
             fell = action == RIGHT and self.position[env] + 1 == HOLE
             if action in (RIGHT, JUMP):
                 self.position[env] += 1
@@ -64,7 +65,7 @@ class Corridor(VectorEnv):
                     infos, {"final_obs": self.stacks[env].copy(), "episode": episode}, env
                 )
                 self._restart(env)
-        return self.stacks.copy(), rewards, terminated, truncated, infos
+        return self.stacks[part].copy(), rewards[part], terminated[part], truncated[part], infos
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, ...]:
         self.step_async(actions)

@@ -22,19 +22,20 @@ def filled(steps=6, num_envs=3, fill=6, seed=0):
         rewards = rng.normal(size=num_envs).astype(np.float32)
         state = torch.from_numpy(rng.normal(size=(num_envs, 4)).astype(np.float32))
         values = torch.from_numpy(rng.normal(size=num_envs).astype(np.float32))
-        for part in (slice(0, 1), slice(1, num_envs)):
+        for part in (slice(0, 1), slice(1, num_envs)):  # the first is a step ahead of the rest
             seen = rollout.see(obs[part], state[part], terminated[part], part)
             np.testing.assert_array_equal(seen, obs[part])
             numbers = torch.arange(num_envs)[part]
             rollout.decide(numbers, values[part] - 1.0, values[part], part)
-        rollout.add(
-            rewards,
-            terminated,
-            truncated,
-            final,
-            progress=rewards + 1.0,
-            levels=np.arange(num_envs),
-        )
+            rollout.add(
+                rewards[part],
+                terminated[part],
+                truncated[part],
+                final,
+                progress=rewards[part] + 1.0,
+                levels=numbers.numpy(),
+                part=part,
+            )
         for name, value in (("obs", obs), ("final", final), ("rewards", rewards)):
             record[name].append(value)
         record["terminated"].append(terminated)

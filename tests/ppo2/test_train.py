@@ -97,6 +97,18 @@ def assert_same_run(one: Path, other: Path) -> None:
         assert torch.equal(tensor, right[key]), key
 
 
+def test_a_part_waits_for_its_own_emulators_only(corridor, tmp_path):
+    envs, calls = corridor(2), []
+    begin, wait = envs.step_async, envs.step_wait
+    envs.step_async = lambda actions, part: calls.append(("go", part.start)) or begin(actions, part)
+    envs.step_wait = lambda part: calls.append(("wait", part.start)) or wait(part)
+    run(envs, dataclasses.replace(QUICK, timesteps=36, act_parts=2), tmp_path)
+    start, end = [("go", 0), ("go", 1)], [("wait", 0), ("wait", 1)]
+    between = [("wait", 0), ("go", 0), ("wait", 1), ("go", 1)]
+    full = [*start, *15 * between, *end]  # a rollout, from the first step to the last
+    assert calls == [*full, *start, *between, *end]
+
+
 def test_another_seed_gives_another_run(corridor, tmp_path):
     for name, seed in (("one", 0), ("two", 0), ("other", 1)):
         run(corridor(2), dataclasses.replace(QUICK, seed=seed), tmp_path / name)
@@ -186,7 +198,8 @@ def test_death_costs_and_finishing_does_not(corridor):
     _, rewards, terminated, truncated, infos = envs.step(
         np.array([1, 1, 1])
     )  # falls, ends, goes on
-    training.add(rewards, terminated, truncated, infos, levels=envs.levels)
+    everyone = slice(0, 3)
+    training.add(rewards, terminated, truncated, infos, levels=envs.levels, part=everyone)
     assert terminated.tolist() == [True, True, False]
     assert training.rollout.rewards[0].tolist() == [-0.5, 1.0, 1.0]
 
@@ -198,7 +211,9 @@ def test_progress_is_the_raw_reward_of_the_episode_so_far(corridor):
     for action in (1, 1, 1, 1, 1, 0):  # the fourth step falls into the hole
         training.act(obs, slice(0, 1))
         obs, rewards, terminated, truncated, infos = envs.step(np.array([action]))
-        training.add(0.5 * rewards, terminated, truncated, infos, levels=envs.levels)
+        training.add(
+            0.5 * rewards, terminated, truncated, infos, levels=envs.levels, part=slice(0, 1)
+        )
     assert training.rollout.progress[:6, 0].tolist() == [1.0, 2.0, 3.0, 3.0, 1.0, 1.0]
 
 

@@ -184,6 +184,27 @@ def test_steps_in_parts_equal_a_step_of_all(make, bramble):
     np.testing.assert_array_equal(*outcomes)
 
 
+def test_a_part_may_be_a_step_ahead_of_another(make, bramble):
+    level, config = bramble
+    outcomes = []
+    for ahead in (False, True):
+        envs = make([level], num_envs=3, config=config, seed=3)
+        first, rest = slice(0, 1), slice(1, 3)
+        envs.reset()
+        seen = []
+        envs.step_async(np.array([1]), first)
+        for _ in range(12):
+            envs.step_async(np.array([2, 1]), rest)
+            seen.append([values.tolist() for values in envs.step_wait(first)[:4]])
+            if ahead:
+                envs.step_async(np.array([1]), first)
+            seen.append([values.tolist() for values in envs.step_wait(rest)[:4]])
+            if not ahead:
+                envs.step_async(np.array([1]), first)
+        outcomes.append(seen)
+    assert outcomes[0] == outcomes[1]
+
+
 def test_no_worker_is_left_out_of_a_step(make, bramble):
     envs = make([bramble[0]], num_envs=2, config=bramble[1])
     envs.reset()
