@@ -64,15 +64,18 @@ SHAPINGS: dict[str, Callable[[Floats], NDArray[np.float64]]] = {
 
 
 def pair_weights(returns: Floats, shaping: str) -> NDArray[np.float64]:
-    """Returns [P,2,L] (noise added, taken off) -> what each pair says of its noise, [P]: the
-    difference of its two utilities, mean over the levels.
+    """Returns [P,2,L] (noise added, taken off; nan: not played) -> what each pair says of its
+    noise, [P]: the difference of its two utilities, mean over the levels that it played.
 
     Each level is shaped by itself: one with high returns must not drown the others.
     """
-    per_level = [SHAPINGS[shaping](returns[:, :, level]) for level in range(returns.shape[2])]
-    utilities = np.mean(per_level, axis=0)
-    difference: NDArray[np.float64] = utilities[:, 0] - utilities[:, 1]
-    return difference
+    differences = np.full((len(returns), returns.shape[2]), np.nan)
+    for level in range(returns.shape[2]):
+        pairs = np.flatnonzero(~np.isnan(returns[:, 0, level]))
+        utilities = SHAPINGS[shaping](returns[pairs, :, level])
+        differences[pairs, level] = utilities[:, 0] - utilities[:, 1]
+    weights: NDArray[np.float64] = np.nanmean(differences, axis=1)
+    return weights
 
 
 def sum_of_noise(
@@ -140,9 +143,12 @@ def steps_at(config: ESConfig, generation: int) -> int:
     return limit if grown >= np.log(limit) else int(np.exp(grown))
 
 
-def share_beaten(current: float, members: Floats) -> float:
-    """Part of the members [M] that the current policy is better than; half of its equals count."""
-    return float(np.mean(members < current) + 0.5 * np.mean(members == current))
+def share_beaten(current: Floats, members: Floats) -> float:
+    """Part of the members [M,L] that the current policy [L] is better than, level by level (nan:
+    not played); half of its equals count."""
+    played = ~np.isnan(members)
+    beaten = (members < current) + 0.5 * (members == current)
+    return float(beaten[played].mean())
 
 
 class Learner:

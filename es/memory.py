@@ -115,8 +115,9 @@ class Task:
 class Plan:
     """The episodes of a generation: first those of the current policy, then the pairs'.
 
-    seed, generation: of the run. slots: numbers of the levels that all play. evaluations: episodes
-    of the current policy on each. steps: cap of an episode.
+    seed, generation: of the run. slots: numbers of the levels. evaluations: episodes of the current
+    policy on each. steps: cap of an episode. levels_per_pair: on how many levels both members of a
+    pair play, one pair going on where the last one ended; 0: on all.
     """
 
     seed: int
@@ -125,6 +126,13 @@ class Plan:
     slots: tuple[int, ...]
     evaluations: int
     steps: int
+    levels_per_pair: int = 0
+
+    @property
+    def played(self) -> int:
+        """Episodes of each member."""
+        count = len(self.slots)
+        return min(self.levels_per_pair, count) if self.levels_per_pair else count
 
     @property
     def first(self) -> int:
@@ -132,15 +140,22 @@ class Plan:
         return self.evaluations * len(self.slots)
 
     def __len__(self) -> int:
-        return self.first + 2 * self.pairs * len(self.slots)
+        return self.first + 2 * self.pairs * self.played
 
     def task(self, number: int) -> Task:
         """The episode of that number."""
         if number < self.first:
             repeat, slot = divmod(number, len(self.slots))
             return Task(-1, 0, slot, repeat)
-        member, slot = divmod(number - self.first, len(self.slots))
+        member, turn = divmod(number - self.first, self.played)
+        slot = int(self.turns(member // 2)[turn])
         return Task(member // 2, -1 if member % 2 else 1, slot)
+
+    def turns(self, pair: NDArray[np.int64] | int) -> NDArray[np.int64]:
+        """The slots that a pair plays, [..., played]; generations go on where the last one ended,
+        so that all levels have their turn."""
+        before = self.generation * self.pairs + np.asarray(pair, np.int64)
+        return (before[..., None] * self.played + np.arange(self.played)) % len(self.slots)
 
     def episode_seed(self, task: Task) -> int:
         """Of chance in the episode: the same for both members of a pair."""
@@ -149,13 +164,18 @@ class Plan:
 
     def table(self, records: NDArray[np.void]) -> tuple[Floats, Floats]:
         """Records of all episodes in any order -> returns of the pairs [pairs,2,slots] (noise
-        added, taken off), and of the current policy [evaluations,slots]."""
+        added, taken off; nan where a pair did not play), and of the current policy
+        [evaluations,slots]."""
         ordered = records[np.argsort(records["task"])]
         whole = np.array_equal(ordered["task"], np.arange(len(self)))
         assert whole, "an episode is missing, or there twice"
-        returns, slots = ordered["total"], len(self.slots)
-        current = returns[: self.first].reshape(self.evaluations, slots)
-        return returns[self.first :].reshape(self.pairs, 2, slots), current
+        totals, slots = ordered["total"], len(self.slots)
+        current = totals[: self.first].reshape(self.evaluations, slots)
+        returns = np.full((self.pairs, 2, slots), np.nan, np.float32)
+        pairs = np.arange(self.pairs)
+        played = totals[self.first :].reshape(self.pairs, 2, self.played)
+        returns[pairs[:, None], :, self.turns(pairs)] = played.transpose(0, 2, 1)
+        return returns, current
 
 
 def draw_levels(seed: int, generation: int, *, levels: int, count: int) -> tuple[int, ...]:

@@ -59,6 +59,7 @@ class Training:
             slots=slots,
             evaluations=config.evaluate_episodes if evaluates else 0,
             steps=steps_at(config, self.generation),
+            levels_per_pair=config.levels_per_pair,
         )
 
     def play(self, plan: Plan) -> Records:
@@ -108,15 +109,18 @@ class Training:
         self.generation += 1
         self.timing["update_seconds"] = time.monotonic() - began
         self.timing["bytes"] += world.sent - sent
-        members = returns.mean(axis=2).astype(np.float64).ravel()
+        members = returns.astype(np.float64).reshape(-1, returns.shape[2])
+        members = members[:, ~np.isnan(members).all(axis=0)]  # fewer turns than levels
         values = {
-            "return": float(members.mean()),
-            "best": float(members.max()),
-            "spread": float(members.std()),
+            "return": float(np.nanmean(members)),
+            "best": float(np.nanmean(members, axis=1).max()),
+            "spread": float(np.nanstd(members, axis=0).mean()),
         }
         if current.size:
             values["current"] = float(current.mean(dtype=np.float64))
-            values["rank"] = share_beaten(values["current"], members)
+            values["rank"] = share_beaten(
+                current.mean(axis=0), returns.reshape(-1, returns.shape[2])
+            )
         return {**values, **learned, "steps_cap": plan.steps, "generation": self.generation}
 
     def save(self, folder: Path) -> None:

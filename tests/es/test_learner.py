@@ -65,6 +65,41 @@ def test_pair_weights_of_plain_returns_are_mean_differences():
     assert pair_weights(returns, "returns").tolist() == [2.0, -2.0]
 
 
+@pytest.mark.parametrize("shaping", ["ranks", "sign", "z-score", "returns"])
+def test_pair_is_weighed_by_the_levels_that_it_played(shaping):
+    returns = np.random.default_rng(2).random((5, 2, 2))
+    returns[:2, :, 0] = np.nan  # the first two pairs play the second level, the others the first
+    returns[2:, :, 1] = np.nan
+    found = pair_weights(returns, shaping)
+    for pairs, level in ((slice(2, 5), 0), (slice(0, 2), 1)):
+        alone = pair_weights(returns[pairs, :, level : level + 1], shaping)
+        np.testing.assert_array_equal(found[pairs], alone)
+    assert found.all()
+
+
+def test_as_many_episodes_of_more_pairs_point_nearer_to_the_gradient():
+    rng = np.random.default_rng(0)
+    size, levels, episodes = 40, 8, 64
+    slopes = 1.0 + 0.5 * rng.normal(size=(levels, size))  # each level's own gradient
+    heights = 1_000.0 * rng.random(levels)  # levels differ far more than members do
+
+    def cosine(played):
+        """Of the estimate of episodes / (2 played) pairs that play so many levels each."""
+        pairs = episodes // (2 * played)
+        draws = rng.normal(size=(pairs, size))
+        chance = rng.normal(0.0, 8.0, (pairs, 2, levels))
+        returns = heights + np.stack([draws, -draws], axis=1) @ slopes.T + chance
+        turns = (np.arange(pairs)[:, None] * played + np.arange(played)) % levels
+        for pair in range(pairs):
+            returns[pair, :, np.setdiff1d(np.arange(levels), turns[pair])] = np.nan
+        estimate = pair_weights(returns, "ranks") @ draws
+        mean = slopes.mean(axis=0)
+        return estimate @ mean / np.linalg.norm(estimate) / np.linalg.norm(mean)
+
+    one, all_levels = (np.mean([cosine(played) for _ in range(200)]) for played in (1, levels))
+    assert one > 1.2 * all_levels
+
+
 @pytest.mark.parametrize("rank", [0, 2])
 def test_sum_of_noise_is_the_slow_sum(rank):
     noise = Noise(2, ((300, 250), (5, 300)), rank)
@@ -192,5 +227,8 @@ def test_cap_grows_up_to_the_limit_and_never_overflows():
 
 
 def test_current_policy_is_ranked_among_the_members():
-    members = np.array([1.0, 2.0, 3.0, 4.0])
-    assert [share_beaten(v, members) for v in (0.0, 2.0, 3.5, 9.0)] == [0.0, 0.375, 0.75, 1.0]
+    members = np.array([[1.0], [2.0], [3.0], [4.0]])
+    beaten = [share_beaten(np.array([v]), members) for v in (0.0, 2.0, 3.5, 9.0)]
+    assert beaten == [0.0, 0.375, 0.75, 1.0]
+    nan = np.nan  # level by level: beaten by both on the first, better than the third on the other
+    assert share_beaten(np.array([0.0, 9.0]), np.array([[1, nan], [1, nan], [nan, 5]])) == 1 / 3

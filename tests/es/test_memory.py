@@ -110,6 +110,37 @@ def test_table_takes_records_in_any_order():
             PLAN.table(missing)
 
 
+def test_pairs_take_levels_in_turn_over_generations():
+    plans = [
+        Plan(4, generation, pairs=4, slots=(1, 3, 8), evaluations=1, steps=9, levels_per_pair=2)
+        for generation in range(3)
+    ]
+    turns = [[plan.turns(pair).tolist() for pair in range(4)] for plan in plans]
+    assert turns[0] == [[0, 1], [2, 0], [1, 2], [0, 1]] and turns[1][0] == [2, 0]
+    played = [slot for turn in turns for pair in turn for slot in pair]
+    assert sorted(played) == [0] * 8 + [1] * 8 + [2] * 8
+    for plan, expected in zip(plans, turns, strict=True):
+        assert len(plan) == 3 + 4 * 2 * 2
+        tasks = [plan.task(number) for number in range(3, len(plan))]
+        for sign in (1, -1):
+            found = [task.slot for task in tasks if task.sign == sign]
+            assert found == [slot for pair in expected for slot in pair]
+
+
+def test_table_leaves_out_what_a_pair_did_not_play():
+    plan = Plan(4, 1, pairs=2, slots=(1, 3, 8), evaluations=1, steps=9, levels_per_pair=1)
+    records = np.zeros(len(plan), RECORD)
+    records["task"] = np.arange(len(plan))
+    for record in records:
+        task = plan.task(int(record["task"]))
+        record["total"] = 100 * task.slot + 10 * task.pair + task.sign
+    returns, current = plan.table(records)
+    assert current.tolist() == [[-10.0, 90.0, 190.0]]  # of "pair" −1
+    nan = np.nan  # generation 1: its first pair plays the third level, its second the first
+    expected = [[[nan, nan, 201], [nan, nan, 199]], [[11, nan, nan], [9, nan, nan]]]
+    np.testing.assert_array_equal(returns, np.array(expected, np.float32))
+
+
 def test_record_of_an_episode_is_21_bytes():
     assert RECORD.itemsize == 21
 
