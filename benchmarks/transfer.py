@@ -8,21 +8,19 @@ what was interrupted is resumed, so the same command goes on wherever it was sto
 
 import dataclasses
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 
 from benchmarks.machine import write_result
+from benchmarks.runs import Task, complete, kept_score, row, run_scores, train, work
 from contest.references import reference
-from contest.score import Score, bootstrap_interval, markdown_table, play, read_episodes, score
-from experiment.checkpoint import latest_checkpoint
+from contest.score import Score, markdown_table, play, score
 from experiment.config import load_config, to_dict
-from experiment.errors import UserError, command
+from experiment.errors import command
 from experiment.plot import plot_curves
 from retro_env import EnvConfig, Level, make_vec, parse_levels
 
@@ -65,42 +63,11 @@ class TransferConfig:
     """Also write benchmarks/results/transfer.json."""
 
 
-def train(run_dir: Path, steps: int, flags: Sequence[str]) -> None:
-    """Bring the run in `run_dir` to `steps`, from wherever it is. UserError: it failed."""
-    arguments = ["--run-dir", str(run_dir), *flags]
-    try:
-        if reached(run_dir) >= steps:
-            return
-        arguments = ["--run-dir", str(run_dir), "--resume"]
-    except UserError:
-        if run_dir.exists():  # stopped before its first checkpoint: nothing to go on from
-            run_dir.rename(numbered(run_dir))
-    log = run_dir.with_suffix(".log")
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("a") as file:
-        done = subprocess.run(
-            [sys.executable, "-m", "rainbow.train", *arguments], stdout=file, stderr=file
-        )
-    if done.returncode != 0:
-        raise UserError(f"the run {run_dir} failed; see {log}, then give the same command again")
-
-
-def reached(run_dir: Path) -> int:
-    """Agent steps of a run's last checkpoint."""
-    return int(latest_checkpoint(run_dir).name.removeprefix("step-"))
-
-
-def numbered(path: Path) -> Path:
-    """A free name for a folder put aside."""
-    numbers = range(1, 1_000)
-    return next(p for n in numbers if not (p := path.with_name(f"{path.name}.cut-{n}")).exists())
-
-
 def pretrain(config: TransferConfig) -> None:
     """The pretraining run."""
     flags = ["--preset", config.preset, "--levels", config.train_levels]
     flags += ["--timesteps", str(config.pretrain_steps)]
-    train(config.out / "pretraining", config.pretrain_steps, flags)
+    train("rainbow.train", config.out / "pretraining", config.pretrain_steps, flags)
 
 
 def run_dir_of(config: TransferConfig, level: Level, kind: str, seed: int) -> Path:
@@ -118,37 +85,20 @@ def play_level(
         flags += ["--init", str(init), "--init-replay", str(config.init_replay)]
         flags += ["--init-shrink", str(config.init_shrink)]
     kind = "pretrained" if init else "scratch"
-    train(run_dir_of(config, level, kind, seed), config.play_steps, flags)
+    train("rainbow.train", run_dir_of(config, level, kind, seed), config.play_steps, flags)
 
 
 def refer(config: TransferConfig, level: Level, name: str) -> Score:
     """A player that learns nothing, on one level; kept in a file, since it never changes."""
-    kept = config.out / level.state / f"{name}.json"
-    if not kept.is_file():
+
+    def played() -> Score:
         envs = make_vec([level], num_envs=1, config=EnvConfig(backtracking=False))
         try:
-            episodes = play(reference(name), envs, config.reference_steps, seed=0)
+            return score(name, play(reference(name), envs, config.reference_steps, seed=0))
         finally:
             envs.close()
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(dataclasses.asdict(score(name, episodes))) + "\n")
-    return Score(**json.loads(kept.read_text()))
 
-
-def row(label: str, scores: Sequence[Score]) -> Score:
-    """Many runs as one row: the mean over runs of each run's score, its interval over the runs."""
-    means = np.array([one.mean for one in scores])
-    low, high = bootstrap_interval(means)
-    return Score(
-        label=label,
-        mean=float(means.mean()),
-        low=low,
-        high=high,
-        best=max(one.best for one in scores),
-        episodes=sum(one.episodes for one in scores),
-        finished=sum(one.finished for one in scores),
-        steps=sum(one.steps for one in scores),
-    )
+    return kept_score(config.out / level.state / f"{name}.json", played)
 
 
 def collect(config: TransferConfig, levels: Sequence[Level]) -> dict[str, dict[str, list[Score]]]:
@@ -160,16 +110,8 @@ def collect(config: TransferConfig, levels: Sequence[Level]) -> dict[str, dict[s
         found[kind] = {}
         for level in levels:
             folders = [run_dir_of(config, level, kind, seed) for seed in range(config.seeds)]
-            done = [f for f in folders if f.exists() and complete(f, config.play_steps)]
-            found[kind][level.state] = [score(f.name, read_episodes(f)) for f in done]
+            found[kind][level.state] = run_scores(folders, config.play_steps)
     return found
-
-
-def complete(run_dir: Path, steps: int) -> bool:
-    try:
-        return reached(run_dir) >= steps
-    except UserError:
-        return False
 
 
 def report(config: TransferConfig, levels: Sequence[Level]) -> str:
@@ -219,18 +161,16 @@ def main() -> None:
     levels = parse_levels(config.test_levels)
     console = Console()
     console.print(f"{config.jobs} runs at a time; their logs are in {config.out}")
-    parts = [(level, seed) for seed in range(config.seeds) for level in levels]
-    with ThreadPoolExecutor(config.jobs) as pool:
-        pretraining = pool.submit(pretrain, config)
-        runs = {(*part, "scratch"): pool.submit(play_level, config, *part) for part in parts}
-        pretraining.result()
-        console.print("done: pretraining")
-        for level, seed in parts:
-            run = pool.submit(play_level, config, level, seed, init=config.out / "pretraining")
-            runs[level, seed, "pretrained"] = run
-        for (level, seed, kind), run in runs.items():
-            run.result()
-            console.print(f"done: {level.state} {kind} seed {seed}")
+    pretraining = config.out / "pretraining"
+    tasks = [Task("pretraining", partial(pretrain, config))]
+    for seed in range(config.seeds):
+        for level in levels:
+            scratch = partial(play_level, config, level, seed)
+            tasks.append(Task(f"{level.state} scratch seed {seed}", scratch))
+            pretrained = partial(play_level, config, level, seed, init=pretraining)
+            name = f"{level.state} pretrained seed {seed}"
+            tasks.append(Task(name, pretrained, needs=("pretraining",)))
+    work(tasks, config.jobs, say=console.print)
     print(report(config, levels))
 
 

@@ -1,0 +1,248 @@
+"""What PPO2 learns: on all levels at once, on levels it never saw, and beside Stable-Baselines3.
+
+python -m benchmarks.ppo2_learning --out runs/ppo2-learning --jobs 2 --write
+python -m benchmarks.ppo2_learning --out runs/ppo2-learning --only joint sb3 adapt
+python -m benchmarks.ppo2_learning --out runs/ppo2-learning --only       # tables of what is there
+
+joint, serial, sb3   pretraining: all levels at once, one after the other, and Stable-Baselines3's
+                     PPO with joint's net, levels and settings (benchmarks.sb3_ppo)
+frozen               held-out levels, played by these without learning, and by references
+adapt                held-out levels, learned from scratch and from joint, by Stable-Baselines3 too
+ablation             four training levels from scratch, with each way to explore
+rainbow              held-out levels, learned by Rainbow from scratch and with joint's convolutions
+
+Each run has a folder of its own: what is complete is kept, and the same command goes on wherever it
+was stopped. Seeds come after one another, so that the first ones are complete on all levels.
+"""
+
+import dataclasses
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+
+from benchmarks.frozen import score_file
+from benchmarks.runs import Task, complete, forget_checkpoints, run_logged, train, work
+from contest.references import REFERENCES
+from experiment.config import load_config
+from experiment.errors import UserError, command
+from retro_env import Level, parse_levels
+
+PPO2, SB3, RAINBOW = "ppo2.train", "benchmarks.sb3_ppo", "rainbow.train"
+PRETRAINED = {"joint": (PPO2, []), "serial": (PPO2, ["--serial"]), "sb3": (SB3, [])}
+"""Name -> trainer, further flags."""
+Part = Literal["joint", "serial", "sb3", "frozen", "adapt", "ablation", "rainbow"]
+PARTS: tuple[Part, ...] = ("joint", "serial", "sb3", "frozen", "adapt", "ablation", "rainbow")
+
+
+@dataclasses.dataclass(frozen=True)
+class LearningConfig:
+    """Measure what PPO2 learns."""
+
+    out: Path = Path("runs/ppo2-learning")
+    """Folder for all runs, the curves and the tables."""
+    only: tuple[Part, ...] = PARTS
+    """Parts to do now; tables are of all that is complete."""
+    train_levels: str = "bramble-train"
+    """Levels of the pretraining; the ablation takes four of them, evenly spread."""
+    levels: str = "bramble-test"
+    """Levels played afterwards."""
+    pretrain_steps: int = 1_000_000
+    """Agent steps of each pretraining, of which there is one each."""
+    play_steps: int = 50_000
+    """Agent steps of each run that learns one level."""
+    frozen_steps: int = 10_000
+    """Agent steps of each player on each level, without learning."""
+    seeds: int = 3
+    """Runs of each kind on each level."""
+    pretrain_flags: str = "--preset fast"
+    """Settings of all pretraining. Write --pretrain-flags='--preset …'."""
+    adapt_flags: str = (
+        "--preset fast --num-envs 1 --rollout-steps 1024 --minibatches 4 --learning-rate 2.5e-4"
+    )
+    """Settings of PPO, either one, on one level: in one emulator, as the contest has it."""
+    rainbow_flags: str = "--preset laptop --num-envs 4 --replay-size 100000"
+    """Settings of Rainbow on one level."""
+    freeze_updates: int = 3_000
+    """Updates for which Rainbow leaves joint's convolutions alone, in one of its kinds."""
+    rainbow_init: str = ""
+    """A pretrained run of Rainbow's own, to compare with; none: it is left out."""
+    distillation: float = 0.1
+    """Weight of the bonus in the ablation."""
+    novelty: float = 0.1
+    """Weight of the bonus in the ablation."""
+    jobs: int = 2
+    """Processes that learn or play at a time."""
+    write: bool = False
+    """Also write benchmarks/results/ppo2_learning.json."""
+
+    @property
+    def threads(self) -> int:
+        """Of torch, in each process."""
+        return max(1, (os.cpu_count() or 1) // self.jobs)
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """One way to learn a level: the trainer, its flags, and the pretraining that it starts from."""
+
+    module: str
+    flags: Sequence[str]
+    needs: str = ""
+
+
+def kinds_of(config: LearningConfig) -> dict[str, dict[str, Kind]]:
+    """Part -> name -> kind."""
+    ppo, rainbow = shlex.split(config.adapt_flags), shlex.split(config.rainbow_flags)
+    from_joint = ["--init", str(config.out / "joint")]
+    encoder = [*rainbow, "--init-encoder", str(config.out / "joint")]
+    frozen = [*encoder, "--freeze-encoder-updates", str(config.freeze_updates)]
+    kinds = {
+        "adapt": {
+            "scratch": Kind(PPO2, ppo),
+            "joint": Kind(PPO2, [*ppo, *from_joint], "joint"),
+            "sb3-scratch": Kind(SB3, ppo),
+            "sb3-joint": Kind(SB3, [*ppo, "--init", str(config.out / "sb3")], "sb3"),
+        },
+        "ablation": {
+            "plain": Kind(PPO2, ppo),
+            "noisy": Kind(PPO2, [*ppo, "--noisy"]),
+            "distillation": Kind(PPO2, [*ppo, "--distillation", str(config.distillation)]),
+            "novelty": Kind(PPO2, [*ppo, "--novelty", str(config.novelty)]),
+        },
+        "rainbow": {
+            "scratch": Kind(RAINBOW, rainbow),
+            "encoder": Kind(RAINBOW, encoder, "joint"),
+            "encoder-frozen": Kind(RAINBOW, frozen, "joint"),
+        },
+    }
+    if config.rainbow_init:
+        own = [*rainbow, "--init", config.rainbow_init]
+        kinds["rainbow"]["pretrained"] = Kind(RAINBOW, own)
+    return kinds
+
+
+def levels_of(config: LearningConfig, part: str) -> list[Level]:
+    """The levels that a part plays."""
+    if part != "ablation":
+        return parse_levels(config.levels)
+    levels = parse_levels(config.train_levels)
+    count = min(4, len(levels))
+    return [levels[i * len(levels) // count] for i in range(count)]
+
+
+def players_of(config: LearningConfig) -> dict[str, tuple[str, list[str]]]:
+    """Frozen player -> (the pretraining that it needs, flags of benchmarks.frozen)."""
+    players: dict[str, tuple[str, list[str]]] = {}
+    for name in PRETRAINED:
+        agent = ["--agent", str(config.out / name)]
+        players[f"{name}-draws"] = name, [*agent, "--draws"]
+        players[f"{name}-argmax"] = name, agent
+    return {**players, **{name: ("", ["--agent", name]) for name in REFERENCES}}
+
+
+def folder_of(config: LearningConfig, part: str, kind: str, level: Level, seed: int) -> Path:
+    """Where a run that learns one level is."""
+    return config.out / part / level.state / f"{kind}-{seed}"
+
+
+def pretrain(config: LearningConfig, name: str) -> None:
+    """One of the pretrainings."""
+    module, flags = PRETRAINED[name]
+    flags = [*shlex.split(config.pretrain_flags), *flags, "--levels", config.train_levels]
+    flags += ["--timesteps", str(config.pretrain_steps), "--seed", "0"]
+    flags += ["--checkpoint-every", "100000"]
+    train(module, config.out / name, config.pretrain_steps, flags, threads=config.threads)
+
+
+def play_frozen(config: LearningConfig, name: str, seed: int) -> None:
+    """One player on all held-out levels."""
+    flags = [*players_of(config)[name][1], "--levels", config.levels, "--name", name]
+    flags += ["--steps", str(config.frozen_steps), "--seed", str(seed)]
+    flags += ["--out", str(config.out / "frozen")]
+    log = config.out / "frozen" / f"{name}-{seed}.log"
+    run_logged(["benchmarks.frozen", *flags], log, threads=config.threads)
+
+
+def learn_level(config: LearningConfig, kind: Kind, level: Level, *, seed: int, run: Path) -> None:
+    """One run on one level; its checkpoints are deleted in the end."""
+    flags = [*kind.flags, "--levels", str(level), "--rotate-every", "0", "--seed", str(seed)]
+    flags += ["--timesteps", str(config.play_steps), "--checkpoint-every", "0"]
+    train(kind.module, run, config.play_steps, flags, threads=config.threads)
+    forget_checkpoints(run)
+
+
+def tasks_of(config: LearningConfig) -> Iterator[Task]:
+    """All that is asked for and not complete: pretraining, then seed by seed."""
+    for name in PRETRAINED:
+        if name in config.only and not complete(config.out / name, config.pretrain_steps):
+            yield Task(name, partial(pretrain, config, name))
+    for seed in range(config.seeds):
+        if "frozen" in config.only:
+            yield from frozen_tasks(config, seed)
+        for part, kinds in kinds_of(config).items():
+            levels = levels_of(config, part) if part in config.only else []
+            for level in levels:
+                for name, kind in kinds.items():
+                    run = folder_of(config, part, name, level, seed)
+                    if not complete(run, config.play_steps):
+                        do = partial(learn_level, config, kind, level, seed=seed, run=run)
+                        needs = (kind.needs,) if kind.needs else ()
+                        yield Task(f"{part} {level.state} {name} seed {seed}", do, needs)
+
+
+def frozen_tasks(config: LearningConfig, seed: int) -> Iterator[Task]:
+    """The players that have not yet played all levels."""
+    for name, (needs, _) in players_of(config).items():
+        files = (
+            score_file(config.out / "frozen", level, name, seed)
+            for level in levels_of(config, "frozen")
+        )
+        if not all(file.is_file() for file in files):
+            do = partial(play_frozen, config, name, seed)
+            yield Task(f"frozen {name} seed {seed}", do, (needs,) if needs else ())
+
+
+def doable(
+    config: LearningConfig, tasks: Sequence[Task], *, say: Callable[[str], None]
+) -> list[Task]:
+    """The tasks, those that need a pretraining which is neither complete nor asked for left out."""
+    asked = {task.name for task in tasks}
+    done = {n for n in PRETRAINED if complete(config.out / n, config.pretrain_steps)}
+    for name in {need for task in tasks for need in task.needs} - asked - done:
+        say(f"left out: what needs {name}, which is not complete (--only {name} completes it)")
+    return [
+        dataclasses.replace(task, needs=tuple(need for need in task.needs if need not in done))
+        for task in tasks
+        if asked.union(done).issuperset(task.needs)
+    ]
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Do what is not done yet, then report."""
+    from benchmarks.ppo2_learning_report import report
+
+    words = sys.argv[1:] if argv is None else argv
+    name = "python -m benchmarks.ppo2_learning"
+    config = load_config(LearningConfig, words, presets=None, command=name)
+    say = Console(soft_wrap=True).print
+    tasks = doable(config, list(tasks_of(config)), say=say)
+    say(f"{len(tasks)} to do, {config.jobs} at a time; their logs are in {config.out}")
+    problem: UserError | None = None
+    try:
+        work(tasks, config.jobs, say=say)
+    except UserError as error:
+        problem = error
+    print(report(config))
+    if problem:
+        raise problem
+
+
+if __name__ == "__main__":
+    main()
