@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import os
 import platform
 import time
+from io import FileIO
 from pathlib import Path
-from typing import Any, TextIO, final
+from typing import Any, NamedTuple, final
 
 from stable_retro import data
 
@@ -24,7 +26,36 @@ from retro_env.wrappers import CONTEST_PROGRESS
 LOG_EVERY = 1000
 """Steps between two rows of log.csv."""
 PACKAGES = ("stable-retro", "gymnasium", "numpy")
-FILES = ("monitor.csv", "log.csv", "episodes.csv", "result.json")
+TABLES = {
+    "monitor.csv": "r,l,t",
+    "log.csv": "l,t",
+    "episodes.csv": "step,level,r,l,t,progress,finished,complete",
+}
+FILES = (*TABLES, "result.json")
+
+
+class Counts(NamedTuple):
+    """What a run has come to. It is replaced as a whole: a signal finds the old one or the new.
+
+    ends: bytes written to each of the CSV files. episode_…: of the episode under way.
+    """
+
+    ends: tuple[int, ...]
+    steps: int = 0
+    episodes: int = 0
+    finished: int = 0
+    total: float = 0.0
+    best: float | None = None
+    episode_steps: int = 0
+    episode_return: float = 0.0
+    episode_furthest: float = 0.0
+
+
+class Change(NamedTuple):
+    """Lines for each of the CSV files, and what the counts are with them."""
+
+    lines: tuple[bytes, ...]
+    counts: Counts
 
 
 @final
@@ -35,6 +66,9 @@ class Record:
     log.csv: every 1000 steps, l steps of the run, t seconds. result.json: see `result`.
     episodes.csv: as monitor.csv, with the run's step, the furthest progress (0 to 1), whether the
     level's end was reached, and whether the episode is complete or was cut by the run's end.
+
+    A signal's exception may come anywhere in here, and a disk may be full: what was to be written
+    is kept as `change` until it is, and `finish` writes it again, the same bytes at the same place.
     """
 
     def __init__(self, folder: Path, *, facts: dict[str, Any]) -> None:
@@ -43,11 +77,7 @@ class Record:
         self.facts = facts
         self.start: float | None = None
         self.ended: str | None = None
-        self.steps = self.episodes = self.finished = 0
-        self.total = 0.0
-        self.best: float | None = None
-        self.episode_steps = 0
-        self.episode_return = self.episode_furthest = 0.0
+        self.change: Change | None = None
         for name in FILES:
             if (folder / name).exists():
                 raise UserError(
@@ -55,13 +85,16 @@ class Record:
                 )
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.monitor = create(folder / "monitor.csv", "r,l,t")
-            self.log = create(folder / "log.csv", "l,t")
-            columns = "step,level,r,l,t,progress,finished,complete"
-            self.table = create(folder / "episodes.csv", columns)
-            self.write_result()
+            self.files = [(folder / name).open("xb", buffering=0) for name in TABLES]
+            self.counts = Counts((0,) * len(TABLES))
+            self.commit(Change(tuple(map(as_line, TABLES.values())), self.counts))
         except OSError as error:
             raise UserError(f"cannot write records to {folder}: {error.strerror}") from None
+
+    @property
+    def steps(self) -> int:
+        """Of the run so far."""
+        return self.counts.steps
 
     def seconds(self) -> float:
         """Time since the first reset."""
@@ -74,42 +107,73 @@ class Record:
 
     def step(self, reward: float, *, terminated: bool, truncated: bool) -> None:
         """One step was played."""
-        self.steps += 1
-        self.episode_steps += 1
-        self.episode_return += reward
-        self.episode_furthest = max(self.episode_furthest, self.episode_return)
-        if self.steps % LOG_EVERY == 0:
-            append(self.log, f"{self.steps},{self.seconds():.6f}")
+        old = self.counts
+        reached = old.episode_return + reward
+        new = old._replace(
+            steps=old.steps + 1,
+            episode_steps=old.episode_steps + 1,
+            episode_return=reached,
+            episode_furthest=max(old.episode_furthest, reached),
+        )
+        log = b""
+        if new.steps % LOG_EVERY == 0:
+            log = as_line(f"{new.steps},{self.seconds():.6f}")
         if terminated or truncated:
-            self.end_episode(terminated=terminated)
-        elif self.steps % LOG_EVERY == 0:
-            self.write_result()
+            self.commit(self.episode_end(new, log=log, terminated=terminated))
+        elif log:
+            self.commit(Change((b"", log, b""), new))
+        else:
+            self.counts = new
 
-    def end_episode(self, *, terminated: bool = False, complete: bool = True) -> None:
-        """Write the episode under way to the files."""
+    def episode_end(
+        self, counts: Counts, *, log: bytes = b"", terminated: bool = False, complete: bool = True
+    ) -> Change:
+        """What ends the episode under way. log: the line for log.csv."""
         # Per-frame rewards are single precision: their sum may miss 9000 by a little.
-        progress = min(self.episode_furthest / CONTEST_PROGRESS, 1.0)
+        progress = min(counts.episode_furthest / CONTEST_PROGRESS, 1.0)
         finished = terminated and progress > 0.9999
-        row = f"{self.episode_return!r},{self.episode_steps},{self.seconds():.6f}"
-        append(self.monitor, row)
+        reached = counts.episode_return
+        row = f"{reached!r},{counts.episode_steps},{self.seconds():.6f}"
+        start = f"{counts.steps},{self.facts.get('level', '')}"
         ends = f"{progress:.6f},{finished:d},{complete:d}"
-        append(self.table, f"{self.steps},{self.facts.get('level', '')},{row},{ends}")
-        self.episodes += 1
-        self.finished += finished
-        self.total += self.episode_return
-        reached = self.episode_return
-        self.best = reached if self.best is None else max(self.best, reached)
-        self.episode_steps = 0
-        self.episode_return = self.episode_furthest = 0.0
+        new = Counts(
+            ends=counts.ends,
+            steps=counts.steps,
+            episodes=counts.episodes + 1,
+            finished=counts.finished + finished,
+            total=counts.total + reached,
+            best=reached if counts.best is None else max(counts.best, reached),
+        )
+        return Change((as_line(row), log, as_line(f"{start},{row},{ends}")), new)
+
+    def commit(self, change: Change) -> None:
+        """Write a change to the files and to result.json. Errors: OSError."""
+        self.change = change
+        self.settle()
         self.write_result()
+
+    def settle(self) -> None:
+        """Write to the CSV files what is not there yet. Errors: OSError."""
+        if self.change is None:
+            return
+        lines, new = self.change
+        for file, line, at in zip(self.files, lines, new.ends, strict=True):
+            write_at(file, line, at)
+        ends = tuple(at + len(line) for line, at in zip(lines, new.ends, strict=True))
+        self.counts = new._replace(ends=ends)
+        self.change = None
 
     def finish(self, ended: str) -> None:
-        """The run is over: the unfinished episode counts with what it reached."""
-        self.ended = ended
-        if self.episode_steps:
-            self.end_episode(complete=False)
+        """The run is over: the unfinished episode counts with what it reached.
+
+        May be called again, where the first call was interrupted; its word stays. Errors: OSError.
+        """
+        self.ended = self.ended or ended
+        self.settle()
+        if self.counts.episode_steps:
+            self.commit(self.episode_end(self.counts, complete=False))
         self.write_result()
-        for file in (self.monitor, self.log, self.table):
+        for file in self.files:
             file.close()
 
     def result(self) -> dict[str, Any]:
@@ -119,18 +183,19 @@ class Record:
         the first step. finished: episodes that reached the level's end. ended: null while the
         run goes on, and for ever if it was killed.
         """
-        under_way = self.episode_steps > 0
-        episodes = self.episodes + under_way
-        total = self.total + self.episode_return
-        returns = [] if self.best is None else [self.best]
-        returns += [self.episode_return] if under_way else []
+        counts = self.counts
+        under_way = counts.episode_steps > 0
+        episodes = counts.episodes + under_way
+        total = counts.total + counts.episode_return
+        returns = [] if counts.best is None else [counts.best]
+        returns += [counts.episode_return] if under_way else []
         return {
             **self.facts,
             "mean_return": total / episodes if episodes else None,
             "best_return": max(returns, default=None),
             "episodes": episodes,
-            "finished": self.finished,
-            "steps": self.steps,
+            "finished": counts.finished,
+            "steps": counts.steps,
             "seconds": round(self.seconds(), 3),
             "ended": self.ended,
         }
@@ -142,17 +207,16 @@ class Record:
         beside.replace(self.folder / "result.json")
 
 
-def create(path: Path, header: str) -> TextIO:
-    """A new CSV file with its header. Errors: OSError."""
-    file = path.open("x", encoding="utf-8")
-    append(file, header)
-    return file
+def as_line(text: str) -> bytes:
+    """A row as it lies in a file."""
+    return f"{text}\n".encode()
 
 
-def append(file: TextIO, row: str) -> None:
-    """One line, handed to the system at once: it outlives this process."""
-    file.write(row + "\n")
-    file.flush()
+def write_at(file: FileIO, data: bytes, at: int) -> None:
+    """Hand bytes to the system, which keeps them when this process dies. Errors: OSError."""
+    while data:
+        written = os.pwrite(file.fileno(), data, at)
+        data, at = data[written:], at + written
 
 
 def run_facts(level: Level, *, seed: int) -> dict[str, Any]:

@@ -61,7 +61,8 @@ def parse_seconds(text: str) -> float:
 
 
 def stop(*_: Any) -> None:
-    """SIGTERM: leave in order, with the records complete."""
+    """SIGTERM: leave in order, with the records complete; a second one changes nothing."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise SystemExit(143)
 
 

@@ -71,18 +71,18 @@ def serve(
     seed: of the first reset. Errors: whatever the environment raises, after telling the client.
     """
     session = Session(env, folder, limits=limits, record=record, seed=seed)
+    ended: GymRemoteError | None = None
     with contextlib.closing(session):
         try:
             ended = session.run()
+            record.finish(f"{type(ended).__name__}: {ended}")
         except BaseException as error:
             with contextlib.suppress(OSError):
                 record.finish(f"server stopped: {type(error).__name__}")
-            session.farewell(ServerDisconnectError("the environment's side has stopped"))
+            stopped = ServerDisconnectError("the environment's side has stopped")
+            session.farewell(ended or stopped)
             raise
-        try:
-            record.finish(f"{type(ended).__name__}: {ended}")
-        finally:
-            session.farewell(ended)
+        session.farewell(ended)
     return ended
 
 
