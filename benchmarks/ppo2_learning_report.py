@@ -89,7 +89,7 @@ def difference_table(differences: Mapping[str, dict[str, Any]]) -> str:
         "|---|---:|---:|---:|",
     ]
     for name, found in differences.items():
-        interval = "–" if found["low"] is None else f"{found['low']:+,.0f} – {found['high']:+,.0f}"
+        interval = "–" if found["low"] is None else f"{found['low']:+,.0f} to {found['high']:+,.0f}"
         higher = f"{found['higher']} of {found['pairs']}"
         lines.append(f"| {name} | {found['mean']:+,.0f} | {interval} | {higher} |")
     return "\n".join(lines)
