@@ -1,0 +1,294 @@
+"""Which part of JERK does what? Each level searched with one part more at a time.
+
+python -m benchmarks.jerk_ablation --policy rainbow/pretrained --out runs/jerk-ablation --write
+python -m benchmarks.jerk_ablation --out runs/jerk-ablation --only      # the table of what is there
+
+Every run plays one level in one emulator, in a folder of its own: what is complete is kept, what
+was interrupted goes on, with the same command. Seeds come after one another, so that the first ones
+are complete on all levels. The table compares the runs (level, seed) that are complete for all
+kinds.
+"""
+
+import dataclasses
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from benchmarks.machine import write_result
+from benchmarks.runs import Task, complete, forget_checkpoints, train, work
+from contest.score import read_episodes
+from experiment.config import load_config, to_dict
+from experiment.errors import UserError, command
+from retro_env import Level, parse_levels
+
+PARTS: dict[str, list[str]] = {
+    "mutating": [],
+    "+ choice": ["--choice", "bound", "--change-cost", "2", "--trial-share", "0.25"],
+    "+ policy": ["--policy-share", "0.25"],
+    "+ memory": ["--memory-share", "0.5"],
+    "+ closed-loop": ["--closed-loop"],
+    "+ learning": ["--learn"],
+}
+"""Kind -> its flags, on top of those of the kinds before it."""
+HALVES = "+ rainbow-replay"
+"""Half the steps all of the above, then Rainbow, whose replay begins with the best runs."""
+KINDS = ("baseline", *PARTS, HALVES, "rainbow")
+RESAMPLES = 10_000
+
+
+@dataclasses.dataclass(frozen=True)
+class AblationConfig:
+    """Measure what each part of JERK adds, beside Rainbow."""
+
+    out: Path = Path("runs/jerk-ablation")
+    """Folder for all runs and the table."""
+    policy: Path | None = None
+    """A pretrained checkpoint of Rainbow: JERK's policy, and what Rainbow starts from. Without it
+    an untrained one."""
+    levels: str = ""
+    """Levels played; empty: every third held-out level, in the order of their names."""
+    steps: int = 200_000
+    """Agent steps of each run."""
+    seeds: int = 3
+    """Runs of each kind on each level."""
+    only: tuple[str, ...] = KINDS
+    """Kinds to run and compare; none: no run, but the table of all."""
+    rainbow_flags: str = "--preset laptop"
+    """Settings of Rainbow on one level."""
+    jobs: int = 2
+    """Runs at a time."""
+    write: bool = False
+    """Also write benchmarks/results/jerk_ablation.json."""
+
+    def __post_init__(self) -> None:
+        for name in self.only:
+            if name not in KINDS:
+                raise UserError(f"unknown kind {name!r}; expected one of: {', '.join(KINDS)}")
+
+
+Cells = dict[tuple[str, int], float]
+"""(level, seed) -> the run's mean return."""
+Scores = dict[str, Cells]
+"""By kind."""
+
+
+def levels_of(config: AblationConfig) -> list[Level]:
+    """The levels that are played."""
+    if config.levels:
+        return parse_levels(config.levels)
+    return sorted(parse_levels("bramble-test"), key=lambda level: level.state)[::3]
+
+
+def jerk_flags(config: AblationConfig, kind: str) -> list[str]:
+    """Of jerk.train: the preset, and the parts up to this one."""
+    if kind == "baseline":
+        return ["--preset", "baseline"]
+    names = list(PARTS)
+    count = len(names) if kind == HALVES else names.index(kind) + 1
+    flags = ["--preset", "mutating", "--torch-threads", "1"]
+    flags += [flag for name in names[:count] for flag in PARTS[name]]
+    if count > names.index("+ policy"):
+        flags += ["--policy", str(config.policy or "new")]
+    return flags
+
+
+def rainbow_flags(config: AblationConfig, init: Path | None) -> list[str]:
+    """Of rainbow.train in one emulator."""
+    flags = [*config.rainbow_flags.split(), "--num-envs", "1", "--rotate-every", "0"]
+    return flags + (["--init", str(init)] if init else [])
+
+
+def folder_of(config: AblationConfig, kind: str, level: Level, seed: int) -> Path:
+    """Where a run is; of HALVES, the second half."""
+    return config.out / level.state / f"{kind.removeprefix('+ ')}-{seed}"
+
+
+def first_half(run: Path) -> Path:
+    """The search before Rainbow's half."""
+    return run.with_name(f"{run.name}-search")
+
+
+def play(config: AblationConfig, kind: str, level: Level, seed: int) -> None:
+    """One run."""
+    run, steps = folder_of(config, kind, level, seed), config.steps
+    common = ["--levels", str(level), "--seed", str(seed), "--timesteps"]
+    if kind == "rainbow":
+        flags = rainbow_flags(config, config.policy)
+        train("rainbow.train", run, steps, [*flags, *common, str(steps)], threads=1)
+    elif kind == HALVES:
+        half, search = str(steps // 2), first_half(run)
+        flags = [*jerk_flags(config, kind), "--write-replay", *common, half]
+        train("jerk.train", search, steps // 2, flags, threads=1)
+        flags = [*rainbow_flags(config, search / "replay"), *common, half]
+        train("rainbow.train", run, steps // 2, flags, threads=1)
+        forget_checkpoints(search)
+    else:
+        flags = [*jerk_flags(config, kind), *common, str(steps)]
+        train("jerk.train", run, steps, flags, threads=1)
+    forget_checkpoints(run)
+
+
+def is_complete(config: AblationConfig, kind: str, level: Level, seed: int) -> bool:
+    """Whether a run has all its steps."""
+    run = folder_of(config, kind, level, seed)
+    return complete(run, config.steps // 2 if kind == HALVES else config.steps)
+
+
+def tasks_of(config: AblationConfig) -> Iterator[Task]:
+    """What is not complete: seed by seed, level by level, all kinds of a level together."""
+    for seed in range(config.seeds):
+        for level in levels_of(config):
+            for kind in config.only:
+                if not is_complete(config, kind, level, seed):
+                    do = partial(play, config, kind, level, seed)
+                    yield Task(f"{level.state} {kind} seed {seed}", do)
+
+
+def mean_return(run: Path) -> float:
+    """The contest's score of a run: over all its ended episodes, of both halves."""
+    search = first_half(run)
+    episodes = [*(read_episodes(search) if search.exists() else ()), *read_episodes(run)]
+    return float(np.mean([episode.r for episode in episodes]))
+
+
+def collect(config: AblationConfig) -> Scores:
+    """The scores of all complete runs."""
+    found: Scores = {kind: {} for kind in config.only or KINDS}
+    for kind, scores in found.items():
+        for level in levels_of(config):
+            for seed in range(config.seeds):
+                if is_complete(config, kind, level, seed):
+                    run = folder_of(config, kind, level, seed)
+                    scores[level.state, seed] = mean_return(run)
+    return {kind: scores for kind, scores in found.items() if scores}
+
+
+def mean_of(levels: dict[str, float]) -> float:
+    """Over levels, each counting once."""
+    return float(np.mean(list(levels.values())))
+
+
+def interval(values: Cells) -> list[float]:
+    """95 % bootstrap interval of the mean over levels, seeds drawn anew within each level; nan
+    where a level has a single seed."""
+    rng = np.random.default_rng(0)
+    levels = sorted({level for level, _ in values})
+    means = np.zeros(RESAMPLES)
+    for level in levels:
+        here = np.array([value for (name, _), value in values.items() if name == level])
+        if len(here) < 2:
+            return [float("nan"), float("nan")]
+        drawn = rng.integers(0, len(here), (RESAMPLES, len(here)))
+        means += here[drawn].mean(axis=1) / len(levels)
+    return [float(x) for x in np.percentile(means, (2.5, 97.5))]
+
+
+def over_levels(values: Cells) -> dict[str, float]:
+    """Level -> mean over its seeds."""
+    levels = sorted({level for level, _ in values})
+    return {
+        level: float(np.mean([v for (name, _), v in values.items() if name == level]))
+        for level in levels
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A kind over the runs that all kinds have."""
+
+    kind: str
+    mean: float
+    """Over levels, of the means over their seeds."""
+    interval: list[float]
+    levels: dict[str, float]
+    runs: int
+    gain: float | None = None
+    """Over the kind before."""
+    gain_interval: list[float] | None = None
+
+
+def rows_of(found: Scores) -> list[Row]:
+    """A row per kind, over the runs that all kinds have."""
+    shared = set.intersection(*(set(scores) for scores in found.values())) if found else set()
+    rows: list[Row] = []
+    before: Cells = {}
+    for kind, scores in found.items() if shared else ():
+        here = {key: scores[key] for key in sorted(shared)}
+        levels = over_levels(here)
+        row = Row(kind, mean_of(levels), interval(here), levels, len(here))
+        if before:
+            gains = {key: here[key] - before[key] for key in here}
+            gain = mean_of(over_levels(gains))
+            row = dataclasses.replace(row, gain=gain, gain_interval=interval(gains))
+        rows.append(row)
+        before = here
+    return rows
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows as Markdown."""
+    if not rows:
+        return "No level and seed is complete for all kinds yet."
+    levels = list(rows[0].levels)
+    head = ["kind", "mean return", "95 %", "over the kind before", "95 %", *levels]
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+    for row in rows:
+        gain = "" if row.gain is None else f"{row.gain:+,.0f}"
+        cells = [row.kind, f"{row.mean:,.0f}", spelled(row.interval), gain]
+        cells += [spelled(row.gain_interval), *(f"{row.levels[name]:,.0f}" for name in levels)]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join([*lines, f"\n{rows[0].runs} runs of each kind."])
+
+
+def spelled(interval: list[float] | None) -> str:
+    """'4,321 … 5,432', or nothing where it is not known."""
+    if interval is None or np.isnan(interval).any():
+        return ""
+    return f"{interval[0]:,.0f} … {interval[1]:,.0f}"
+
+
+def report(config: AblationConfig) -> str:
+    """Write the table and result.json; return the table."""
+    found = collect(config)
+    rows = rows_of(found)
+    result = {
+        "rows": [dataclasses.asdict(row) for row in rows],
+        "runs": {
+            kind: {f"{level} {seed}": value for (level, seed), value in scores.items()}
+            for kind, scores in found.items()
+        },
+    }
+    config.out.mkdir(parents=True, exist_ok=True)
+    (config.out / "result.json").write_text(json.dumps(result, indent=1) + "\n")
+    (config.out / "result.md").write_text(table(rows) + "\n")
+    if config.write:
+        write_result("jerk_ablation", {"config": to_dict(config), **result})
+    return table(rows)
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Do what is not done yet, then report."""
+    words = sys.argv[1:] if argv is None else argv
+    name = "python -m benchmarks.jerk_ablation"
+    config = load_config(AblationConfig, words, presets=None, command=name)
+    say = Console(soft_wrap=True).print
+    tasks = list(tasks_of(config))
+    say(f"{len(tasks)} runs to do, {config.jobs} at a time; their logs are in {config.out}")
+    problem: UserError | None = None
+    try:
+        work(tasks, config.jobs, say=say)
+    except UserError as error:
+        problem = error
+    print(report(config))
+    if problem:
+        raise problem
+
+
+if __name__ == "__main__":
+    main()

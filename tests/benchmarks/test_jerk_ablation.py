@@ -1,0 +1,139 @@
+"""Kinds add one part at a time, runs go on seed by seed, and tables compare like with like."""
+
+import dataclasses
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import jerk_ablation
+from benchmarks.jerk_ablation import (
+    HALVES,
+    KINDS,
+    PARTS,
+    AblationConfig,
+    first_half,
+    folder_of,
+    interval,
+    jerk_flags,
+    levels_of,
+    mean_return,
+    play,
+    report,
+    rows_of,
+    table,
+    tasks_of,
+)
+from experiment.checkpoint import save_checkpoint
+from experiment.errors import UserError
+from jerk.train import parse
+
+GAME = "BrambleDash-Genesis-v0"
+ONE_LEVEL = f"{GAME}:RustCavern.Act2"
+
+
+def write_run(folder: Path, returns: list[float], *, steps: int) -> None:
+    """A complete run with those episodes."""
+    counters = {"env_steps": steps}
+    save_checkpoint(folder / "checkpoints", agent="jerk", config={}, counters=counters, tensors={})
+    rows = [f"0,0,{GAME}:RustCavern.Act2,{value},10,0.5,0\n" for value in returns]
+    (folder / "episodes.csv").write_text("step,env,level,r,l,progress,finished\n" + "".join(rows))
+
+
+def test_four_acts_are_every_third_held_out_one_by_name():
+    states = [level.state for level in levels_of(AblationConfig())]
+    assert states == ["BrambleWood.Act3", "MirageDunes.Act1", "SkyIsles.Act2", "StormHarbor.Act1"]
+
+
+def test_all_parts_together_are_the_hybrid_preset(tmp_path):
+    last = list(PARTS)[-1]
+    built = parse([*jerk_flags(AblationConfig(), last), "--run-dir", str(tmp_path / "a")])
+    preset = parse(["--preset", "hybrid", "--run-dir", str(tmp_path / "a")])
+    unlike = {
+        name for name, value in dataclasses.asdict(built).items() if value != getattr(preset, name)
+    }
+    # The net of a policy that nobody gave, and files for others: no part of the search.
+    assert unlike <= {"encoder", "hidden", "write_replay"}
+
+
+def test_every_kind_has_the_flags_of_those_before_it():
+    config = AblationConfig(policy=Path("some"))
+    flags = [jerk_flags(config, kind) for kind in PARTS]
+    for fewer, more in pairwise(flags):
+        assert set(fewer) < set(more)
+    assert "some" in flags[-1] and "some" not in flags[0]
+    assert jerk_flags(config, HALVES) == flags[-1]
+
+
+def test_seeds_come_after_one_another_and_complete_runs_are_not_repeated(tmp_path):
+    levels = f"{ONE_LEVEL},{GAME}:SkyIsles.Act2"
+    config = AblationConfig(
+        out=tmp_path, levels=levels, seeds=2, only=("baseline", "mutating"), steps=100
+    )
+    write_run(folder_of(config, "mutating", levels_of(config)[0], 0), [1.0], steps=100)
+    assert [task.name for task in tasks_of(config)] == [
+        "RustCavern.Act2 baseline seed 0",
+        "SkyIsles.Act2 baseline seed 0",
+        "SkyIsles.Act2 mutating seed 0",
+        *(
+            f"{act} {kind} seed 1"
+            for act in ("RustCavern.Act2", "SkyIsles.Act2")
+            for kind in ("baseline", "mutating")
+        ),
+    ]
+
+
+def test_rainbow_replay_searches_half_the_steps_then_learns_from_what_was_found(
+    tmp_path, monkeypatch
+):
+    config = AblationConfig(out=tmp_path, levels=ONE_LEVEL, steps=100)
+    level = levels_of(config)[0]
+    calls: list[tuple[str, Path, int, list[str]]] = []
+
+    def train(module, run, steps, flags, *, threads):
+        calls.append((module, run, steps, flags))
+        write_run(run, [100.0] if module == "jerk.train" else [200.0, 300.0], steps=steps)
+
+    monkeypatch.setattr(jerk_ablation, "train", train)
+    play(config, HALVES, level, 0)
+    run = folder_of(config, HALVES, level, 0)
+    assert [call[:3] for call in calls] == [
+        ("jerk.train", first_half(run), 50),
+        ("rainbow.train", run, 50),
+    ]
+    assert "--write-replay" in calls[0][3]
+    flags = calls[1][3]
+    assert flags[flags.index("--init") + 1] == str(first_half(run) / "replay")
+    assert mean_return(run) == 200.0  # of the episodes of both halves
+    assert list(tasks_of(dataclasses.replace(config, only=(HALVES,), seeds=1))) == []
+
+
+def test_rows_compare_only_what_all_kinds_have_and_levels_count_alike():
+    found = {
+        "baseline": {("a", 0): 10.0, ("a", 1): 20.0, ("b", 0): 40.0, ("b", 1): 99.0},
+        "mutating": {("a", 0): 30.0, ("a", 1): 60.0, ("b", 0): 50.0},
+    }
+    baseline, mutating = rows_of(found)
+    assert (baseline.mean, baseline.levels, baseline.runs) == (27.5, {"a": 15.0, "b": 40.0}, 3)
+    assert baseline.gain is None
+    assert mutating.gain == 20.0  # (20 + 40) / 2 on a, 10 on b
+    assert "| mutating | 48 |" in table([baseline, mutating])
+
+
+def test_interval_is_over_seeds_not_over_levels():
+    values = {(level, seed): 100.0 * (level == "b") for level in "ab" for seed in range(3)}
+    assert interval(values) == [50.0, 50.0]
+    low, high = interval({**values, ("a", 0): 6.0})
+    assert 50.0 == low < 51.0 < high <= 53.0
+    assert np.isnan(interval({("a", 0): 1.0})).all()
+
+
+def test_nothing_complete_is_said(tmp_path):
+    assert "complete for all kinds" in report(AblationConfig(out=tmp_path, levels=ONE_LEVEL))
+
+
+def test_unknown_kind_is_refused():
+    with pytest.raises(UserError, match="unknown kind 'hybrid'"):
+        AblationConfig(only=("hybrid",))
+    assert set(PARTS) < set(KINDS)
