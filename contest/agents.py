@@ -22,7 +22,7 @@ from contest.protocol import TimestepTimeoutError, WallClockTimeoutError
 from contest.references import REFERENCES, Policy, reference
 from contest.remote_vec import RemoteVectorEnv
 from experiment import load_agent
-from experiment.config import load_config, nearest_text, subset
+from experiment.config import load_config, nearest_text, subset, to_dict
 from experiment.errors import UserError
 from retro_env import EnvConfig
 from retro_env.make import wrap_agent
@@ -52,12 +52,19 @@ class Agent:
     flags: tuple[str, ...] = ()
 
     def facts(self) -> dict[str, Any]:
-        """What result.json says of it; the hashes tell whether two runs had the same agent."""
+        """What result.json says of it; hashes and settings tell whether two are the same agent.
+
+        settings: of one that adapts, all that its flags, files and checkpoint come to.
+        """
         facts = dataclasses.asdict(self)
         facts["flags"] = list(self.flags)
-        facts["checkpoint_sha256"] = facts["code_sha256"] = None
+        facts["checkpoint_sha256"] = facts["code_sha256"] = facts["settings"] = None
         if not is_package(self.name):
             facts["mode"] = None
+        elif self.mode == "adapt":
+            config = make_config(self, timesteps=1, seed=0, run_dir=Path())
+            values = to_dict(config).items()
+            facts["settings"] = {k: v for k, v in values if k not in (*OURS, "device")}
         if self.checkpoint:
             # meta.json names the SHA-256 of every other file.
             hashes = [file_hash(folder / "meta.json") for folder in self.checkpoints()]

@@ -30,6 +30,8 @@ from retro_env.integrations import check_playable
 from retro_env.levels import Level, parse_levels
 
 POLL_SECONDS = 0.2
+SAME = ("name", "mode", "checkpoint_sha256", "code_sha256", "timesteps", "wall_clock", "stall")
+"""What contest.json says that may not change within a folder, beside the agent's settings."""
 LOCK_SECONDS = 5.0
 """How long the processes of a killed run may take to leave."""
 
@@ -105,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     signal.signal(signal.SIGTERM, stop)
     with locked(config.out) as lock:
         roms = {game: rom_hash(game) for game in sorted({level.game for level in levels})}
-        facts = {**agent.facts(), "timesteps": rules.timesteps, "roms": roms}
+        facts = {**agent.facts(), **dataclasses.asdict(rules), "roms": roms}
         same_contest(config.out, facts, planned)
 
         def begin(level: Level, seed: int) -> Job:
@@ -149,7 +151,7 @@ def locked(out: Path) -> Iterator[int]:
 
 
 def same_contest(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]]) -> None:
-    """A folder is one contest: same agent, steps and ROMs. Errors: UserError (it is another's).
+    """A folder is one contest: same agent, limits and ROMs. Errors: UserError (it is another's).
 
     What another agent began there, without an end of one level, is set aside. planned: what is to
     be played, which contest.json says too.
@@ -175,10 +177,13 @@ def same_contest(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, 
 
 def difference(out: Path, before: dict[str, Any], facts: dict[str, Any]) -> str:
     """In what a folder's contest is another than the one of these facts; "" where in nothing."""
-    for name in ("name", "mode", "checkpoint_sha256", "code_sha256", "flags", "timesteps"):
-        if before.get(name) != facts[name]:
+    was, now = before.get("settings") or {}, facts["settings"] or {}
+    pairs = [(name, before.get(name), facts[name]) for name in SAME]
+    pairs += [(name, was.get(name), now.get(name)) for name in {**was, **now}]
+    for name, old, new in pairs:
+        if old != new:
             return (
-                f"{out} holds a contest with {name} {before.get(name)}, not {facts[name]}: "
+                f"{out} holds a contest with {name} {old}, not {new}: "
                 "give the same, or another --out"
             )
     for game, played in before.get("roms", {}).items():

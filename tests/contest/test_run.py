@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from contest.run import main
+from contest.agents import resolve
+from contest.run import difference, main
 from experiment import load_agent
 from rainbow.train import main as train_rainbow
 
@@ -24,6 +25,25 @@ def findable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(HERE))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # the test's own stays
+
+
+def facts_of(*flags: str) -> dict[str, Any]:
+    """contest.json of a Rainbow that adapts with these flags, as it is read back."""
+    agent = resolve("rainbow", checkpoint="", mode="adapt", device="cpu", flags=flags)
+    limits = {"timesteps": 1, "wall_clock": 1.0, "stall": 1.0}
+    found: dict[str, Any] = json.loads(json.dumps({**agent.facts(), **limits, "roms": {}}))
+    return found
+
+
+def test_content_of_a_config_file_tells_contests_apart(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("n_step: 3\n")
+    before = facts_of("--config", str(file))
+    assert difference(tmp_path, before, facts_of("--config", str(file))) == ""
+    file.write_text("n_step: 7\n")
+    after = facts_of("--config", str(file))
+    assert "holds a contest with n_step 3, not 7" in difference(tmp_path, before, after)
+    assert difference(tmp_path, after, facts_of("--n-step", "7")) == "", "the same in other words"
 
 
 def contest(out: Path, agent: str, *flags: str, levels: str = LEVEL, steps: int = 100) -> None:
@@ -235,9 +255,13 @@ def test_other_agent_in_the_same_folder_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     contest(tmp_path, "random", steps=20)
-    for agent, steps, word in (("hold-right", 20, "name random"), ("random", 30, "timesteps 20")):
+    for agent, flags, word in (
+        ("hold-right", ("--timesteps", "20"), "name random, not hold-right"),
+        ("random", ("--timesteps", "30"), "timesteps 20, not 30"),
+        ("random", ("--timesteps", "20", "--wall-clock", "1h"), "wall_clock 43200.0, not 3600.0"),
+    ):
         with pytest.raises(SystemExit):
-            contest(tmp_path, agent, steps=steps)
+            contest(tmp_path, agent, *flags)
         assert word in capsys.readouterr().err
     path = tmp_path / "contest.json"
     facts = json.loads(path.read_text())
