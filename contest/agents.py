@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from contest.acting import Actor
 from contest.client import RemoteEnv
 from contest.protocol import TimestepTimeoutError, WallClockTimeoutError
-from contest.references import REFERENCES, Policy, reference
+from contest.references import REFERENCES, reference
 from contest.remote_vec import RemoteVectorEnv
 from experiment import load_agent
 from experiment.config import load_config, nearest_text, subset, to_dict
@@ -117,51 +117,39 @@ def play(
     """
     with contextlib.suppress(TimestepTimeoutError, WallClockTimeoutError):
         if agent.name in REFERENCES:
-            policy = reference(agent.name, seed=seed)
-            play_policy(policy, EnvConfig(), directory, level=level)
+            actor = Actor(reference(agent.name, seed=seed))
+            play_policy(actor, EnvConfig(), directory, level=level)
         elif ":" in agent.name:
             play_function(find_function(agent.name), directory, level=level)
         elif agent.mode != "adapt":
-            policy, settings = load_policy(agent, seed=seed)
-            play_policy(policy, settings, directory, level=level)
+            actor, settings = load_policy(agent, seed=seed)
+            play_policy(actor, settings, directory, level=level)
         else:
             config = make_config(agent, timesteps=timesteps, seed=seed, run_dir=run_dir)
             adapt(agent, config, directory, level=level, run_dir=run_dir)
 
 
-def play_policy(policy: Policy, settings: EnvConfig, directory: Path, *, level: str) -> None:
+def play_policy(actor: Actor, settings: EnvConfig, directory: Path, *, level: str) -> None:
     """Act without learning. Errors: GymRemoteError, in the end always."""
     with contextlib.closing(RemoteVectorEnv(directory, config=settings, level=level)) as envs:
         obs, _ = envs.reset()
+        starts = np.ones(1, bool)
         while True:
-            obs, *_ = envs.step(policy.act(obs))
+            obs, _, terminated, truncated, _ = envs.step(actor.act(obs, starts))
+            starts = terminated | truncated
 
 
-def load_policy(agent: Agent, *, seed: int) -> tuple[Policy, EnvConfig]:
-    """A package's agent that does not learn, and the settings that it acts in."""
+def load_policy(agent: Agent, *, seed: int) -> tuple[Actor, EnvConfig]:
+    """A package's agent that does not learn, and the settings that it acts in.
+
+    Errors: UserError.
+    """
     from experiment.device import prepare_device  # torch takes seconds to import
     from experiment.seeding import seed_everything
 
     seed_everything(seed)
     loaded: Any = load_agent(agent.checkpoint, device=str(prepare_device(agent.device)))
-    if agent.mode == "explore":
-        if "explore" not in inspect.signature(loaded.act).parameters:
-            raise UserError(f"{agent.name} has no chance to act with: give --mode frozen")
-        return Exploring(loaded), subset(loaded.config, EnvConfig)
-    return loaded, subset(loaded.config, EnvConfig)
-
-
-@final
-class Exploring:
-    """An agent that acts with its chance: Rainbow's noise, PPO2's draws."""
-
-    def __init__(self, agent: Any) -> None:
-        self.agent = agent
-
-    def act(self, obs: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]."""
-        actions: NDArray[np.int64] = self.agent.act(obs, explore=True)
-        return actions
+    return Actor(loaded, explore=agent.mode == "explore"), subset(loaded.config, EnvConfig)
 
 
 def play_function(function: Callable[[Any], object], directory: Path, *, level: str) -> None:

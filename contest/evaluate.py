@@ -13,6 +13,7 @@ import numpy as np
 import tyro
 from rich.console import Console
 
+from contest.acting import Actor
 from contest.references import REFERENCES, Policy, reference
 from contest.score import Episode, Score, score, score_dict, score_table
 from experiment.checkpoint import load_agent
@@ -65,15 +66,16 @@ def play_episodes(
 ) -> list[Episode]:
     """Whole episodes of one level, one after the other; record_dir gets one .bk2 for each."""
     played = []
+    actor = Actor(policy)
     env = make_env(level, settings, record_dir=record_dir)
     try:
         for number in range(episodes):
             obs, _ = env.reset(seed=seed + number)
-            over = False
+            starts, over = np.ones(1, bool), False
             while not over:
-                action = int(policy.act(obs[np.newaxis])[0])
+                action = int(actor.act(obs[np.newaxis], starts)[0])
                 obs, _, terminated, truncated, info = env.step(action)
-                over = terminated or truncated
+                starts, over = np.zeros(1, bool), terminated or truncated
             played.append(Episode(**{name: info["episode"][name] for name in FIELDS}))
     finally:
         env.close()

@@ -11,6 +11,7 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import ArrayLike
 from rich.table import Table
 
+from contest.acting import Actor
 from contest.references import Policy
 from experiment.errors import UserError
 from experiment.metrics import read_columns
@@ -70,11 +71,14 @@ def play(
     seed: of the environments. on_step(steps done, episodes so far): for showing progress.
     Episodes under way at the end count with what they reached.
     """
+    actor = Actor(policy)
     obs, _ = envs.reset(seed=seed)
+    starts = np.ones(envs.num_envs, bool)
     episodes: list[Episode] = []
     done = 0
     while done < steps:
-        obs, _, _, _, infos = envs.step(policy.act(obs))
+        obs, _, terminated, truncated, infos = envs.step(actor.act(obs, starts))
+        starts = terminated | truncated
         episodes += [_episode(ended) for ended in ended_episodes(infos)]
         done += envs.num_envs
         if on_step is not None:

@@ -1,0 +1,36 @@
+"""How a policy is asked for actions: with its chance, and told where episodes begin."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contest.references import Policy
+from experiment.errors import UserError
+
+
+@final
+class Actor:
+    """Asks a policy, in the words that its `act` knows.
+
+    A recurrent agent's `act` takes `starts`, the rows that begin an episode, because it remembers
+    from call to call. One that acts otherwise while it learns takes `explore`.
+    """
+
+    def __init__(self, policy: Policy, *, explore: bool = False) -> None:
+        """Errors: UserError (it cannot explore)."""
+        known = inspect.signature(policy.act).parameters
+        if explore and "explore" not in known:
+            raise UserError("this agent has no chance to act with: give --mode frozen")
+        self.policy: Any = policy
+        self.words: dict[str, Any] = {"explore": True} if explore else {}
+        self.remembers = "starts" in known
+
+    def act(self, obs: NDArray[np.uint8], starts: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """obs uint8 [N,C,H,W], starts bool [N] -> actions int64 [N]."""
+        told = {**self.words, "starts": starts} if self.remembers else self.words
+        actions: NDArray[np.int64] = self.policy.act(obs, **told)
+        return actions
