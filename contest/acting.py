@@ -29,7 +29,9 @@ class Actor:
         self.words: dict[str, Any] = {"explore": True} if explore else {}
         self.remembers = "starts" in known
 
-    def act(self, obs: NDArray[np.uint8], starts: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def act(
+        self, obs: NDArray[np.uint8], *, starts: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.int64]:
         """obs uint8 [N,C,H,W], starts bool [N] -> actions int64 [N]."""
         told = {**self.words, "starts": starts} if self.remembers else self.words
         actions: NDArray[np.int64] = self.policy.act(obs, **told)

@@ -135,7 +135,7 @@ def play_policy(actor: Actor, settings: EnvConfig, directory: Path, *, level: st
         obs, _ = envs.reset()
         starts = np.ones(1, bool)
         while True:
-            obs, _, terminated, truncated, _ = envs.step(actor.act(obs, starts))
+            obs, _, terminated, truncated, _ = envs.step(actor.act(obs, starts=starts))
             starts = terminated | truncated
 
 

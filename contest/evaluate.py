@@ -73,7 +73,7 @@ def play_episodes(
             obs, _ = env.reset(seed=seed + number)
             starts, over = np.ones(1, bool), False
             while not over:
-                action = int(actor.act(obs[np.newaxis], starts)[0])
+                action = int(actor.act(obs[np.newaxis], starts=starts)[0])
                 obs, _, terminated, truncated, info = env.step(action)
                 starts, over = np.zeros(1, bool), terminated or truncated
             played.append(Episode(**{name: info["episode"][name] for name in FIELDS}))

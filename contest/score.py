@@ -77,7 +77,7 @@ def play(
     episodes: list[Episode] = []
     done = 0
     while done < steps:
-        obs, _, terminated, truncated, infos = envs.step(actor.act(obs, starts))
+        obs, _, terminated, truncated, infos = envs.step(actor.act(obs, starts=starts))
         starts = terminated | truncated
         episodes += [_episode(ended) for ended in ended_episodes(infos)]
         done += envs.num_envs

@@ -72,13 +72,13 @@ def test_recurrent_ppo2_forgets_the_last_episode(explore: bool) -> None:
     actor = Actor(agent, explore=explore)
     obs = np.random.default_rng(0).integers(0, 256, (4, 1, 4, 36, 36), dtype=np.uint8)
     begins, goes_on = np.ones(1, bool), np.zeros(1, bool)
-    actor.act(obs[0], begins)
+    actor.act(obs[0], starts=begins)
     fresh = agent.state.clone()
     for image in obs[1:]:
-        actor.act(image, goes_on)
-    actor.act(obs[0], goes_on)
+        actor.act(image, starts=goes_on)
+    actor.act(obs[0], starts=goes_on)
     assert not (agent.state == fresh).all(), "within an episode it remembers"
-    actor.act(obs[0], begins)
+    actor.act(obs[0], starts=begins)
     assert (agent.state == fresh).all()
 
 
@@ -87,6 +87,7 @@ def test_agent_that_knows_no_such_words_is_asked_without() -> None:
         def act(self, obs: NDArray[np.uint8]) -> NDArray[np.int64]:
             return np.full(len(obs), 5)
 
-    assert Actor(Plain()).act(np.zeros((2, 1, 1, 1), np.uint8), np.ones(2, bool)).tolist() == [5, 5]
+    obs = np.zeros((2, 1, 1, 1), np.uint8)
+    assert Actor(Plain()).act(obs, starts=np.ones(2, bool)).tolist() == [5, 5]
     with pytest.raises(UserError, match="no chance"):
         Actor(Plain(), explore=True)
