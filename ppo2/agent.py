@@ -18,6 +18,7 @@ from nets.initialise import RELU_GAIN, orthogonal
 from nets.noisy import NoisyLinear, PlainLinear
 from nets.recurrent import RecurrentCore
 from nets.transfer import load_net
+from ppo2.acting import Acting
 from ppo2.config import PPO2Config
 from ppo2.learner import ActorCritic, sample_actions
 from ppo2.memory import Noises
@@ -56,9 +57,10 @@ class PPO2Agent:
     def __init__(self, net: ActorCritic, config: PPO2Config, *, device: str = "cpu") -> None:
         self.device = torch.device(device)
         self.net, self.config = net.to(self.device), config
-        self.actor = net
+        self.actor: ActorCritic | Acting = net
         if config.precision == "bf16":
-            self.actor = copy.deepcopy(net).requires_grad_(False)
+            fits = Acting.fits(net, self.device)
+            self.actor = Acting(net) if fits else copy.deepcopy(net).requires_grad_(False)
         self.renew()
         self.state = self.no_state(0)
 
@@ -66,6 +68,9 @@ class PPO2Agent:
         """Let `actor` be what the net has become: the net itself, or in bf16 a copy whose weights
         are cast here, once, instead of at every step."""
         if self.actor is self.net:
+            return
+        if isinstance(self.actor, Acting):
+            self.actor.take(self.net)
             return
         for name in ("encoder", "hidden", "head"):  # the core computes in fp32
             actor, net = (getattr(of, name) for of in (self.actor, self.net))

@@ -1,0 +1,76 @@
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from ppo2.acting import Acting
+from ppo2.agent import PPO2Agent, make_net
+from ppo2.config import PPO2Config
+
+SMALL = PPO2Config(precision="bf16", hidden=64, encoder="data-efficient")
+CPU = torch.device("cpu")
+
+
+def agent_of(config):
+    torch.manual_seed(0)
+    agent = PPO2Agent(make_net(config), config)
+    with torch.no_grad():  # a policy that tells images apart
+        agent.net.head.policy.weight.mul_(300.0)
+    agent.renew()
+    return agent
+
+
+def outputs(agent, images):
+    """Log-probabilities and values by the agent, and by its net as the learner runs it."""
+    state, starts = agent.no_state(len(images)), torch.ones(len(images), dtype=torch.bool)
+    log_probs, values, _ = agent.evaluate(images, state=state, starts=starts)
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        logits, expected, _ = agent.net(images, state=state, starts=starts)
+    return (log_probs, logits.log_softmax(dim=1)), (values, expected)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {},
+        {"encoder": "nature", "frame_stack": 3, "image_width": 100},
+        {"encoder": "mobilenet"},
+        {"encoder": "impala", "pool": True},
+        {"noisy": True},
+        {"recurrent": "gru"},
+    ],
+    ids=lambda flags: next(iter(flags.values()), "data-efficient"),
+)
+@pytest.mark.parametrize("rows", [1, 5])
+def test_in_bf16_the_agent_acts_as_its_net_learns(flags, rows):
+    config = dataclasses.replace(SMALL, **flags)
+    agent = agent_of(config)
+    shape = (rows, config.frame_stack, config.image_height, config.image_width)
+    images = torch.from_numpy(np.random.default_rng(0).integers(0, 256, shape, np.uint8))
+    for found, expected in outputs(agent, images):
+        torch.testing.assert_close(found, expected, rtol=0.02, atol=0.02)
+    (log_probs, _), _ = outputs(agent, images)
+    assert log_probs.std() > 0.05
+
+
+def test_agent_acts_with_new_weights_once_renewed():
+    agent = agent_of(SMALL)
+    images = torch.zeros(2, 4, 84, 84, dtype=torch.uint8)
+    with torch.no_grad():
+        agent.net.head.value.bias.add_(1.0)
+    _, (before, expected) = outputs(agent, images)
+    assert (expected - before).min() > 0.9
+    agent.renew()
+    _, (after, _) = outputs(agent, images)
+    torch.testing.assert_close(after, expected, rtol=0.02, atol=0.02)
+
+
+def test_what_cannot_be_packed_acts_with_a_copy_of_the_net():
+    if not Acting.fits(make_net(SMALL), CPU):
+        pytest.skip("this CPU has no bf16")
+    packed = {"encoder": "mobilenet"}, {"encoder": "nature"}
+    plain = {"noisy": True}, {"recurrent": "lstm"}, {"encoder": "impala"}
+    for flags in (*packed, *plain):
+        net = make_net(dataclasses.replace(SMALL, **flags))
+        assert Acting.fits(net, CPU) == (flags in packed), flags
