@@ -1,4 +1,5 @@
 import dataclasses
+import io
 import json
 from pathlib import Path
 from typing import Literal
@@ -7,6 +8,7 @@ import pytest
 
 from experiment.config import from_dict, load_config, subset, to_dict
 from experiment.errors import UserError
+from experiment.ranges import Count, Share
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +27,10 @@ class Small:
     """Checkpoint to start from."""
     widths: tuple[int, ...] = (32, 64)
     """Channels of each layer."""
+    steps: Count = 5
+    """Of the run."""
+    share: Share = 0.5
+    """Part of them."""
 
     def __post_init__(self) -> None:
         if self.num_envs < 1:
@@ -85,7 +91,11 @@ def test_yaml_numbers_without_a_dot_are_numbers(presets: Path) -> None:
         (["--num_evns=3"], "did you mean '--num-envs'?"),
         (["--num-envs", "many"], "Error parsing --num-envs"),
         (["--num-envs", "0"], "num_envs must be at least 1, got 0"),
-        (["--colour", "red"], "Expected one of ('grey', 'rgb')"),
+        (["--colour", "red"], "Expected one of ('grey', 'rgb').; see --help"),
+        (["--steps", "0"], "Expected int >= 1, in field steps, not 0"),
+        (["--steps=-3"], "Expected int >= 1, in field steps, not -3"),
+        (["--share", "1.5"], "Expected float <= 1.0, in field share, not 1.5"),
+        (["--share", "nan"], "Expected float >= 0.0, in field share, not nan"),
         (["--num-envs"], "Missing value for argument '--num-envs'"),
         (["stray"], "stray"),
     ],
@@ -97,6 +107,15 @@ def test_bad_arguments_are_one_line(presets: Path, argv: list[str], says: str) -
     assert "\n" not in str(caught.value)
 
 
+def test_a_complaint_of_a_terminal_without_unicode_is_as_plain(
+    presets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    with pytest.raises(UserError) as caught:
+        load(presets, "stray")
+    assert str(caught.value) == "Unrecognized options: stray; see --help"
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -105,6 +124,7 @@ def test_bad_arguments_are_one_line(presets: Path, argv: list[str], says: str) -
         ("num_envs: 0", "num_envs must be at least 1"),
         ("colour: red", "colour"),
         ("init: 3", "init"),
+        ("steps: 0", "Expected int >= 1, in field steps, not 0"),
         ("[1, 2]", "must hold one mapping"),
         ("a: [", "neither valid YAML nor JSON"),
         ("3: 4", "must hold one mapping"),
