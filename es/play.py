@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,17 +72,26 @@ class Player:
         self.features = Features(net, stage.num_envs, size=config.feature_cache)
         self.drawn: tuple[tuple[int, int], NDArray[np.float32]] | None = None
         self.rows: list[Episode | None] = [None] * stage.num_envs
+        self.numbers: Sequence[int] = ()
 
     def play(
-        self, plan: Plan, world: World, *, theta: NDArray[np.float32], sigma: float, budget: int
+        self,
+        plan: Plan,
+        world: World,
+        *,
+        theta: NDArray[np.float32],
+        sigma: float,
+        budget: int,
+        numbers: Sequence[int] | None = None,
     ) -> tuple[NDArray[np.void], int]:
         """Play what this process can claim of a generation -> (records [N], agent steps taken).
 
         budget: agent steps after which a stage that is not planned ends; the generation is then
-        incomplete, unless it ended by itself.
+        incomplete, unless it ended by itself. numbers: of the episodes to play; None: all.
         """
         stage, rows = self.stage, self.rows
-        world.open(plan.generation)
+        world.open()
+        self.numbers = range(len(plan)) if numbers is None else numbers
         for row in range(stage.num_envs):
             self.members.put(row, theta)
         records: list[tuple[int, int, float, float, float, bool]] = []
@@ -108,9 +118,10 @@ class Player:
         self, row: int, plan: Plan, world: World, *, theta: NDArray[np.float32], sigma: float
     ) -> bool:
         """Claim an episode for a row; False where none is left."""
-        number = world.claim()
-        if number >= len(plan):
+        claimed = world.claim()
+        if claimed >= len(self.numbers):
             return False
+        number = self.numbers[claimed]
         task = plan.task(number)
         seed = plan.episode_seed(task)
         start = Start(plan.slots[task.slot], seed, plan.steps)

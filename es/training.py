@@ -65,39 +65,50 @@ class Training:
     def play(self, plan: Plan) -> Records:
         """Play a generation together -> the records of all processes, in the order of the plan;
         some are missing where the budget of a stage that is not planned has ended."""
-        world, began = self.world, time.monotonic()
+        world, began, before = self.world, time.monotonic(), self.env_steps
         waited, sent = world.waited, world.sent
+        records, missing = np.zeros(0, RECORD), list(range(len(plan)))
+        while missing:
+            records = np.concatenate([records, *self.play_together(plan, missing)])
+            missing = np.setdiff1d(missing, records["task"]).tolist()
+            if not self.stage.planned:  # else a process has died with what it had claimed
+                break
+        seconds = max(time.monotonic() - began, 1e-9)
+        self.timing = {
+            "episodes_per_second": len(records) / seconds,
+            "steps_per_second": (self.env_steps - before) / seconds,
+            "waiting": (world.waited - waited) / seconds,
+            "bytes": world.sent - sent,
+        }
+        return records[np.argsort(records["task"])]
+
+    def play_together(self, plan: Plan, numbers: list[int]) -> list[Records]:
+        """Play these episodes of a generation -> the records of each process; one that has died
+        has left none. Errors: RuntimeError (the processes have come to differ)."""
         mine, steps = self.player.play(
             plan,
-            world,
+            self.world,
             theta=self.learner.theta,
             sigma=sigma_at(self.config, self.generation),
             budget=self.config.timesteps - self.env_steps,
+            numbers=numbers,
         )
         head = np.array([steps, zlib.crc32(self.learner.theta.tobytes())], np.int64).tobytes()
-        answers = world.exchange(head + mine.tobytes())
+        answers = self.world.exchange(head + mine.tobytes())
         heads = np.array([np.frombuffer(answer[:16], np.int64) for answer in answers])
         if (heads[:, 1] != heads[0, 1]).any():
             raise RuntimeError(
                 "the processes have different weights: their hardware or software "
                 "differs; run them on machines that are alike"
             )
-        records = np.concatenate([np.frombuffer(answer[16:], RECORD) for answer in answers])
         self.env_steps += int(heads[:, 0].sum())
-        seconds = max(time.monotonic() - began, 1e-9)
-        self.timing = {
-            "episodes_per_second": len(records) / seconds,
-            "steps_per_second": float(heads[:, 0].sum()) / seconds,
-            "waiting": (world.waited - waited) / seconds,
-            "bytes": world.sent - sent,
-        }
-        return records[np.argsort(records["task"])]
+        return [np.frombuffer(answer[16:], RECORD) for answer in answers]
 
     def learn(self, plan: Plan, records: Records) -> dict[str, float]:
         """One update from a whole generation -> its metrics."""
         world, began, sent = self.world, time.monotonic(), self.world.sent
         returns, current = plan.table(records)
-        divided = self.config.divide_update and world.size > 1
+        divided = self.config.divide_update and world.shares and world.size > 1
         learned = self.learner.update(
             returns,
             generation=self.generation,

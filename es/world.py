@@ -18,24 +18,26 @@ POLL_SECONDS = 0.0005
 
 
 class World(Protocol):
-    """rank: of this process. size: how many there are. waited: seconds spent waiting for others.
-    sent: bytes that this process gave to others."""
+    """rank: of this process. size: how many there were. waited: seconds spent waiting for others.
+    sent: bytes that this process gave to others. shares: whether each can do a share of an update;
+    not where one may be missing."""
 
     rank: int
     size: int
+    shares: bool
     waited: float
     sent: int
 
-    def open(self, generation: int) -> None:
-        """Begin to claim the episodes of a generation."""
+    def open(self) -> None:
+        """Begin to claim from 0 again, after an exchange; the first one comes with the others."""
         ...
 
     def claim(self) -> int:
-        """The next number 0, 1, 2, … that no process has claimed in this generation."""
+        """The next number 0, 1, 2, … that no process has claimed."""
         ...
 
     def exchange(self, payload: bytes) -> list[bytes]:
-        """Every process's payload, by rank."""
+        """Every process's payload, by rank; of those only that live where others may die."""
         ...
 
     def progress(self) -> None:
@@ -66,11 +68,13 @@ def agreeing(world: World) -> Iterator[None]:
 class Alone:
     """One process without MPI."""
 
+    shares = False
+
     def __init__(self) -> None:
         self.rank, self.size, self.waited, self.sent = 0, 1, 0.0, 0
         self.next = 0
 
-    def open(self, generation: int) -> None:
+    def open(self) -> None:
         self.next = 0
 
     def claim(self) -> int:
@@ -84,17 +88,24 @@ class Alone:
         pass
 
 
+def load_mpi() -> Any:
+    """mpi4py's MPI. UserError: there is no mpi4py, or no MPI that it can use."""
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise UserError(f"MPI does not work ({error}); install mpi4py and mpich") from None
+    return MPI
+
+
 @final
 class MPIWorld:
-    """The processes that mpirun has started; one where it has not."""
+    """The processes that mpirun has started, of which none may die; one where it has not."""
+
+    shares = True
 
     def __init__(self) -> None:
         """UserError: there is no mpi4py, or no MPI that it can use."""
-        try:
-            from mpi4py import MPI
-        except (ImportError, RuntimeError) as error:
-            raise UserError(f"MPI does not work ({error}); install mpi4py and mpich") from None
-        self.mpi: Any = MPI
+        self.mpi = MPI = load_mpi()
         self.comm = MPI.COMM_WORLD
         self.rank, self.size = self.comm.rank, self.comm.size
         self.waited, self.sent = 0.0, 0
@@ -106,9 +117,9 @@ class MPIWorld:
             self._zero(slot)
         self.comm.Barrier()
 
-    def open(self, generation: int) -> None:
-        # Nobody claims from the other counter now: the exchange of records lies between.
-        self.slot = generation % 2
+    def open(self) -> None:
+        # Nobody claims from the other counter now: an exchange lies between.
+        self.slot = 1 - self.slot
         self._zero(1 - self.slot)
 
     def claim(self) -> int:

@@ -1,4 +1,4 @@
-"""A run of ES on lanes under mpirun: lanes_master.py RUN_DIR CONFIG.json [PAUSE]."""
+"""A run of ES on lanes under mpirun: lanes_master.py RUN_DIR CONFIG.json [PAUSE [--go-on]]."""
 
 import json
 import os
@@ -8,14 +8,15 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
+from es import survivors
 from es.config import ESConfig
-from es.master import together
+from es.master import GO_ON, GUARDED, go_on, guard, together
 from es.train import run
-from es.world import MPIWorld
+from es.world import World
 from tests.es.lanes import Lanes
 
 
-def work(world: MPIWorld) -> None:
+def work(world: World) -> None:
     run_dir = Path(sys.argv[1])
     config = ESConfig(**json.loads(Path(sys.argv[2]).read_text()))
     pause = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
@@ -24,4 +25,10 @@ def work(world: MPIWorld) -> None:
 
 
 if __name__ == "__main__":
-    together(work)
+    if GO_ON not in sys.argv:
+        together(work)
+    elif GUARDED not in os.environ:
+        raise SystemExit(guard())
+    else:
+        survivors.BEAT = 0.1
+        go_on(work, patience=10.0)

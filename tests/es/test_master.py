@@ -26,8 +26,8 @@ def with_mpi(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 def test_process_alone_claims_every_number_once_per_generation():
     world = Alone()
-    for generation in (0, 1):
-        world.open(generation)
+    for _ in (0, 1):
+        world.open()
         assert [world.claim() for _ in range(4)] == [0, 1, 2, 3]
     assert world.exchange(b"abc") == [b"abc"]
 
@@ -79,8 +79,8 @@ from es.master import together
 
 def work(world):
     seen = []
-    for generation in range(3):
-        world.open(generation)
+    for _ in range(3):
+        world.open()
         mine = []
         while (number := world.claim()) < 200:
             mine.append(number)

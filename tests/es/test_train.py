@@ -14,6 +14,7 @@ import torch
 from es.config import ESConfig
 from es.emulators import Start
 from es.train import main, parse, run
+from es.world import Alone
 from experiment.checkpoint import load_agent, load_checkpoint, save_checkpoint
 from experiment.errors import UserError
 from experiment.metrics import read_columns
@@ -215,6 +216,48 @@ def test_killed_process_ends_all_and_any_number_resumes_the_run(quick, tmp_path)
     assert load_checkpoint(killed).counters["env_steps"] < 900
     with_mpi(1, killed, config_file(tmp_path, dataclasses.replace(config, resume=True)))
     assert whole_run(killed) == whole_run(tmp_path / "whole")
+
+
+class Widow(Alone):  # type: ignore[misc]
+    """A process whose partner dies in each generation, with every third episode claimed."""
+
+    def open(self):
+        super().open()
+        self.rounds = getattr(self, "rounds", -1) + 1
+
+    def claim(self):
+        number = super().claim()
+        if self.rounds % 2 == 0 and number % 3 == 2:
+            return super().claim()
+        return number
+
+
+def test_episodes_that_a_dead_process_had_claimed_are_played_by_others(quick, tmp_path):
+    run(Lanes(2), short(quick), tmp_path / "whole")
+    world = Widow()
+    run(Lanes(2), short(quick), tmp_path / "run", world=world)
+    assert whole_run(tmp_path / "run") == whole_run(tmp_path / "whole")
+    assert world.rounds + 1 == 2 * len(read_columns(tmp_path / "run/metrics.csv")["step"])
+
+
+@pytest.mark.slow
+def test_others_go_on_without_a_killed_process_and_the_run_is_the_same(quick, tmp_path):
+    if not MPIRUN.exists():
+        pytest.skip("no mpirun beside python: the mpich wheel is not installed")
+    config = short(quick)
+    run(Lanes(2), config, tmp_path / "whole")
+    words = command(3, tmp_path / "run", config_file(tmp_path, config), "0.01", "--go-on")
+    words.insert(1, "-disable-auto-cleanup")
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    while len(list((tmp_path / "run").glob("checkpoints/step-*/meta.json"))) < 2:
+        assert process.poll() is None, "ended before it could be killed"
+        time.sleep(0.01)
+    os.kill(int((tmp_path / "pid-1").read_text()), signal.SIGKILL)
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert "process 1 has died: the others go on" in said
+    assert whole_run(tmp_path / "run") == whole_run(tmp_path / "whole")
+    assert not any(alive(int((tmp_path / f"pid-{rank}").read_text())) for rank in range(3))
 
 
 def test_resume_keeps_the_runs_own_config(quick, tmp_path):
