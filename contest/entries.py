@@ -17,9 +17,18 @@ import cartridge
 from cartridge.levels.splits import GAME
 from contest.films import Film, film
 from contest.job import BEST
-from contest.standings import Played, Standings, read_played, short_level, standings
+from contest.record import rom_hash
+from contest.standings import (
+    Played,
+    Standings,
+    read_played,
+    short_level,
+    shown_names,
+    standings,
+)
 from experiment.errors import UserError
 from experiment.metrics import read_columns
+from retro_env.integrations import games, has_rom
 
 REFERENCES = Path(cartridge.__file__).parent / "levels" / "references.csv"
 NAMES = {"right": "hold-right", "run_and_jump": "run-and-jump"}
@@ -53,7 +62,9 @@ class Shown:
     label: str
     score: float
     seed: int
-    film: Film
+    film: Film | None
+    reason: str = ""
+    """Why there is no film."""
 
 
 def read_entries(folders: Sequence[Path]) -> list[Entry]:
@@ -168,6 +179,11 @@ def read_references(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
     }
 
 
+def level_names(entries: Sequence[Entry]) -> dict[str, str]:
+    """How the levels of all entries are shown."""
+    return shown_names([name for entry in entries for name in entry.standings.names])
+
+
 def best_films(entries: Sequence[Entry]) -> list[Shown]:
     """For each level the best recorded episode of all entries. Says what cannot be shown."""
     best: dict[str, tuple[float, Entry, Played]] = {}
@@ -178,10 +194,27 @@ def best_films(entries: Sequence[Entry]) -> list[Shown]:
                 best[one.level] = (one.best, entry, one)
     shown = []
     for level, (score, entry, one) in sorted(best.items()):
-        try:
-            made = film(one.folder / BEST)
-        except UserError as error:
-            print(f"no film of {short_level(level)}: {error}", file=sys.stderr)
-            continue
-        shown.append(Shown(level, entry.label, score, one.seed, made))
+        made, reason = None, other_rom(one)
+        if not reason:
+            try:
+                made = film(one.folder / BEST)
+            except UserError as error:
+                reason = str(error)
+        if reason:
+            print(f"no film of {level}: {reason}", file=sys.stderr)
+        shown.append(Shown(level, entry.label, score, one.seed, made, reason))
     return shown
+
+
+def other_rom(one: Played) -> str:
+    """What keeps a recording from being shown: played again in another ROM, it is another run.
+
+    "" where it is the same ROM, or where there is none (and `film` says so).
+    """
+    game = one.level.partition(":")[0]
+    if game not in games() or not has_rom(game):
+        return ""
+    present, played = rom_hash(game), str(one.result.get("rom_sha1"))
+    if present == played:
+        return ""
+    return f"it was played with another ROM of {game} ({played[:12]}) than is here ({present[:12]})"

@@ -16,6 +16,7 @@ from rich.console import Console
 from contest.acting import Actor
 from contest.references import REFERENCES, Policy, reference
 from contest.score import Episode, Score, score, score_dict, score_table
+from contest.standings import shown_names
 from experiment.checkpoint import load_agent
 from experiment.config import subset
 from experiment.errors import UserError, command
@@ -101,11 +102,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise UserError(f"--episodes must be at least 1, not {config.episodes}")
     levels = parse_levels(config.levels)
     policy, settings = load(config.agent, device=config.device)
+    names = shown_names(map(str, levels))
     rows: list[Score] = []
     every: list[Episode] = []
     with Progress(config.episodes * len(levels), "episodes") as progress:
         for level in levels:
-            recordings = config.out / f".{level.state}" if config.video else None
+            name = names[str(level)].replace(":", "-")
+            recordings = config.out / f".{name}" if config.video else None
             played = play_episodes(
                 policy,
                 level,
@@ -114,11 +117,11 @@ def main(argv: Sequence[str] | None = None) -> None:
                 seed=config.seed,
                 record_dir=recordings,
             )
-            rows.append(score(level.state, played))
+            rows.append(score(name, played))
             every += played
             progress.update(len(every), {"return": rows[-1].mean})
             if recordings is not None:
-                video = film_best(played, recordings, config.out / level.state)
+                video = film_best(played, recordings, config.out / name)
                 print(video)
     rows.append(score("all levels", every))
     Console().print(score_table(rows, title=f"{config.agent}, without noise or learning"))

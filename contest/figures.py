@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from contest.charts import COLOURS, DASHES, Curve, histogram, line_chart
 from contest.entries import BINS, Entry, Shown
-from contest.standings import short_level
 
 
 def section(heading: str, body: str, *, explained: str = "") -> str:
@@ -19,13 +18,13 @@ def section(heading: str, body: str, *, explained: str = "") -> str:
     return f"<section>\n<h2>{escape(heading)}</h2>\n{text}{body}\n</section>\n"
 
 
-def learning_curves(entries: Sequence[Entry]) -> str:
+def learning_curves(entries: Sequence[Entry], names: Mapping[str, str]) -> str:
     """One chart of all levels, one of each."""
     levels = sorted({level for entry in entries for level, _ in entry.curves})
     charts = [("all levels", [mean_curve(entry, n, None) for n, entry in enumerate(entries)])]
     for level in levels:
         there = [(n, e) for n, e in enumerate(entries) if any(key[0] == level for key in e.curves)]
-        charts.append((short_level(level), [mean_curve(e, n, level) for n, e in there]))
+        charts.append((names[level], [mean_curve(e, n, level) for n, e in there]))
     cards = [
         card(name, line_chart(curves, title=f"Return on {name}", x_label="agent steps"))
         for name, curves in charts
@@ -93,26 +92,33 @@ def histograms(entries: Sequence[Entry]) -> str:
     )
 
 
-def film_cards(films: Sequence[Shown]) -> str:
-    """The best episode of each level."""
+def film_cards(films: Sequence[Shown], names: Mapping[str, str]) -> str:
+    """The best episode of each level, and why some cannot be shown."""
     if not films:
         return ""
     cards = []
     for shown in films:
+        if shown.film is None:
+            continue
         speed = "" if shown.film.speed == 1 else f", shown {shown.film.speed:g} times as fast"
         told = (
             f"{shown.label}, seed {shown.seed}: return {shown.score:,.0f} in "
             f"{shown.film.seconds:.0f} s{speed}"
         )
-        name = escape(f"Best episode on {short_level(shown.level)}", quote=True)
+        name = escape(f"Best episode on {names[shown.level]}", quote=True)
         cards.append(
-            f'<figure class="card"><h3>{escape(short_level(shown.level))}</h3>'
+            f'<figure class="card"><h3>{escape(names[shown.level])}</h3>'
             f'<video controls muted loop playsinline preload="metadata" aria-label="{name}" '
             f'poster="{shown.film.poster}" src="{shown.film.video}"></video>'
             f"<figcaption>{escape(told)}</figcaption></figure>\n"
         )
+    lacking = "".join(
+        f'<p class="soft">{escape(f"No film of {names[shown.level]}: {shown.reason}.")}</p>'
+        for shown in films
+        if shown.film is None
+    )
     return section(
         "Best episodes",
-        f'<div class="cards">{"".join(cards)}</div>',
+        f'<div class="cards">{"".join(cards)}</div>{lacking}',
         explained="The highest return on each level among all agents shown here.",
     )

@@ -96,15 +96,19 @@ class Job:
         agent: Agent,
         level: Level,
         *,
+        name: str,
         seed: int,
         rules: Rules,
         facts: dict[str, Any],
         lock: int,
     ) -> None:
-        """facts: of the agent, for result.json. lock: a descriptor that both processes keep."""
+        """name: how it is shown. facts: of the agent, for result.json.
+
+        lock: a descriptor that both processes keep.
+        """
         self.facts = facts
         self.level, self.seed, self.agent, self.rules = level, seed, agent, rules
-        self.name = f"{level.state}, seed {seed}"
+        self.name = name
         self.folder = job_folder(out, level, seed)
         set_aside(self.folder)
         self.folder.mkdir(parents=True)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from contest.charts import COLOURS
-from contest.entries import Entry, Shown
+from contest.entries import Entry, Shown, level_names
 from contest.figures import film_cards, histograms, learning_curves, section
-from contest.standings import interval_text, notes, short_level
+from contest.standings import interval_text, notes
 
 HERE = Path(__file__).parent
 TOP = 10_000.0
@@ -23,20 +23,23 @@ POLICY = (
     "img-src data:; media-src data:"
 )
 References = Mapping[str, Mapping[str, float]]
+Names = Mapping[str, str]
+"""How levels are shown, of `level_names`."""
 
 
 def page(
     entries: Sequence[Entry], *, references: References, films: Sequence[Shown], title: str
 ) -> str:
     """The whole page. references: {player: {level: mean return}}."""
+    names = level_names(entries)
     sections = [
         leaderboard(entries, references),
-        level_table(entries, references),
-        learning_curves(entries),
-        comparison(entries, references),
+        level_table(entries, references, names),
+        learning_curves(entries, names),
+        comparison(entries, references, names),
         histograms(entries),
-        film_cards(films),
-        details(entries),
+        film_cards(films, names),
+        details(entries, names),
     ]
     css = (HERE / "report.css").read_text(encoding="utf-8")
     script = (HERE / "report.js").read_text(encoding="utf-8")
@@ -117,22 +120,22 @@ def percent(score: float) -> float:
     return float(np.clip(score / TOP, 0.0, 1.0)) * 100
 
 
-def level_table(entries: Sequence[Entry], references: References) -> str:
+def level_table(entries: Sequence[Entry], references: References, names: Names) -> str:
     """Levels down, agents across."""
     columns = [
         (entry.label, {row.label: (row.mean, row.interval) for row in entry.standings.levels})
         for entry in entries
     ]
-    names = sorted({level for _, scores in columns for level in scores})
+    levels = sorted({level for _, scores in columns for level in scores})
     head = "".join(f"<th scope=col>{escape(label)}</th>" for label, _ in columns)
     head += "".join(f'<th scope=col class="reference">{escape(n)}</th>' for n in references)
     body = []
-    for level in names:
+    for level in levels:
         scores = [column.get(level) for _, column in columns]
         best = max(score[0] for score in scores if score)
         cells = [score_cell(score, best=best) for score in scores]
         cells += [f'<td class="reference">{of[level]:,.0f}</td>' for of in references.values()]
-        body.append(f'<tr><th scope="row">{escape(short_level(level))}</th>{"".join(cells)}</tr>\n')
+        body.append(f'<tr><th scope="row">{escape(names[level])}</th>{"".join(cells)}</tr>\n')
     table = (
         f'<div class="scroll"><table id="levels"><thead><tr><th scope=col>level</th>{head}</tr>'
         f"</thead><tbody>{''.join(body)}</tbody></table></div>"
@@ -140,7 +143,7 @@ def level_table(entries: Sequence[Entry], references: References) -> str:
     lists = "".join(
         f"<li>{escape(entry.label)}: {escape(note.removeprefix('- '))}</li>"
         for entry in entries
-        for note in notes(entry.standings)
+        for note in notes(entry.standings, names)
     )
     return section("Score per level", f'{table}<ul class="soft">{lists}</ul>')
 
@@ -155,18 +158,18 @@ def score_cell(score: tuple[float, tuple[float, float]] | None, *, best: float) 
     return f"<td>{marked}{small}</td>"
 
 
-def comparison(entries: Sequence[Entry], references: References) -> str:
+def comparison(entries: Sequence[Entry], references: References, names: Names) -> str:
     """Two agents, chosen by the reader, level by level."""
     data: list[dict[str, Any]] = [
         {
             "label": entry.label,
             "number": number,
-            "levels": {short_level(row.label): row.mean for row in entry.standings.levels},
+            "levels": {names[row.label]: row.mean for row in entry.standings.levels},
         }
         for number, entry in enumerate(entries)
     ]
     for name, scores in references.items():
-        levels = {short_level(level): score for level, score in scores.items()}
+        levels = {names[level]: score for level, score in scores.items()}
         data.append({"label": name, "number": len(data), "levels": levels})
     text = json.dumps(data).replace("<", "\\u003c")
     picks = "".join(
@@ -199,13 +202,13 @@ def options(data: Sequence[Mapping[str, Any]], chosen: int) -> str:
     )
 
 
-def details(entries: Sequence[Entry]) -> str:
+def details(entries: Sequence[Entry], names: Names) -> str:
     """Every run with what it was made of."""
     rows = []
     for entry in entries:
         for one in entry.standings.played:
             cells = [
-                short_level(one.level),
+                names[one.level],
                 str(one.seed),
                 f"{one.mean:,.0f}",
                 f"{one.steps:,}",

@@ -24,7 +24,7 @@ from contest.job import Job, Rules, is_over, job_folder, job_folders, set_aside,
 from contest.player import split_flags
 from contest.record import rom_hash
 from contest.serve import parse_seconds, stop
-from contest.standings import as_json, markdown, read_played, standings
+from contest.standings import as_json, markdown, read_played, shown_names, standings
 from experiment.errors import UserError, command
 from retro_env.integrations import check_playable
 from retro_env.levels import Level, parse_levels
@@ -80,17 +80,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the contest that the command line names."""
     own, flags = split_flags(sys.argv[1:] if argv is None else argv)
     config = tyro.cli(RunConfig, args=own, prog="python -m contest.run")
-    for name in ("timesteps", "seeds", "workers"):
-        if getattr(config, name) < 1:
-            raise UserError(f"--{name} must be at least 1, not {getattr(config, name)}")
-    if config.first_seed < 0:
-        raise UserError(f"--first-seed must be 0 or more, not {config.first_seed}")
-    rules = Rules(
-        timesteps=config.timesteps,
-        wall_clock=parse_seconds(config.wall_clock),
-        stall=parse_seconds(config.stall),
-        record=config.record,
-    )
+    rules = rules_of(config)
     levels = list(dict.fromkeys(parse_levels(config.levels)))  # each once: it has one folder
     for level in levels:
         check_playable(level.game, level.state, scenario="contest")
@@ -109,9 +99,19 @@ def main(argv: Sequence[str] | None = None) -> None:
         roms = {game: rom_hash(game) for game in sorted({level.game for level in levels})}
         facts = {**agent.facts(), **dataclasses.asdict(rules), "roms": roms}
         same_contest(config.out, facts, planned)
+        names = shown_names(map(str, levels))
 
         def begin(level: Level, seed: int) -> Job:
-            return Job(config.out, agent, level, seed=seed, rules=rules, facts=facts, lock=lock)
+            return Job(
+                config.out,
+                agent,
+                level,
+                name=f"{names[str(level)]}, seed {seed}",
+                seed=seed,
+                rules=rules,
+                facts=facts,
+                lock=lock,
+            )
 
         try:
             run_all(plan, config.out, begin, steps=rules.timesteps, workers=config.workers)
@@ -121,6 +121,21 @@ def main(argv: Sequence[str] | None = None) -> None:
     if left:
         print(f"{left} of {len(plan)} must be played again: call it once more", file=sys.stderr)
         raise SystemExit(1)
+
+
+def rules_of(config: RunConfig) -> Rules:
+    """What all jobs share. Errors: UserError (a number or a time makes no sense)."""
+    for name in ("timesteps", "seeds", "workers"):
+        if getattr(config, name) < 1:
+            raise UserError(f"--{name} must be at least 1, not {getattr(config, name)}")
+    if config.first_seed < 0:
+        raise UserError(f"--first-seed must be 0 or more, not {config.first_seed}")
+    return Rules(
+        timesteps=config.timesteps,
+        wall_clock=parse_seconds(config.wall_clock),
+        stall=parse_seconds(config.stall),
+        record=config.record,
+    )
 
 
 @contextlib.contextmanager

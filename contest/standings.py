@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -68,6 +68,13 @@ class Standings:
     overall: Line
     missing: list[tuple[str, int]]
     """Levels and seeds that were planned, or that others make one expect, and nobody has played."""
+
+    @property
+    def names(self) -> dict[str, str]:
+        """How its levels are shown."""
+        return shown_names(
+            [*(row.label for row in self.levels), *(name for name, _ in self.missing)]
+        )
 
 
 def read_played(out: Path) -> list[Played]:
@@ -133,15 +140,23 @@ def short_level(name: str) -> str:
     return name.rpartition(":")[2]
 
 
+def shown_names(levels: Iterable[str]) -> dict[str, str]:
+    """GAME:STATE -> STATE, or the whole of it where two games have a state of that name."""
+    names = set(levels)
+    short = [short_level(name) for name in names]
+    return {n: short_level(n) if short.count(short_level(n)) == 1 else n for n in names}
+
+
 def markdown(found: Standings, *, title: str) -> str:
     """The table, and below it what must be known to read it."""
     seeds = sorted({one.seed for one in found.played})
+    names = found.names
     head = ["level", "mean return", "95 % over seeds"]
     head += [f"seed {seed}" for seed in seeds] if len(seeds) > 1 else []
     head += ["best", "episodes", "finished"]
     lines = [f"# {title}", "", f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
     for row in [*found.levels, found.overall]:
-        cells = [short_level(row.label), f"{row.mean:,.0f}", interval_text(row.interval)]
+        cells = [names.get(row.label, row.label), f"{row.mean:,.0f}", interval_text(row.interval)]
         if len(seeds) > 1:
             scores = [row.by_seed.get(seed) for seed in seeds]
             cells += ["–" if score is None else f"{score:,.0f}" for score in scores]
@@ -155,18 +170,18 @@ def markdown(found: Standings, *, title: str) -> str:
         lines += ["", f"- {text} {count} seeds."]
     else:
         lines.append("")
-    return "\n".join([*lines, *notes(found)]) + "\n"
+    return "\n".join([*lines, *notes(found, names)]) + "\n"
 
 
-def notes(found: Standings) -> list[str]:
-    """What a reader must know of these runs, as a Markdown list."""
+def notes(found: Standings, names: Mapping[str, str]) -> list[str]:
+    """What a reader must know of these runs, as a Markdown list. names: of `shown_names`."""
     seeds = {one.seed for one in found.played}
     lines = [f"- One seed ({min(seeds)}): no interval over seeds."] if len(seeds) == 1 else []
     for one in found.played:
         if one.status in NOTES:
-            name = f"{short_level(one.level)}, seed {one.seed}"
+            name = f"{names[one.level]}, seed {one.seed}"
             lines.append(f"- {name}: {NOTES[one.status]} ({one.steps:,} steps).")
-    lines += [f"- {short_level(name)}, seed {seed}: not played." for name, seed in found.missing]
+    lines += [f"- {names[name]}, seed {seed}: not played." for name, seed in found.missing]
     return lines
 
 

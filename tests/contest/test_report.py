@@ -13,9 +13,11 @@ import pytest
 
 from contest.charts import Curve, line_chart, nice_ticks
 from contest.entries import curve, progress_shares, read_entries, read_references
+from contest.record import rom_hash
 from contest.report import main
 from retro_env import make_env
 
+GAME = "BrambleDash-Genesis-v0"
 LEVELS = ("BrambleWood.Act3", "SnowRidge.Act4")
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -23,22 +25,25 @@ CHROMIUM = next(
 VOID = {"meta", "link", "br", "img", "input", "source"}
 
 
-def write_contest(out: Path, name: str, *, seeds: int, score: float, level: str = "") -> Path:
+def write_contest(
+    out: Path, name: str, *, seeds: int, score: float, level: str = "", game: str = GAME
+) -> Path:
     """A contest's folder: ten episodes of 100 steps on each level, returns around `score`."""
     rng = np.random.default_rng(0)
+    rom = rom_hash(GAME)
     for state in [level] if level else LEVELS:
         for seed in range(seeds):
-            folder = out / f"BrambleDash-Genesis-v0-{state}" / f"seed-{seed}"
+            folder = out / f"{game}-{state}" / f"seed-{seed}"
             folder.mkdir(parents=True)
             returns = (score + rng.normal(0, 100, 10)).tolist()
             rows = [
-                f"{(i + 1) * 100},BrambleDash-Genesis-v0:{state},{r},100,1,{r / 9000},0,1"
+                f"{(i + 1) * 100},{game}:{state},{r},100,1,{r / 9000},0,1"
                 for i, r in enumerate(returns)
             ]
             header = "step,level,r,l,t,progress,finished,complete"
             (folder / "episodes.csv").write_text("\n".join([header, *rows]) + "\n")
             result = {
-                "level": f"BrambleDash-Genesis-v0:{state}",
+                "level": f"{game}:{state}",
                 "mean_return": float(np.mean(returns)),
                 "best_return": max(returns),
                 "episodes": 10,
@@ -46,7 +51,7 @@ def write_contest(out: Path, name: str, *, seeds: int, score: float, level: str 
                 "steps": 1000,
                 "seconds": 3.0,
                 "status": "complete",
-                "rom_sha1": "0" * 40,
+                "rom_sha1": rom,
                 "versions": {"numpy": "1"},
             }
             (folder / "result.json").write_text(json.dumps(result))
@@ -88,7 +93,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("report")
     good = write_contest(root / "good", "mine:<b>&play", seeds=3, score=5000.0)
     weak = write_contest(root / "weak", "random", seeds=1, score=900.0)
-    env = make_env(f"BrambleDash-Genesis-v0:{LEVELS[0]}", record_dir=root / "bk2")
+    env = make_env(f"{GAME}:{LEVELS[0]}", record_dir=root / "bk2")
     env.reset(seed=0)
     for _ in range(30):
         env.step(1)
@@ -114,6 +119,7 @@ def test_page_has_scores_references_and_a_film(report: Path) -> None:
     order = [board.index(name) for name in ("oracle (reference)", "mine:", '">random')]
     assert order == sorted(order)
     assert "random (reference)" not in text  # it has played itself
+    assert "No film of" not in text
     assert "seed 1: return" in text
     (video,) = re.findall(r'src="data:video/mp4;base64,([^"]+)"', text)
     assert base64.b64decode(video)[4:8] == b"ftyp"
@@ -158,6 +164,36 @@ def test_one_agent_and_other_levels_make_a_page_too(tmp_path: Path) -> None:
         Checker(text)
         assert ("different levels" in text) == (len(folders) == 2)
         assert ("rainbow [two]" in text) == (len(folders) == 2)
+
+
+def test_recording_of_another_rom_is_not_filmed_and_the_page_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = write_contest(tmp_path / "old", "x", seeds=1, score=10.0, level=LEVELS[0])
+    (path,) = out.glob("*/seed-0/result.json")
+    path.write_text(path.read_text().replace(rom_hash(GAME), "0" * 40))
+    (path.parent / "best.bk2").touch()
+    main([str(out), "--out", str(tmp_path / "r.html")])
+    text = (tmp_path / "r.html").read_text()
+    Checker(text)
+    said = f"it was played with another ROM of {GAME} (000000000000)"
+    assert f"No film of {LEVELS[0]}: {said}" in text and "<video" not in text
+    assert f"no film of {GAME}:{LEVELS[0]}: {said}" in capsys.readouterr().err
+
+
+def test_states_of_the_same_name_are_shown_with_their_games(tmp_path: Path) -> None:
+    folders = [
+        write_contest(tmp_path / game, "x", seeds=1, score=score, level=LEVELS[0], game=game)
+        for game, score in ((GAME, 5000.0), ("Other-v0", 100.0))
+    ]
+    write_contest(folders[0], "x", seeds=1, score=5000.0, level=LEVELS[1])
+    main([*map(str, folders), "--out", str(tmp_path / "r.html"), "--no-films"])
+    text = (tmp_path / "r.html").read_text()
+    table = text[text.index('id="levels"') :].partition("</table>")[0]
+    rows = re.findall('<tr><th scope="row">([^<]+)</th>', table)
+    assert rows == [f"{GAME}:{LEVELS[0]}", LEVELS[1], f"Other-v0:{LEVELS[0]}"]
+    data = re.findall(r'"levels": (\{[^}]*\})', text)
+    assert [set(json.loads(levels)) for levels in data[:2]] == [set(rows[:2]), set(rows[2:])]
 
 
 def test_curve_is_the_mean_of_the_episodes_that_ended_shortly_before() -> None:

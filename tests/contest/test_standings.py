@@ -8,11 +8,13 @@ from contest.standings import as_json, markdown, read_played, standings
 from experiment.errors import UserError
 
 
-def write(out: Path, level: str, seed: int, mean: float | None, **facts: object) -> None:
-    folder = out / f"Game-{level}" / f"seed-{seed}"
+def write(
+    out: Path, level: str, seed: int, mean: float | None, *, game: str = "Game", **facts: object
+) -> None:
+    folder = out / f"{game}-{level}" / f"seed-{seed}"
     folder.mkdir(parents=True)
     result = {
-        "level": f"Game:{level}",
+        "level": f"{game}:{level}",
         "mean_return": mean,
         "best_return": mean,
         "episodes": 3 if mean is not None else 0,
@@ -66,6 +68,19 @@ def test_level_that_was_planned_and_not_begun_is_named(tmp_path: Path) -> None:
     assert found.missing == [("Game:B", 0)]
     assert found.overall.mean == 100.0
     assert "- B, seed 0: not played." in markdown(found, title="T")
+
+
+def test_states_of_the_same_name_are_told_apart_by_their_games(tmp_path: Path) -> None:
+    write(tmp_path, "A", 0, 100.0)
+    write(tmp_path, "A", 0, 300.0, game="Other", status="crashed")
+    write(tmp_path, "B", 0, 800.0)
+    found = standings(read_played(tmp_path), planned=[("Other:B", 0)])
+    assert found.overall.mean == 400.0
+    text = markdown(found, title="T")
+    for line in ("| Game:A | 100 |", "| Other:A | 300 |", "| Game:B | 800 |"):
+        assert line in text
+    assert "- Other:A, seed 0: the agent crashed" in text
+    assert "- Other:B, seed 0: not played." in text
 
 
 def test_level_without_a_step_scores_nothing_and_a_crash_is_named(tmp_path: Path) -> None:
