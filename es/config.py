@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiment.errors import UserError
+from experiment.ranges import Count, Growth, Momentum, Natural, NonNegative, Positive, Share
 from experiment.train_config import TrainConfig
 from retro_env.config import EnvConfig
 
@@ -13,29 +14,29 @@ class ESConfig(EnvConfig, TrainConfig):
     """Search the last layers of a policy by evolution: on many levels, or on the contest's one."""
 
     # The run
-    timesteps: int = 10_000_000
+    timesteps: Natural = 10_000_000
     """Agent steps in all, summed over all processes; the generation under way is finished."""
-    num_envs: int = 1
+    num_envs: Count = 1
     """Emulators of each MPI process, each in a process of its own; their policies are computed in
     one batch. A run is the same on any number of MPI processes that have as many each."""
-    rotate_every: int = 0
+    rotate_every: Natural = 0
     """Must be 0: levels are drawn for each generation."""
     run_dir: str = "runs/es"
     init: str = ""
     """A checkpoint (or run folder) of PPO2, Rainbow or ES whose net to start from; --checkpoint
     means the same. Its encoder stays as it is."""
-    checkpoint_every: int = 1
+    checkpoint_every: Natural = 1
     """Generations between checkpoints; 0: only the last."""
-    video_every: int = 0
+    video_every: Natural = 0
     """Generations between films of the current policy on the first level; 0: none."""
 
     # How it computes
-    feature_cache: int = 2_000
+    feature_cache: Natural = 2_000
     """Observations whose features are remembered (12.5 kB each with nature); 0: none."""
     divide_update: bool = True
     """Where the search is over more weights than one block of noise has, each MPI process sums the
     noise of a share of them, and the sums are exchanged. Without it only returns ever travel."""
-    step_seconds: float = 60.0
+    step_seconds: Positive = 60.0
     """Time that an emulator has for a step; one that hangs is replaced, its episode begun again."""
 
     # The net; all of it comes from the checkpoint where one is given
@@ -45,11 +46,11 @@ class ESConfig(EnvConfig, TrainConfig):
     """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
     pool: bool = False
     """impala and mobilenet: keep each channel's mean only."""
-    hidden: int = 512
+    hidden: Count = 512
     """Units of the fully connected layer."""
     output: Literal["logits", "values"] = "logits"
     """What the head gives: a policy's logits (PPO2), or expected returns (Rainbow)."""
-    atoms: int = 1
+    atoms: Count = 1
     """Atoms of a return distribution (values)."""
     v_min: float = -200.0
     """Return of the lowest atom."""
@@ -65,71 +66,52 @@ class ESConfig(EnvConfig, TrainConfig):
     # What is searched
     layer: Literal["head", "fc"] = "head"
     """The last layer, or the fully connected one before it (1.6M weights with nature)."""
-    rank: int = 0
+    rank: Natural = 0
     """Noise on a matrix is a product of two thin ones of this rank; 0: on each weight by itself."""
 
     # A generation
-    pairs: int = 16
+    pairs: Count = 16
     """Antithetic pairs of members per update: each plays with noise added, and taken off."""
-    levels_per_generation: int = 2
+    levels_per_generation: Natural = 2
     """Levels of a generation, drawn anew for each; 0: all. A member plays one episode on each."""
-    levels_per_pair: int = 0
+    levels_per_pair: Natural = 0
     """How many of them a pair plays, in turn; 0: all. One is best where pairs are few: as many
     episodes of more pairs tell more (README)."""
-    evaluate_every: int = 1
+    evaluate_every: Natural = 1
     """Generations between noiseless evaluations of the current policy on their levels; 0: none."""
-    evaluate_episodes: int = 1
+    evaluate_episodes: Count = 1
     """Episodes of an evaluation on each level."""
-    start_steps: int = 0
+    start_steps: Natural = 0
     """Cap of an episode's agent steps in the first generation; 0: episode_steps at once."""
-    steps_growth: float = 1.1
+    steps_growth: Growth = 1.1
     """The cap grows by this factor per generation, up to episode_steps."""
     draw_actions: bool = False
     """Draw actions from the policy instead of taking the best one (logits)."""
-    action_noise: float = 0.0
+    action_noise: Share = 0.0
     """Chance of a random action at a step."""
 
     # The update
     shaping: Literal["ranks", "sign", "z-score", "returns"] = "ranks"
     """What the update sees of a level's returns: centred ranks, the better one of each pair, the
     distance from the mean in standard deviations, or themselves."""
-    sigma: float = 0.02
+    sigma: Positive = 0.02
     """Standard deviation of the noise."""
-    sigma_decay: float = 1.0
+    sigma_decay: Positive = 1.0
     """It shrinks by this factor per generation."""
-    sigma_final: float = 0.0
+    sigma_final: NonNegative = 0.0
     """But not below this."""
     optimiser: Literal["adam", "sgd"] = "adam"
     """Adam, or gradient ascent with momentum."""
-    learning_rate: float = 0.01
+    learning_rate: Positive = 0.01
     """Of the optimiser."""
-    momentum: float = 0.9
+    momentum: Momentum = 0.9
     """Of sgd; of adam it is the first beta."""
-    weight_decay: float = 0.005
+    weight_decay: NonNegative = 0.005
     """Pull of the searched weights towards zero, as part of the gradient."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rotate_every != 0:
             raise UserError("levels are drawn anew for each generation; leave rotate_every at 0")
-        for name in ("pairs", "num_envs", "atoms", "hidden", "evaluate_episodes"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in (
-            "rank",
-            "levels_per_generation",
-            "levels_per_pair",
-            "evaluate_every",
-            "start_steps",
-        ):
-            if getattr(self, name) < 0:
-                raise UserError(f"{name} must be 0 or more, not {getattr(self, name)}")
-        for name in ("sigma", "sigma_decay", "reward_scale", "step_seconds"):
-            if getattr(self, name) <= 0.0:
-                raise UserError(f"{name} must be above 0, not {getattr(self, name)}")
-        if self.steps_growth < 1.0:
-            raise UserError(f"steps_growth must be 1 or more, not {self.steps_growth}")
-        if not 0.0 <= self.action_noise <= 1.0:
-            raise UserError(f"action_noise must be in [0, 1], not {self.action_noise}")
         if self.draw_actions and self.output == "values":
             raise UserError("draw_actions is for policies with logits, not for Rainbow's values")

@@ -17,6 +17,7 @@ import tyro
 import yaml
 
 from experiment.errors import UserError
+from experiment.ranges import bad_value
 from experiment.train_config import TrainConfig
 
 T = TypeVar("T")
@@ -77,9 +78,11 @@ def from_dict(cls: type[T], values: Mapping[str, Any]) -> T:
     try:
         return msgspec.convert(dict(values), cls, strict=False, dec_hook=_decode_hook)
     except (msgspec.ValidationError, ValueError) as error:
-        text, _, name = str(error).replace("`", "").partition(" - at $.")
-        where = f", in field {name}, not {values[name]!r}" if name in values else ""
-        raise UserError(f"bad value for {cls.__name__}: {text}{where}") from None
+        text, _, path = str(error).replace("`", "").partition(" - at $.")
+        name = path.partition("[")[0]
+        if name in values:
+            raise UserError(bad_value(cls, text, name, values[name])) from None
+        raise UserError(f"bad value for {cls.__name__}: {text}") from None
 
 
 def to_dict(config: Any) -> dict[str, Any]:

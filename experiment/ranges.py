@@ -1,16 +1,42 @@
-"""Types of a config's numbers by their range: `from_dict` and `load_config` refuse any other."""
+"""Types of a config's numbers by their range, which `from_dict`, `load_config` and `check` keep."""
 
-from typing import Annotated
+import dataclasses
+import sys
+from typing import Annotated, Any
 
 import msgspec
+
+from experiment.errors import UserError
+
+LARGEST = sys.float_info.max
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 """1, 2, …"""
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 """0, 1, 2, …; 0 mostly means never, or none."""
-Positive = Annotated[float, msgspec.Meta(gt=0.0)]
-"""Above 0."""
-NonNegative = Annotated[float, msgspec.Meta(ge=0.0)]
-"""0 or above."""
+Positive = Annotated[float, msgspec.Meta(gt=0.0, le=LARGEST)]
+"""Above 0, and finite."""
+NonNegative = Annotated[float, msgspec.Meta(ge=0.0, le=LARGEST)]
+"""0 or above, and finite."""
 Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 """A part or a chance: from 0 to 1."""
+Momentum = Annotated[float, msgspec.Meta(ge=0.0, lt=1.0)]
+"""What is kept of a running sum: from 0 to below 1."""
+Growth = Annotated[float, msgspec.Meta(ge=1.0, le=LARGEST)]
+"""A factor that does not shrink: 1 or above, and finite."""
+
+
+def check(config: Any) -> None:
+    """UserError: a field of a dataclass has not its type or range. For those made in Python."""
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        try:
+            msgspec.convert(value, field.type)
+        except msgspec.ValidationError as error:
+            reason, _, _ = str(error).replace("`", "").partition(" - at $")
+            raise UserError(bad_value(type(config), reason, field.name, value)) from None
+
+
+def bad_value(cls: type, reason: str, name: str, value: Any) -> str:
+    """What is said of a field's value that will not do."""
+    return f"bad value for {cls.__name__}: {reason}, in field {name}, not {value!r}"

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from experiment.ranges import Count, Natural
+
 
 @dataclass(frozen=True)
 class TrainConfig:
@@ -10,11 +12,11 @@ class TrainConfig:
     # What is played
     levels: str = "bramble-train"
     """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
-    timesteps: int = 1_000_000
+    timesteps: Natural = 1_000_000
     """Agent steps in all, summed over the environments."""
-    num_envs: int = 8
+    num_envs: Count = 8
     """Emulators that run side by side, each in a process of its own."""
-    rotate_every: int = 5_000
+    rotate_every: Natural = 5_000
     """Agent steps an emulator plays a level before it goes on with another; 0: never."""
 
     # Where it goes
@@ -24,9 +26,9 @@ class TrainConfig:
     """Go on from the last checkpoint in run_dir."""
     init: str = ""
     """A checkpoint (or run folder) to start from."""
-    seed: int = 0
+    seed: Natural = 0
     """Seeds all that is drawn: weights, actions, the sticky frames of the environment."""
-    checkpoint_every: int = 50_000
+    checkpoint_every: Natural = 50_000
     """Agent steps between checkpoints; 0: only the last."""
 
     # How it computes

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiment.errors import UserError
+from experiment.ranges import Count, Natural, NonNegative, Positive, Share
 from experiment.train_config import TrainConfig
 from retro_env.config import EnvConfig
 
@@ -14,41 +15,42 @@ class JerkConfig(EnvConfig, TrainConfig):
 
     # The run
     levels: str = "bramble-test"
-    num_envs: int = 1
+    timesteps: Count = 1_000_000
+    num_envs: Count = 1
     """Emulators that run side by side, each in a process of its own; the contest allows one."""
-    rotate_every: int = 0
+    rotate_every: Natural = 0
     run_dir: str = "runs/jerk"
     """Folder of this run: config, metrics, checkpoints, sequences.json."""
     init: str = ""
     """A checkpoint (or run folder) to start from: the sequences, memory and policy of an earlier
     JERK; of any other agent, its policy."""
-    log_every: int = 1_000
+    log_every: Count = 1_000
     """Agent steps between rows of metrics.csv."""
     record: bool = False
     """Keep a recording (.bk2) of the best episode of each level in run_dir/recordings."""
-    torch_threads: int = 0
+    torch_threads: Natural = 0
     """CPU threads of the nets; 0: PyTorch decides."""
 
     # Exploring
-    right_steps: int = 100
+    right_steps: Count = 100
     """Agent steps of a bout to the right."""
-    left_steps: int = 70
+    left_steps: Count = 70
     """Agent steps of the bout to the left that follows one without reward."""
-    jump_probability: float = 0.1
+    jump_probability: Share = 0.1
     """Chance that a jump begins at a step."""
-    jump_steps: int = 4
+    jump_steps: Count = 4
     """Agent steps that a jump is held."""
 
     # Replaying
     exploit: Literal["linear", "cubic"] = "linear"
     """How the chance of a plain replay grows: with time, or with the best return and time cubed."""
-    exploit_bias: float = 0.25
+    exploit_bias: Share = 0.25
     """That chance at the first step (linear)."""
-    max_return: float = 10_000.0
+    max_return: Positive = 10_000.0
     """The most that a level can give, in raw return."""
     go_on: bool = False
     """Explore from where a replay ends; without it, wait there for the end of the episode."""
-    patience: int = 0
+    patience: Natural = 0
     """Steps without progress after which a replay is left to explore, beyond the longest such
     pause in the sequence itself; 0: never."""
 
@@ -61,83 +63,75 @@ class JerkConfig(EnvConfig, TrainConfig):
     """Mutation: cut the tail off."""
     resample: bool = True
     """Mutation: draw single actions anew, mostly near the end."""
-    keep_ratio: float = 0.0
+    keep_ratio: Share = 0.0
     """A run is kept as a sequence where its return is more than this part of the best."""
-    sequences: int = 100
+    sequences: Count = 100
     """Sequences remembered per level; the worst goes first."""
 
     # Choosing (hybrid)
     choice: Literal["mean", "bound"] = "mean"
     """The best sequence has the highest mean return, or the highest lower confidence bound."""
-    bound_width: float = 1.0
+    bound_width: NonNegative = 1.0
     """Standard errors between a mean and its bound."""
-    bound_spread: float = 1_000.0
+    bound_spread: NonNegative = 1_000.0
     """Standard deviation of a sequence's returns that is assumed before any replay, in return."""
-    change_cost: float = 0.0
+    change_cost: NonNegative = 0.0
     """Return that each change of action counts against a sequence (bound)."""
-    trial_share: float = 0.0
+    trial_share: Share = 0.0
     """Part of the mutants' episodes that try the sequence of the highest upper bound instead."""
 
     # Closed-loop replay (hybrid)
     closed_loop: bool = False
     """Find the step that a replay is at by what it sees, instead of counting."""
-    window: int = 8
+    window: Count = 8
     """Steps before and after the expected one that are compared."""
-    match_steps: float = 1.0
+    match_steps: NonNegative = 1.0
     """What is seen matches a step nearer to it than this many ordinary steps are to each other."""
-    lost_steps: int = 30
+    lost_steps: Natural = 30
     """Steps on end without a match after which a replay is left to explore."""
     embed: Literal["frames", "policy"] = "frames"
     """What observations are compared by: frames in small, or the policy's encoder."""
-    embedding: int = 128
+    embedding: Count = 128
     """Numbers that an observation is compared by."""
 
     # Exploring with a policy and a memory (hybrid)
     policy: str = ""
     """A checkpoint of any agent, or new: an untrained net; empty: none. One given by init wins."""
-    policy_share: float = 0.0
+    policy_share: Share = 0.0
     """Part of the bouts to the right that the policy plays; a new one, once it has learned."""
-    memory_share: float = 0.0
+    memory_share: Share = 0.0
     """Part of them that the episodic memory plays, as soon as it remembers something."""
-    memory_capacity: int = 100_000
+    memory_capacity: Count = 100_000
     """Steps remembered."""
-    memory_neighbours: int = 50
+    memory_neighbours: Count = 50
     """Steps that are asked what each action brought."""
-    memory_distance: float = 0.5
+    memory_distance: NonNegative = 0.5
     """The memory has an answer where the nearest of them is nearer than this (2: opposite)."""
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount per agent step of the returns that the memory stores."""
     encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
     """Convolutions of a new policy."""
-    hidden: int = 512
+    hidden: Count = 512
     """Units of a new policy's fully connected layer."""
 
     # Learning from the best runs (hybrid)
     learn: bool = False
     """The policy learns to do what the best runs did."""
-    runs: int = 4
+    runs: Count = 4
     """Runs per level that are kept with their frames, to learn from or to write out."""
-    update_every: int = 8
+    update_every: Count = 8
     """Agent steps per update."""
-    batch_size: int = 32
+    batch_size: Count = 32
     """Steps per update."""
-    learning_rate: float = 1e-4
+    learning_rate: Positive = 1e-4
     """Of Adam."""
     write_replay: bool = False
     """Write the best runs to run_dir/replay, as rainbow.train --init takes them."""
-    replay_scale: float = 0.01
+    replay_scale: Positive = 0.01
     """Factor on the rewards written there, where the policy is not a Rainbow with its own."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in (
-            *("right_steps", "left_steps", "jump_steps", "sequences", "log_every"),
-            *("embedding", "memory_capacity", "runs", "update_every", "batch_size", "window"),
-        ):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if self.reward_scale <= 0.0:
-            raise UserError(f"reward_scale must be above 0, not {self.reward_scale}")
         if self.policy_share + self.memory_share > 1.0:
             raise UserError("policy_share and memory_share must be 1 or less together")
 

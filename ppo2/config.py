@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiment.errors import UserError
+from experiment.ranges import Count, Natural, NonNegative, Positive, Share
 from experiment.train_config import TrainConfig
 from retro_env.config import EnvConfig
 
@@ -13,16 +14,16 @@ class PPO2Config(EnvConfig, TrainConfig):
     """Train PPO2: on many levels at once to pretrain it, on one level to play the contest."""
 
     # The run
-    num_envs: int = 8
+    num_envs: Natural = 8
     """Emulators that run side by side, each in a process of its own; 0: one for every level."""
     serial: bool = False
     """All emulators play one level after another, instead of all levels at once."""
     run_dir: str = "runs/ppo2"
     init: str = ""
     """A checkpoint (or run folder) whose weights to start from; several with commas between."""
-    init_episodes: int = 1
+    init_episodes: Count = 1
     """Of several checkpoints: episodes that each plays before the best goes on."""
-    checkpoint_every: int = 50_000
+    checkpoint_every: Natural = 50_000
     """Agent steps between checkpoints, which wait for the end of a rollout; 0: only the last."""
 
     # How it computes
@@ -30,15 +31,15 @@ class PPO2Config(EnvConfig, TrainConfig):
     """Arithmetic of the nets; losses and advantages are fp32 either way."""
     compile: bool = False
     """Compile the learning step with torch.compile (CUDA graphs on a GPU; one thread on a CPU)."""
-    torch_threads: int = 0
+    torch_threads: Natural = 0
     """CPU threads of the learner, each with a piece of a minibatch; 0: PyTorch decides."""
-    act_parts: int = 2
+    act_parts: Count = 2
     """Groups of environments: the emulators of one run while actions of the next are chosen."""
 
     # The winners' tricks
-    death_penalty: float = 0.0
+    death_penalty: NonNegative = 0.0
     """Taken off the scaled reward where an episode ends without reaching the level's end."""
-    brightness: float = 0.0
+    brightness: Share = 0.0
     """Images are made brighter or darker by up to this part, anew for each rollout."""
 
     # The net
@@ -48,49 +49,49 @@ class PPO2Config(EnvConfig, TrainConfig):
     """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
     pool: bool = False
     """impala and mobilenet: keep each channel's mean only, so that images may have any size."""
-    hidden: int = 512
+    hidden: Count = 512
     """Units of the fully connected layer."""
     recurrent: Literal["none", "gru", "lstm"] = "none"
     """Memory between the fully connected layer and the outputs."""
-    recurrent_hidden: int = 256
+    recurrent_hidden: Count = 256
     """Units of that memory."""
-    sequence_steps: int = 1
+    sequence_steps: Count = 1
     """Steps on end that a recurrent net learns from; without one: 1."""
 
     # The rollout
-    rollout_steps: int = 128
+    rollout_steps: Count = 128
     """Agent steps of each environment between two rounds of learning (nsteps)."""
-    minibatches: int = 4
+    minibatches: Count = 4
     """Parts that a rollout is dealt out to, each a step of Adam."""
-    epochs: int = 4
+    epochs: Count = 4
     """Times that a rollout is learned from, shuffled anew each time."""
-    accumulate: int = 1
+    accumulate: Count = 1
     """Pieces in which a minibatch's gradient is computed, to save memory."""
 
     # Learning
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount per agent step."""
-    lam: float = 0.95
+    lam: Share = 0.95
     """Lambda of generalised advantage estimation."""
-    learning_rate: float = 2.5e-4
+    learning_rate: Positive = 2.5e-4
     """Of Adam."""
     learning_rate_schedule: str = "constant"
     """constant, linear, or points part:factor such as 0:1,0.5:0.3,1:0, joined by lines."""
-    adam_epsilon: float = 1e-5
+    adam_epsilon: NonNegative = 1e-5
     """Of Adam."""
-    clip: float = 0.1
+    clip: Positive = 0.1
     """How far the ratio of probabilities may profitably go from 1."""
     clip_schedule: str = "constant"
     """As learning_rate_schedule."""
     value_clip: bool = True
     """Clip the move of a value as well, by the same amount."""
-    value_weight: float = 0.5
+    value_weight: NonNegative = 0.5
     """Of the value loss (half the squared error)."""
-    entropy_weight: float = 0.01
+    entropy_weight: NonNegative = 0.01
     """Of the entropy bonus."""
-    gradient_norm: float = 0.5
+    gradient_norm: NonNegative = 0.5
     """Gradients are clipped to this norm; 0: never."""
-    target_kl: float = 0.0
+    target_kl: NonNegative = 0.0
     """A rollout is left once a minibatch's KL divergence exceeds this; 0: never."""
     normalise: Literal["minibatch", "rollout", "never"] = "minibatch"
     """Over what advantages get mean 0 and standard deviation 1."""
@@ -100,17 +101,17 @@ class PPO2Config(EnvConfig, TrainConfig):
     # Exploration
     noisy: bool = False
     """Noisy layers before and in the policy; each environment has a draw per rollout."""
-    sigma0: float = 0.5
+    sigma0: NonNegative = 0.5
     """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
-    distillation: float = 0.0
+    distillation: NonNegative = 0.0
     """Weight of the bonus of random network distillation; 0: none."""
-    distillation_learning_rate: float = 1e-4
+    distillation_learning_rate: Positive = 1e-4
     """Of the net that predicts the random one."""
-    novelty: float = 0.0
+    novelty: NonNegative = 0.0
     """Scaled reward for each new pair of progress and colour sum on a level; 0: none."""
-    novelty_progress: float = 100.0
+    novelty_progress: Positive = 100.0
     """Contest reward (9,000 to a level's end) that counts as other progress."""
-    novelty_colours: int = 64
+    novelty_colours: Count = 64
     """Different colour sums told apart."""
 
     def __post_init__(self) -> None:

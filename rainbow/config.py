@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from experiment.errors import UserError
+from experiment.ranges import Count, Natural, NonNegative, Positive, Share
 from experiment.train_config import TrainConfig
 from retro_env.config import EnvConfig
 
@@ -12,19 +14,19 @@ class RainbowConfig(EnvConfig, TrainConfig):
     """Train Rainbow: on rotating levels to pretrain it, on one level to play the contest."""
 
     # The run
-    timesteps: int = 500_000
+    timesteps: Natural = 500_000
     run_dir: str = "runs/rainbow"
     init: str = ""
     """A checkpoint (or run folder) to start from: its weights, and its replay as a seed."""
-    init_replay: int = 100_000
+    init_replay: Natural = 100_000
     """Transitions taken over from the checkpoint given by init; 0: weights only."""
-    init_shrink: float = 1.0
+    init_shrink: Share = 1.0
     """Share of each weight given by init, the rest being a fresh net's; 1: taken as it is."""
     init_encoder: str = ""
     """A checkpoint of any agent (or a .joblib of baselines' PPO2) that gives the convolutions."""
-    freeze_encoder_updates: int = 0
+    freeze_encoder_updates: Natural = 0
     """Updates at the start during which convolutions given by init_encoder stay as they are."""
-    log_every: int = 1_000
+    log_every: Count = 1_000
     """Agent steps between rows of metrics.csv."""
 
     # How it computes
@@ -32,7 +34,7 @@ class RainbowConfig(EnvConfig, TrainConfig):
     """Arithmetic of the nets; losses and targets are fp32 either way."""
     compile: bool = False
     """Compile the update with torch.compile (CUDA graphs on a GPU)."""
-    torch_threads: int = 0
+    torch_threads: Natural = 0
     """CPU threads of the learner; 0: PyTorch decides."""
 
     # The net
@@ -42,7 +44,7 @@ class RainbowConfig(EnvConfig, TrainConfig):
     """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
     pool: bool = False
     """impala and mobilenet: keep each channel's mean only, so that images may have any size."""
-    hidden: int = 512
+    hidden: Count = 512
     """Units of the fully connected layer."""
     streams: Literal["shared", "separate"] = "shared"
     """Dueling streams on one hidden layer, or on one each."""
@@ -58,49 +60,57 @@ class RainbowConfig(EnvConfig, TrainConfig):
     """Draw transitions by their last loss instead of uniformly."""
     distributional: bool = True
     """Learn the distribution of the return (C51) instead of its mean."""
-    n_step: int = 3
+    n_step: Count = 3
     """Rewards summed before bootstrapping; 1: plain Q-learning."""
 
     # Their numbers
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount per agent step."""
-    atoms: int = 51
+    atoms: Count = 51
     """Atoms of the return distribution."""
     v_min: float = -200.0
     """Return of the lowest atom, in scaled reward."""
     v_max: float = 200.0
     """Return of the highest atom, in scaled reward."""
-    sigma0: float = 0.5
+    sigma0: NonNegative = 0.5
     """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
-    epsilon_start: float = 1.0
+    epsilon_start: Share = 1.0
     """Chance of a random action at the start (without noisy)."""
-    epsilon_final: float = 0.05
+    epsilon_final: Share = 0.05
     """Chance of a random action in the end (without noisy)."""
-    epsilon_steps: int = 250_000
+    epsilon_steps: Natural = 250_000
     """Agent steps over which epsilon falls, in a straight line."""
-    replay_size: int = 500_000
+    replay_size: Count = 500_000
     """Transitions remembered; 7.1 kB each at 84x84 grey."""
-    priority_alpha: float = 0.5
+    priority_alpha: NonNegative = 0.5
     """Exponent of the priorities."""
-    priority_beta: float = 0.4
+    priority_beta: NonNegative = 0.4
     """Exponent of the importance weights at the start."""
-    priority_beta_final: float = 0.4
+    priority_beta_final: NonNegative = 0.4
     """The same at the last step, reached in a straight line."""
-    priority_epsilon: float = 0.1
+    priority_epsilon: NonNegative = 0.1
     """Added to every loss before it becomes a priority."""
 
     # Learning
-    learning_starts: int = 20_000
+    learning_starts: Natural = 20_000
     """Agent steps (with a seeded replay: transitions in it count) before the first update."""
-    update_every: int = 4
+    update_every: Count = 4
     """Agent steps per update."""
-    batch_size: int = 32
+    batch_size: Count = 32
     """Transitions per update."""
-    learning_rate: float = 1e-4
+    learning_rate: Positive = 1e-4
     """Of Adam."""
-    adam_epsilon: float = 1e-8
+    adam_epsilon: NonNegative = 1e-8
     """Of Adam."""
-    gradient_norm: float = 0.0
+    gradient_norm: NonNegative = 0.0
     """Gradients are clipped to this norm; 0: never."""
-    target_every: int = 8_192
+    target_every: Count = 8_192
     """Agent steps between copies of the online net to the target net."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.distributional and (self.atoms == 1 or self.v_min >= self.v_max):
+            raise UserError(
+                f"a distribution needs v_min below v_max and 2 atoms or more, not {self.v_min:g}, "
+                f"{self.v_max:g} and {self.atoms}; give other ones, or --no-distributional"
+            )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from experiment.errors import UserError
+from experiment.ranges import Count, Natural, Positive, Share, check
 
 
 @dataclass(frozen=True)
@@ -13,39 +13,29 @@ class EnvConfig:
     # The environment
     actions: Literal[7, 10] = 7
     """The contest's 7 actions, or 10 with no-op, LEFT+B and RIGHT+B."""
-    frame_skip: int = 4
+    frame_skip: Count = 4
     """Emulator frames per agent step."""
-    stick_probability: float = 0.25
+    stick_probability: Share = 0.25
     """Chance that a changed action comes one frame late."""
-    episode_steps: int = 4_500
+    episode_steps: Natural = 4_500
     """Agent steps after which an episode is cut; 0: never."""
     backtracking: bool = True
     """Reward new furthest progress only, so that going back costs nothing (AllowBacktracking)."""
-    reward_scale: float = 1.0
+    reward_scale: Positive = 1.0
     """Factor on the rewards that the agent sees; reported returns stay unscaled."""
-    image_height: int = 84
+    image_height: Count = 84
     """Pixels."""
-    image_width: int = 84
+    image_width: Count = 84
     """Pixels."""
     colour: Literal["grey", "rgb"] = "grey"
     """Channels of a frame: one or three."""
-    frame_stack: int = 4
+    frame_stack: Count = 4
     """Frames in an observation, oldest first along the channels."""
     scenario: str = "contest"
     """The integration's scenario file, which defines reward and end."""
 
     def __post_init__(self) -> None:
-        for name in ("frame_skip", "image_height", "image_width", "frame_stack"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if self.actions not in (7, 10):
-            raise UserError(f"actions must be 7 or 10, not {self.actions}")
-        if self.colour not in ("grey", "rgb"):
-            raise UserError(f"colour must be grey or rgb, not {self.colour}")
-        if not 0.0 <= self.stick_probability <= 1.0:
-            raise UserError(f"stick_probability must be in [0, 1], not {self.stick_probability}")
-        if self.episode_steps < 0:
-            raise UserError(f"episode_steps must be 0 or more, not {self.episode_steps}")
+        check(self)  # also what the configs that inherit from this one add
 
     @property
     def channels(self) -> int:

@@ -2,13 +2,13 @@ import dataclasses
 import io
 import json
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
 from experiment.config import from_dict, load_config, subset, to_dict
 from experiment.errors import UserError
-from experiment.ranges import Count, Share
+from experiment.ranges import Count, Share, check
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,3 +168,21 @@ def test_a_command_may_have_no_presets(capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(SystemExit):
         load_without("--help")
     assert "--preset" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"steps": 0}, "bad value for Small: Expected int >= 1, in field steps, not 0"),
+        ({"share": 1.5}, "Expected float <= 1.0, in field share, not 1.5"),
+        ({"colour": "red"}, "Invalid enum value 'red', in field colour, not 'red'"),
+        ({"widths": (1, "a")}, "in field widths, not (1, 'a')"),
+    ],
+)
+def test_a_config_made_in_python_is_held_to_the_same_ranges(
+    values: dict[str, Any], says: str
+) -> None:
+    check(Small())
+    with pytest.raises(UserError) as caught:
+        check(dataclasses.replace(Small(), **values))
+    assert says in str(caught.value)
