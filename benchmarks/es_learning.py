@@ -38,6 +38,7 @@ from experiment.config import load_config, to_dict
 from experiment.errors import UserError, command
 from experiment.metrics import read_columns
 from experiment.plot import plot_curves
+from experiment.ranges import Count, Natural
 
 MODES = {"best": (), "draws": ("--draws",)}
 """How a policy acts -> flags of benchmarks.es_play."""
@@ -56,9 +57,9 @@ class LearningConfig:
     """Levels of the search."""
     levels: str = "bramble-test"
     """Held-out levels."""
-    seeds: int = 3
+    seeds: Count = 3
     """Searches from the one checkpoint."""
-    steps: int = 400_000
+    steps: Count = 400_000
     """Agent steps of each."""
     flags: str = (
         "--layer head --pairs 47 --levels-per-generation 0 --levels-per-pair 1 --sigma 0.03 "
@@ -66,13 +67,13 @@ class LearningConfig:
         "--num-envs 4 --feature-cache 0 --checkpoint-every 4"
     )
     """Settings of the search. Write --flags='--sigma …'."""
-    train_episodes: int = 1
+    train_episodes: Count = 1
     """Episodes afterwards on each training level, for each seed."""
-    episodes: int = 3
+    episodes: Count = 3
     """Episodes afterwards on each held-out level, for each seed."""
-    episode_steps: int = 1_500
+    episode_steps: Natural = 1_500
     """Agent steps after which these are cut."""
-    jobs: int = 3
+    jobs: Natural = 3
     """Searches or players at a time; 0: only the tables of what is there."""
     write: bool = False
     """Also write benchmarks/results/es_learning.json."""

@@ -19,6 +19,7 @@ from es.world import Alone
 from experiment.config import load_config, subset
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
+from experiment.ranges import Count, Natural
 from retro_env import EnvConfig, parse_levels
 
 
@@ -32,13 +33,13 @@ class PlayConfig:
     """Draw actions from the policy, instead of its best one."""
     levels: str = "bramble-test"
     """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
-    episodes: int = 3
+    episodes: Count = 3
     """On each level."""
-    episode_steps: int = 1_500
+    episode_steps: Natural = 1_500
     """Agent steps after which an episode is cut."""
-    num_envs: int = 4
+    num_envs: Count = 4
     """Emulators; an episode's chance does not depend on it."""
-    seed: int = 0
+    seed: Natural = 0
     """Of the episodes' chance: the same for all policies."""
     out: Path = Path("runs/es-play.json")
     """A list of episodes goes here; one that is there stays."""

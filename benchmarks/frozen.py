@@ -15,6 +15,7 @@ from contest.references import REFERENCES, Policy, reference
 from contest.score import Score, play, score
 from experiment.config import load_config
 from experiment.errors import command
+from experiment.ranges import Count, Natural
 from retro_env import EnvConfig, Level, make_vec, parse_levels
 
 
@@ -28,9 +29,9 @@ class FrozenConfig:
     """Draw actions from the policy, instead of its most probable one."""
     levels: str = "bramble-test"
     """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
-    steps: int = 10_000
+    steps: Count = 10_000
     """Agent steps on each level."""
-    seed: int = 0
+    seed: Natural = 0
     """Of the environment and of the player's chance."""
     out: Path = Path("runs/frozen")
     """Scores go to OUT/STATE/NAME-SEED.json; those that are there stay."""

@@ -24,6 +24,7 @@ from benchmarks.runs import Task, complete, forget_checkpoints, train, work
 from contest.score import read_episodes
 from experiment.config import load_config, to_dict
 from experiment.errors import UserError, command
+from experiment.ranges import Count
 from retro_env import Level, parse_levels
 
 PARTS: dict[str, list[str]] = {
@@ -52,15 +53,15 @@ class AblationConfig:
     an untrained one."""
     levels: str = ""
     """Levels played; empty: every third held-out level, in the order of their names."""
-    steps: int = 200_000
+    steps: Count = 200_000
     """Agent steps of each run."""
-    seeds: int = 3
+    seeds: Count = 3
     """Runs of each kind on each level."""
     only: tuple[str, ...] = KINDS
     """Kinds to run and compare; none: no run, but the table of all."""
     rainbow_flags: str = "--preset laptop"
     """Settings of Rainbow on one level."""
-    jobs: int = 2
+    jobs: Count = 2
     """Runs at a time."""
     write: bool = False
     """Also write benchmarks/results/jerk_ablation.json."""

@@ -31,6 +31,7 @@ from benchmarks.runs import Task, complete, forget_checkpoints, run_logged, trai
 from contest.references import REFERENCES
 from experiment.config import load_config
 from experiment.errors import UserError, command
+from experiment.ranges import Count, Natural, NonNegative
 from retro_env import Level, parse_levels
 
 PPO2, SB3, RAINBOW = "ppo2.train", "benchmarks.sb3_ppo", "rainbow.train"
@@ -52,13 +53,13 @@ class LearningConfig:
     """Levels of the pretraining; the ablation takes four of them, evenly spread."""
     levels: str = "bramble-test"
     """Levels played afterwards."""
-    pretrain_steps: int = 1_000_000
+    pretrain_steps: Count = 1_000_000
     """Agent steps of each pretraining, of which there is one each."""
-    play_steps: int = 50_000
+    play_steps: Count = 50_000
     """Agent steps of each run that learns one level."""
-    frozen_steps: int = 10_000
+    frozen_steps: Count = 10_000
     """Agent steps of each player on each level, without learning."""
-    seeds: int = 3
+    seeds: Count = 3
     """Runs of each kind on each level."""
     pretrain_flags: str = "--preset fast"
     """Settings of all pretraining. Write --pretrain-flags='--preset …'."""
@@ -68,15 +69,15 @@ class LearningConfig:
     """Settings of PPO, either one, on one level: in one emulator, as the contest has it."""
     rainbow_flags: str = "--preset laptop --num-envs 4 --replay-size 100000"
     """Settings of Rainbow on one level."""
-    freeze_updates: int = 3_000
+    freeze_updates: Natural = 3_000
     """Updates for which Rainbow leaves joint's convolutions alone, in one of its kinds."""
     rainbow_init: str = ""
     """A pretrained run of Rainbow's own, to compare with; none: it is left out."""
-    distillation: float = 0.1
+    distillation: NonNegative = 0.1
     """Weight of the bonus in the ablation."""
-    novelty: float = 0.1
+    novelty: NonNegative = 0.1
     """Weight of the bonus in the ablation."""
-    jobs: int = 2
+    jobs: Count = 2
     """Processes that learn or play at a time."""
     write: bool = False
     """Also write benchmarks/results/ppo2_learning.json."""

@@ -22,6 +22,7 @@ from contest.score import Score, markdown_table, play, score
 from experiment.config import load_config, to_dict
 from experiment.errors import command
 from experiment.plot import plot_curves
+from experiment.ranges import Count, Natural, Share
 from retro_env import EnvConfig, Level, make_vec, parse_levels
 
 REFERENCES = ("random", "hold-right", "run-and-jump")
@@ -40,24 +41,24 @@ class TransferConfig:
     """Levels of the pretraining."""
     test_levels: str = "bramble-test"
     """Levels played afterwards."""
-    pretrain_steps: int = 500_000
+    pretrain_steps: Count = 500_000
     """Agent steps of pretraining."""
-    play_steps: int = 100_000
+    play_steps: Count = 100_000
     """Agent steps on each held-out level."""
-    reference_steps: int = 20_000
+    reference_steps: Count = 20_000
     """Agent steps of each player that learns nothing."""
-    seeds: int = 3
+    seeds: Count = 3
     """Runs per held-out level and kind; the pretraining is one run."""
-    init_replay: int = 10_000
+    init_replay: Natural = 10_000
     """Transitions of the pretraining that a pretrained run's replay starts with."""
-    init_shrink: float = 0.5
+    init_shrink: Share = 0.5
     """Share of the pretrained weights in what a pretrained run starts from."""
-    replay_size: int = 100_000
+    replay_size: Count = 100_000
     """Transitions remembered on a held-out level. New ones replace the oldest: the seed is gone
     when as many steps are played."""
-    num_envs: int = 4
+    num_envs: Count = 4
     """Emulators of each run on a held-out level."""
-    jobs: int = 2
+    jobs: Count = 2
     """Runs at a time."""
     write: bool = False
     """Also write benchmarks/results/transfer.json."""

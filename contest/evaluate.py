@@ -18,9 +18,10 @@ from contest.references import REFERENCES, Policy, reference
 from contest.score import Episode, Score, score, score_dict, score_table
 from contest.standings import shown_names
 from experiment.checkpoint import load_agent
-from experiment.config import subset
-from experiment.errors import UserError, command
+from experiment.config import parse_command, subset
+from experiment.errors import command
 from experiment.progress import Progress
+from experiment.ranges import Count, Natural
 from retro_env import EnvConfig, Level, make_env, parse_levels
 from retro_env.video import convert
 
@@ -33,9 +34,9 @@ class EvaluateConfig:
     """A checkpoint or run folder, or random, hold-right, run-and-jump."""
     levels: str = "bramble-test"
     """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
-    episodes: int = 3
+    episodes: Count = 3
     """Episodes per level, each with its own sticky actions."""
-    seed: int = 0
+    seed: Natural = 0
     """Seed of the first episode's sticky actions; each further episode takes the next."""
     video: bool = False
     """Keep the best episode of each level as .mp4 (and .bk2)."""
@@ -97,9 +98,7 @@ def film_best(episodes: Sequence[Episode], recordings: Path, target: Path) -> Pa
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Evaluate what the command line names."""
-    config = tyro.cli(EvaluateConfig, args=argv, prog="python -m contest.evaluate")
-    if config.episodes < 1:
-        raise UserError(f"--episodes must be at least 1, not {config.episodes}")
+    config = parse_command(EvaluateConfig, argv, command="python -m contest.evaluate")
     levels = parse_levels(config.levels)
     policy, settings = load(config.agent, device=config.device)
     names = shown_names(map(str, levels))

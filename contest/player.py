@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-import tyro
-
 from contest.agents import play, resolve
 from contest.protocol import GymRemoteError, ResetError
-from experiment.errors import UserError, command
+from experiment.config import parse_command
+from experiment.errors import command
+from experiment.ranges import Count, Natural
 
 SERVER_GONE = 3
 """Exit code where the environment's side ended otherwise than by a limit."""
@@ -35,9 +35,9 @@ class PlayerConfig:
     """What a package's agent does: learn on, act as well as it can, or act with its chance."""
     dir: Path = Path("tmp")
     """Folder that the server shares."""
-    timesteps: int = 1_000_000
+    timesteps: Count = 1_000_000
     """Steps that the server gives: agents plan with them."""
-    seed: int = 0
+    seed: Natural = 0
     """Seed of the agent's own chance."""
     run_dir: Path = Path("runs/player")
     """Folder for what an adapting agent writes."""
@@ -72,11 +72,9 @@ def hold_leash() -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Play as the command line says."""
     own, flags = split_flags(sys.argv[1:] if argv is None else argv)
-    config = tyro.cli(PlayerConfig, args=own, prog="python -m contest.player")
+    config = parse_command(PlayerConfig, own, command="python -m contest.player")
     if config.leash:
         hold_leash()
-    if config.timesteps < 1:
-        raise UserError(f"--timesteps must be at least 1, not {config.timesteps}")
     agent = resolve(
         config.agent,
         checkpoint=config.checkpoint,

@@ -12,6 +12,7 @@ import tyro
 
 from contest.entries import best_films, read_entries, read_references
 from contest.page import page
+from experiment.config import parse_command
 from experiment.errors import UserError, command
 
 
@@ -32,7 +33,7 @@ class ReportConfig:
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Write the page that the command line names."""
-    config = tyro.cli(ReportConfig, args=argv, prog="python -m contest.report")
+    config = parse_command(ReportConfig, argv, command="python -m contest.report")
     entries = read_entries(config.folders)
     references = read_references(entries)
     shown = best_films(entries) if config.films else []

@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import tyro
-
 from contest.agents import resolve
 from contest.board import Board
 from contest.job import Job, Rules, is_over, job_folder, job_folders, set_aside, write_json
@@ -25,7 +23,9 @@ from contest.player import split_flags
 from contest.record import rom_hash
 from contest.serve import parse_seconds, stop
 from contest.standings import as_json, markdown, read_played, shown_names, standings
+from experiment.config import parse_command
 from experiment.errors import UserError, command
+from experiment.ranges import Count, Natural
 from retro_env.integrations import check_playable
 from retro_env.levels import Level, parse_levels
 
@@ -55,13 +55,13 @@ class RunConfig:
     acts as well as it can; explore: it acts as it does while learning, with its chance."""
     levels: str = "bramble-test"
     """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
-    timesteps: int = 1_000_000
+    timesteps: Count = 1_000_000
     """Agent steps per level and seed."""
-    seeds: int = 3
+    seeds: Count = 3
     """How many seeds play each level."""
-    first_seed: int = 0
+    first_seed: Natural = 0
     """The first of them."""
-    workers: int = 1
+    workers: Count = 1
     """Levels played at a time; each has an emulator and an agent."""
     wall_clock: str = "12h"
     """Time that a level has: 12h, 90m, 30s or seconds."""
@@ -79,7 +79,7 @@ class RunConfig:
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the contest that the command line names."""
     own, flags = split_flags(sys.argv[1:] if argv is None else argv)
-    config = tyro.cli(RunConfig, args=own, prog="python -m contest.run")
+    config = parse_command(RunConfig, own, command="python -m contest.run")
     rules = rules_of(config)
     levels = list(dict.fromkeys(parse_levels(config.levels)))  # each once: it has one folder
     for level in levels:
@@ -125,11 +125,6 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def rules_of(config: RunConfig) -> Rules:
     """What all jobs share. Errors: UserError (a number or a time makes no sense)."""
-    for name in ("timesteps", "seeds", "workers"):
-        if getattr(config, name) < 1:
-            raise UserError(f"--{name} must be at least 1, not {getattr(config, name)}")
-    if config.first_seed < 0:
-        raise UserError(f"--first-seed must be 0 or more, not {config.first_seed}")
     return Rules(
         timesteps=config.timesteps,
         wall_clock=parse_seconds(config.wall_clock),

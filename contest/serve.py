@@ -18,7 +18,9 @@ from contest.meeting_place import meeting_place
 from contest.protocol import GymRemoteError, TimestepTimeoutError
 from contest.record import Record, run_facts
 from contest.server import Limits, serve
+from experiment.config import parse_command
 from experiment.errors import UserError, command
+from experiment.ranges import Count, Natural
 from retro_env.levels import Level, parse_level
 from retro_env.make import make_contest_env
 
@@ -35,13 +37,13 @@ class ServeConfig:
     """Start state, such as BrambleWood.Act1."""
     dir: Path = Path("tmp")
     """Folder shared with the agent: its socket and its screens."""
-    timesteps: int = 1_000_000
+    timesteps: Count = 1_000_000
     """Steps that the agent has; resets cost none."""
     wall_clock: str = "12h"
     """Time that the run has from the server's start: 12h, 90m, 30s or seconds."""
     stall: str = "10m"
     """Time that the agent has for one step, and for coming."""
-    seed: int = 0
+    seed: Natural = 0
     """Seed of the sticky actions."""
     results: Path | None = None
     """Folder for monitor.csv, log.csv and result.json; by default the shared one. Keep it away
@@ -79,7 +81,7 @@ def hold_leash() -> None:
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Serve what the command line names."""
-    config = tyro.cli(ServeConfig, args=argv, prog="python -m contest.serve")
+    config = parse_command(ServeConfig, argv, command="python -m contest.serve")
     limits = Limits(
         timesteps=config.timesteps,
         wall_clock=parse_seconds(config.wall_clock),

@@ -44,6 +44,18 @@ def load_config(cls: type[T], argv: Sequence[str], *, presets: Path | None, comm
     return _parse_flags(cls, flags, base=base, presets=presets, command=command)
 
 
+def parse_command(cls: type[T], argv: Sequence[str] | None = None, *, command: str) -> T:
+    """`cls` from a command's arguments alone, where there are no presets; some may be required.
+
+    argv: without the program; None: the program's own. command: how it is called, for --help.
+    UserError: unknown, missing or bad arguments.
+    """
+    given = list(sys.argv[1:] if argv is None else argv)
+    if "-h" not in given and "--help" not in given:
+        _check_flag_names(cls, given)
+    return _one_line(cls, args=given, prog=command)
+
+
 def load_run_config(
     cls: type[Run], argv: Sequence[str] | None = None, *, presets: Path, command: str
 ) -> Run:
@@ -182,10 +194,15 @@ def _parse_flags(
     if presets is not None:
         names = ", ".join(preset_names(presets)) or "none yet"
         description += f"\n--preset NAME starts from a preset ({names}); the file wins over it."
+    return _one_line(cls, args=flags, default=base, prog=command, description=description)
+
+
+def _one_line(cls: type[T], **options: Any) -> T:
+    """`tyro.cli` with ranges, and a UserError instead of a box of ten lines."""
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
-            found = tyro.cli(cls, args=flags, default=base, prog=command, description=description)
+            found = tyro.cli(cls, **options)
     except SystemExit as stop:
         if not stop.code:
             raise  # --help

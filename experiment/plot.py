@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import tyro
 
+from experiment.config import parse_command
 from experiment.errors import UserError, command
 from experiment.metrics import read_columns
 
@@ -117,9 +118,9 @@ def mean_curve(drawn: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarr
 
 
 @command
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Draw what the command line asks for."""
-    config = tyro.cli(PlotConfig, prog="python -m experiment.plot")
+    config = parse_command(PlotConfig, argv, command="python -m experiment.plot")
     labels = config.label or tuple(run.name for run in config.runs)
     if len(labels) != len(config.runs) or not labels:
         raise UserError(f"{len(config.runs)} runs but {len(labels)} labels; give one per run")

@@ -27,6 +27,7 @@ from experiment.config import load_config, subset, to_dict
 from experiment.errors import UserError, command
 from experiment.plot import plot_curves
 from experiment.progress import Progress
+from experiment.ranges import Count, Natural
 from experiment.run_folder import numbered_folder
 from rainbow.config import RainbowConfig
 from rainbow.train import PRESETS, run
@@ -49,21 +50,16 @@ class DemoConfig:
     """Levels to pretrain on."""
     level: str = ""
     """Held-out level to play, GAME:STATE; default: the first of bramble-test."""
-    pretrain_steps: int = 60_000
+    pretrain_steps: Count = 60_000
     """Agent steps of pretraining."""
-    rotate_every: int = 1_000
+    rotate_every: Count = 1_000
     """Agent steps an emulator plays a level in pretraining before it goes on with another."""
-    play_steps: int = 12_000
+    play_steps: Count = 12_000
     """Agent steps each player gets on the held-out level."""
-    num_envs: int = 8
+    num_envs: Count = 8
     """Emulators that run side by side in pretraining."""
-    seed: int = 0
+    seed: Natural = 0
     """Seeds everything."""
-
-    def __post_init__(self) -> None:
-        for name in ("pretrain_steps", "rotate_every", "play_steps", "num_envs"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
 
 
 QUICK: dict[str, Any] = {
