@@ -29,16 +29,19 @@ from retro_env import Level, parse_levels
 
 PARTS: dict[str, list[str]] = {
     "mutating": [],
-    "+ choice": ["--choice", "bound", "--change-cost", "2", "--trial-share", "0.25"],
-    "+ policy": ["--policy-share", "0.25"],
-    "+ memory": ["--memory-share", "0.5"],
+    "+ policy": ["--policy-share", "0.5"],
+    "+ memory": ["--memory-share", "0.25"],
     "+ closed-loop": ["--closed-loop"],
     "+ learning": ["--learn"],
 }
 """Kind -> its flags, on top of those of the kinds before it."""
+BOUND = ["--choice", "bound", "--change-cost", "2", "--trial-share", "0.25"]
+"""Of the kind bound, on top of mutating alone."""
 HALVES = "+ rainbow-replay"
 """Half the steps all of the above, then Rainbow, whose replay begins with the best runs."""
-KINDS = ("baseline", *PARTS, HALVES, "rainbow")
+KINDS = ("baseline", *PARTS, HALVES, "bound", "rainbow")
+BESIDE = {"bound": "mutating", "rainbow": "baseline"}
+"""What a kind is compared with, where that is not the kind before it."""
 RESAMPLES = 10_000
 
 
@@ -89,6 +92,8 @@ def jerk_flags(config: AblationConfig, kind: str) -> list[str]:
     """Of jerk.train: the preset, and the parts up to this one."""
     if kind == "baseline":
         return ["--preset", "baseline"]
+    if kind == "bound":
+        return ["--preset", "mutating", *BOUND]
     names = list(PARTS)
     count = len(names) if kind == HALVES else names.index(kind) + 1
     flags = ["--preset", "mutating", "--torch-threads", "1"]
@@ -209,7 +214,7 @@ class Row:
     levels: dict[str, float]
     runs: int
     gain: float | None = None
-    """Over the kind before."""
+    """Over the kind that it is compared with."""
     gain_interval: list[float] | None = None
 
 
@@ -217,17 +222,18 @@ def rows_of(found: Scores) -> list[Row]:
     """A row per kind, over the runs that all kinds have."""
     shared = set.intersection(*(set(scores) for scores in found.values())) if found else set()
     rows: list[Row] = []
-    before: Cells = {}
+    before = ""
     for kind, scores in found.items() if shared else ():
         here = {key: scores[key] for key in sorted(shared)}
         levels = over_levels(here)
         row = Row(kind, mean_of(levels), interval(here), levels, len(here))
-        if before:
-            gains = {key: here[key] - before[key] for key in here}
+        other = BESIDE.get(kind, before)
+        if other in found:
+            gains = {key: here[key] - found[other][key] for key in here}
             gain = mean_of(over_levels(gains))
             row = dataclasses.replace(row, gain=gain, gain_interval=interval(gains))
         rows.append(row)
-        before = here
+        before = kind
     return rows
 
 
@@ -236,7 +242,7 @@ def table(rows: Sequence[Row]) -> str:
     if not rows:
         return "No level and seed is complete for all kinds yet."
     levels = list(rows[0].levels)
-    head = ["kind", "mean return", "95 %", "over the kind before", "95 %", *levels]
+    head = ["kind", "mean return", "95 %", "gain", "95 %", *levels]
     lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     for row in rows:
         gain = "" if row.gain is None else f"{row.gain:+,.0f}"

@@ -42,17 +42,12 @@ class JerkConfig(EnvConfig, TrainConfig):
     """Agent steps that a jump is held."""
 
     # Replaying
-    exploit: Literal["linear", "cubic"] = "linear"
-    """How the chance of a plain replay grows: with time, or with the best return and time cubed."""
     exploit_bias: Share = 0.25
-    """That chance at the first step (linear)."""
+    """The chance that an episode is a plain replay, at the first step; it grows by 1 in a run."""
     max_return: Positive = 10_000.0
-    """The most that a level can give, in raw return."""
+    """The most that a level can give, in raw return; the nearer, the less is drawn anew."""
     go_on: bool = False
     """Explore from where a replay ends; without it, wait there for the end of the episode."""
-    patience: Natural = 0
-    """Steps without progress after which a replay is left to explore, beyond the longest such
-    pause in the sequence itself; 0: never."""
 
     # Mutating
     mutate: bool = False
@@ -60,7 +55,7 @@ class JerkConfig(EnvConfig, TrainConfig):
     excise: bool = True
     """Mutation: cut a stretch out."""
     truncate: bool = True
-    """Mutation: cut the tail off."""
+    """Mutation: cut the tail off, from any step on."""
     resample: bool = True
     """Mutation: draw single actions anew, mostly near the end."""
     keep_ratio: Share = 0.0

@@ -74,17 +74,23 @@ class Shares(NamedTuple):
 
 
 def explore(
-    bout: Bout, rng: Rng, *, moves: Moves, config: JerkConfig, shares: Shares
+    bout: Bout,
+    rng: Rng,
+    *,
+    moves: Moves,
+    config: JerkConfig,
+    shares: Shares,
+    turns: bool = True,
 ) -> tuple[int, Bout]:
     """The next action of a bout, or of the next bout where it is over -> (action, bout).
 
-    To the right; to the left after a bout to the right that brought nothing. At each step a jump
-    begins with `jump_probability`, held for `jump_steps`. Source: openai/retro-baselines, JERK.
-    A share of the bouts to the right is played by the policy, and one by the memory.
+    To the right; where it turns, to the left after a bout to the right that brought nothing. At
+    each step a jump begins with `jump_probability`, held for `jump_steps`. A share of the bouts to
+    the right is played by the policy, and one by the memory. Source: openai/retro-baselines, JERK.
     """
     left, steps_left, jump_left, reward, asks = bout
     if steps_left == 0:
-        left = not left and reward <= 0.0
+        left = turns and not left and reward <= 0.0
         steps_left = config.left_steps if left else config.right_steps
         jump_left, reward = 0, 0.0
         asks = 0 if left else draw_player(rng, shares)
@@ -110,29 +116,19 @@ def draw_player(rng: Rng, shares: Shares) -> int:
     return MEMORY if draw < shares.policy + shares.memory else 0
 
 
-def exploit_probability(config: JerkConfig, env_steps: int, *, best: float) -> float:
-    """The chance that an episode replays the best sequence as it is. best: its return.
+def exploit_probability(config: JerkConfig, env_steps: int) -> float:
+    """The chance that an episode replays the best sequence as it is: bias + t/T, at most 1.
 
-    linear: bias + t/T (the published agent). cubic: 1 - (1 - best/2max)(1 - (t/T)³).
-    # Differs from the seed, ½[best/max + (t/T)³], which ends at ½[best/max + 1]: here the last
-    episodes are replays whatever the best sequence is worth.
+    Source: openai/retro-baselines, JERK.
     """
-    time = min(1.0, env_steps / config.timesteps)
-    if config.exploit == "linear":
-        return min(1.0, config.exploit_bias + time)
-    found = min(1.0, max(0.0, best / config.max_return))
-    return 1.0 - (1.0 - 0.5 * found) * (1.0 - time**3)
+    return min(1.0, config.exploit_bias + env_steps / config.timesteps)
 
 
-def furthest_point(rewards: Sequence[float]) -> tuple[int, float, int]:
-    """Of an episode's rewards: (steps up to the first highest running sum, that sum, the most steps
-    between two new highest sums until then)."""
+def furthest_point(rewards: Sequence[float]) -> tuple[int, float]:
+    """Of an episode's rewards: (steps up to the first highest running sum, that sum)."""
     sums = np.cumsum(np.asarray(rewards, np.float64))
     length = int(sums.argmax()) + 1
-    highest = np.maximum.accumulate(np.concatenate([[0.0], sums[:length]]))
-    gains = np.flatnonzero(np.diff(highest) > 0.0)
-    edges = np.concatenate([[-1], gains, [length - 1]])
-    return length, float(sums[length - 1]), int(np.diff(edges).max())
+    return length, float(sums[length - 1])
 
 
 def bounds(returns: Sequence[float], *, width: float, spread: float) -> tuple[float, float]:
@@ -201,8 +197,11 @@ def excise(length: int, rng: Rng) -> Ints:
 
 
 def truncate(length: int, rng: Rng) -> int:
-    """Length left after cutting up to L/5 off the tail; cutting off nothing leaves everything."""
-    return length - int(rng.integers(0, length // 5 + 1))
+    """Length left after cutting the tail off, from any step on; each length is as likely.
+
+    # Differs from the seed, which cuts off up to L/5: what fails early could not be mended.
+    """
+    return int(rng.integers(0, length + 1))
 
 
 def resample(

@@ -20,8 +20,6 @@ class Sequence:
     actions: Actions
     returns: list[float]
     """Of the run that found it, then of each replay."""
-    pause: int
-    """The longest time without progress in the run that found it, in steps."""
     embeddings: NDArray[np.float16] | None = None
     """Of the observations before each action in that run, [L,D], where replays need them."""
 
@@ -42,7 +40,6 @@ class Sequence:
             "number": self.number,
             "actions": self.actions.tobytes(),
             "returns": list(self.returns),
-            "pause": self.pause,
             "embeddings": None if embeddings is None else embeddings.tobytes(),
         }
 
@@ -53,7 +50,6 @@ class Sequence:
             number=saved["number"],
             actions=np.frombuffer(saved["actions"], np.uint8).copy(),
             returns=list(saved["returns"]),
-            pause=saved["pause"],
         )
         if saved["embeddings"] is not None:
             rows = np.frombuffer(saved["embeddings"], np.float16).copy()
@@ -101,7 +97,6 @@ class Sequences:
         actions: Actions,
         value: float,
         *,
-        pause: int,
         embeddings: NDArray[np.float16] | None = None,
     ) -> Sequence | None:
         """Remember a run -> its sequence, or None where it was worse than a full level's worst.
@@ -115,7 +110,7 @@ class Sequences:
                 sequence.returns.append(value)
                 return sequence
         copied = np.array(actions, np.uint8)
-        new = Sequence(self.next_number, copied, [value], pause, embeddings)
+        new = Sequence(self.next_number, copied, [value], embeddings)
         self.next_number += 1
         found.append(new)
         if len(found) > self.capacity:

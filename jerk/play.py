@@ -38,11 +38,13 @@ class Play:
     plan: Actions = field(default_factory=lambda: np.zeros(0, np.uint8))
     """What is to be played first."""
     intact: int = 0
-    """Of how many steps of the plan, in front, the source knows what should be seen."""
+    """How many steps of the plan, in front, are the source's own."""
     pointer: int = 0
     """The next action of the plan."""
-    value: float | None = None
-    """Of a replay whose plan has ended: the return by then."""
+    shared: float | None = None
+    """The furthest point when these had been played; None: not yet, or there is no source."""
+    departed: int = 0
+    """Steps played by then."""
     bout: Bout = Bout()  # noqa: RUF009 - a tuple
     actions: list[int] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
@@ -52,8 +54,6 @@ class Play:
     """The newest frames of these observations, where something learns from them."""
     total: float = 0.0
     furthest: float = 0.0
-    idle: int = 0
-    """Steps since the furthest point was last passed."""
     lost: int = 0
     """Steps on end at which what is seen matched no step of the plan nearby."""
     exploring: bool = False
@@ -72,32 +72,34 @@ class Play:
 
         seen: the embedding of what is seen now. -> an action, or POLICY or MEMORY: ask these.
         """
-        if self.pointer < len(self.plan) and self.gives_up(config):
-            self.plan = self.plan[: self.pointer]
+        if self.lost > config.lost_steps:
+            self.plan, self.intact = self.plan[: self.pointer], min(self.intact, self.pointer)
+        if self.source is not None and self.shared is None and self.pointer >= self.intact:
+            self.shared, self.departed = self.furthest, len(self.actions)
         self.exploring = self.pointer >= len(self.plan)
         if not self.exploring:
             return self.planned(seen, config=config)
-        if self.source is not None and self.value is None:
-            self.value = self.furthest
         if self.source is not None and not config.go_on:
             return moves.wait
-        action, self.bout = explore(self.bout, rng, moves=moves, config=config, shares=shares)
+        # What a replay has reached is not given away by turning back.
+        action, self.bout = explore(
+            self.bout,
+            rng,
+            moves=moves,
+            config=config,
+            shares=shares,
+            turns=self.kind != "replay",
+        )
         return action
-
-    def gives_up(self, config: JerkConfig) -> bool:
-        """Whether the plan has brought nothing, or has not been recognised, for too long."""
-        assert self.source is not None
-        stuck = 0 < config.patience <= self.idle - self.source.pause
-        return stuck or self.lost > config.lost_steps
 
     def planned(self, seen: Embedding | None, *, config: JerkConfig) -> int:
         """The plan's action for what is seen; MEMORY where that is nothing it knows."""
         found: int | None = self.pointer
-        if config.closed_loop and self.pointer < self.intact:
-            assert self.source is not None and self.source.embeddings is not None
+        known = None if self.source is None else self.source.embeddings
+        if config.closed_loop and known is not None and self.pointer < self.intact:
             assert seen is not None, "a closed loop must see"
             found = locate(
-                self.source.embeddings[: self.intact],
+                known[: self.intact],
                 seen,
                 expected=self.pointer,
                 window=config.window + self.lost,
@@ -121,9 +123,7 @@ class Play:
         self.actions.append(action)
         self.rewards.append(reward)
         self.total += reward
-        self.idle += 1
-        if self.total > self.furthest:
-            self.furthest, self.idle = self.total, 0
+        self.furthest = max(self.furthest, self.total)
         if self.exploring:
             self.bout = self.bout._replace(reward=self.bout.reward + reward)
 
@@ -155,8 +155,8 @@ class Play:
 
 
 PLAIN = (
-    *("level", "kind", "intact", "pointer", "value", "rewards", "total", "furthest", "idle"),
-    *("lost", "exploring"),
+    *("level", "kind", "intact", "pointer", "shared", "departed"),
+    *("rewards", "total", "furthest", "lost", "exploring"),
 )
 
 
@@ -167,21 +167,19 @@ def begin(
     best = sequences.best(level)
     if best is None:
         return Play(level)
-    if rng.random() < exploit_probability(config, env_steps, best=best.mean):
+    if rng.random() < exploit_probability(config, env_steps):
         return replay(level, best)
     if not config.mutate:
         return Play(level)
     if config.trial_share > 0.0 and rng.random() < config.trial_share:
         return replay(level, sequences.promising(level))
     mutant = mutate(best.actions, rng, best=best.mean, config=config)
-    known = 0 if best.embeddings is None else mutant.intact
-    return Play(level, "mutant", best, mutant.actions, known)
+    return Play(level, "mutant", best, mutant.actions, mutant.intact)
 
 
 def replay(level: str, sequence: Sequence) -> Play:
     """An episode that plays a sequence as it is."""
-    known = 0 if sequence.embeddings is None else len(sequence.actions)
-    return Play(level, "replay", sequence, sequence.actions, known)
+    return Play(level, "replay", sequence, sequence.actions, len(sequence.actions))
 
 
 @dataclass(frozen=True)
@@ -196,26 +194,22 @@ def finish(play: Play, sequences: Sequences, *, config: JerkConfig, cut: bool) -
     """Learn from an ended episode. cut: it ended for a change of level, not by what was played.
 
     A replay adds to the returns of its sequence: its own return where it waits for the end (as
-    published), else what its plan had brought. A run may be a new sequence; that of a replay only
-    where it got further than the best, since it says little else that is new.
+    published), else what its plan had brought. A run may be a new sequence where it got further
+    than what it shares with its source; that of a replay only where it got further than the best.
     """
-    before = sequences.best(play.level)
-    if play.kind == "replay" and play.source is not None and not cut:
-        if config.go_on:
-            play.source.returns.append(play.furthest if play.value is None else play.value)
-        else:
-            play.source.returns.append(play.total)
-    if play.kind == "replay" and not config.go_on:
-        return Outcome(kept=False, improved=False)
-    length, value, pause = furthest_point(play.rewards)
-    actions = np.array(play.actions[:length], np.uint8)
-    if play.source is not None and np.array_equal(actions, play.source.actions):
-        return Outcome(kept=False, improved=False)  # counted above
+    source, before = play.source, sequences.best(play.level)
     best = before.mean if before is not None else 0.0
+    if play.kind == "replay" and source is not None and not cut:
+        value = play.furthest if play.shared is None else play.shared
+        source.returns.append(value if config.go_on else play.total)
+    length, value = furthest_point(play.rewards)
+    waited = play.kind == "replay" and not config.go_on
+    known = source is not None and (play.shared is None or length <= play.departed)
     ratio = 1.0 if play.kind == "replay" else config.keep_ratio
-    if not is_kept(value, best, ratio=ratio):
+    if waited or known or not is_kept(value, best, ratio=ratio):
         return Outcome(kept=False, improved=False)
+    actions = np.array(play.actions[:length], np.uint8)
     embeddings = np.stack(play.embeddings[:length]) if play.embeddings else None
-    kept = sequences.add(play.level, actions, value, pause=pause, embeddings=embeddings)
+    kept = sequences.add(play.level, actions, value, embeddings=embeddings)
     improved = before is not None and kept is not None and sequences.best(play.level) is kept
     return Outcome(kept=kept is not None, improved=improved and kept is not before)

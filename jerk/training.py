@@ -182,7 +182,7 @@ class Training:
 
     def keep_run(self, play: Play, last: NDArray[np.uint8], *, terminated: bool) -> None:
         """Keep an ended episode up to its furthest point if it is one of the best."""
-        length, value, _ = furthest_point(play.rewards)
+        length, value = furthest_point(play.rewards)
         if not self.runs.wants(play.level, value):
             return
         whole = length == len(play.actions)

@@ -119,6 +119,8 @@ def test_rows_compare_only_what_all_kinds_have_and_levels_count_alike():
     assert baseline.gain is None
     assert mutating.gain == 20.0  # (20 + 40) / 2 on a, 10 on b
     assert "| mutating | 48 |" in table([baseline, mutating])
+    found["rainbow"] = {("a", 0): 11.0}
+    assert [row.gain for row in rows_of(found)] == [None, 20.0, 1.0]  # beside the baseline
 
 
 def test_interval_is_over_seeds_not_over_levels():

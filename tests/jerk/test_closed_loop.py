@@ -51,7 +51,7 @@ def agent_that_knows_the_way(course, config):
         rewards.append(float(reward[0]))
     assert sum(rewards) == 30.0
     embeddings = np.stack(rows) if config.closed_loop else None
-    agent.sequences.add("course", PLAN, 30.0, pause=3, embeddings=embeddings)
+    agent.sequences.add("course", PLAN, 30.0, embeddings=embeddings)
     return agent
 
 
@@ -116,4 +116,4 @@ def test_a_replay_that_sees_nothing_it_knows_asks_and_is_left_in_the_end(course)
         actions.append(action)
         play.add(max(action, 0), 0.0)
     assert [action < 0 for action in actions] == [True] * 6 + [False] * 2
-    assert play.exploring and play.value == 0.0
+    assert play.exploring and play.shared == 0.0

@@ -13,7 +13,7 @@ def actions(*values):
 def filled(capacity=10):
     sequences = Sequences(capacity)
     for value in (5.0, 9.0, 7.0):
-        sequences.add("one", actions(1, int(value)), value, pause=1)
+        sequences.add("one", actions(1, int(value)), value)
     return sequences
 
 
@@ -27,56 +27,56 @@ def test_the_best_sequence_has_the_highest_mean_return():
 
 def test_a_sequence_found_again_is_not_stored_twice():
     sequences = filled()
-    sequences.add("one", actions(1, 5), 6.0, pause=3)
+    sequences.add("one", actions(1, 5), 6.0)
     assert len(sequences) == 3
     assert sequences.levels["one"][0].returns == [5.0, 6.0]
-    sequences.add("two", actions(1, 5), 6.0, pause=3)
+    sequences.add("two", actions(1, 5), 6.0)
     assert len(sequences) == 4
 
 
 def test_a_full_level_forgets_its_worst_sequence():
     sequences = filled(capacity=3)
-    assert sequences.add("one", actions(3), 4.0, pause=1) is None
-    assert sequences.add("one", actions(4), 6.0, pause=1) is not None
+    assert sequences.add("one", actions(3), 4.0) is None
+    assert sequences.add("one", actions(4), 6.0) is not None
     assert sorted(s.mean for s in sequences.levels["one"]) == [6.0, 7.0, 9.0]
 
 
 def test_an_empty_sequence_is_refused():
     with pytest.raises(AssertionError):
-        filled().add("one", actions(), 1.0, pause=0)
+        filled().add("one", actions(), 1.0)
 
 
 def test_stored_actions_do_not_change_with_the_callers():
     sequences, mine = Sequences(3), actions(1, 2)
-    sequences.add("one", mine, 1.0, pause=1)
+    sequences.add("one", mine, 1.0)
     mine[0] = 6
     assert sequences.best("one").actions.tolist() == [1, 2]
 
 
 def test_changes_count_where_the_action_differs_from_the_one_before():
     sequences = Sequences(3)
-    assert sequences.add("one", actions(1, 1, 6, 6, 1), 1.0, pause=1).changes == 2
-    assert sequences.add("one", actions(4), 1.0, pause=1).changes == 0
+    assert sequences.add("one", actions(1, 1, 6, 6, 1), 1.0).changes == 2
+    assert sequences.add("one", actions(4), 1.0).changes == 0
 
 
 def test_saved_sequences_come_back_through_msgpack():
     sequences = filled(capacity=3)
     sequences.starts["one"] = np.arange(8, dtype=np.uint8).reshape(2, 2, 2)
     rows = np.arange(6, dtype=np.float16).reshape(1, 6)
-    sequences.add("one", actions(4), 6.0, pause=1, embeddings=rows)
+    sequences.add("one", actions(4), 6.0, embeddings=rows)
     saved = msgspec.msgpack.decode(msgspec.msgpack.encode(sequences.save()))
     other = Sequences(3)
     other.restore(saved)
     assert other.save() == sequences.save()
     np.testing.assert_array_equal(other.levels["one"][-1].embeddings, rows)
-    assert other.add("one", actions(6), 8.0, pause=1).number == 4
+    assert other.add("one", actions(6), 8.0).number == 4
     np.testing.assert_array_equal(other.starts["one"], sequences.starts["one"])
 
 
 def test_a_capped_level_forgets_by_the_score_it_is_given():
     sequences = Sequences(2, score=lambda sequence: -sequence.changes, promise=lambda s: s.mean)
     for one in ([1, 2, 1], [1, 1, 1], [1, 1, 2]):
-        sequences.add("one", actions(*one), float(one[1]), pause=1)
+        sequences.add("one", actions(*one), float(one[1]))
     assert [s.changes for s in sequences.levels["one"]] == [0, 1]
     assert sequences.best("one").changes == 0
     sequences.levels["one"][1].returns.append(50.0)

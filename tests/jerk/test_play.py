@@ -9,9 +9,7 @@ from jerk.memory import Sequences
 from jerk.play import Play, begin, finish
 
 PUBLISHED = JerkConfig(timesteps=1000)
-MUTATING = dataclasses.replace(
-    PUBLISHED, exploit="cubic", go_on=True, patience=10, mutate=True, keep_ratio=0.6
-)
+MUTATING = dataclasses.replace(PUBLISHED, go_on=True, mutate=True, keep_ratio=0.6)
 MOVES = find_moves(7)
 PLAN = np.array([2, 3, 2, 3], np.uint8)
 
@@ -20,9 +18,9 @@ def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-def known(value=100.0, pause=1):
+def known(value=100.0):
     sequences = Sequences(10)
-    sequences.add("level", PLAN, value, pause=pause)
+    sequences.add("level", PLAN, value)
     return sequences
 
 
@@ -37,7 +35,7 @@ def play_out(play, rewards, config):
 
 def replay(sequences):
     best = sequences.best("level")
-    return Play("level", "replay", best, best.actions)
+    return Play("level", "replay", best, best.actions, len(best.actions))
 
 
 def kinds(config, env_steps, sequences, draws=2000):
@@ -52,7 +50,7 @@ def kinds(config, env_steps, sequences, draws=2000):
 def test_first_episode_explores_and_the_second_need_not():
     for config in (PUBLISHED, MUTATING):
         assert kinds(config, 999, Sequences(3))["explore"] == 1.0
-        assert kinds(config, 999, known())["replay"] > 0.9
+        assert kinds(config, 999, known())["replay"] == 1.0
 
 
 def test_published_agent_replays_at_the_exploit_rate_and_explores_otherwise():
@@ -61,10 +59,10 @@ def test_published_agent_replays_at_the_exploit_rate_and_explores_otherwise():
 
 
 def test_mutating_agent_plays_mutants_first_and_plain_replays_in_the_end():
-    early, late = kinds(MUTATING, 0, known(5000.0)), kinds(MUTATING, 950, known(5000.0))
+    early, late = kinds(MUTATING, 0, known()), kinds(MUTATING, 750, known())
     assert early["explore"] == late["explore"] == 0.0
     assert early["mutant"] == pytest.approx(0.75, abs=0.04)
-    assert late["replay"] > 0.85
+    assert late["replay"] == 1.0
 
 
 def test_published_replay_waits_for_the_end_and_counts_the_episodes_return():
@@ -112,21 +110,26 @@ def test_a_replay_cut_by_a_change_of_level_says_nothing_about_its_sequence():
     assert sequences.levels["level"][0].returns == [20.0]
 
 
-def test_a_plan_that_brings_nothing_for_too_long_is_left():
-    long = np.full(100, 2, np.uint8)
-    for pause in (1, 30):
-        sequences = Sequences(10)
-        sequences.add("level", long, 50.0, pause=pause)
-        play = replay(sequences)
-        actions = play_out(play, [1.0, *[0.0] * 60], MUTATING)
-        assert actions.index(MOVES.right) == 1 + pause + MUTATING.patience
-
-
-def test_patience_of_zero_never_leaves_a_plan():
+def test_a_plan_that_brings_nothing_is_played_to_its_end():
     sequences = Sequences(10)
-    sequences.add("level", np.full(100, 2, np.uint8), 50.0, pause=1)
-    config = dataclasses.replace(MUTATING, patience=0)
-    assert play_out(replay(sequences), [0.0] * 100, config) == [2] * 100
+    sequences.add("level", np.full(300, 2, np.uint8), 50.0)
+    assert play_out(replay(sequences), [0.0] * 300, MUTATING) == [2] * 300
+
+
+def test_after_its_plan_a_mutant_turns_back_where_nothing_comes_and_a_replay_does_not():
+    sequences = known(20.0)
+    mutant = Play("level", "mutant", sequences.best("level"), PLAN[:2], 2)
+    for play, turns in ((mutant, True), (replay(sequences), False)):
+        assert (MOVES.left in play_out(play, [0.0] * 300, MUTATING)) == turns
+
+
+def test_a_mutant_that_ends_where_its_source_was_left_says_nothing_new():
+    sequences = known(20.0)
+    for rewards, count in (([9.0, 9.0], 1), ([9.0, 9.0, 0.0, -4.0], 1), ([9.0, 9.0, 1.0], 2)):
+        play = Play("level", "mutant", sequences.best("level"), PLAN[:2], 2)
+        play_out(play, rewards, MUTATING)
+        finish(play, sequences, config=MUTATING, cut=False)
+        assert len(sequences) == count
 
 
 def test_the_last_reward_of_a_plan_is_no_part_of_the_first_bout():

@@ -229,13 +229,13 @@ def test_policy_learns_while_the_search_goes_on(course, tmp_path):
         {"policy": "", "policy_share": 0.0, "learn": False},
         {"memory_share": 0.0},
         {"closed_loop": False, "memory_share": 0.0},
-        {"choice": "mean", "trial_share": 0.0},
+        {"choice": "bound", "change_cost": 2.0, "trial_share": 0.25},
         {"learn": False, "write_replay": False},
         {"embed": "policy"},
     ],
-    ids=["no policy", "no memory", "open loop", "mean", "no learning", "policy's embedding"],
+    ids=["no policy", "no memory", "open loop", "bound", "no learning", "policy's embedding"],
 )
-def test_each_part_of_the_hybrid_can_be_switched_off(course, tmp_path, flags):
+def test_each_part_of_the_hybrid_can_be_switched(course, tmp_path, flags):
     agent = run(course(2), preset("hybrid", timesteps=200, **flags), tmp_path / "run")
     saved = load_checkpoint(tmp_path / "run")
     assert ("memory-returns" in saved.arrays) == (flags.get("memory_share") != 0.0)
@@ -353,4 +353,4 @@ def test_policy_and_memory_explore_as_soon_as_they_know_something(course):
     assert training.shares() == (0.0, 0.0)
     training.memory.add(np.ones(128), 1, 1.0)
     training.updates = FIRST_UPDATES
-    assert training.shares() == (0.25, 0.5)
+    assert training.shares() == (0.5, 0.25)
