@@ -3,9 +3,9 @@
 python -m benchmarks.jerk_search --levels bramble-train --steps 200000 --seeds 3
 python -m benchmarks.jerk_search --only mutating --flags="--exploit-bias 0.5"
 
-The game's engine equals the emulator step by step and takes a small part of its time. The rules are
-the package's own, under the contest's: sticky actions, 4,500 steps an episode, the mean return of all
-ended episodes. Only BrambleDash, and only presets without pictures.
+The game's engine equals the emulator step by step and takes a small part of its time. The rules
+are the package's own, under the contest's: sticky actions, 4,500 steps an episode, the mean return
+of all ended episodes. Only BrambleDash, and only presets without pictures.
 """
 
 import dataclasses
