@@ -20,10 +20,13 @@ START_SECONDS = 120.0
 """For so much longer a process may be silent at first: they do not start at the same moment."""
 BEAT = 1.0
 """Seconds between two signs of life."""
-UP, DOWN = 1, 2
-"""Tags of messages to the first process, and from it."""
-ALIVE, CLAIM, GIVE, OUT = b"a", b"c", b"g", b"o"
-"""What a message is, its first byte: a sign of life, an episode, a payload or all, you are out."""
+UNHEARD_BEATS = 16
+"""So many signs of life are sent to a process that gives none: a dead one takes none, and MPICH
+sends nothing to anybody once 64 messages wait to be taken."""
+UP, DOWN, LIFE = 1, 2, 3
+"""Tags of messages to the first process, from it, and of signs of life."""
+CLAIM, GIVE, OUT = b"c", b"g", b"o"
+"""What a message is, its first byte: an episode, a payload or all, you are out."""
 
 
 @final
@@ -44,6 +47,7 @@ class Survivors:
         self.lock = threading.Lock()  # around all calls of MPI
         others = range(1, self.size) if self.rank == 0 else [0]
         self.heard = dict.fromkeys(others, time.monotonic() + START_SECONDS)
+        self.unheard = dict.fromkeys(others, 0)  # signs of life sent since the last one came
         self.over = threading.Event()
         self.pulse = threading.Thread(target=self._live, daemon=True)
         self.pulse.start()
@@ -87,11 +91,7 @@ class Survivors:
         for rank, message in self._received():
             if rank in self.heard:
                 self._take(rank, message)
-        now = time.monotonic()
-        for rank in [rank for rank, heard in self.heard.items() if now - heard > self.patience]:
-            if self.rank:
-                raise RuntimeError("the first process has died; go on with --resume")
-            self._give_up(rank)
+        self._miss_the_silent()
 
     def close(self) -> None:
         """Leave when all that was sent has been taken, or nobody takes it any more."""
@@ -107,8 +107,7 @@ class Survivors:
         self.comm.Abort(1)
 
     def _take(self, rank: int, message: bytes) -> None:
-        """Of a member, in the first process; a member hears signs of life only, but for answers."""
-        self.heard[rank] = time.monotonic()
+        """Of a member, in the first process; a member hears answers, and that it is out."""
         if message == CLAIM:
             self._send(rank, CLAIM + struct.pack("<q", self.next))
             self.next += 1
@@ -116,6 +115,13 @@ class Survivors:
             self.parts[rank] = message[1:]
         elif message == OUT:
             raise RuntimeError(f"process {self.rank} was silent for too long: the others go on")
+
+    def _miss_the_silent(self) -> None:
+        now = time.monotonic()
+        for rank in [rank for rank, heard in self.heard.items() if now - heard > self.patience]:
+            if self.rank:
+                raise RuntimeError("the first process has died; go on with --resume")
+            self._give_up(rank)
 
     def _give_up(self, rank: int) -> None:
         print(f"process {rank} has died: the others go on", flush=True)
@@ -133,13 +139,16 @@ class Survivors:
                     self._take(rank, message)
             if answers:
                 return answers[0]
-            self.progress()
+            self._miss_the_silent()  # `progress` would take the answer away
             time.sleep(POLL_SECONDS)
 
     def _received(self) -> list[tuple[int, bytes]]:
         """The messages that have come, with their senders; to a member one at a time."""
+        return self._come(DOWN if self.rank else UP)
+
+    def _come(self, tag: int) -> list[tuple[int, bytes]]:
+        """The messages of that tag that have come, with their senders."""
         found, status = [], self.mpi.Status()
-        tag = DOWN if self.rank else UP
         with self.lock:
             while message := self.comm.Improbe(self.mpi.ANY_SOURCE, tag, status):
                 taken = bytearray(status.Get_count(self.mpi.BYTE))
@@ -147,22 +156,35 @@ class Survivors:
                 found.append((status.Get_source(), bytes(taken)))
         return found
 
-    def _send(self, rank: int, message: bytes) -> None:
+    def _send(self, rank: int, message: bytes, tag: int = 0) -> None:
+        tag = tag or (DOWN if rank else UP)
         self._forget_sent()
         # To a dead process some MPIs cannot send: its silence will tell.
         with self.lock, contextlib.suppress(self.mpi.Exception):
-            request = self.comm.Isend([message, self.mpi.BYTE], rank, DOWN if rank else UP)
+            request = self.comm.Isend([message, self.mpi.BYTE], rank, tag)
             self.sending.append((request, message))  # which must stay until it is taken
 
     def _forget_sent(self) -> None:
         with self.lock:
-            self.sending = [one for one in self.sending if not one[0].Test()]
+            self.sending = [one for one in self.sending if not self._taken(one[0])]
+
+    def _taken(self, request: Any) -> bool:
+        """Whether a message has left; one to a dead process leaves by an error."""
+        try:
+            return bool(request.Test())
+        except self.mpi.Exception:
+            return True
 
     def _live(self) -> None:
-        """Say every second that this process lives."""
+        """Say every second that this process lives, and hear of others that they do."""
         while not self.over.wait(BEAT):
+            for rank, _ in self._come(LIFE):
+                if rank in self.heard:
+                    self.heard[rank], self.unheard[rank] = time.monotonic(), 0
             for rank in list(self.heard):
-                self._send(rank, ALIVE)
+                if self.unheard[rank] < UNHEARD_BEATS:
+                    self.unheard[rank] += 1
+                    self._send(rank, b"", LIFE)
 
 
 def _unpacked(answer: bytes) -> list[bytes]:

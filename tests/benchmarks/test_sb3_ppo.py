@@ -108,7 +108,8 @@ def fill(model: PPO, training: Training, corridor: Callable[[int], Any]) -> np.n
         starts = training.starts.astype(np.float32)
         before = obs
         obs, rewards, terminated, truncated, infos = envs.step(actions)
-        training.add(rewards, terminated, truncated, infos, levels=envs.levels)
+        everyone = slice(0, ENVS)
+        training.add(rewards, terminated, truncated, infos, levels=envs.levels, part=everyone)
         buffer.add(before, actions[:, None], rewards, starts, values, logp)
         assert not truncated.any()
     return obs

@@ -49,7 +49,13 @@ class FakeEnvs(VectorEnv):
                 over[i] = True
                 infos = self._add_info(infos, {"episode": self.record(i)}, i)
                 self.length[i] = 0
-        return np.zeros((2, 4, 8, 8), np.uint8), np.ones(2), np.array(over), np.zeros(2), infos
+        return (
+            np.zeros((2, 4, 8, 8), np.uint8),
+            np.ones(2),
+            np.array(over),
+            np.zeros(2, bool),
+            infos,
+        )
 
     def record(self, i: int) -> dict[str, Any]:
         total = float(self.length[i] * (i + 1))

@@ -125,3 +125,9 @@ def test_all_end_without_the_first_process(worlds):
     second.heard[0] -= 1e6
     with pytest.raises(RuntimeError, match="first process has died"):
         second.exchange(b"")
+
+
+def test_an_answer_is_heard_whenever_it_comes(worlds, monkeypatch):
+    comes = iter([[], [(0, survivors.CLAIM + (7).to_bytes(8, "little"))]])
+    monkeypatch.setattr(worlds[1], "_received", lambda: next(comes))
+    assert worlds[1].claim() == 7
