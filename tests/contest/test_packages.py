@@ -1,0 +1,63 @@
+"""Every agent package plays a remote level in each mode, and goes on from what it wrote."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from contest.agents import Mode, play, resolve
+from contest.protocol import TimestepTimeoutError
+from experiment import load_agent
+from experiment.errors import UserError
+
+STEPS = 40
+IMAGE = ("--image-height", "36", "--image-width", "36")
+FLAGS = {
+    "rainbow": (*IMAGE, "--hidden", "16", "--learning-starts", "20"),
+    "ppo2": (*IMAGE, "--hidden", "16", "--rollout-steps", "8", "--minibatches", "2"),
+    "es": (*IMAGE, "--hidden", "16", "--pairs", "2", "--start-steps", "3"),
+    "jerk": IMAGE,
+}
+Name = Literal["rainbow", "ppo2", "es", "jerk"]
+
+
+@pytest.fixture
+def contest(
+    start: Callable[..., Any], toy: Any, tmp_path: Path
+) -> Callable[[Name, Mode, Path | None], Path]:
+    """Let an agent play the toy's whole contest -> the folder of what it wrote."""
+
+    def run(name: Name, mode: Mode, checkpoint: Path | None) -> Path:
+        server = start(toy(length=7), timesteps=STEPS)
+        adapts = mode == "adapt" and checkpoint is None
+        agent = resolve(
+            name,
+            checkpoint=str(checkpoint or ""),
+            mode=mode,
+            device="cpu",
+            flags=FLAGS[name] if adapts else (),
+        )
+        out = tmp_path / f"{name}-{mode}{'-again' if checkpoint else ''}"
+        play(agent, server.folder, level="toy", timesteps=STEPS, seed=0, run_dir=out)
+        assert isinstance(server.ended(), TimestepTimeoutError)
+        assert server.result()["steps"] == STEPS
+        assert server.result()["episodes"] == -(-STEPS // 7)
+        return out
+
+    return run
+
+
+@pytest.mark.parametrize("name", list(FLAGS))
+def test_package_adapts_and_what_it_wrote_plays_in_every_mode(
+    name: Name, contest: Callable[[Name, Mode, Path | None], Path]
+) -> None:
+    learned = contest(name, "adapt", None) / "agent"
+    contest(name, "frozen", learned)
+    if name == "jerk":  # it has no chance but that of learning
+        with pytest.raises(UserError, match="no chance"):
+            contest(name, "explore", learned)
+    else:
+        contest(name, "explore", learned)
+    again = contest(name, "adapt", learned) / "agent"
+    assert load_agent(again).config.image_height == 36, "settings are the checkpoint's"
