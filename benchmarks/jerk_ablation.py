@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.machine import write_result
-from benchmarks.runs import Task, complete, forget_checkpoints, train, work
+from benchmarks.runs import Task, complete, forget_checkpoints, train, work_and_report
 from contest.score import read_episodes
 from experiment.config import load_config, to_dict
 from experiment.errors import UserError, command
@@ -287,14 +287,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     say = Console(soft_wrap=True).print
     tasks = list(tasks_of(config))
     say(f"{len(tasks)} runs to do, {config.jobs} at a time; their logs are in {config.out}")
-    problem: UserError | None = None
-    try:
-        work(tasks, config.jobs, say=say)
-    except UserError as error:
-        problem = error
-    print(report(config))
-    if problem:
-        raise problem
+    work_and_report(tasks, config.jobs, partial(report, config), say=say)
 
 
 if __name__ == "__main__":

@@ -27,10 +27,10 @@ from typing import Literal
 from rich.console import Console
 
 from benchmarks.frozen import score_file
-from benchmarks.runs import Task, complete, forget_checkpoints, run_logged, train, work
+from benchmarks.runs import Task, complete, forget_checkpoints, run_logged, train, work_and_report
 from contest.references import REFERENCES
 from experiment.config import load_config
-from experiment.errors import UserError, command
+from experiment.errors import command
 from experiment.ranges import Count, Natural, NonNegative
 from retro_env import Level, parse_levels
 
@@ -235,14 +235,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     say = Console(soft_wrap=True).print
     tasks = doable(config, list(tasks_of(config)), say=say)
     say(f"{len(tasks)} to do, {config.jobs} at a time; their logs are in {config.out}")
-    problem: UserError | None = None
-    try:
-        work(tasks, config.jobs, say=say)
-    except UserError as error:
-        problem = error
-    print(report(config))
-    if problem:
-        raise problem
+    work_and_report(tasks, config.jobs, partial(report, config), say=say)
 
 
 if __name__ == "__main__":

@@ -121,6 +121,18 @@ def work(tasks: Sequence[Task], jobs: int, *, say: Callable[[str], None]) -> Non
         raise UserError(f"{len(failed)} of {len(tasks)} failed: {', '.join(failed)}{left}")
 
 
+def work_and_report(
+    tasks: Sequence[Task], jobs: int, report: Callable[[], str], *, say: Callable[[str], None]
+) -> None:
+    """Do all tasks, then print the report, also where some failed. UserError: some did."""
+    try:
+        work(tasks, jobs, say=say)
+    except UserError:
+        print(report())
+        raise
+    print(report())
+
+
 def kept_score(path: Path, play: Callable[[], Score]) -> Score:
     """A score that never changes: played the first time, then read from its file."""
     if not path.is_file():

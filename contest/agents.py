@@ -264,10 +264,10 @@ def module_file(name: str) -> Path:
     spec = None
     with contextlib.suppress(ImportError, ValueError):
         spec = importlib.util.find_spec(name)
-    if spec is None or spec.origin is None:
+    if spec is None or spec.origin is None or not Path(spec.origin).is_file():  # such as built-in
         raise UserError(
-            f"no module {name!r} to take an agent from: give package.module:function, and run "
-            "where Python finds it"
+            f"no module {name!r} in a file to take an agent from: give package.module:function, "
+            "and run where Python finds it"
         )
     return Path(spec.origin)
 

@@ -19,7 +19,7 @@ from contest.score import Episode, Score, score, score_dict, score_table
 from contest.standings import shown_names
 from experiment.checkpoint import load_agent
 from experiment.config import parse_command, subset
-from experiment.errors import command
+from experiment.errors import UserError, command
 from experiment.progress import Progress
 from experiment.ranges import Count, Natural
 from retro_env import EnvConfig, Level, make_env, parse_levels
@@ -101,6 +101,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse_command(EvaluateConfig, argv, command="python -m contest.evaluate")
     levels = parse_levels(config.levels)
     policy, settings = load(config.agent, device=config.device)
+    try:  # before anything is played
+        config.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror
+        raise UserError(f"cannot write {config.out}: {reason}; give a writable --out") from None
     names = shown_names(map(str, levels))
     rows: list[Score] = []
     every: list[Episode] = []
@@ -124,7 +129,6 @@ def main(argv: Sequence[str] | None = None) -> None:
                 print(video)
     rows.append(score("all levels", every))
     Console().print(score_table(rows, title=f"{config.agent}, without noise or learning"))
-    config.out.mkdir(parents=True, exist_ok=True)
     result = {"agent": config.agent, "seed": config.seed, "scores": [score_dict(r) for r in rows]}
     path = config.out / "result.json"
     path.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")

@@ -36,7 +36,11 @@ def test_trained_agent_is_played_scored_and_filmed(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"agent": "nowhere"}, "checkpoint"), ({"episodes": "0"}, "episodes, not 0")],
+    [
+        ({"agent": "nowhere"}, "checkpoint"),
+        ({"episodes": "0"}, "episodes, not 0"),
+        ({"out": f"{__file__}/below"}, "give a writable --out"),
+    ],
 )
 def test_bad_input_is_one_line(change, words, capsys):
     values = {"agent": "random", "episodes": "1", "levels": str(LEVEL)} | change

@@ -227,6 +227,7 @@ def test_what_another_agent_only_began_is_not_counted(tmp_path: Path) -> None:
         (["--agent", "rainbo"], "did you mean 'rainbow'"),
         (["--agent", "json"], "no agent 'json'"),
         (["--agent", "nowhere.at.all:play"], "no module"),
+        (["--agent", "time:sleep"], "no module 'time' in a file"),
         (["--agent", "example_agent:pray"], "no function 'pray'"),
         (["--agent", "random", "--checkpoint", "x"], "takes no --checkpoint"),
         (["--agent", "random", "--", "--hidden", "3"], "takes no settings"),
