@@ -31,8 +31,9 @@ class ESConfig(EnvConfig, TrainConfig):
     """Generations between films of the current policy on the first level; 0: none."""
 
     # How it computes
-    feature_cache: Natural = 2_000
-    """Observations whose features are remembered (12.5 kB each with nature); 0: none."""
+    feature_cache: Natural = 10_000
+    """Observations for which is remembered what the frozen layers make of them (2 kB each, 12.5 kB
+    where nature's fully connected layer is searched); 0: none."""
     divide_update: bool = True
     """Where the search is over more weights than one block of noise has, each MPI process sums the
     noise of a share of them, and the sums are exchanged. Without it only returns ever travel."""

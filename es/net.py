@@ -74,30 +74,40 @@ class ESNet(nn.Module):
         out: Tensor = self.layers[name](x)
         return out
 
-    def scores(self, features: Tensor, linear: Linear) -> Tensor:
-        """Features [B,F] -> scores [B,A]; `linear` computes the layers."""
-        hidden = torch.relu(linear("hidden", features))
+    def hidden_units(self, features: Tensor, linear: Linear) -> Tensor:
+        """Features [B,F] of the encoder -> units [B,H] of one hidden layer after the other."""
+        names = [name for name in self.layers if name.endswith("hidden")]
+        return torch.cat([torch.relu(linear(name, features)) for name in names], dim=1)
+
+    def frozen(self, obs: Tensor) -> Tensor:
+        """What no search changes: uint8 [B,C,H,W] -> features [B,F] of the encoder, or where only
+        the last layers are searched what the hidden ones make of them [B,H]."""
+        features: Tensor = self.encoder(obs)
+        return features if self.config.layer == "fc" else self.hidden_units(features, self.plain)
+
+    def scores(self, frozen: Tensor, linear: Linear) -> Tensor:
+        """What `frozen` gave -> scores [B,A]; `linear` computes the layers."""
+        units = self.hidden_units(frozen, linear) if self.config.layer == "fc" else frozen
+        hidden = units[:, : self.config.hidden]
         if self.config.output == "logits":
             return linear("policy", hidden)
         atoms = self.config.atoms
-        out = linear("advantage", hidden).view(len(features), -1, atoms)
+        out = linear("advantage", hidden).view(len(units), -1, atoms)
         if self.config.dueling:
-            if "value_hidden" in self.layers:
-                hidden = torch.relu(linear("value_hidden", features))
-            value = linear("value", hidden).view(-1, 1, atoms)
+            value = linear("value", units[:, -self.config.hidden :]).view(-1, 1, atoms)
             out = value + out - out.mean(dim=1, keepdim=True)
         if atoms == 1:
             return out[:, :, 0]
         return (out.softmax(dim=2) * self.z).sum(dim=2)
 
     def forward(self, obs: Tensor) -> Tensor:
-        return self.scores(self.encoder(obs), self.plain)
+        return self.scores(self.frozen(obs), self.plain)
 
     @property
     def searched(self) -> list[str]:
         """Names of the layers that the run searches, in the order of the flat vector."""
-        of_fc = [name for name in self.layers if name.endswith("hidden")]
-        return of_fc if self.config.layer == "fc" else [n for n in self.layers if n not in of_fc]
+        of_fc = self.config.layer == "fc"
+        return [name for name in self.layers if name.endswith("hidden") == of_fc]
 
     @property
     def shapes(self) -> tuple[tuple[int, int], ...]:
@@ -173,10 +183,10 @@ class Members:
         return torch.baddbmm(biases, matrices, x[:, :, None])[:, :, 0]
 
     @torch.no_grad()
-    def scores(self, features: Tensor) -> Tensor:
-        """Features [K,F], a row each -> scores [K,A]."""
-        assert len(features) == self.rows
-        return self.net.scores(features, self.linear)
+    def scores(self, frozen: Tensor) -> Tensor:
+        """What `ESNet.frozen` gave [K,F], a row each -> scores [K,A]."""
+        assert len(frozen) == self.rows
+        return self.net.scores(frozen, self.linear)
 
 
 def config_of(saved: Checkpoint, config: ESConfig) -> ESConfig:

@@ -16,8 +16,8 @@ from es.net import ESNet, Members
 from es.world import World
 
 
-class Features:
-    """The frozen encoder of K rows, with a memory: what was seen before is not computed again.
+class Frozen:
+    """The frozen layers of K rows, with a memory: what was seen before is not computed again.
 
     What is missing is computed for all K rows at once, so that the shape, and with it the last bit,
     is always the same.
@@ -26,21 +26,22 @@ class Features:
     def __init__(self, net: ESNet, rows: int, *, size: int) -> None:
         self.net, self.size = net, size
         self.device = next(net.parameters()).device
-        self.last = torch.zeros(rows, net.encoder.features, device=self.device)
+        blank = torch.zeros(rows, *net.encoder.image, dtype=torch.uint8, device=self.device)
+        self.last = torch.zeros_like(net.frozen(blank))
         self.known: OrderedDict[bytes, torch.Tensor] = OrderedDict()
         self.asked = self.found = 0
 
     @torch.no_grad()
     def __call__(self, obs: NDArray[np.uint8]) -> torch.Tensor:
-        """obs uint8 [K,C,H,W] -> features [K,F]."""
+        """obs uint8 [K,C,H,W] -> what `ESNet.frozen` gives [K,F]."""
         if self.size == 0:
-            return self.net.encoder(torch.from_numpy(obs).to(self.device))
+            return self.net.frozen(torch.from_numpy(obs).to(self.device))
         keys = [hashlib.blake2b(image, digest_size=16).digest() for image in obs]
         missing = [row for row, key in enumerate(keys) if key not in self.known]
         self.asked += len(keys)
         self.found += len(keys) - len(missing)
         if missing:
-            computed = self.net.encoder(torch.from_numpy(obs).to(self.device))
+            computed = self.net.frozen(torch.from_numpy(obs).to(self.device))
             for row in missing:
                 self.known[keys[row]] = computed[row].clone()
         for row, key in enumerate(keys):
@@ -69,7 +70,7 @@ class Player:
     def __init__(self, stage: Stage, net: ESNet, config: ESConfig, *, noise: Noise) -> None:
         self.stage, self.net, self.config, self.noise = stage, net, config, noise
         self.members = Members(net, stage.num_envs)
-        self.features = Features(net, stage.num_envs, size=config.feature_cache)
+        self.frozen = Frozen(net, stage.num_envs, size=config.feature_cache)
         self.drawn: tuple[tuple[int, int], NDArray[np.float32]] | None = None
         self.rows: list[Episode | None] = [None] * stage.num_envs
         self.numbers: Sequence[int] = ()
@@ -143,7 +144,7 @@ class Player:
     def act(self) -> NDArray[np.int64]:
         """Actions [K] of all rows; those without an episode act by the current policy."""
         config = self.config
-        scores = self.members.scores(self.features(self.stage.obs)).cpu()
+        scores = self.members.scores(self.frozen(self.stage.obs)).cpu()
         actions = scores.argmax(dim=1).numpy()
         if not config.draw_actions and config.action_noise == 0.0:
             return actions

@@ -7,7 +7,7 @@ import torch
 from es.agent import ESAgent
 from es.memory import Noise
 from es.net import ESNet, Members
-from es.play import Features
+from es.play import Frozen
 from experiment.errors import UserError
 from ppo2.agent import PPO2Agent
 from ppo2.agent import make_net as make_ppo2
@@ -88,12 +88,12 @@ def test_each_row_acts_by_its_own_weights(quick, layer):
     vectors = [net.flat() + rng.normal(size=net.flat().shape).astype(np.float32) for _ in range(3)]
     for row, vector in enumerate(vectors):
         members.put(row, vector)
-    features = net.encoder(torch.from_numpy(images(3)))
-    batched = members.scores(features)
+    frozen = net.frozen(torch.from_numpy(images(3)))
+    batched = members.scores(frozen)
     for row, vector in enumerate(vectors):
         net.take(vector)
         np.testing.assert_array_equal(net.flat(), vector)
-        alone = net.scores(features[row : row + 1], net.plain)[0]
+        alone = net.scores(frozen[row : row + 1], net.plain)[0]
         torch.testing.assert_close(batched[row], alone, rtol=1e-4, atol=1e-5)
 
 
@@ -104,20 +104,21 @@ def test_rows_result_depends_on_no_other_row_nor_on_its_place(quick):
     obs = images(4)
 
     def scores(order):
-        members, features = Members(net, 4), Features(net, 4, size=0)
+        members, frozen = Members(net, 4), Frozen(net, 4, size=0)
         for row, which in enumerate(order):
             members.put(row, vectors[which])
-        return members.scores(features(obs[order]))[order.index(1)]
+        return members.scores(frozen(obs[order]))[order.index(1)]
 
     expected = scores([0, 1, 2, 3])
     for order in ([1, 0, 2, 3], [3, 2, 0, 1], [2, 3, 1, 0]):
         assert torch.equal(scores(order), expected)
 
 
-def test_remembered_features_are_the_computed_ones(quick):
+@pytest.mark.parametrize("layer", ["head", "fc"])
+def test_what_is_remembered_is_what_would_be_computed(quick, layer):
     torch.manual_seed(0)
-    net = ESNet(quick)
-    plain, cached = Features(net, 2, size=0), Features(net, 2, size=3)
+    net = ESNet(dataclasses.replace(quick, layer=layer))
+    plain, cached = Frozen(net, 2, size=0), Frozen(net, 2, size=3)
     rng = np.random.default_rng(0)
     every = images(5)
     for _ in range(40):
