@@ -36,11 +36,12 @@ def run(
     of another agent that gives the policy.
     """
     training = Training(config, envs.num_envs)
-    folder = RunFolder.open(run_dir) if config.resume else RunFolder.create(run_dir, config)
     if config.resume:
+        folder = RunFolder.open(run_dir)
         obs = restore(training, folder.path, envs)
     else:
         start_from(training, init)
+        folder = RunFolder.create(run_dir, config)
         obs, _ = envs.reset(seed=config.seed)
         training.begin(obs, envs.levels)
     start = training.env_steps if config.resume else None

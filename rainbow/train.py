@@ -56,14 +56,15 @@ def run(
     init_encoder: a checkpoint of any agent that gives the convolutions.
     """
     training = Training(config, envs.num_envs)
-    folder = RunFolder.open(run_dir) if config.resume else RunFolder.create(run_dir, config)
     if config.resume:
+        folder = RunFolder.open(run_dir)
         obs = training.restore(folder.path, envs)
     else:
         if init:
             training.start_from(init)
         if init_encoder:
             training.take_encoder(init_encoder)
+        folder = RunFolder.create(run_dir, config)
         obs, _ = envs.reset(seed=config.seed)
     agent, learner, replay = training.agent, training.learner, training.replay
     start = training.env_steps if config.resume else None

@@ -120,3 +120,62 @@ def test_same_seed_same_run(agent, tmp_path):
     assert metrics["one"] == metrics["two"]
     files = {name: checkpoint_files(tmp_path / name) for name in ("one", "two", "other")}
     assert files["one"] == files["two"] != files["other"]
+
+
+def refused(agent, capsys, *flags):
+    """What the command line answers to bad input: one line, exit code 2."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as stop:
+        importlib.import_module(f"{agent}.train").main([*TINY, *TOO.get(agent, []), *flags])
+    said = capsys.readouterr().err.strip()
+    assert stop.value.code == 2, said
+    assert "\n" not in said and "Traceback" not in said, said
+    return said
+
+
+@pytest.fixture
+def cut_off(tmp_path):
+    """A checkpoint whose weights were only half written."""
+    train("ppo2", tmp_path / "run")
+    folder = latest_checkpoint(tmp_path / "run")
+    weights = max(folder.iterdir(), key=lambda file: file.stat().st_size)
+    weights.write_bytes(weights.read_bytes()[:1000])
+    return folder
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--levels", "BrambleDash-Genesis-v0:Nowhere"], "Nowhere"),
+        (["--levels", "no-such-split"], "no-such-split"),
+        (["--timestep", "5"], "--timesteps"),
+        (["--num-envs", "many"], "many"),
+        (["--learning-rate", "-1"], "learning"),
+        (["--preset", "none-such"], "none-such"),
+        (["--init", "no/such/run"], "no/such/run"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(agent, flags, words, capsys, tmp_path):
+    assert words in refused(agent, capsys, "--run-dir", str(tmp_path / "run"), *flags)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_is_not_there_cannot_be_resumed(agent, capsys, tmp_path):
+    assert "nothing" in refused(agent, capsys, "--run-dir", str(tmp_path / "nothing"), "--resume")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_cut_off_checkpoint_is_refused(agent, cut_off, capsys, tmp_path):
+    said = refused(agent, capsys, "--init", str(cut_off), "--run-dir", str(tmp_path / "new"))
+    assert cut_off.name in said
+    assert "damaged" in said or "cut off" in said, said
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_run_of_another_agent_is_not_resumed(agent, capsys, tmp_path):
+    other = "ppo2" if agent == "rainbow" else "rainbow"
+    train(other, tmp_path / "run")
+    said = refused(agent, capsys, "--run-dir", str(tmp_path / "run"), "--resume")
+    assert "resume it with the agent that began it" in said
