@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from experiment.checkpoint import load_checkpoint, save_checkpoint
 from experiment.config import from_dict
+from experiment.ranges import Count, Natural, check
 from lsh_memory.backends import make_index
 from lsh_memory.kernels import Floats, Slots
 from lsh_memory.storage import Storage
@@ -21,20 +22,23 @@ KERNEL_DELTA = 1e-3
 class MemoryConfig:
     """What a memory is made of; saved with it."""
 
-    features: int
+    features: Count
     """Numbers in an embedding."""
-    actions: int = 7
+    actions: Count = 7
     """Actions are 0 to actions − 1."""
-    capacity: int = 100_000
+    capacity: Count = 100_000
     """Entries; then the one unused for longest makes room."""
     merge_above: float = 0.9995
     """Cosine from which an entry of the same action is a near-duplicate; above 1: none is."""
     backend: Literal["scan", "tables", "exact"] = "scan"
     """How neighbours are found, see lsh_memory/README.md."""
-    candidates: int = 2_000
+    candidates: Count = 2_000
     """Entries that scan compares by whole codes, an eighth of them exactly: recall against time."""
-    seed: int = 0
+    seed: Natural = 0
     """Of the hyperplanes."""
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 @final
@@ -137,20 +141,26 @@ class EpisodicMemory:
         returns = np.where(there, self.storage.returns[slots], np.nan).astype(np.float32)
         return Neighbours(slots, cosines, actions, returns)
 
-    def action_values(self, embedding: ArrayLike, k: int = 50) -> ActionValues:
-        """What each action gave in the k entries nearest to embedding [F].
+    def action_values(
+        self, embedding: ArrayLike, k: int = 50, *, within: float = 2.0
+    ) -> ActionValues:
+        """What each action gave in the k entries nearest to embedding [F], those left out that are
+        farther from it than `within`.
 
-        The weight of an entry at distance d (of vectors of length 1) is 1 / (d² + δ), δ = 0.001.
-        Source: Pritzel et al., arXiv:1703.01988, eq. 5.
+        Distances d are of vectors of length 1, so 2 is opposite. The weight of an entry is
+        1 / (d² + δ), δ = 0.001. Source: Pritzel et al., arXiv:1703.01988, eq. 5.
         """
-        rows = self.action_values_batch(np.asarray(embedding)[None], k)
+        rows = self.action_values_batch(np.asarray(embedding)[None], k, within=within)
         return ActionValues(rows.values[0], rows.weights[0], rows.nearest[0])
 
-    def action_values_batch(self, embeddings: ArrayLike, k: int = 50) -> ActionValues:
+    def action_values_batch(
+        self, embeddings: ArrayLike, k: int = 50, *, within: float = 2.0
+    ) -> ActionValues:
         """`action_values` for each row [B,F]."""
         near = self.query_batch(embeddings, k)
-        distances = np.maximum(2.0 - 2.0 * near.cosines, 0.0)
-        kernel = np.where(near.slots >= 0, 1.0 / (distances + KERNEL_DELTA), 0.0)
+        squares = np.maximum(2.0 - 2.0 * near.cosines, 0.0)
+        counts = (near.slots >= 0) & (squares <= within**2)
+        kernel = np.where(counts, 1.0 / (squares + KERNEL_DELTA), 0.0)
         chosen = near.actions[:, None, :] == np.arange(self.config.actions)[:, None]  # [B,A,K]
         weights = (chosen * kernel[:, None]).sum(axis=2)
         sums = (chosen * (kernel * np.nan_to_num(near.returns))[:, None]).sum(axis=2)

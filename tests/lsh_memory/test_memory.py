@@ -141,6 +141,26 @@ def test_action_values_weigh_returns_by_the_kernel():
     assert memory.action_values(axes[1]).nearest == pytest.approx(np.sqrt(0.5))
 
 
+def test_action_values_leave_out_what_is_too_far():
+    memory = EpisodicMemory(SMALL)
+    axes = np.eye(16)
+    memory.add(axes[0], 0, 10.0)
+    memory.add(axes[0] + axes[1], 1, 20.0)  # at a distance of 0.77 from the first axis
+    assert memory.action_values(axes[0], within=0.78).values[1] == pytest.approx(20.0)
+    found = memory.action_values(axes[0], within=0.75)
+    assert found.values[0] == pytest.approx(10.0)
+    assert np.isnan(found.values[1]) and found.weights[1] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [({"backend": "scna"}, "scna"), ({"capacity": 0}, "capacity"), ({"actions": 0}, "actions")],
+)
+def test_a_memory_of_nothing_is_refused(values, words):
+    with pytest.raises(UserError, match=words):
+        dataclasses.replace(SMALL, **values)
+
+
 def test_empty_memory_knows_nothing():
     memory = EpisodicMemory(SMALL)
     assert len(memory.query(np.ones(16)).slots) == 0
