@@ -89,7 +89,7 @@ class ESConfig(EnvConfig, TrainConfig):
     draw_actions: bool = False
     """Draw actions from the policy instead of taking the best one (logits)."""
     action_noise: Share = 0.0
-    """Chance of a random action at a step."""
+    """Chance of a random action of a member at a step; evaluations have none."""
 
     # The update
     shaping: Literal["ranks", "sign", "z-score", "returns"] = "ranks"

@@ -153,7 +153,8 @@ class Player:
             if episode is None:
                 continue
             draw, which = episode.rng.random(2)
-            if draw < config.action_noise:
+            noisy = episode.task.sign != 0  # the current policy is evaluated without noise
+            if noisy and draw < config.action_noise:
                 actions[row] = int(which * config.actions)
             elif config.draw_actions:
                 actions[row] = min(int((bounds[row] <= which).sum()), config.actions - 1)
