@@ -24,6 +24,8 @@ from retro_env.protocol import send_message
 
 START_SECONDS = 120.0
 """How long an emulator may take to start; a machine that is busy is slow."""
+LOST = (TimeoutError, EOFError, ConnectionError)
+"""How it shows that an emulator hangs or has died."""
 TRIALS = 3
 """Emulators that may be lost on end in one row."""
 
@@ -132,7 +134,7 @@ class Emulators:
                 self.send(row, "begin", level.game, level.state, start.seed, start.steps)
                 answer = self.receive(row, START_SECONDS)
                 break
-            except (TimeoutError, EOFError, ConnectionError):
+            except LOST:
                 self.replace(row)
         self.obs[row] = np.frombuffer(answer["obs"], np.uint8).reshape(self.obs.shape[1:])
 
@@ -146,7 +148,7 @@ class Emulators:
         """What came of a row's step; a row that is silent for too long begins again."""
         try:
             answer = self.receive(row, self.step_seconds)
-        except (TimeoutError, EOFError, ConnectionError):
+        except LOST:
             self.replace(row)
             start = self.starts[row]
             assert start is not None
@@ -158,7 +160,8 @@ class Emulators:
         return Answer(answer["reward"], answer.get("episode"))
 
     def replace(self, row: int) -> None:
-        """Another emulator in the place of one that hangs or has died."""
+        """Another emulator in the place of one that hangs or has died; one that does not start is
+        lost too. Errors: RuntimeError (three emulators on end were lost)."""
         self.trials[row] += 1
         start = self.starts[row]
         where = "" if start is None else f" on {self.levels[start.level]}"
@@ -166,8 +169,11 @@ class Emulators:
             raise RuntimeError(f"{TRIALS} emulators on end hung or died{where}")
         print(f"an emulator hung or died{where}: another one begins again", file=sys.stderr)
         self.end(row)
-        self.launch(row)
-        self.receive(row, START_SECONDS)
+        try:
+            self.launch(row)
+            self.receive(row, START_SECONDS)
+        except LOST:
+            self.replace(row)
 
     def send(self, row: int, name: str, *arguments: Any) -> None:
         """Ask a row's process for something."""

@@ -92,6 +92,27 @@ def test_emulators_that_are_lost_again_and_again_end_the_run(monkeypatch):
             stage.step(np.zeros(1, np.int64), [0])
 
 
+def test_emulator_that_does_not_start_is_one_more_that_was_lost(monkeypatch):
+    launch, fails = Emulators.launch, 1
+
+    def dying(stage, row):
+        nonlocal fails
+        launch(stage, row)
+        if fails > 0:
+            fails -= 1
+            os.kill(stage.processes[row].pid, signal.SIGKILL)
+
+    with emulators() as stage:
+        monkeypatch.setattr(Emulators, "launch", dying)
+        stage.begin(0, Start(0, 3, 30))
+        os.kill(stage.processes[0].pid, signal.SIGKILL)
+        assert stage.step(np.zeros(1, np.int64), [0])[0].lost and fails == 0
+        fails = TRIALS
+        os.kill(stage.processes[0].pid, signal.SIGKILL)
+        with pytest.raises(RuntimeError, match="hung or died"):
+            stage.step(np.zeros(1, np.int64), [0])
+
+
 def test_closed_emulators_leave_no_process():
     with emulators(2) as stage:
         pids = [process.pid for process in stage.processes]
