@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiment.errors import UserError
-from experiment.ranges import Count, Growth, Momentum, Natural, NonNegative, Positive, Share
+from experiment.ranges import Count, Decay, Growth, Momentum, Natural, NonNegative, Positive, Share
 from experiment.train_config import TrainConfig
 from retro_env.config import EnvConfig
 
@@ -97,10 +97,10 @@ class ESConfig(EnvConfig, TrainConfig):
     distance from the mean in standard deviations, or themselves."""
     sigma: Positive = 0.02
     """Standard deviation of the noise."""
-    sigma_decay: Positive = 1.0
+    sigma_decay: Decay = 1.0
     """It shrinks by this factor per generation."""
-    sigma_final: NonNegative = 0.0
-    """But not below this."""
+    sigma_final: NonNegative = 1e-6
+    """But not below this; above 0 where it shrinks."""
     optimiser: Literal["adam", "sgd"] = "adam"
     """Adam, or gradient ascent with momentum."""
     learning_rate: Positive = 0.01
@@ -116,3 +116,5 @@ class ESConfig(EnvConfig, TrainConfig):
             raise UserError("levels are drawn anew for each generation; leave rotate_every at 0")
         if self.draw_actions and self.output == "values":
             raise UserError("draw_actions is for policies with logits, not for Rainbow's values")
+        if self.sigma_decay < 1.0 and self.sigma_final == 0.0:
+            raise UserError("sigma_decay takes the noise to 0; give a sigma_final above 0")

@@ -147,9 +147,14 @@ class Training:
         )
 
     def restore(self, run_dir: Path | str) -> None:
-        """Be what the last checkpoint of a run was. UserError: its encoder is another one, or this
-        run searches other weights."""
-        saved = load_checkpoint(run_dir)
+        """Be what the last checkpoint of a run was. UserError: it is an agent without a run, its
+        encoder is another one, or this run searches other weights."""
+        saved = load_checkpoint(run_dir).of("es")
+        if "optimiser" not in saved.state:
+            raise UserError(
+                f"{saved.folder} holds an agent without its run, which cannot go on; start "
+                f"another run with --init {run_dir}"
+            )
         for name in ("layer", "optimiser"):
             if saved.config[name] != getattr(self.config, name):
                 raise UserError(

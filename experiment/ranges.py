@@ -24,6 +24,8 @@ Momentum = Annotated[float, msgspec.Meta(ge=0.0, lt=1.0)]
 """What is kept of a running sum: from 0 to below 1."""
 Growth = Annotated[float, msgspec.Meta(ge=1.0, le=LARGEST)]
 """A factor that does not shrink: 1 or above, and finite."""
+Decay = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
+"""A factor that does not grow: above 0, up to 1."""
 
 
 def check(config: Any) -> None:

@@ -220,6 +220,13 @@ def test_sigma_shrinks_to_its_floor():
     assert [sigma_at(config, g) for g in range(4)] == [0.1, 0.05, 0.025, 0.02]
 
 
+def test_noise_that_shrinks_for_ever_never_vanishes():
+    config, noise = ESConfig(sigma_decay=0.5), Noise(0, ((2, 2),))
+    learner = Learner(np.ones(6, np.float32), config, noise=noise)
+    learner.update(np.random.default_rng(0).random((4, 2, 1)), generation=10_000)
+    assert sigma_at(config, 10_000) > 0.0 and np.isfinite(learner.theta).all()
+
+
 def test_cap_grows_up_to_the_limit_and_never_overflows():
     config = ESConfig(start_steps=100, steps_growth=2.0, episode_steps=450)
     assert [steps_at(config, g) for g in (0, 1, 2, 3, 10**6)] == [100, 200, 400, 450, 450]

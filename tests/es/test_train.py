@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from es.agent import ESAgent
 from es.config import ESConfig
 from es.emulators import Start
 from es.train import main, parse, run
@@ -152,6 +153,12 @@ def test_saved_agent_acts_alike(quick, tmp_path):
         np.testing.assert_array_equal(load_agent(folder).act(obs), agent.act(obs))
 
 
+def test_agent_without_its_run_is_not_resumed(quick, tmp_path):
+    ESAgent.start(quick).save(tmp_path / "alone")
+    with pytest.raises(UserError, match=r"without its run.*--init"):
+        run(Lanes(2), dataclasses.replace(quick, resume=True), tmp_path / "alone")
+
+
 def config_file(tmp_path, config: ESConfig) -> str:
     path = tmp_path / "config.json"
     path.write_text(json.dumps(dataclasses.asdict(config)))
@@ -284,6 +291,8 @@ def test_checkpoint_means_init():
         (["--preset", "sed"], "seed"),
         (["--learning-rat", "1"], "learning-rate"),
         (["--pairs", "0"], "pairs"),
+        (["--sigma-decay", "2"], "sigma_decay"),
+        (["--sigma-decay", "0.5", "--sigma-final", "0"], "sigma_final"),
         (["--levels", LEVEL, "--init", "/nowhere"], "checkpoint"),
         (["--levels", LEVEL, "--run-dir", "/proc/nowhere"], "run"),
     ],
