@@ -31,6 +31,8 @@ PACKAGES = ("rainbow", "ppo2", "jerk", "es")
 """Packages named in messages; any other of the same make works too."""
 OURS = ("levels", "timesteps", "num_envs", "rotate_every", "run_dir", "resume", "init", "seed")
 """Fields of an agent's config that the contest sets."""
+ONCE = {"init_encoder": "", "freeze_encoder_updates": 0}
+"""What holds for the run that it was given to, not for those that start from its checkpoint."""
 Mode = Literal["adapt", "frozen", "explore"]
 """What a package's agent does: learn on; act as well as it can; act as it does while it learns."""
 
@@ -104,6 +106,8 @@ def resolve(
         raise UserError(f"--mode {mode} takes no settings ({flags[0]}): only adapt does")
     elif len(agent.checkpoints()) != 1:
         raise UserError(f"--mode {mode} needs one --checkpoint DIR: only adapt does without")
+    elif (saved_by := agent_of(agent.checkpoints()[0])) != name:
+        raise UserError(f"{checkpoint} is a checkpoint of {saved_by!r}: give --agent {saved_by}")
     return agent
 
 
@@ -166,8 +170,10 @@ def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Pa
     """
     settings = subset(config, EnvConfig)
     train = importlib.import_module(f"{agent.name}.train")
+    encoder = to_dict(config).get("init_encoder")
+    options = {"init_encoder": encoder} if encoder else {}
     with contextlib.closing(RemoteVectorEnv(directory, config=settings, level=level)) as envs:
-        learned = train.run(envs, config, config.run_dir, init=agent.checkpoint or None)
+        learned = train.run(envs, config, config.run_dir, init=agent.checkpoint or None, **options)
     learned.save(run_dir / "agent")
     shutil.rmtree(Path(config.run_dir) / "checkpoints", ignore_errors=True)
 
@@ -179,14 +185,18 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
     instead of the checkpoint's. Errors: UserError.
     """
     cls = config_class(agent.name)
-    given = {flag.partition("=")[0] for flag in agent.flags}
-    for name in (*OURS, "device"):
-        flag = "--" + name.replace("_", "-")
-        if flag in given or f"--no-{flag[2:]}" in given:
-            raise UserError(f"{flag} after -- is set by the contest: give contest.run's own flag")
+    words = [flag.partition("=")[0] for flag in agent.flags]
+    given = {word[2:].replace("-", "_") for word in words if word.startswith("--")}
+    for name in (*OURS, "device", "serial"):
+        if {name, f"no_{name}"} & given:
+            flag = "--" + name.replace("_", "-")
+            raise UserError(
+                f"{flag} after -- is set by the contest: leave it out, or give contest.run's own"
+            )
     argv = list(agent.flags)
     first = agent.checkpoints()[:1]
-    if first and not given & {"--preset", "--config"} and agent_of(first[0]) == agent.name:
+    own = bool(first) and not given & {"preset", "config"} and agent_of(first[0]) == agent.name
+    if own:
         argv = ["--config", str(first[0] / "config.json"), *argv]
     folder = package_folder(agent.name) / "presets"
     presets = folder if folder.is_dir() else None
@@ -196,14 +206,17 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
         "timesteps": timesteps,
         "num_envs": 1,
         "rotate_every": 0,
+        "serial": False,
         "run_dir": str(run_dir / "training"),
         "resume": False,
         "init": agent.checkpoint,
         "seed": seed,
         "device": agent.device,
     }
-    if "--checkpoint-every" not in given:
+    if "checkpoint_every" not in given:
         values["checkpoint_every"] = 0  # only the last
+    if own:
+        values |= {name: value for name, value in ONCE.items() if name not in given}
     names = {field.name for field in dataclasses.fields(cls)}
     return dataclasses.replace(config, **{k: v for k, v in values.items() if k in names})
 

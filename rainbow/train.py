@@ -55,6 +55,8 @@ def run(
     goes on. init: a checkpoint that gives weights, and config.init_replay of its transitions.
     init_encoder: a checkpoint of any agent that gives the convolutions.
     """
+    if config.freeze_encoder_updates and not (init_encoder or config.resume):
+        raise UserError("--freeze-encoder-updates keeps what --init-encoder gives: give that too")
     training = Training(config, envs.num_envs)
     if config.resume:
         folder = RunFolder.open(run_dir)
@@ -241,6 +243,12 @@ class Training:
             blend(self.agent.net, fresh, share=self.config.init_shrink)
             self.learner.copy_target()
         if self.config.init_replay and "frames" in saved.arrays:
+            theirs, ours = saved.config["reward_scale"], self.config.reward_scale
+            if theirs != ours:
+                raise UserError(
+                    f"{init} has rewards × {theirs}, this run × {ours}; give --reward-scale "
+                    f"{theirs}, or --init-replay 0 for the weights alone"
+                )
             try:
                 self.seeded = self.replay.seed(saved.arrays, self.config.init_replay)
             except ValueError as error:

@@ -234,6 +234,8 @@ def test_what_another_agent_only_began_is_not_counted(tmp_path: Path) -> None:
         (["--agent", "rainbow", "--mode", "frozen"], "needs one --checkpoint"),
         (["--agent", "rainbow", "--checkpoint", "/nowhere"], "no checkpoint"),
         (["--agent", "rainbow", "--", "--num-envs", "3"], "set by the contest"),
+        (["--agent", "rainbow", "--", "--num_envs=3"], "set by the contest"),
+        (["--agent", "ppo2", "--", "--serial"], "set by the contest"),
         (["--agent", "rainbow", "--", "--hiden", "3"], "did you mean '--hidden'"),
         (["--agent", "random", "--levels", "BrambleDash-Genesis-v0:No.Act1"], "no state"),
         (["--agent", "random", "--workers", "0"], "workers, not 0"),

@@ -233,10 +233,11 @@ def test_frozen_convolutions_stay_for_as_many_updates_as_asked(
     )
 
 
-def test_run_with_its_own_convolutions_never_freezes_them(corridor, tmp_path):
+def test_run_with_its_own_convolutions_does_not_freeze_them(corridor, tmp_path):
     config = dataclasses.replace(QUICK, freeze_encoder_updates=1000)
-    fresh = Training(config, 2).agent.net.encoder.state_dict()
-    assert not has_encoder(run(corridor(2), config, tmp_path / "run"), fresh)
+    with pytest.raises(UserError, match="give that too"):
+        run(corridor(2), config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("half", [100, 150])  # while the encoder is frozen, and after it thawed
