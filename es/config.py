@@ -28,7 +28,8 @@ class ESConfig(EnvConfig, TrainConfig):
     checkpoint_every: Natural = 1
     """Generations between checkpoints; 0: only the last."""
     video_every: Natural = 0
-    """Generations between films of the current policy on the first level; 0: none."""
+    """Generations between films of the current policy on the first level; 0: none. Must be 0
+    where the run does not begin levels itself, as in the contest."""
 
     # How it computes
     feature_cache: Natural = 10_000
@@ -77,13 +78,15 @@ class ESConfig(EnvConfig, TrainConfig):
     """Levels of a generation, drawn anew for each; 0: all. A member plays one episode on each."""
     levels_per_pair: Natural = 0
     """How many of them a pair plays, in turn; 0: all. One is best where pairs are few: as many
-    episodes of more pairs tell more (README)."""
+    episodes of more pairs tell more (README). Levels that only one pair plays are shaped to which
+    member was better, whatever `shaping` says but returns."""
     evaluate_every: Natural = 1
     """Generations between noiseless evaluations of the current policy on their levels; 0: none."""
     evaluate_episodes: Count = 1
     """Episodes of an evaluation on each level."""
     start_steps: Natural = 0
-    """Cap of an episode's agent steps in the first generation; 0: episode_steps at once."""
+    """Cap of an episode's agent steps in the first generation; 0: episode_steps at once. Episodes that
+    the run does not begin itself, as in the contest, have no such cap."""
     steps_growth: Growth = 1.1
     """The cap grows by this factor per generation, up to episode_steps."""
     draw_actions: bool = False

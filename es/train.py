@@ -19,7 +19,7 @@ from es.memory import Plan
 from es.training import Records, Training
 from es.world import Alone, World, agreeing
 from experiment.config import load_run_config, subset
-from experiment.errors import command
+from experiment.errors import UserError, command
 from experiment.metrics import EpisodeLog, Metrics, Table
 from experiment.progress import Progress
 from experiment.run_folder import RunFolder
@@ -47,6 +47,11 @@ def run(
     world = world or Alone()
     stage = Stream(envs, seed=config.seed) if isinstance(envs, VectorEnv) else envs
     with agreeing(world):
+        if config.video_every and not stage.planned:
+            raise UserError(
+                "video_every films levels that the run begins itself, which a contest's or another "
+                "vector environment's are not; give --video-every 0"
+            )
         training = Training(config, stage, world, run_dir if config.resume else init)
         if config.resume:
             training.restore(run_dir)

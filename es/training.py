@@ -58,7 +58,7 @@ class Training:
             pairs=config.pairs,
             slots=slots,
             evaluations=config.evaluate_episodes if evaluates else 0,
-            steps=steps_at(config, self.generation),
+            steps=steps_at(config, self.generation) if self.stage.planned else 0,
             levels_per_pair=config.levels_per_pair,
         )
 

@@ -64,6 +64,18 @@ def test_plain_vector_environment_is_learned_too(corridor, quick, tmp_path):
     assert load_checkpoint(tmp_path / "run").counters["env_steps"] == 5_000
 
 
+def test_where_episodes_are_not_begun_none_is_capped_and_films_are_refused(
+    corridor, quick, tmp_path
+):
+    config = dataclasses.replace(quick, timesteps=300, start_steps=3, pairs=2)
+    run(corridor(1), config, tmp_path / "run")
+    assert read_columns(tmp_path / "run/episodes.csv")["l"].max() > 3
+    assert set(read_columns(tmp_path / "run/metrics.csv")["steps_cap"]) == {0}
+    with pytest.raises(UserError, match="--video-every 0"):
+        run(corridor(1), dataclasses.replace(config, video_every=1), tmp_path / "filmed")
+    assert not (tmp_path / "filmed").exists()
+
+
 def short(quick, **changes):
     return dataclasses.replace(quick, timesteps=900, num_envs=2, **changes)
 
@@ -136,6 +148,23 @@ def test_pair_meets_the_same_level_and_chance(quick, tmp_path):
     assert len({start.seed for start in begun}) == 2 + 4 * 2
 
 
+def test_evaluation_has_as_many_episodes_as_the_config_says(quick, tmp_path):
+    config = dataclasses.replace(
+        quick, timesteps=1, levels_per_generation=0, evaluate_episodes=3, pairs=1
+    )
+    run(Lanes(1), config, tmp_path / "run")
+    members = read_columns(tmp_path / "run/episodes.csv")["env"].tolist()
+    assert members == [0] * 3 * 2 + [1] * 2 + [2] * 2
+
+
+def test_current_policy_is_filmed_during_a_run(tmp_path):
+    main([
+        "--levels", LEVEL, "--run-dir", str(tmp_path / "run"), "--timesteps", "1", "--pairs", "1",
+        "--episode-steps", "5", "--hidden", "8", "--video-every", "1", "--device", "cpu",
+    ])  # fmt: skip
+    assert (tmp_path / "run/videos/generation-000001.mp4").stat().st_size > 1000
+
+
 def test_episode_cap_grows(quick, tmp_path):
     stage = Lanes(1)
     config = dataclasses.replace(quick, timesteps=160, start_steps=3, steps_growth=2.0)
@@ -192,6 +221,28 @@ def test_run_is_the_same_on_one_two_and_four_processes(quick, tmp_path, flags, n
     for processes in numbers:
         with_mpi(processes, tmp_path / str(processes), config_file(tmp_path, config))
         assert whole_run(tmp_path / str(processes)) == whole_run(tmp_path / "alone")
+
+
+@pytest.mark.slow
+def test_update_that_is_not_divided_is_the_same_and_exchanges_returns_only(quick, tmp_path):
+    sent = {}
+    for name, divided in (("divided", True), ("whole", False)):
+        config = short(quick, layer="fc", hidden=1200, divide_update=divided)
+        with_mpi(2, tmp_path / name, config_file(tmp_path, config))
+        sent[name] = read_columns(tmp_path / name / "timing.csv")["bytes"]
+    assert whole_run(tmp_path / "divided") == whole_run(tmp_path / "whole")
+    weights = 4 * 65 * 1200  # bytes
+    assert sent["divided"].min() > weights / 3 and sent["whole"].max() < weights / 100
+
+
+@pytest.mark.slow
+def test_run_of_one_process_is_resumed_on_two(quick, tmp_path):
+    config = short(quick)
+    run(Lanes(2), config, tmp_path / "whole")
+    run(Lanes(2), dataclasses.replace(config, timesteps=400), tmp_path / "parts")
+    resumed = dataclasses.replace(config, resume=True)
+    with_mpi(2, tmp_path / "parts", config_file(tmp_path, resumed))
+    assert whole_run(tmp_path / "parts") == whole_run(tmp_path / "whole")
 
 
 def alive(pid: int) -> bool:
