@@ -77,6 +77,13 @@ def test_pair_is_weighed_by_the_levels_that_it_played(shaping):
     assert found.all()
 
 
+def test_level_of_a_single_pair_says_only_which_member_was_better():
+    returns = np.array([[[9.0, np.nan], [1.0, np.nan]], [[np.nan, 2.0], [np.nan, 2.5]]])
+    weights = {name: pair_weights(returns, name).tolist() for name in ("ranks", "sign", "z-score")}
+    assert weights == {"ranks": [1.0, -1.0], "sign": [1.0, -1.0], "z-score": [2.0, -2.0]}
+    assert pair_weights(returns, "returns").tolist() == [8.0, -0.5]
+
+
 def test_as_many_episodes_of_more_pairs_point_nearer_to_the_gradient():
     rng = np.random.default_rng(0)
     size, levels, episodes = 40, 8, 64
@@ -170,12 +177,13 @@ def test_updates_climb_a_quadratic(shaping, optimiser):
     assert metrics["update_norm"] > 0.0 and metrics["sigma"] == 0.1
 
 
-def test_weight_decay_pulls_towards_zero_where_returns_say_nothing():
-    config = ESConfig(optimiser="sgd", momentum=0.0, learning_rate=0.1, weight_decay=0.5)
+@pytest.mark.parametrize(("optimiser", "left"), [("sgd", 0.95), ("adam", 0.9)])
+def test_weight_decay_pulls_towards_zero_where_returns_say_nothing(optimiser, left):
+    config = ESConfig(optimiser=optimiser, momentum=0.0, learning_rate=0.1, weight_decay=0.5)
     noise = Noise(0, ((2, 2),))
     learner = Learner(np.ones(6, np.float32), config, noise=noise)
     learner.update(np.zeros((4, 2, 1)), generation=0)
-    np.testing.assert_allclose(learner.theta, 0.95, rtol=1e-6)
+    np.testing.assert_allclose(learner.theta, left, rtol=1e-6)
 
 
 def test_divided_update_is_the_whole_one_to_the_last_bit():
