@@ -85,8 +85,8 @@ class ESConfig(EnvConfig, TrainConfig):
     evaluate_episodes: Count = 1
     """Episodes of an evaluation on each level."""
     start_steps: Natural = 0
-    """Cap of an episode's agent steps in the first generation; 0: episode_steps at once. Episodes that
-    the run does not begin itself, as in the contest, have no such cap."""
+    """Cap of an episode's agent steps in the first generation; 0: episode_steps at once. Episodes
+    that the run does not begin itself, as in the contest, have no such cap."""
     steps_growth: Growth = 1.1
     """The cap grows by this factor per generation, up to episode_steps."""
     draw_actions: bool = False
