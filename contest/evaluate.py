@@ -21,7 +21,7 @@ from experiment.checkpoint import load_agent
 from experiment.config import parse_command, subset
 from experiment.errors import UserError, command
 from experiment.progress import Progress
-from experiment.ranges import Count, Natural
+from experiment.ranges import Count, Seed
 from retro_env import EnvConfig, Level, make_env, parse_levels
 from retro_env.video import convert
 
@@ -36,7 +36,7 @@ class EvaluateConfig:
     """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
     episodes: Count = 3
     """Episodes per level, each with its own sticky actions."""
-    seed: Natural = 0
+    seed: Seed = 0
     """Seed of the first episode's sticky actions; each further episode takes the next."""
     video: bool = False
     """Keep the best episode of each level as .mp4 (and .bk2)."""

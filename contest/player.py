@@ -17,7 +17,7 @@ from contest.agents import play, resolve
 from contest.protocol import GymRemoteError, ResetError
 from experiment.config import parse_command
 from experiment.errors import command
-from experiment.ranges import Count, Natural
+from experiment.ranges import Count, Seed
 
 SERVER_GONE = 3
 """Exit code where the environment's side ended otherwise than by a limit."""
@@ -37,7 +37,7 @@ class PlayerConfig:
     """Folder that the server shares."""
     timesteps: Count = 1_000_000
     """Steps that the server gives: agents plan with them."""
-    seed: Natural = 0
+    seed: Seed = 0
     """Seed of the agent's own chance."""
     run_dir: Path = Path("runs/player")
     """Folder for what an adapting agent writes."""

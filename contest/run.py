@@ -25,7 +25,7 @@ from contest.serve import parse_seconds, stop
 from contest.standings import as_json, markdown, read_played, shown_names, standings
 from experiment.config import parse_command
 from experiment.errors import UserError, command
-from experiment.ranges import Count, Natural
+from experiment.ranges import Count, Seed
 from retro_env.integrations import check_playable
 from retro_env.levels import Level, parse_levels
 
@@ -59,7 +59,7 @@ class RunConfig:
     """Agent steps per level and seed."""
     seeds: Count = 3
     """How many seeds play each level."""
-    first_seed: Natural = 0
+    first_seed: Seed = 0
     """The first of them."""
     workers: Count = 1
     """Levels played at a time; each has an emulator and an agent."""

@@ -20,7 +20,7 @@ from contest.record import Record, run_facts
 from contest.server import Limits, serve
 from experiment.config import parse_command
 from experiment.errors import UserError, command
-from experiment.ranges import Count, Natural
+from experiment.ranges import Count, Seed
 from retro_env.levels import Level, parse_level
 from retro_env.make import make_contest_env
 
@@ -43,7 +43,7 @@ class ServeConfig:
     """Time that the run has from the server's start: 12h, 90m, 30s or seconds."""
     stall: str = "10m"
     """Time that the agent has for one step, and for coming."""
-    seed: Natural = 0
+    seed: Seed = 0
     """Seed of the sticky actions."""
     results: Path | None = None
     """Folder for monitor.csv, log.csv and result.json; by default the shared one. Keep it away

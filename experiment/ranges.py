@@ -14,6 +14,8 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 """1, 2, …"""
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 """0, 1, 2, …; 0 mostly means never, or none."""
+Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+"""0, 1, 2, … as far as every generator takes it."""
 Positive = Annotated[float, msgspec.Meta(gt=0.0, le=LARGEST)]
 """Above 0, and finite."""
 NonNegative = Annotated[float, msgspec.Meta(ge=0.0, le=LARGEST)]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from experiment.ranges import Count, Natural
+from experiment.ranges import Count, Natural, Seed
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class TrainConfig:
     """Go on from the last checkpoint in run_dir."""
     init: str = ""
     """A checkpoint (or run folder) to start from."""
-    seed: Natural = 0
+    seed: Seed = 0
     """Seeds all that is drawn: weights, actions, the sticky frames of the environment."""
     checkpoint_every: Natural = 50_000
     """Agent steps between checkpoints; 0: only the last."""

@@ -25,6 +25,21 @@ class PixelConv(nn.Conv2d):
         return self._conv_forward(pixels, self.weight * (1.0 / 255.0), self.bias)
 
 
+def width_of(layers: nn.Module, image: tuple[int, int, int], *, what: str) -> int:
+    """Features that layers make of an image [C,H,W]. UserError: it is too small for them, which
+    are called `what`."""
+    try:
+        with torch.no_grad():
+            return int(layers(torch.zeros(1, *image)).shape[1])
+    except RuntimeError as error:
+        if "Kernel size" not in str(error):
+            raise
+        raise UserError(
+            f"images of {image[1]}x{image[2]} pixels are too small for {what}: give a larger "
+            "--image-height and --image-width"
+        ) from None
+
+
 class Encoder(nn.Module):
     """uint8 [B,C,H,W] -> float [B,features]: convolutions whose output is flattened."""
 
@@ -32,8 +47,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.image = image
         self.convolutions = nn.Sequential(*layers, nn.Flatten())
-        with torch.no_grad():
-            self.features = int(self.convolutions(torch.zeros(1, *image)).shape[1])
+        self.features = width_of(self.convolutions, image, what="this encoder")
 
     def forward(self, obs: Tensor) -> Tensor:
         features: Tensor = self.convolutions(obs)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from experiment.distributed import Group
 from experiment.optimiser import optimiser_parts, restore_optimiser
+from nets.encoders import width_of
 from ppo2.learner import share_gradients
 from ppo2.memory import minibatches
 from ppo2.rewards import ReturnScale
@@ -170,8 +171,7 @@ def features_net(frame: tuple[int, int, int], *, deep: bool) -> nn.Sequential:
         *(nn.Conv2d(frame[2], 16, 8, stride=4), nn.LeakyReLU()),
         *(nn.Conv2d(16, 32, 4, stride=2), nn.LeakyReLU(), nn.Flatten()),
     ]
-    with torch.no_grad():
-        blank = torch.zeros(1, frame[2], frame[0], frame[1])
-        width = int(nn.Sequential(*convolutions)(blank).shape[1])
+    image = frame[2], *frame[:2]
+    width = width_of(nn.Sequential(*convolutions), image, what="random network distillation")
     hidden = [nn.Linear(width, 256), nn.ReLU(), nn.Linear(256, 128)]
     return nn.Sequential(*convolutions, *(hidden if deep else [nn.Linear(width, 128)]))

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 import torch
 
+from experiment.config import from_dict
+from experiment.errors import UserError
 from experiment.seeding import (
     generator_state,
     rng_state,
@@ -12,6 +14,7 @@ from experiment.seeding import (
     set_generator_state,
     set_rng_state,
 )
+from experiment.train_config import TrainConfig
 
 
 def draws() -> list[float]:
@@ -32,6 +35,12 @@ def test_the_same_seed_gives_the_same_draws() -> None:
     assert draws() == first
     seed_everything(6)
     assert draws() != first
+
+
+def test_a_config_takes_every_seed_that_the_generators_take() -> None:
+    seed_everything(from_dict(TrainConfig, {"seed": 2**63 - 1}).seed)
+    with pytest.raises(UserError, match="in field seed"):
+        from_dict(TrainConfig, {"seed": 2**64})
 
 
 def test_states_go_on_exactly_even_through_msgpack() -> None:

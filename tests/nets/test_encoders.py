@@ -59,6 +59,13 @@ def test_encoders_of_fixed_size_refuse_widths_and_pooling(options):
         make_encoder("nature", (4, 84, 84), **options)
 
 
+@pytest.mark.parametrize("name", ["nature", "data-efficient"])
+def test_images_too_small_for_the_convolutions_are_refused_in_one_line(name):
+    assert make_encoder(name, (4, 36, 36)).features > 0
+    with pytest.raises(UserError, match="images of 36x20 pixels are too small"):
+        make_encoder(name, (4, 36, 20))
+
+
 def test_separable_convolution_equals_the_full_one_of_its_factors():
     torch.manual_seed(0)
     each, relu, across, _ = separable(3, 5, stride=2)

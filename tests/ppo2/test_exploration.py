@@ -1,8 +1,10 @@
 import numpy as np
+import pytest
 import torch
 
 from experiment.distributed import Group
-from ppo2.exploration import Distillation, Novelty
+from experiment.errors import UserError
+from ppo2.exploration import Distillation, Novelty, features_net
 
 CPU = torch.device("cpu")
 
@@ -124,6 +126,12 @@ def test_pixels_are_normalised_by_their_own_moments():
     assert count.unique().tolist() == [len(flat)]
     torch.testing.assert_close(total / count, flat.mean(dim=0))
     torch.testing.assert_close(squares / count - (total / count) ** 2, flat.var(0, correction=0))
+
+
+def test_images_too_small_for_distillation_are_refused_in_one_line():
+    assert features_net((36, 20, 1), deep=True)[-1].out_features == 128
+    with pytest.raises(UserError, match="images of 36x16 pixels are too small for random network"):
+        features_net((36, 16, 1), deep=False)
 
 
 def test_restored_distillation_goes_on_alike():
