@@ -180,7 +180,9 @@ def parts(steps: int) -> Row:
     runs.add("level", Run(frames, np.zeros(599, np.uint8), np.ones(599), False))
     learner = Learner(policy, config, device="cpu")
     places = rows.astype(np.float16)
-    draw = partial(runs.sample, config.batch_size, rng, frame_stack=config.frame_stack)
+    draw = partial(
+        runs.sample, runs.better({}), config.batch_size, rng, frame_stack=config.frame_stack
+    )
     calls: dict[str, Callable[[], Any]] = {
         "embed_frames": lambda: by_frames(obs[:1]),
         "embed_policy": lambda: by_policy(obs[:1]),

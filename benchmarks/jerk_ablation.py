@@ -39,8 +39,8 @@ BOUND = ["--choice", "bound", "--change-cost", "2", "--trial-share", "0.25"]
 """Of the kind bound, on top of mutating alone."""
 HALVES = "+ rainbow-replay"
 """Half the steps all of the above, then Rainbow, whose replay begins with the best runs."""
-KINDS = ("baseline", *PARTS, HALVES, "bound", "rainbow")
-BESIDE = {"bound": "mutating", "rainbow": "baseline"}
+KINDS = ("baseline", *PARTS, HALVES, "bound", "ppo2", "rainbow")
+BESIDE = {"bound": "mutating", "ppo2": "baseline", "rainbow": "baseline"}
 """What a kind is compared with, where that is not the kind before it."""
 RESAMPLES = 10_000
 
@@ -52,8 +52,9 @@ class AblationConfig:
     out: Path = Path("runs/jerk-ablation")
     """Folder for all runs and the table."""
     policy: Path | None = None
-    """A pretrained checkpoint of Rainbow: JERK's policy, and what Rainbow starts from. Without it
-    an untrained one."""
+    """A pretrained checkpoint of Rainbow: JERK's policy, and what Rainbow starts from."""
+    ppo2: Path | None = None
+    """A pretrained checkpoint of PPO2 that it starts from; none: from scratch."""
     levels: str = ""
     """Levels played; empty: every third held-out level, in the order of their names."""
     steps: Count = 200_000
@@ -64,6 +65,8 @@ class AblationConfig:
     """Kinds to run and compare; none: no run, but the table of all."""
     rainbow_flags: str = "--preset laptop"
     """Settings of Rainbow on one level."""
+    ppo2_flags: str = "--preset fast --rollout-steps 1024 --minibatches 4 --learning-rate 2.5e-4"
+    """Settings of PPO2 on one level."""
     jobs: Count = 2
     """Runs at a time."""
     write: bool = False
@@ -109,6 +112,20 @@ def rainbow_flags(config: AblationConfig, init: Path | None) -> list[str]:
     return flags + (["--init", str(init)] if init else [])
 
 
+def ppo2_flags(config: AblationConfig) -> list[str]:
+    """Of ppo2.train in one emulator."""
+    flags = [*config.ppo2_flags.split(), "--num-envs", "1", "--rotate-every", "0"]
+    return flags + (["--init", str(config.ppo2)] if config.ppo2 else [])
+
+
+def check_policy(config: AblationConfig) -> None:
+    """UserError: kinds are asked for that a trained policy plays in, and there is none."""
+    for kind in config.only:
+        flags = jerk_flags(config, kind) if kind not in BESIDE else []
+        if config.policy is None and "--policy" in flags:
+            raise UserError(f"{kind!r} needs --policy, a pretrained run; or leave it out of --only")
+
+
 def folder_of(config: AblationConfig, kind: str, level: Level, seed: int) -> Path:
     """Where a run is; of HALVES, the second half."""
     return config.out / level.state / f"{kind.removeprefix('+ ')}-{seed}"
@@ -126,6 +143,8 @@ def play(config: AblationConfig, kind: str, level: Level, seed: int) -> None:
     if kind == "rainbow":
         flags = rainbow_flags(config, config.policy)
         train("rainbow.train", run, steps, [*flags, *common, str(steps)], threads=1)
+    elif kind == "ppo2":
+        train("ppo2.train", run, steps, [*ppo2_flags(config), *common, str(steps)], threads=1)
     elif kind == HALVES:
         half, search = str(steps // 2), first_half(run)
         flags = [*jerk_flags(config, kind), "--write-replay", *common, half]
@@ -284,6 +303,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if argv is None else argv
     name = "python -m benchmarks.jerk_ablation"
     config = load_config(AblationConfig, words, presets=None, command=name)
+    check_policy(config)
     say = Console(soft_wrap=True).print
     tasks = list(tasks_of(config))
     say(f"{len(tasks)} runs to do, {config.jobs} at a time; their logs are in {config.out}")

@@ -15,7 +15,7 @@ from experiment.errors import UserError
 from jerk.config import JerkConfig
 from jerk.learner import bounds, find_moves, locate
 from jerk.memory import Sequence, Sequences
-from jerk.policy import Embedder, Policy, make_policy, policy_state, saved_policy
+from jerk.policy import Embedder, Policy, check_fits, make_policy, policy_state, saved_policy
 
 
 def make_sequences(config: JerkConfig) -> Sequences:
@@ -147,8 +147,9 @@ class JerkAgent:
 
     def restore(self, saved: Checkpoint) -> None:
         """Take a checkpoint's sequences and policy. UserError where it is another agent's."""
-        saved.of("jerk")
-        for name in ("actions", "embed", "embedding", "frame_stack", "colour"):
+        check_whole(saved)
+        names = ("image_height", "image_width", "frame_stack", "frame_skip", "colour")
+        for name in ("actions", "embed", "embedding", *names):
             theirs, ours = saved.config[name], getattr(self.config, name)
             if theirs > ours if name == "actions" else theirs != ours:
                 flag = name.replace("_", "-")
@@ -159,21 +160,38 @@ class JerkAgent:
         policy = saved_policy(saved.state["policy"], saved.tensors, device=self.device)
         if policy is not None:
             self.take_policy(policy)
-        if self.embedder is not None and self.embedder.encoder is not None:
+        if "embedder" in saved.tensors and self.embedder is not None and self.embedder.encoder:
             self.embedder.encoder.load_state_dict(saved.tensors["embedder"])
 
-    def start_from(self, init: Path | str | None) -> None:
-        """Begin with what a checkpoint has, of JERK everything, of another agent its policy; a
-        policy that is still missing is made as `config.policy` says."""
-        saved = load_checkpoint(init) if init else None
-        source = self.config.policy
+    def start_from(self, init: Path | str | None) -> bool:
+        """Begin with what a checkpoint has: of JERK everything, but for a policy that the config
+        names; of another agent its policy. -> whether there is a policy that was trained."""
+        saved, source = load_checkpoint(init) if init else None, self.config.policy
+        named = source not in ("", "new")
         if saved is not None and saved.agent == "jerk":
             self.restore(saved)
-        elif saved is not None and source in ("", "new"):
+        elif saved is not None and named:
+            raise UserError(
+                f"{init} and {source} both give a policy; leave out --policy, or --init (which "
+                "--checkpoint means too)"
+            )
+        elif saved is not None:
             source = str(saved.folder)
-        if self.policy is None and source:
+        trained = self.policy is not None or source not in ("", "new")
+        if source and (named or self.policy is None):
             self.take_policy(make_policy(source, self.config, device=self.device))
-        if self.policy is None and self.config.needs_policy:
+        if self.policy is not None:
+            check_fits(self.policy, self.config, trained=trained)
+        elif self.config.needs_policy:
             raise UserError(
                 "learn, policy_share and embed need a policy: give --policy CHECKPOINT, or new"
             )
+        return trained
+
+
+def check_whole(saved: Checkpoint) -> None:
+    """UserError: a checkpoint is none of a JERK, or only the runs it wrote for Rainbow."""
+    if "sequences" not in saved.of("jerk").state:
+        raise UserError(
+            f"{saved.folder} holds a JERK's runs for rainbow.train; give the run it belongs to"
+        )

@@ -73,7 +73,8 @@ class JerkConfig(EnvConfig, TrainConfig):
     change_cost: NonNegative = 0.0
     """Return that each change of action counts against a sequence (bound)."""
     trial_share: Share = 0.0
-    """Part of the mutants' episodes that try the sequence of the highest upper bound instead."""
+    """Part of the mutants' episodes that try the sequence of the highest upper bound instead
+    (bound): without these a new sequence is not replayed until its one return says enough."""
 
     # Closed-loop replay (hybrid)
     closed_loop: bool = False
@@ -91,9 +92,10 @@ class JerkConfig(EnvConfig, TrainConfig):
 
     # Exploring with a policy and a memory (hybrid)
     policy: str = ""
-    """A checkpoint of any agent, or new: an untrained net; empty: none. One given by init wins."""
+    """A checkpoint of any agent, or new: an untrained net, where init gives none; empty: none."""
     policy_share: Share = 0.0
-    """Part of the bouts to the right that the policy plays; a new one, once it has learned."""
+    """Part of the bouts to the right that the policy plays, and the first episode on each level; a
+    new one plays once it has learned."""
     memory_share: Share = 0.0
     """Part of them that the episodic memory plays, as soon as it remembers something."""
     memory_capacity: Count = 100_000
@@ -101,7 +103,7 @@ class JerkConfig(EnvConfig, TrainConfig):
     memory_neighbours: Count = 50
     """Steps that are asked what each action brought."""
     memory_distance: NonNegative = 0.5
-    """The memory has an answer where the nearest of them is nearer than this (2: opposite)."""
+    """Those farther than this are not asked (2: opposite)."""
     gamma: Share = 0.99
     """Discount per agent step of the returns that the memory stores."""
     encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
@@ -129,6 +131,8 @@ class JerkConfig(EnvConfig, TrainConfig):
         super().__post_init__()
         if self.policy_share + self.memory_share > 1.0:
             raise UserError("policy_share and memory_share must be 1 or less together")
+        if self.choice != "bound" and (self.change_cost or self.trial_share):
+            raise UserError("change_cost and trial_share are of --choice bound; give that too")
 
     @property
     def embeds(self) -> bool:

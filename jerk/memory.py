@@ -58,6 +58,8 @@ class Sequence:
 
 
 Score = Callable[[Sequence], float]
+EMBEDDED = 8
+"""Sequences of a level whose embeddings are kept."""
 
 
 def mean_score(sequence: Sequence) -> float:
@@ -113,11 +115,19 @@ class Sequences:
         new = Sequence(self.next_number, copied, [value], embeddings)
         self.next_number += 1
         found.append(new)
+        if embeddings is not None:
+            self.drop_embeddings(found)
         if len(found) > self.capacity:
             worst = min(reversed(found), key=self.score)
             found.remove(worst)
             return None if worst is new else new
         return new
+
+    def drop_embeddings(self, found: list[Sequence]) -> None:
+        """Of a level's sequences but for the few best: they are most of what a sequence takes."""
+        seen = [sequence for sequence in found if sequence.embeddings is not None]
+        for sequence in sorted(seen, key=self.score, reverse=True)[EMBEDDED:]:
+            sequence.embeddings = None
 
     def numbered(self, level: str, number: int) -> Sequence | None:
         """The sequence of that number, if it is still there."""
@@ -202,12 +212,25 @@ class Runs:
         found.sort(key=lambda one: one.value, reverse=True)
         del found[self.most :]
 
+    def better(self, than: Mapping[str, float]) -> list[tuple[Run, float]]:
+        """The runs that returned more than that on their level, each with the level's best."""
+        return [
+            (run, found[0].value)
+            for level, found in self.levels.items()
+            for run in found
+            if run.value > than.get(level, -np.inf)
+        ]
+
+    @staticmethod
     def sample(
-        self, batch_size: int, rng: np.random.Generator, *, frame_stack: int
+        runs: list[tuple[Run, float]],
+        batch_size: int,
+        rng: np.random.Generator,
+        *,
+        frame_stack: int,
     ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.float32]]:
-        """Steps of all runs alike -> observations [B,C,H,W], actions [B], weights [B]: each run's
-        return over the level's best."""
-        runs = [(run, found[0].value) for found in self.levels.values() for run in found]
+        """Steps of what `better` gave, all alike -> observations [B,C,H,W], actions [B], weights
+        [B]: each run's return over the level's best."""
         ends = np.cumsum([len(run.actions) for run, _ in runs])
         drawn = rng.integers(0, ends[-1], batch_size)
         which = np.searchsorted(ends, drawn, side="right")
@@ -251,44 +274,3 @@ class Runs:
         self.levels = {
             level: [Run(*next(parts)) for _ in range(count)] for level, count in levels.items()
         }
-
-
-GOES_ON, TERMINATED, TRUNCATED, FINAL = 0, 1, 2, 3
-
-
-def as_replay(runs: Runs, *, scale: float, backtracking: bool) -> dict[str, NDArray]:
-    """The runs as the arrays of a Rainbow checkpoint: one ring, whose newest slots are the best.
-
-    A slot holds the newest frame of an observation and what was done there; each run ends with one
-    more slot, marked FINAL, for its last observation. scale: factor on the rewards. backtracking:
-    they become the increase of the furthest point, as Rainbow's environment has them.
-    """
-    ordered = sorted(
-        (run for found in runs.levels.values() for run in found), key=lambda run: run.value
-    )
-    frames, actions, rewards, ends, ages = [], [], [], [], []
-    for run in ordered:
-        length = len(run.actions)
-        gains = run.rewards
-        if backtracking:
-            furthest = np.maximum.accumulate(np.concatenate([[0.0], np.cumsum(run.rewards)]))
-            gains = np.diff(furthest)
-        last = TERMINATED if run.terminated else TRUNCATED
-        frames.append(run.frames)
-        actions.append(np.append(run.actions, 0))
-        rewards.append(np.append(gains * scale, 0.0))
-        ends.append(np.array([GOES_ON] * (length - 1) + [last, FINAL]))
-        ages.append(np.minimum(np.arange(length + 1), np.iinfo(np.uint16).max))
-    end = np.concatenate(ends).astype(np.uint8)
-    return {
-        "frames": np.concatenate(frames),
-        "actions": np.concatenate(actions).astype(np.uint8),
-        "rewards": np.concatenate(rewards).astype(np.float32),
-        "ends": end,
-        "ages": np.concatenate(ages).astype(np.uint16),
-        "priorities": np.where(end == FINAL, 0.0, 1.0),
-        "heads": np.array([len(end)]),
-        "filled": np.array([len(end)]),
-        "episode_ages": np.array([0]),
-        "max_priority": np.array([1.0]),
-    }

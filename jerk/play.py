@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from jerk.config import JerkConfig
 from jerk.learner import (
     MEMORY,
+    POLICY,
     Actions,
     Bout,
     Moves,
@@ -41,6 +42,8 @@ class Play:
     """How many steps of the plan, in front, are the source's own."""
     pointer: int = 0
     """The next action of the plan."""
+    by_policy: bool = False
+    """Whether the policy plays all of it."""
     shared: float | None = None
     """The furthest point when these had been played; None: not yet, or there is no source."""
     departed: int = 0
@@ -72,14 +75,17 @@ class Play:
 
         seen: the embedding of what is seen now. -> an action, or POLICY or MEMORY: ask these.
         """
-        if self.lost > config.lost_steps:
+        late = len(self.actions) - self.pointer > len(self.plan)  # thrown back again and again
+        if self.pointer < len(self.plan) and (late or self.lost > config.lost_steps):
             self.plan, self.intact = self.plan[: self.pointer], min(self.intact, self.pointer)
         if self.source is not None and self.shared is None and self.pointer >= self.intact:
             self.shared, self.departed = self.furthest, len(self.actions)
         self.exploring = self.pointer >= len(self.plan)
         if not self.exploring:
             return self.planned(seen, config=config)
-        if self.source is not None and not config.go_on:
+        if self.by_policy:
+            return POLICY
+        if self.kind == "replay" and not config.go_on:
             return moves.wait
         # What a replay has reached is not given away by turning back.
         action, self.bout = explore(
@@ -155,18 +161,24 @@ class Play:
 
 
 PLAIN = (
-    *("level", "kind", "intact", "pointer", "shared", "departed"),
+    *("level", "kind", "intact", "pointer", "by_policy", "shared", "departed"),
     *("rewards", "total", "furthest", "lost", "exploring"),
 )
 
 
 def begin(
-    level: str, sequences: Sequences, rng: Rng, *, config: JerkConfig, env_steps: int
+    level: str,
+    sequences: Sequences,
+    rng: Rng,
+    *,
+    config: JerkConfig,
+    env_steps: int,
+    shares: Shares,
 ) -> Play:
-    """Decide what an episode on that level is for."""
+    """Decide what an episode on that level is for. The first is the policy's, if it may play."""
     best = sequences.best(level)
     if best is None:
-        return Play(level)
+        return Play(level, by_policy=shares.policy > 0.0)
     if rng.random() < exploit_probability(config, env_steps):
         return replay(level, best)
     if not config.mutate:
@@ -202,6 +214,10 @@ def finish(play: Play, sequences: Sequences, *, config: JerkConfig, cut: bool) -
     if play.kind == "replay" and source is not None and not cut:
         value = play.furthest if play.shared is None else play.shared
         source.returns.append(value if config.go_on else play.total)
+        length = len(source.actions)
+        blind = source.embeddings is None and len(play.embeddings) >= length
+        if blind and value >= source.mean:  # of another run, or dropped: seen on the way
+            source.embeddings = np.stack(play.embeddings[:length])
     length, value = furthest_point(play.rewards)
     waited = play.kind == "replay" and not config.go_on
     known = source is not None and (play.shared is None or length <= play.departed)

@@ -84,12 +84,14 @@ def make_policy(source: str, config: JerkConfig, *, device: str) -> Policy:
     if source == "new":
         return FreshPolicy(config, device=device)
     saved = load_checkpoint(source)
+    state: Any = {"agent": saved.agent, "config": saved.config}
     if saved.agent == "jerk":
-        own = saved_policy(saved.state["policy"], saved.tensors, device=device)
-        if own is None:
-            raise UserError(f"{source} is of a JERK without a policy; give another checkpoint")
-        return own
-    policy = rebuild(saved.agent, saved.config, saved.tensors["net"], device=device)
+        state = saved.state.get("policy")
+    if state is None or "net" not in saved.tensors:
+        raise UserError(f"{source} has no policy; give a checkpoint of an agent that has a net")
+    policy = rebuild(state["agent"], state["config"], saved.tensors["net"], device=device)
+    if getattr(policy.config, "recurrent", "none") != "none":
+        raise UserError(f"{source} is recurrent, and JERK asks only now and then; give one without")
     theirs, ours = (subset(c, EnvConfig) for c in (policy.config, config))
     for name in ("observation_shape", "frame_stack", "frame_skip"):
         if getattr(theirs, name) != getattr(ours, name):
@@ -103,6 +105,27 @@ def make_policy(source: str, config: JerkConfig, *, device: str) -> Policy:
             f"give --actions {theirs.actions}"
         )
     return policy
+
+
+def check_fits(policy: Policy, config: JerkConfig, *, trained: bool) -> None:
+    """UserError: a part that the config switches on would do nothing, or harm, with this policy."""
+    if config.policy_share > 0.0 and not trained and not config.learn:
+        raise UserError("a new policy plays once it has learned; add --learn, or give --policy")
+    if config.write_replay and is_rainbow(policy) and policy.config.actions != config.actions:
+        raise UserError(
+            f"the Rainbow behind JERK has {policy.config.actions} actions and cannot go on from "
+            f"runs of {config.actions}; give the same --actions, or --no-write-replay"
+        )
+
+
+def is_rainbow(policy: Policy) -> bool:
+    """Whether its net can go on as a Rainbow's."""
+    return package_of(policy) == "rainbow"
+
+
+def package_of(policy: Policy) -> str:
+    """The package whose agent it is."""
+    return type(policy).__module__.partition(".")[0]
 
 
 def rebuild(
@@ -130,8 +153,7 @@ def policy_state(policy: Policy | None) -> dict[str, Any] | None:
     """What a checkpoint says of a policy beside its net; `saved_policy` reads it."""
     if policy is None:
         return None
-    agent = type(policy).__module__.partition(".")[0]
-    return {"agent": agent, "config": to_dict(policy.config)}
+    return {"agent": package_of(policy), "config": to_dict(policy.config)}
 
 
 def saved_policy(

@@ -1,5 +1,6 @@
 """A JERK run's checkpoint, and what else it leaves for people and other programs."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -11,13 +12,16 @@ from experiment.errors import UserError
 from experiment.optimiser import optimiser_parts, restore_optimiser
 from experiment.run_folder import RunFolder
 from experiment.seeding import generator_state, rng_state, set_generator_state, set_rng_state
-from jerk.memory import as_replay
+from jerk.config import JerkConfig
 from jerk.play import Play
 from jerk.policy import policy_state
+from jerk.replay import as_replay
 from jerk.training import COUNTS, Training
 from retro_env import RetroVectorEnv
 
 MEMORY_PREFIX = "memory-"
+PARTS = ("closed_loop", "memory_share", "policy_share", "learn", "write_replay")
+"""Fields that decide what is kept of an episode."""
 
 
 def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
@@ -29,6 +33,8 @@ def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
     if config.write_replay and len(training.runs):
         save_replay(training, folder.path / "replay")
     tensors, state = agent.tensors(), agent.state()
+    if training.given:
+        tensors["given"] = training.given
     if training.learner is not None:
         tensors["optimiser"], state["optimiser"] = optimiser_parts(training.learner.optimiser)
     if training.recordings is not None:
@@ -51,6 +57,7 @@ def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
             "plays": [play.save() for play in training.plays],
             "runs": {level: len(found) for level, found in training.runs.levels.items()},
             "latest": training.latest,
+            "policy_returns": training.policy_returns,
             "rng": rng_state(),
             "jerk_rng": generator_state(training.rng),
             "recent_returns": list(training.recent_returns),
@@ -83,11 +90,11 @@ def save_replay(training: Training, folder: Path) -> None:
     if policy is not None and policy["agent"] == "rainbow":
         agent, values = "rainbow", policy["config"]
         scale, backtracking = values["reward_scale"], values["backtracking"]
-        tensors["net"] = training.agent.tensors()["net"]
+        tensors["net"] = training.given
     save_checkpoint(
         folder,
         agent=agent,
-        config=config if values is None else values,
+        config=dataclasses.replace(config, reward_scale=scale) if values is None else values,
         counters={"env_steps": training.env_steps},
         tensors=tensors,
         arrays=as_replay(training.runs, scale=scale, backtracking=backtracking),
@@ -100,12 +107,14 @@ def restore(training: Training, run_dir: Path, envs: RetroVectorEnv) -> NDArray[
     saved = load_checkpoint(run_dir)
     training.agent.restore(saved)
     state = saved.state
+    check_parts(training.config, saved)
     if len(state["plays"]) != training.num_envs:
         raise UserError(
             f"the saved run has {len(state['plays'])} environments, this one "
             f"{training.num_envs}: resume with the same --num-envs"
         )
     training.make_learner()
+    training.given = saved.tensors.get("given", {})
     if training.learner is not None and "optimiser" in state:
         restore_optimiser(
             training.learner.optimiser, saved.tensors["optimiser"], state["optimiser"]
@@ -122,6 +131,7 @@ def restore(training: Training, run_dir: Path, envs: RetroVectorEnv) -> NDArray[
     training.policy_knows = bool(saved.counters["policy_knows"])
     training.counts = {name: saved.counters[name] for name in COUNTS}
     training.latest = dict(state["latest"])
+    training.policy_returns = dict(state["policy_returns"])
     training.recent_returns.extend(state["recent_returns"])
     set_generator_state(training.rng, state["jerk_rng"])
     obs = envs.restore_states(state["envs"])
@@ -129,13 +139,26 @@ def restore(training: Training, run_dir: Path, envs: RetroVectorEnv) -> NDArray[
     return obs
 
 
+def check_parts(config: JerkConfig, saved: Checkpoint) -> None:
+    """UserError: a run cannot go on with other parts, for want of what these would have kept."""
+    if "plays" not in saved.state:
+        raise UserError(f"{saved.folder} is an agent without a run; give it to --init")
+    for name in PARTS:
+        was, now = bool(saved.config[name]), bool(getattr(config, name))
+        if was != now:
+            flag = name.replace("_", "-")
+            raise UserError(
+                f"the run was begun {'with' if was else 'without'} {flag}, and can only go on so; "
+                "start another with --init"
+            )
+
+
 def start_from(training: Training, init: Path | str | None) -> None:
     """Begin with what another run has: sequences, memory, policy."""
-    training.agent.start_from(init)
+    training.policy_knows = training.agent.start_from(init)
     saved = load_checkpoint(init) if init else None
     if saved is not None and saved.agent == "jerk":
         restore_memory(training, saved)
-        training.policy_knows = saved.state["policy"] is not None
     training.make_learner()
 
 

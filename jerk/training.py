@@ -1,5 +1,6 @@
 """A JERK run's state: all that changes while `train.run` loops. `saving.py` writes it down."""
 
+import copy
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from experiment.config import subset
 from experiment.device import prepare_device
@@ -17,7 +19,7 @@ from jerk.config import JerkConfig
 from jerk.learner import MEMORY, POLICY, Learner, Shares, furthest_point, returns_to_go
 from jerk.memory import Run, Runs
 from jerk.play import Play, begin, finish
-from jerk.policy import FreshPolicy, Policy
+from jerk.policy import Policy, is_rainbow
 from jerk.recordings import Recordings
 from lsh_memory import EpisodicMemory, MemoryConfig
 from retro_env import EnvConfig
@@ -44,6 +46,8 @@ class Training:
     """Agent steps when there was something to learn from; -1: not yet."""
     policy_knows: bool = False
     """Whether the policy was trained before this run."""
+    policy_returns: dict[str, float] = field(default_factory=dict)
+    """The most that it reached on each level, in the episodes that it played alone."""
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
     recent_returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
     latest: dict[str, float] = field(default_factory=dict)
@@ -59,6 +63,9 @@ class Training:
         self.runs = Runs(config.runs)
         self.channels = subset(config, EnvConfig).channels
         self.learner: Learner | None = None
+        self.given: dict[str, Tensor] = {}
+        """The net of a Rainbow as it came, without what it learned from JERK's runs: that makes
+        scores of its values, and a Rainbow could not go on with these."""
         self.memory: EpisodicMemory | None = None
         if config.memory_share > 0.0:
             self.memory = EpisodicMemory(
@@ -72,8 +79,11 @@ class Training:
 
     def make_learner(self) -> None:
         """With the policy there is now."""
-        if self.config.learn and self.agent.policy is not None:
-            self.learner = Learner(self.agent.policy, self.config, device=self.device)
+        policy = self.agent.policy
+        if self.config.write_replay and policy is not None and is_rainbow(policy):
+            self.given = copy.deepcopy(policy.net.state_dict())
+        if self.config.learn and policy is not None:
+            self.learner = Learner(policy, self.config, device=self.device)
 
     def begin(self, obs: NDArray[np.uint8], levels: Sequence[str]) -> None:
         """The first episode of every environment."""
@@ -86,7 +96,14 @@ class Training:
         if level not in self.sequences.starts:
             self.sequences.starts[level] = first.copy()
         config = self.config
-        play = begin(level, self.sequences, self.rng, config=config, env_steps=self.env_steps)
+        play = begin(
+            level,
+            self.sequences,
+            self.rng,
+            config=config,
+            env_steps=self.env_steps,
+            shares=self.shares(),
+        )
         self.counts[play.kind] += 1
         self.plays[env] = play
 
@@ -114,9 +131,8 @@ class Training:
 
     def able_policy(self) -> Policy | None:
         """The policy, as soon as it knows something: an untrained one walks nowhere."""
-        policy = self.agent.policy
         able = self.policy_knows or self.updates >= FIRST_UPDATES
-        return policy if able or not isinstance(policy, FreshPolicy) else None
+        return self.agent.policy if able else None
 
     def shares(self) -> Shares:
         """Of the policy and the memory, as soon as they know something."""
@@ -129,17 +145,16 @@ class Training:
 
     def ask(self, actions: NDArray[np.int64], obs: NDArray[np.uint8], seen: Any) -> None:
         """Put actions where the memory or the policy is asked for: the memory's, where it has an
-        answer; else the policy's, if there is one; else the plan's, or a step of exploration."""
+        answer; else the plan's, if there is one; else the policy's, or a step of exploration."""
         rows = np.flatnonzero(actions == MEMORY)
         self.counts["lost"] += sum(not self.plays[row].exploring for row in rows)
         if len(rows) and self.memory is not None and len(self.memory):
             actions[rows] = self.remembered(seen[rows])
-        rows = np.flatnonzero(actions < 0)
         policy = self.able_policy()
+        rows = np.array([r for r in np.flatnonzero(actions < 0) if self.plays[r].exploring], int)
         if len(rows) and policy is not None:
             actions[rows] = policy.act(obs[rows], explore=True)
-            return
-        for row in rows:
+        for row in np.flatnonzero(actions < 0):
             planned = self.plays[row].fallback
             jumps = self.rng.random() < 0.3  # about as often as exploration
             move = self.moves.right_jump if jumps else self.moves.right
@@ -148,9 +163,10 @@ class Training:
     def remembered(self, seen: NDArray[np.float32]) -> NDArray[np.int64]:
         """The actions [B] with the largest value in the memory; POLICY where nothing is near."""
         assert self.memory is not None
-        found = self.memory.action_values_batch(seen, self.config.memory_neighbours)
-        # The squared distance of vectors of length 1 is 2 - 2 cos.
-        near = 2.0 - 2.0 * found.nearest < self.config.memory_distance**2
+        found = self.memory.action_values_batch(
+            seen, self.config.memory_neighbours, within=self.config.memory_distance
+        )
+        near = (found.weights > 0.0).any(axis=1)
         self.counts["asked"] += len(seen)
         self.counts["answered"] += int(near.sum())
         values = np.where(np.isnan(found.values), -np.inf, found.values)
@@ -175,6 +191,9 @@ class Training:
             returns = returns_to_go(play.rewards, gamma=self.config.gamma)
             seen = np.stack(play.embeddings).astype(np.float32)
             self.memory.add_batch(seen, play.actions, returns)
+        if play.by_policy:
+            before = self.policy_returns.get(play.level, -np.inf)
+            self.policy_returns[play.level] = max(before, play.furthest)
         if self.config.keeps_frames:
             self.keep_run(play, last[-self.channels :], terminated=terminated)
         if self.recordings is not None:
@@ -203,16 +222,20 @@ class Training:
         return (self.env_steps - self.learning_since) // self.config.update_every
 
     def update(self) -> None:
-        """Let the policy learn from steps of the best runs, as far as it has their actions."""
+        """Let the policy learn from steps of the best runs, as far as it has their actions; of none
+        that came no further than it did itself."""
         assert self.learner is not None
+        self.updates += 1
         config, policy = self.config, self.learner.policy
+        runs = self.runs.better(self.policy_returns)
+        if not runs:
+            return
         obs, actions, weights = self.runs.sample(
-            config.batch_size, self.rng, frame_stack=config.frame_stack
+            runs, config.batch_size, self.rng, frame_stack=config.frame_stack
         )
         known = actions < policy.config.actions
         if known.any():
             self.latest = self.learner.update(obs[known], actions[known], weights[known])
-        self.updates += 1
 
     def passes(self, every: int) -> bool:
         """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""

@@ -13,6 +13,7 @@ from benchmarks.jerk_ablation import (
     KINDS,
     PARTS,
     AblationConfig,
+    check_policy,
     first_half,
     folder_of,
     interval,
@@ -20,6 +21,7 @@ from benchmarks.jerk_ablation import (
     levels_of,
     mean_return,
     play,
+    ppo2_flags,
     report,
     rows_of,
     table,
@@ -28,6 +30,7 @@ from benchmarks.jerk_ablation import (
 from experiment.checkpoint import save_checkpoint
 from experiment.errors import UserError
 from jerk.train import parse
+from ppo2.train import parse as parse_ppo2
 
 GAME = "BrambleDash-Genesis-v0"
 ONE_LEVEL = f"{GAME}:RustCavern.Act2"
@@ -139,3 +142,20 @@ def test_unknown_kind_is_refused():
     with pytest.raises(UserError, match="unknown kind 'hybrid'"):
         AblationConfig(only=("hybrid",))
     assert set(PARTS) < set(KINDS)
+
+
+def test_kinds_that_a_policy_plays_in_need_one(tmp_path):
+    for kind, needs in (("mutating", False), ("+ memory", True), (HALVES, True), ("ppo2", False)):
+        config = AblationConfig(out=tmp_path, only=(kind,))
+        if needs:
+            with pytest.raises(UserError, match="--policy"):
+                check_policy(config)
+        else:
+            check_policy(config)
+        check_policy(dataclasses.replace(config, policy=Path("some")))
+
+
+def test_ppo2_plays_in_one_emulator_from_its_own_pretraining():
+    flags = ppo2_flags(AblationConfig(ppo2=Path("joint")))
+    built = parse_ppo2([*flags, "--levels", ONE_LEVEL])
+    assert built.num_envs == 1 and built.rollout_steps == 1024 and built.init == "joint"

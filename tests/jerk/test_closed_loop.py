@@ -8,7 +8,10 @@ import pytest
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
 from jerk.learner import Shares, find_moves
+from jerk.memory import Sequence
 from jerk.play import Play, replay
+from jerk.saving import start_from
+from jerk.training import Training
 
 RIGHT, JUMP, WAIT = 1, 6, 4
 CLOSED = JerkConfig(
@@ -117,3 +120,52 @@ def test_a_replay_that_sees_nothing_it_knows_asks_and_is_left_in_the_end(course)
         play.add(max(action, 0), 0.0)
     assert [action < 0 for action in actions] == [True] * 6 + [False] * 2
     assert play.exploring and play.shared == 0.0
+
+
+def test_a_lost_replay_looks_farther_and_farther():
+    """It starts five steps farther on than its window reaches, among steps that all differ."""
+    rows = np.eye(60, dtype=np.float16)
+    source = Sequence(0, np.arange(60, dtype=np.uint8) % 7, [1.0], rows)
+    config = dataclasses.replace(CLOSED, window=3, match_steps=0.5)
+    play, random, moves = replay("course", source), np.random.default_rng(0), find_moves(7)
+    found = []
+    for step in range(12):
+        seen = rows[step + 8].astype(np.float32)
+        action = play.next_action(random, moves=moves, config=config, shares=Shares(), seen=seen)
+        found.append(action >= 0)
+        play.add(max(action, 0), 0.0)
+    assert found == [False] * 5 + [True] * 7  # 5 steps lost: the window reaches 3 + 5
+    assert play.pointer == 20
+
+
+def test_a_replay_that_is_thrown_back_again_and_again_is_left():
+    rows = np.eye(20, dtype=np.float16)
+    source = Sequence(0, np.zeros(20, np.uint8), [1.0], rows)
+    play, random, moves = replay("course", source), np.random.default_rng(0), find_moves(7)
+    place = steps = 0
+    while not play.exploring:
+        seen = rows[place].astype(np.float32)
+        action = play.next_action(random, moves=moves, config=CLOSED, shares=Shares(), seen=seen)
+        play.add(max(action, 0), 0.0)
+        place = place - 4 if place == 10 else place + 1
+        steps += 1
+        assert steps < 200
+    assert 20 < steps < 60
+
+
+def test_a_lost_replay_goes_on_with_its_plan_where_the_memory_has_no_answer(course):
+    config = dataclasses.replace(
+        CLOSED, policy="new", policy_share=0.5, learn=True, hidden=16, encoder="data-efficient"
+    )
+    training = Training(config, 1)
+    start_from(training, None)
+    training.policy_knows = True
+    agent = agent_that_knows_the_way(course, CLOSED)
+    training.plays = [replay("course", agent.sequences.best("course"))]
+    strange = np.full((1, 4, 36, 36), 99, np.uint8)
+    played = []
+    for _ in range(12):
+        actions = training.act(strange)
+        training.add(actions, np.zeros(1))
+        played.append(int(actions[0]))
+    assert played == PLAN[:12].tolist() and training.counts["lost"] == 12

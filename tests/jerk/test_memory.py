@@ -2,8 +2,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from jerk.memory import Run, Runs, Sequences, as_replay
-from rainbow.memory import Replay
+from jerk.memory import EMBEDDED, Run, Runs, Sequences
 
 
 def actions(*values):
@@ -119,7 +118,10 @@ def test_runs_keep_the_best_of_each_level():
 
 def test_sampled_steps_have_the_observation_before_the_action():
     """In the seed's memory stood the observation after it."""
-    obs, actions, weights = three_runs().sample(500, np.random.default_rng(0), frame_stack=4)
+    runs = three_runs()
+    obs, actions, weights = runs.sample(
+        runs.better({}), 500, np.random.default_rng(0), frame_stack=4
+    )
     assert obs.shape == (500, 4, 3, 3) and obs.dtype == np.uint8
     found = set()
     for image, action, weight in zip(obs[:, :, 0, 0].tolist(), actions, weights, strict=True):
@@ -129,6 +131,20 @@ def test_sampled_steps_have_the_observation_before_the_action():
         assert image == [start + max(0, step - back) for back in (3, 2, 1, 0)]
         found.add((start, step))
     assert len(found) == 6 + 9 + 4  # every step, and none of the last observations
+
+
+def test_runs_are_better_than_a_return_of_their_level():
+    found = three_runs().better({"one": 5.0, "two": 2.0})
+    assert [(run.value, best) for run, best in found] == [(10.0, 10.0), (3.0, 3.0)]
+
+
+def test_only_the_best_sequences_keep_their_embeddings():
+    sequences = Sequences(30)
+    for value in range(20):
+        actions = np.full(value + 1, 3, np.uint8)
+        sequences.add("level", actions, float(value), embeddings=np.zeros((value + 1, 2), "f2"))
+    kept = [s.mean for s in sequences.levels["level"] if s.embeddings is not None]
+    assert kept == list(range(20 - EMBEDDED, 20))
 
 
 def test_saved_runs_come_back():
@@ -142,32 +158,3 @@ def test_saved_runs_come_back():
             np.testing.assert_array_equal(one.rewards, other.rewards)
             assert one.terminated == other.terminated
     Runs(2).restore(Runs(2).arrays(), {})
-
-
-def test_a_rainbow_draws_the_runs_as_it_would_have_stored_them():
-    arrays = as_replay(three_runs(), scale=0.5, backtracking=True)
-    replay = Replay(
-        100, 1, frame_shape=(1, 3, 3), frame_stack=4, n_step=3, gamma=0.5, alpha=0.5, epsilon=0.1
-    )
-    assert replay.seed(arrays, 100) == 7 + 10 + 5
-    drawn = np.flatnonzero(replay.tree.leaves)
-    batch = replay.sample(2000, beta=0.4, rng=np.random.default_rng(0))
-    steps = {}
-    for row in range(2000):
-        now, then = batch.obs[row, :, 0, 0].tolist(), batch.next_obs[row, :, 0, 0].tolist()
-        steps[now[-1]] = (now, int(batch.actions[row]), float(batch.returns[row]), then[-1],
-                          float(batch.discounts[row]))  # fmt: skip
-    assert len(steps) == len(drawn)
-    assert steps[56] == ([53, 54, 55, 56], 6, 0.25 * 5.0, 59, 0.0)  # three steps before the end
-    assert steps[58] == ([55, 56, 57, 58], 1, 5.0, 59, 0.0)
-    assert steps[4] == ([1, 2, 3, 4], 4, 0.5 * 2.5, 6, 0.25)  # cut: it goes on counting
-    assert set(steps) == {*range(50, 59), *range(6), 103}  # the oldest stacks may reach back
-
-
-def test_replay_rewards_are_the_increase_of_the_furthest_point():
-    runs = Runs(1)
-    run = run_of(5)
-    run.rewards[:] = [2.0, -1.0, 0.5, 2.0, 0.0]
-    runs.add("one", run)
-    assert as_replay(runs, scale=1.0, backtracking=True)["rewards"].tolist() == [2, 0, 0, 1.5, 0, 0]
-    assert as_replay(runs, scale=2.0, backtracking=False)["rewards"].tolist() == [4, -2, 1, 4, 0, 0]

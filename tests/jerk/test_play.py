@@ -3,8 +3,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from experiment.errors import UserError
+from jerk.agent import make_sequences
 from jerk.config import JerkConfig
-from jerk.learner import Shares, find_moves
+from jerk.learner import POLICY, Shares, find_moves
 from jerk.memory import Sequences
 from jerk.play import Play, begin, finish
 
@@ -41,7 +43,7 @@ def replay(sequences):
 def kinds(config, env_steps, sequences, draws=2000):
     random = rng()
     made = [
-        begin("level", sequences, random, config=config, env_steps=env_steps).kind
+        begin("level", sequences, random, config=config, env_steps=env_steps, shares=Shares()).kind
         for _ in range(draws)
     ]
     return {kind: made.count(kind) / draws for kind in ("explore", "replay", "mutant")}
@@ -155,6 +157,57 @@ def test_a_better_mutant_becomes_the_best_and_a_much_worse_one_is_dropped():
         outcome = finish(play, sequences, config=MUTATING, cut=False)
         assert (outcome.kept, outcome.improved) == (kept, improved)
         assert sequences.levels["level"][0].returns == [20.0]
+
+
+def test_a_mutant_explores_after_its_plan_also_where_a_replay_waits():
+    config = dataclasses.replace(MUTATING, go_on=False)
+    best = known().best("level")
+    for kind, waits in (("mutant", False), ("replay", True)):
+        play = Play("level", kind, best, best.actions[:2], 2)
+        played = play_out(play, [0.0] * 40, config)
+        assert played[:2] == [2, 3] and (set(played[2:]) == {MOVES.wait}) == waits
+
+
+def test_the_first_episode_is_the_policys_where_it_may_play():
+    for share, asked in ((0.5, {POLICY}), (0.0, {MOVES.right, MOVES.right_jump})):
+        shares = Shares(policy=share)
+        play = begin("level", Sequences(3), rng(), config=MUTATING, env_steps=0, shares=shares)
+        assert set(play_out(play, [0.0] * 90, MUTATING)) == asked
+        assert not begin(
+            "level", known(), rng(), config=MUTATING, env_steps=0, shares=shares
+        ).by_policy
+
+
+def test_bound_tries_the_promising_sequence_in_a_part_of_the_mutants_episodes():
+    """Its choice is the certain one: four replays of 100; what it tries is one of 104."""
+    config = dataclasses.replace(
+        MUTATING, choice="bound", bound_spread=30.0, trial_share=0.25, exploit_bias=0.0
+    )
+    sequences = make_sequences(config)
+    certain = sequences.add("level", PLAN, 100.0)
+    certain.returns += [100.0] * 3
+    new = sequences.add("level", PLAN[:2], 104.0)
+    assert sequences.best("level") is certain and sequences.promising("level") is new
+    random, tried = rng(), 0
+    for _ in range(2000):
+        play = begin("level", sequences, random, config=config, env_steps=0, shares=Shares())
+        assert play.source is (new if play.kind == "replay" else certain)
+        tried += play.kind == "replay"
+    assert tried / 2000 == pytest.approx(0.25, abs=0.04)
+
+
+def test_bound_counts_changes_of_action_against_a_sequence():
+    for cost, chosen in ((0.0, 101.0), (2.0, 100.0)):
+        sequences = make_sequences(dataclasses.replace(MUTATING, choice="bound", change_cost=cost))
+        sequences.add("level", np.array([1, 2, 1, 2], np.uint8), 101.0)
+        sequences.add("level", np.array([1, 1, 1, 2], np.uint8), 100.0)
+        assert sequences.best("level").mean == chosen
+
+
+def test_what_is_of_the_bound_needs_it():
+    for flags in ({"change_cost": 2.0}, {"trial_share": 0.25}):
+        with pytest.raises(UserError, match="--choice bound"):
+            dataclasses.replace(MUTATING, **flags)
 
 
 def test_saved_play_goes_on_alike():

@@ -5,9 +5,11 @@ import pytest
 import torch
 
 from experiment.errors import UserError
+from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
 from jerk.learner import Learner
 from jerk.policy import Embedder, FreshPolicy, make_policy, policy_state, rebuild
+from lsh_memory import EpisodicMemory, MemoryConfig
 from ppo2.agent import PPO2Agent
 from ppo2.agent import make_net as ppo2_net
 from ppo2.config import PPO2Config
@@ -38,6 +40,7 @@ def bar(*columns):
 
 
 def agents():
+    torch.manual_seed(0)
     rainbow = RainbowConfig(**SMALL, precision="bf16")
     ppo2 = PPO2Config(**SMALL, precision="bf16")
     return RainbowAgent(rainbow_net(rainbow), rainbow), PPO2Agent(ppo2_net(ppo2), ppo2)
@@ -138,6 +141,21 @@ def test_a_policy_that_sees_otherwise_is_refused_in_one_line(tmp_path, changes, 
     with pytest.raises(UserError, match=words) as error:
         make_policy(str(tmp_path), dataclasses.replace(CONFIG, **changes), device="cpu")
     assert "\n" not in str(error.value)
+
+
+def test_a_recurrent_policy_is_refused(tmp_path):
+    config = PPO2Config(**SMALL, recurrent="gru", sequence_steps=2)
+    PPO2Agent(ppo2_net(config), config).save(tmp_path)
+    with pytest.raises(UserError, match="recurrent"):
+        make_policy(str(tmp_path), CONFIG, device="cpu")
+
+
+def test_what_has_no_net_is_no_policy(tmp_path):
+    EpisodicMemory(MemoryConfig(features=4)).save(tmp_path / "memory")
+    JerkAgent(JerkConfig(image_height=36, image_width=36)).save(tmp_path / "jerk")
+    for name in ("memory", "jerk"):
+        with pytest.raises(UserError, match="no policy"):
+            make_policy(str(tmp_path / name), CONFIG, device="cpu")
 
 
 def test_a_policy_of_more_actions_is_refused_and_one_of_fewer_taken(tmp_path):

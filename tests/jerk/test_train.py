@@ -23,6 +23,7 @@ from jerk.train import PRESETS, main, run
 from jerk.training import FIRST_UPDATES, Training
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
+from retro_env import ended_episodes
 
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 ROOT = Path(__file__).parents[2]
@@ -78,13 +79,20 @@ def test_same_seed_gives_the_same_run_and_another_seed_another(course, tmp_path,
 
 @pytest.mark.parametrize(
     "flags",
-    [{}, {"embed": "policy", "memory_share": 0.0}, {"memory_capacity": 60, "sequences": 2}],
-    ids=["mutating", "policy", "full"],
+    [
+        {},
+        {"embed": "policy", "memory_share": 0.0},
+        {"memory_capacity": 60, "sequences": 2},
+        {"policy": "rainbow"},
+    ],
+    ids=["mutating", "embedding", "full", "trained policy"],
 )
 def test_interrupted_run_goes_on_exactly(course, tmp_path, flags):
     class Stop(Exception):  # noqa: N818
         pass
 
+    if "policy" in flags:
+        flags = {"policy": saved_rainbow(tmp_path / "rainbow")}
     config = preset("hybrid" if flags else "mutating", **flags)
     run(course(2), config, tmp_path / "whole")
     envs, calls = course(2), []
@@ -197,9 +205,9 @@ def test_memory_prefers_near_experience_and_knows_where_it_has_none(course):
 
 def test_memory_and_sequences_are_capped(course, tmp_path):
     """In the seed, neither was, and nothing was recognised as known."""
-    run(course(2), preset("hybrid", memory_capacity=40, sequences=3), tmp_path / "run")
+    run(course(2), preset("hybrid", memory_capacity=30, sequences=3), tmp_path / "run")
     saved = load_checkpoint(tmp_path / "run")
-    assert len(saved.arrays["memory-returns"]) == 40
+    assert len(saved.arrays["memory-returns"]) == 30
     assert saved.arrays["memory-counts"][0] > 100  # merged
     assert max(len(found) for found in saved.state["sequences"]["levels"].values()) == 3
 
@@ -217,7 +225,7 @@ def test_policy_learns_while_the_search_goes_on(course, tmp_path):
     run(course(2), config, tmp_path / "run")
     saved, runs = load_checkpoint(tmp_path / "run"), Runs(config.runs)
     runs.restore(saved.arrays, saved.state["runs"])
-    obs, actions, _ = runs.sample(500, np.random.default_rng(0), frame_stack=4)
+    obs, actions, _ = runs.sample(runs.better({}), 500, np.random.default_rng(0), frame_stack=4)
     untrained = FreshPolicy(config).act(obs)
     learned = load_agent(tmp_path / "run").policy.act(obs)
     assert (learned == actions).mean() > (untrained == actions).mean() + 0.15
@@ -230,7 +238,7 @@ def test_policy_learns_while_the_search_goes_on(course, tmp_path):
         {"memory_share": 0.0},
         {"closed_loop": False, "memory_share": 0.0},
         {"choice": "bound", "change_cost": 2.0, "trial_share": 0.25},
-        {"learn": False, "write_replay": False},
+        {"learn": False, "write_replay": False, "policy_share": 0.0},
         {"embed": "policy"},
     ],
     ids=["no policy", "no memory", "open loop", "bound", "no learning", "policy's embedding"],
@@ -261,7 +269,9 @@ def rainbow_config(**changes):
 
 def test_rainbow_starts_from_the_best_runs_without_a_net(course, tmp_path):
     run(course(2), preset("hybrid", timesteps=1000), tmp_path / "jerk")
-    training = rainbow.train.Training(rainbow_config(), 1)
+    with pytest.raises(UserError, match=r"--reward-scale 0\.01"):
+        rainbow.train.Training(rainbow_config(), 1).start_from(tmp_path / "jerk/replay")
+    training = rainbow.train.Training(rainbow_config(reward_scale=0.01), 1)
     fresh = {k: v.clone() for k, v in training.agent.net.state_dict().items()}
     training.start_from(tmp_path / "jerk/replay")
     runs = load_checkpoint(tmp_path / "jerk").arrays["run-lengths"]
@@ -280,8 +290,8 @@ def test_a_rainbow_behind_jerk_gets_its_net_and_the_best_runs_back(course, tmp_p
     assert isinstance(agent.policy, RainbowAgent)
     learned = load_agent(tmp_path / "jerk/replay")
     assert isinstance(learned, RainbowAgent) and learned.config.reward_scale == 0.5
-    for key, value in agent.policy.net.state_dict().items():
-        assert torch.equal(value, learned.net.state_dict()[key])
+    for key, value in load_agent(tmp_path / "rainbow").net.state_dict().items():
+        assert torch.equal(value, learned.net.state_dict()[key])  # without what was imitated
     rewards = load_checkpoint(tmp_path / "jerk/replay").arrays["rewards"]
     assert set(rewards.tolist()) <= {0.0, 0.5}
     rainbow.train.run(course(1), config, tmp_path / "after", init=tmp_path / "jerk/replay")
@@ -354,3 +364,98 @@ def test_policy_and_memory_explore_as_soon_as_they_know_something(course):
     training.memory.add(np.ones(128), 1, 1.0)
     training.updates = FIRST_UPDATES
     assert training.shares() == (0.5, 0.25)
+
+
+def saved_rainbow(folder):
+    config = rainbow_config()
+    RainbowAgent(make_net(config), config).save(folder)
+    return str(folder)
+
+
+def test_a_named_policy_comes_before_the_one_of_a_run_and_two_are_refused(course, tmp_path):
+    run(course(2), preset("hybrid", timesteps=200), tmp_path / "jerk")
+    named = saved_rainbow(tmp_path / "rainbow")
+    training = Training(preset("hybrid", policy=named), 2)
+    start_from(training, tmp_path / "jerk")
+    assert isinstance(training.agent.policy, RainbowAgent) and training.policy_knows
+    assert len(training.sequences) > 0
+    with pytest.raises(UserError, match="both give a policy"):
+        start_from(Training(preset("hybrid", policy=named), 2), tmp_path / "rainbow")
+    training = Training(preset("hybrid"), 2)
+    start_from(training, tmp_path / "rainbow")
+    assert isinstance(training.agent.policy, RainbowAgent)
+
+
+def test_a_policy_that_would_never_play_is_refused(tmp_path):
+    with pytest.raises(UserError, match="--learn"):
+        start_from(Training(preset("hybrid", learn=False, write_replay=False), 2), None)
+
+
+def test_runs_for_rainbow_and_other_images_are_no_start(course, tmp_path):
+    run(course(2), preset("hybrid"), tmp_path / "run")
+    with pytest.raises(UserError, match=r"for rainbow\.train"):
+        start_from(Training(preset("hybrid"), 2), tmp_path / "run/replay")
+    with pytest.raises(UserError, match="--image-height 36"):
+        start_from(Training(preset("hybrid", image_height=40), 2), tmp_path / "run")
+
+
+def test_runs_of_more_actions_than_the_rainbow_behind_has_are_not_written(tmp_path):
+    config = preset("hybrid", policy=saved_rainbow(tmp_path / "rainbow"), actions=10)
+    with pytest.raises(UserError, match="--no-write-replay"):
+        start_from(Training(config, 2), None)
+    start_from(Training(dataclasses.replace(config, write_replay=False), 2), None)
+
+
+@pytest.mark.parametrize(
+    "flags", [{"closed_loop": False}, {"memory_share": 0.0}, {"write_replay": False}]
+)
+def test_a_run_goes_on_with_the_parts_that_it_had(course, tmp_path, flags):
+    run(course(2), preset("hybrid", timesteps=200), tmp_path / "run")
+    config = preset("hybrid", timesteps=300, resume=True, **flags)
+    (name,) = flags
+    with pytest.raises(UserError, match=name.replace("_", "-")):
+        run(course(2), config, tmp_path / "run")
+
+
+def test_an_agent_without_a_run_is_not_resumed(course, tmp_path):
+    run(course(2), preset("baseline", timesteps=200), tmp_path / "run").save(tmp_path / "alone")
+    (tmp_path / "alone/config.json").write_text("{}")
+    with pytest.raises(UserError, match="--init"):
+        run(course(2), preset("baseline", timesteps=300, resume=True), tmp_path / "alone")
+
+
+def test_the_policys_first_episode_says_what_is_worth_imitating(course, tmp_path):
+    named = saved_rainbow(tmp_path / "rainbow")
+    config = preset("hybrid", policy=named, timesteps=400, update_every=4)
+    for returned, learns in ((-1.0, True), (99.0, False)):
+        training = Training(config, 1)
+        start_from(training, None)
+        before = {k: v.clone() for k, v in training.agent.policy.net.state_dict().items()}
+        envs = course(1)
+        obs, _ = envs.reset(seed=0)
+        training.begin(obs, envs.levels)
+        assert training.plays[0].by_policy
+        while not training.runs:
+            actions = training.act(obs)
+            obs, rewards, terminated, _, infos = envs.step(actions)
+            training.add(actions, rewards)
+            for episode in ended_episodes(infos):
+                training.end(episode, infos["final_obs"][0], terminated=bool(terminated[0]))
+        assert list(training.policy_returns) == ["course"]
+        training.policy_returns["course"] = returned
+        training.update()
+        after = training.agent.policy.net.state_dict()
+        assert any(not torch.equal(before[k], after[k]) for k in before) == learns
+
+
+def test_a_sequence_without_embeddings_gets_them_at_a_replay(course, tmp_path):
+    run(course(2), preset("mutating", timesteps=800), tmp_path / "blind")
+    assert not any(
+        one["embeddings"]
+        for found in load_checkpoint(tmp_path / "blind").state["sequences"]["levels"].values()
+        for one in found
+    )
+    config = preset("mutating", timesteps=800, closed_loop=True, exploit_bias=1.0)
+    agent = run(course(2), config, tmp_path / "run", init=tmp_path / "blind")
+    best = agent.sequences.best("course")
+    assert best.embeddings is not None and best.embeddings.shape == (len(best.actions), 128)
