@@ -18,6 +18,7 @@ from jerk.policy import policy_state
 from jerk.replay import as_replay
 from jerk.training import COUNTS, Training
 from retro_env import RetroVectorEnv
+from retro_env.wrappers import ACTIONS
 
 MEMORY_PREFIX = "memory-"
 PARTS = ("closed_loop", "memory_share", "policy_share", "learn", "write_replay")
@@ -27,9 +28,7 @@ PARTS = ("closed_loop", "memory_share", "policy_share", "learn", "write_replay")
 def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
     """Write a checkpoint from which `restore` goes on exactly, sequences.json, and the replay."""
     agent, config = training.agent, training.config
-    draft = folder.path / "sequences.json.draft"
-    draft.write_text(json.dumps(agent.sequences.as_json()) + "\n", encoding="utf-8")
-    draft.replace(folder.path / "sequences.json")
+    write_sequences(training, folder.path / "sequences.json")
     if config.write_replay and len(training.runs):
         save_replay(training, folder.path / "replay")
     tensors, state = agent.tensors(), agent.state()
@@ -64,6 +63,19 @@ def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
             "envs": envs.save_states(),
         },
     )
+
+
+def write_sequences(training: Training, path: Path) -> None:
+    """The best sequences of each level, with what their numbers mean, for people and programs."""
+    config = training.config
+    table = {
+        "buttons": ACTIONS[config.actions],
+        "frame_skip": config.frame_skip,
+        "levels": training.sequences.as_json(),
+    }
+    draft = path.with_suffix(".draft")
+    draft.write_text(json.dumps(table) + "\n", encoding="utf-8")
+    draft.replace(path)
 
 
 def memory_arrays(training: Training) -> dict[str, NDArray]:

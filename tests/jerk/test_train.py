@@ -127,7 +127,9 @@ def test_reward_scale_changes_nothing(course, tmp_path):
 def test_every_action_can_be_remembered(course, tmp_path):
     """The seed's memory kept LEFT only."""
     run(course(2), preset("mutating", timesteps=2000), tmp_path / "run")
-    table = json.loads((tmp_path / "run/sequences.json").read_text())["course"]
+    saved = json.loads((tmp_path / "run/sequences.json").read_text())
+    assert saved["buttons"][1] == "RIGHT" and saved["frame_skip"] == 4
+    table = saved["levels"]["course"]
     assert {1, 6} <= {action for row in table for action in row["actions"]}
     assert table[0]["mean_return"] == 30.0 and len(table) <= 10
 
@@ -329,7 +331,7 @@ def test_command_searches_two_levels_records_and_resumes(tmp_path):
     run_dir = tmp_path / "run"
     assert read_columns(run_dir / "metrics.csv")["step"].tolist() == list(range(100, 600, 100))
     sequences = json.loads((run_dir / "sequences.json").read_text())
-    assert set(sequences) == {LEVEL, f"{LEVEL[:-1]}2"}
+    assert set(sequences["levels"]) == {LEVEL, f"{LEVEL[:-1]}2"}
     ended = load_checkpoint(run_dir).state["recordings"]["best"]
     kept = [path for path in run_dir.glob("recordings/*/*.bk2") if str(path).endswith(
         tuple(name for _, name in ended.values()))]  # fmt: skip
