@@ -18,24 +18,23 @@ def best_of(
 
     Each plays `init_episodes` episodes in turn, drawing actions from its policy; these steps and
     episodes count like all others. With many environments the episodes under way at a change are
-    counted for the net that ends them. One candidate, or none: nothing to do.
+    counted for the net that ends them. Where the run's steps end before all have played, the best
+    so far goes on. One candidate, or none: nothing to do.
     """
     if len(candidates) < 2:
         return obs
-    means, everyone = [], slice(0, training.num_envs)
+    means, everyone, config = [], slice(0, training.num_envs), training.config
     for candidate in candidates:
         training.start_from(candidate)
         training.state.zero_()
         returns: list[float] = []
-        while len(returns) < training.config.init_episodes:
-            if training.env_steps >= training.config.timesteps:
-                return obs
+        while len(returns) < config.init_episodes and training.env_steps < config.timesteps:
             before = len(training.ended)
             obs, rewards, terminated, truncated, infos = envs.step(draw(training, obs))
             training.count(rewards, terminated, truncated, infos, everyone)
             ended = training.group.gather([e["r"] for _, _, e in training.ended[before:]])
             returns += [value for values in ended for value in values]
-        means.append(np.mean(returns))
+        means.append(float(np.mean(returns)) if returns else -np.inf)
     training.start_from(candidates[int(np.argmax(means))])
     training.state.zero_()
     training.begin()

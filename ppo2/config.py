@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiment.errors import UserError
-from experiment.ranges import Count, Natural, NonNegative, Positive, Share
+from experiment.ranges import LARGEST, Count, Natural, NonNegative, Positive, Share
 from experiment.train_config import TrainConfig
 from retro_env.config import EnvConfig
 
@@ -15,9 +15,11 @@ class PPO2Config(EnvConfig, TrainConfig):
 
     # The run
     num_envs: Natural = 8
-    """Emulators that run side by side, each in a process of its own; 0: one for every level."""
+    """Emulators that run side by side, each in a process of its own; 0: one for every level, which
+    it always plays, whatever rotate_every says."""
     serial: bool = False
-    """All emulators play one level after another, instead of all levels at once."""
+    """All emulators play one level after another, instead of all levels at once; rotate_every then
+    follows from timesteps, whatever it says."""
     run_dir: str = "runs/ppo2"
     init: str = ""
     """A checkpoint (or run folder) whose weights to start from; several with commas between."""
@@ -38,7 +40,8 @@ class PPO2Config(EnvConfig, TrainConfig):
 
     # The winners' tricks
     death_penalty: NonNegative = 0.0
-    """Taken off the scaled reward where an episode ends without reaching the level's end."""
+    """Taken off, where an episode ends without reaching the level's end, in units of what is
+    learned from: rewards as reward_scale and normalise_returns make them."""
     brightness: Share = 0.0
     """Images are made brighter or darker by up to this part, anew for each rollout."""
 
@@ -56,7 +59,7 @@ class PPO2Config(EnvConfig, TrainConfig):
     recurrent_hidden: Count = 256
     """Units of that memory."""
     sequence_steps: Count = 1
-    """Steps on end that a recurrent net learns from; without one: 1."""
+    """Steps on end that a recurrent net learns from, 2 or more; without one: 1."""
 
     # The rollout
     rollout_steps: Count = 128
@@ -132,13 +135,15 @@ def parse_schedule(text: str) -> list[tuple[float, float]]:
     """Points (part of the run, factor) of "constant", "linear" or "0:1,0.5:0.3,1:0"."""
     named = {"constant": "0:1", "linear": "0:1,1:0"}
     try:
-        points = [tuple(map(float, p.split(":"))) for p in named.get(text, text).split(",")]
-        parts = [part for part, _ in points]
+        pairs = (p.split(":") for p in named.get(text, text).split(","))
+        points = [(float(part), float(factor)) for part, factor in pairs]
     except ValueError:
-        parts = []
-    if not parts or parts != sorted(parts):
+        points = []
+    parts = [part for part, _ in points]
+    fit = all(0.0 <= part <= 1.0 and 0.0 <= factor <= LARGEST for part, factor in points)
+    if not points or not fit or parts != sorted(parts):
         raise UserError(
-            f"bad schedule {text!r}: expected constant, linear, or points part:factor in order, "
-            "such as 0:1,0.5:0.3,1:0"
+            f"bad schedule {text!r}: expected constant, linear, or points part:factor, the parts "
+            "from 0 to 1 in order, the factors 0 or above, such as 0:1,0.5:0.3,1:0"
         )
-    return [(part, factor) for part, factor in points]
+    return points

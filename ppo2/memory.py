@@ -122,6 +122,7 @@ class Rollout:
         self.progress = np.zeros(shape, np.float32)
         self.levels = np.zeros(shape, np.int64)
         self.terminated, self.truncated = np.zeros(shape, bool), np.zeros(shape, bool)
+        self.deaths = np.zeros(shape, bool)
         self.finals: dict[tuple[int, int], NDArray[np.uint8]] = {}
         """Last observation [C,H,W] of each episode that was cut, by (step, environment)."""
 
@@ -173,16 +174,18 @@ class Rollout:
         truncated: NDArray[np.bool_],
         final_obs: Sequence[NDArray[np.uint8]],
         *,
+        deaths: NDArray[np.bool_],
         progress: NDArray[np.floating],
         levels: NDArray[np.int64],
         part: slice,
     ) -> None:
         """Keep what came of it; the step is complete for them. All [n], but final_obs: N times
-        [C,H,W], read only where an episode was cut. progress: raw reward of the episode so far;
-        levels: numbers."""
+        [C,H,W], read only where an episode was cut. deaths: ends short of the level's; progress:
+        raw reward of the episode so far; levels: numbers."""
         t = self.step_of(part)
         self.rewards[t, part] = rewards
         self.terminated[t, part], self.truncated[t, part] = terminated, truncated
+        self.deaths[t, part] = deaths
         self.progress[t, part], self.levels[t, part] = progress, levels
         for row in np.flatnonzero(truncated & ~terminated).tolist():
             env = range(self.num_envs)[part][row]
@@ -238,11 +241,13 @@ class Rollout:
         envs: slice,
     ) -> None:
         """Be what `arrays` was taken from, as far as it is of the environments `envs`."""
-        mine = {name: np.swapaxes(saved[name][envs], 0, 1) for name in (*ON_DEVICE, *ON_HOST)}
+        # Earlier versions saved no deaths, whose cost they had taken off the rewards by then.
+        names = [name for name in (*ON_DEVICE, *ON_HOST) if name in saved or name != "deaths"]
+        mine = {name: np.swapaxes(saved[name][envs], 0, 1) for name in names}
         self.taken[:] = len(mine["rewards"])
         for name in ON_DEVICE:
             getattr(self, name)[: self.filled] = torch.from_numpy(mine[name].copy())
-        for name in ON_HOST:
+        for name in mine.keys() - ON_DEVICE:
             getattr(self, name)[: self.filled] = mine[name]
         _, _, height, width, channels = self.obs.shape
         for t, env, image in finals:
@@ -252,4 +257,4 @@ class Rollout:
 
 
 ON_DEVICE = ("obs", "states", "actions", "logp", "values")
-ON_HOST = ("starts", "rewards", "terminated", "truncated", "progress", "levels")
+ON_HOST = ("starts", "rewards", "terminated", "truncated", "deaths", "progress", "levels")

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from experiment.checkpoint import load_checkpoint, save_checkpoint
+from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.errors import UserError
 from experiment.optimiser import optimiser_parts, restore_optimiser
 from experiment.seeding import rng_state, set_generator_state, set_rng_state
@@ -63,16 +63,33 @@ def save(training: Training, run_dir: Path | str, envs: RetroVectorEnv) -> None:
     )
 
 
+def check(saved: Checkpoint, training: Training) -> None:
+    """UserError: a checkpoint lacks what this run would go on with."""
+    if "rngs" not in saved.state:
+        raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init instead")
+    envs, num_envs = len(saved.state["rngs"]), training.num_envs * training.group.size
+    if envs != num_envs:
+        raise UserError(
+            f"the saved run has {envs} environments, this one {num_envs}: resume with the same "
+            "--num-envs"
+        )
+    for name, found in (("novelty", saved.arrays), ("distillation", saved.tensors)):
+        if getattr(training, name) is not None and name not in found:
+            raise UserError(f"the saved run has no --{name}: resume without, or begin another run")
+    steps = saved.arrays.stored["rewards"].shape[1]
+    if steps > training.rollout.steps:
+        raise UserError(
+            f"the saved run is {steps} steps into a rollout, more than --rollout-steps "
+            f"{training.rollout.steps}: resume with the same"
+        )
+
+
 def restore(training: Training, run_dir: Path | str, envs: RetroVectorEnv) -> NDArray[np.uint8]:
     """Be what the last checkpoint of a run was -> the observations to act on."""
     saved = load_checkpoint(run_dir)
     training.agent.load_weights(saved)
+    check(saved, training)
     state = saved.state
-    if len(state["rngs"]) != training.num_envs * training.group.size:
-        raise UserError(
-            f"the saved run has {len(state['rngs'])} environments, this one "
-            f"{training.num_envs * training.group.size}: resume with the same --num-envs"
-        )
     restore_optimiser(training.learner.optimiser, saved.tensors["optimiser"], state["optimiser"])
     training.env_steps, training.updates = saved.counters["env_steps"], saved.counters["updates"]
     training.recent_returns.extend(state["recent_returns"])

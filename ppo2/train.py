@@ -2,7 +2,7 @@
 
 python -m ppo2.train --preset joint --levels bramble-train --run-dir runs/joint
 python -m ppo2.train --preset contest --levels GAME:STATE --init runs/joint --run-dir runs/new
-torchrun --nproc-per-node 2 -m ppo2.train --preset joint --run-dir runs/joint
+torchrun --nproc-per-node 2 -m ppo2.train --preset joint --num-envs 8 --run-dir runs/joint
 """
 
 from collections.abc import Sequence
@@ -47,6 +47,8 @@ def run(
     goes on. init: a checkpoint that gives the weights. In a group of processes, each calls this
     with environments of its own; the first one writes.
     """
+    if config.recurrent != "none" and config.sequence_steps == 1:
+        raise UserError("--recurrent learns nothing over time with --sequence-steps 1: give more")
     training = Training(config, envs.num_envs)
     candidates = [name for name in str(init or "").split(",") if name and not config.resume]
     if config.resume:

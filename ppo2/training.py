@@ -140,8 +140,8 @@ class Training:
         truncated: NDArray[np.bool_],
         infos: dict[str, Any],
         part: slice,
-    ) -> NDArray[np.floating]:
-        """Count a step of that part, and its ended episodes -> rewards [n] less what a death costs.
+    ) -> NDArray[np.bool_]:
+        """Count a step of that part, and its ended episodes -> where [n] one ended by a death.
 
         The steps of all count once the last part has taken its own.
         """
@@ -149,15 +149,14 @@ class Training:
         self.progress[part][self.starts[part]] = 0.0
         self.progress[part] += rewards / self.config.reward_scale
         self.starts[part] = terminated | truncated
-        costs = np.zeros(len(rewards))
+        deaths = np.zeros(len(rewards), bool)
         for episode in ended_episodes(infos):
             env = episode["env"]
-            if terminated[env - part.start] and not episode["finished"]:
-                costs[env - part.start] = self.config.death_penalty
+            deaths[env - part.start] = terminated[env - part.start] and not episode["finished"]
             self.ended.append((env_steps, self.mine.start + env, episode))
         if part.stop == self.num_envs:
             self.env_steps = env_steps
-        return rewards - costs
+        return deaths
 
     def add(
         self,
@@ -172,10 +171,11 @@ class Training:
         """Remember what came of that part's actions, [n]; infos and levels, which are played from
         now on, are of all."""
         self.rollout.add(
-            self.count(rewards, terminated, truncated, infos, part),
+            rewards,
             terminated,
             truncated,
             infos.get("final_obs", ()),
+            deaths=self.count(rewards, terminated, truncated, infos, part),
             progress=self.progress[part],
             levels=np.array([crc32(level.encode()) for level in levels[part]]),
             part=part,
@@ -222,12 +222,14 @@ class Training:
         }
 
     def rewards(self, obs: NDArray[np.uint8]) -> tuple[NDArray[np.float32], dict[str, float]]:
-        """What to learn from, [T,N]: rewards scaled, bonuses added -> with metrics of these."""
+        """What to learn from, [T,N]: rewards scaled, the cost of deaths taken off, bonuses added ->
+        with metrics of these."""
         config, rollout = self.config, self.rollout
         metrics: dict[str, float] = {}
         rewards: NDArray[np.float32] = rollout.rewards
         if config.normalise_returns:
             rewards = self.return_scale(rewards, rollout.ended, self.group)
+        rewards = rewards - (config.death_penalty * rollout.deaths).astype(np.float32)
         if self.novelty is None and self.distillation is None:
             return rewards, metrics
         frames = rollout.reached(self.shown(obs, range(self.num_envs)), self.channels)

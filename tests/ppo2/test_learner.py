@@ -146,7 +146,13 @@ def test_schedule_is_a_line_between_points(text, part, factor):
     assert scheduled(text, part) == pytest.approx(factor)
 
 
-@pytest.mark.parametrize("text", ["quadratic", "0:1,0.5", "1:0,0:1", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("quadratic", "0:1,0.5", "1:0,0:1", "", "0:1:1"),
+        *("0:nan", "0:inf", "0:1,1:-1", "nan:1", "-1:1", "0:1,2:0"),
+    ],
+)
 def test_bad_schedule_is_a_user_error(text):
     with pytest.raises(UserError, match="schedule"):
         PPO2Config(clip_schedule=text)

@@ -32,6 +32,7 @@ def filled(steps=6, num_envs=3, fill=6, seed=0):
                 terminated[part],
                 truncated[part],
                 final,
+                deaths=terminated[part] & (rewards[part] > 0.0),
                 progress=rewards[part] + 1.0,
                 levels=numbers.numpy(),
                 part=part,
@@ -130,6 +131,15 @@ def test_unfinished_rollout_comes_back_in_parts():
     assert list(part.finals) == [(t, n - 1) for t, n in rollout.finals if n > 0]
     for (t, n), image in part.finals.items():
         np.testing.assert_array_equal(image, rollout.finals[t, n + 1])
+
+
+def test_unfinished_rollout_of_an_earlier_version_has_no_deaths():
+    rollout, _ = filled(fill=4)
+    saved = {name: array for name, array in rollout.arrays().items() if name != "deaths"}
+    part = Rollout(6, 3, image=IMAGE, state_size=4, device=CPU)
+    part.restore(saved, [], slice(0, 3))
+    np.testing.assert_array_equal(part.rewards, rollout.rewards)
+    assert rollout.deaths.any() and not part.deaths.any()
 
 
 def test_newest_frames_of_the_states_reached():

@@ -1,5 +1,6 @@
 import dataclasses
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 import safetensors.torch
 import torch
 
+import ppo2.train
 from experiment.checkpoint import latest_checkpoint, load_agent
 from experiment.errors import UserError
 from experiment.metrics import read_columns
@@ -190,20 +192,6 @@ def test_new_run_starts_from_another_runs_weights(corridor, tmp_path):
         assert torch.equal(value, training.agent.net.state_dict()[key])
 
 
-def test_death_costs_and_finishing_does_not(corridor):
-    training = Training(dataclasses.replace(QUICK, death_penalty=0.5), 3)
-    envs = corridor(3)
-    training.act(envs.reset()[0], slice(0, 3))
-    envs.position[:] = [3, 7, 0]
-    _, rewards, terminated, truncated, infos = envs.step(
-        np.array([1, 1, 1])
-    )  # falls, ends, goes on
-    everyone = slice(0, 3)
-    training.add(rewards, terminated, truncated, infos, levels=envs.levels, part=everyone)
-    assert terminated.tolist() == [True, True, False]
-    assert training.rollout.rewards[0].tolist() == [-0.5, 1.0, 1.0]
-
-
 def test_progress_is_the_raw_reward_of_the_episode_so_far(corridor):
     training = Training(dataclasses.replace(QUICK, reward_scale=0.5), 1)
     envs = corridor(1)
@@ -244,6 +232,54 @@ def test_best_of_several_checkpoints_goes_on(corridor, tmp_path):
             assert torch.equal(value, chosen[key])
         assert len(training.ended) == 10  # episodes that count like all others
         assert training.env_steps == sum(episode["l"] for _, _, episode in training.ended)
+
+
+def test_best_so_far_goes_on_where_the_steps_end_first(corridor, tmp_path):
+    for name, action in (("jumps", 6), ("stands", 0)):
+        agent = Training(QUICK, 1).agent
+        with torch.no_grad():
+            agent.net.head.policy.bias[action] = 20.0
+        agent.save(tmp_path / name)
+    config = dataclasses.replace(QUICK, init_episodes=3, timesteps=40)
+    training, envs = Training(config, 1), corridor(1)
+    both = [str(tmp_path / name) for name in ("jumps", "stands")]
+    best_of(both, training, envs, envs.reset()[0])
+    assert [episode["r"] for *_, episode in training.ended] == [8.0] * 3  # the other got no end
+    assert training.agent.net.head.policy.bias.argmax() == 6
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ({"novelty": 0.1}, "no --novelty"),
+        ({"distillation": 0.1}, "no --distillation"),
+        ({"rollout_steps": 8}, "14 steps into a rollout"),
+    ],
+)
+def test_what_a_saved_run_cannot_go_on_with_is_refused(corridor, tmp_path, flags, words):
+    run(corridor(2), dataclasses.replace(QUICK, timesteps=60), tmp_path)  # 16 + 14 of each
+    with pytest.raises(UserError, match=words):
+        run(corridor(2), dataclasses.replace(QUICK, resume=True, **flags), tmp_path)
+
+
+def test_an_agent_alone_is_no_run_to_resume(corridor, tmp_path):
+    Training(QUICK, 2).agent.save(tmp_path)
+    with pytest.raises(UserError, match="an agent alone"):
+        run(corridor(2), dataclasses.replace(QUICK, resume=True), tmp_path)
+
+
+def test_recurrent_net_without_sequences_is_refused(corridor, tmp_path):
+    with pytest.raises(UserError, match="sequence-steps"):
+        run(corridor(2), dataclasses.replace(QUICK, recurrent="gru"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_commands_with_torchrun_share_their_environments():
+    texts = (ROOT / "ppo2/README.md").read_text(), ppo2.train.__doc__
+    for text in texts:
+        ((processes, flags),) = re.findall(r"torchrun .* (\d+) -m ppo2.train (.*)", text)
+        config = resolve(parse(flags.split()), levels=47)
+        assert config.num_envs % int(processes) == 0
 
 
 def test_checkpoint_of_another_net_is_refused_in_one_line(corridor, tmp_path):
