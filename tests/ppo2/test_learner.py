@@ -1,4 +1,5 @@
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
@@ -248,22 +249,75 @@ def test_rate_and_clip_follow_their_schedules():
     assert_same_weights(halfway, constant, rtol=1e-6)
 
 
-def test_advantages_are_normalised_over_what_the_config_says():
-    """One minibatch is the whole rollout; scaled advantages change nothing unless they are kept."""
-    config = dataclasses.replace(TINY, minibatches=1, epochs=1)
-    _, batch = make_batch(config)
-    for kind, same in (("minibatch", True), ("rollout", True), ("never", False)):
-        kept = dataclasses.replace(config, normalise=kind)
-        _, plain = learned(kept)
-        _, scaled = learned(kept, advantages=100.0 * batch.advantages + 7.0)
-        alike = plain["gradient_norm"] == pytest.approx(scaled["gradient_norm"], rel=1e-3)
-        assert alike == same
+def slow_loss(net, batch, config, *, clip):
+    """The README's loss of a whole rollout, row by row."""
+    everything = batch.rows(torch.arange(len(batch.actions))[None], batch.advantages[None])
+    logits, values, _ = net(everything.obs, state=everything.state, starts=everything.starts)
+    total = torch.zeros(())
+    for row, value in enumerate(values):
+        old, target = batch.values[row], batch.returns[row]
+        p = logits[row].exp() / logits[row].exp().sum()
+        ratio = p[batch.actions[row]] / batch.logp[row].exp()
+        gain = ratio * batch.advantages[row]
+        clipped = ratio.clamp(1 - clip, 1 + clip) * batch.advantages[row]
+        error = (value - target) ** 2
+        if config.value_clip:
+            moved = old + (value - old).clamp(-clip, clip)
+            error = torch.max(error, (moved - target) ** 2)
+        total = total - torch.min(gain, clipped) + config.value_weight * error / 2
+        total = total + config.entropy_weight * (p * p.log()).sum()
+    return total / len(values)
 
 
-def test_bf16_learns_nearly_the_same():
+@pytest.mark.parametrize("value_clip", [True, False])
+def test_a_step_goes_against_the_gradient_of_the_readmes_loss(value_clip):
+    terms = {"clip": 0.2, "value_clip": value_clip, "value_weight": 0.7, "entropy_weight": 0.3}
+    adam = {"learning_rate": 0.1, "adam_epsilon": 0.5, "gradient_norm": 0.0}
+    config = dataclasses.replace(TINY, minibatches=1, epochs=1, normalise="never", **terms, **adam)
+    before, batch = make_batch(config)
+    rng = np.random.default_rng(1)
+    moved = torch.from_numpy(rng.normal(0.0, 0.5, (2, 32)).astype(np.float32))  # since the rollout
+    old = {"logp": batch.logp + moved[0], "values": batch.values + moved[1]}
+    after, _ = learned(config, **old)
+    loss = slow_loss(before, dataclasses.replace(batch, **old), config, clip=0.2)
+    gradients = torch.autograd.grad(loss, list(before.parameters()))
+    for was, gradient, now in zip(before.parameters(), gradients, after.parameters(), strict=True):
+        step = 0.1 * gradient / (gradient.abs() + 0.5)  # Adam's first
+        np.testing.assert_allclose((was - now).detach(), step, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("over", ["minibatch", "rollout", "never"])
+def test_advantages_are_normalised_over_what_the_config_says(over, monkeypatch):
+    config = dataclasses.replace(TINY, epochs=1, minibatches=2, normalise=over)
+    used, real = [], Learner.losses
+    monkeypatch.setattr(
+        Learner, "losses", lambda self, mb, clip: used.append(mb.advantages) or real(self, mb, clip)
+    )
+    advantages = torch.arange(32.0) ** 2
+    learned(config, advantages=advantages)
+    together = torch.cat(used)
+    if over == "never":
+        assert together.sort().values.tolist() == advantages.tolist()
+    for found, normal in ((together, over != "never"), (used[0], over == "minibatch")):
+        close = found.mean().abs() < 1e-5 and (found.std(correction=0) - 1.0).abs() < 1e-5
+        assert close == normal
+
+
+def test_bf16_learns_nearly_the_same_and_not_quite():
     _, exact = learned(TINY)
     _, rounded = learned(dataclasses.replace(TINY, precision="bf16"))
     assert rounded["value_loss"] == pytest.approx(exact["value_loss"], rel=0.05)
+    assert rounded["value_loss"] != pytest.approx(exact["value_loss"], rel=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler here")
+def test_compiled_update_equals_the_eager_one():
+    config = dataclasses.replace(TINY, encoder="data-efficient")
+    eager, _ = learned(config)
+    compiled, _ = learned(dataclasses.replace(config, compile=True))
+    assert_same_weights(eager, compiled, rtol=1e-3, atol=2e-5)
 
 
 @pytest.mark.parametrize("kind", ["gru", "lstm"])
