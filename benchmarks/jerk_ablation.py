@@ -37,10 +37,12 @@ PARTS: dict[str, list[str]] = {
 """Kind -> its flags, on top of those of the kinds before it."""
 BOUND = ["--choice", "bound", "--change-cost", "2", "--trial-share", "0.25"]
 """Of the kind bound, on top of mutating alone."""
+SUCCESS = "by-success"
+"""As '+ memory', with whole explorations by whoever brought most on the level."""
 HALVES = "+ rainbow-replay"
 """Half the steps all of the above, then Rainbow, whose replay begins with the best runs."""
-KINDS = ("baseline", *PARTS, HALVES, "bound", "ppo2", "rainbow")
-BESIDE = {"bound": "mutating", "ppo2": "baseline", "rainbow": "baseline"}
+KINDS = ("baseline", *PARTS, HALVES, SUCCESS, "bound", "ppo2", "rainbow")
+BESIDE = {SUCCESS: "+ memory", "bound": "mutating", "ppo2": "baseline", "rainbow": "baseline"}
 """What a kind is compared with, where that is not the kind before it."""
 RESAMPLES = 10_000
 
@@ -97,6 +99,8 @@ def jerk_flags(config: AblationConfig, kind: str) -> list[str]:
         return ["--preset", "baseline"]
     if kind == "bound":
         return ["--preset", "mutating", *BOUND]
+    if kind == SUCCESS:
+        return [*jerk_flags(config, BESIDE[kind]), "--by-success"]
     names = list(PARTS)
     count = len(names) if kind == HALVES else names.index(kind) + 1
     flags = ["--preset", "mutating", "--torch-threads", "1"]
@@ -121,7 +125,7 @@ def ppo2_flags(config: AblationConfig) -> list[str]:
 def check_policy(config: AblationConfig) -> None:
     """UserError: kinds are asked for that a trained policy plays in, and there is none."""
     for kind in config.only:
-        flags = jerk_flags(config, kind) if kind not in BESIDE else []
+        flags = [] if kind in ("ppo2", "rainbow") else jerk_flags(config, kind)
         if config.policy is None and "--policy" in flags:
             raise UserError(f"{kind!r} needs --policy, a pretrained run; or leave it out of --only")
 

@@ -63,7 +63,7 @@ def search(simulator: Simulator, level: str, config: JerkConfig) -> list[float]:
     sequences, steps = make_sequences(config), 0
     returns: list[float] = []
     while True:
-        play = begin(level, sequences, rng, config=config, env_steps=steps, shares=Shares())
+        play = begin(level, sequences, rng, config=config, env_steps=steps)
         over = episode(simulator, play, rng, luck, config=config, most=config.timesteps - steps)
         steps += len(play.actions)
         if not over:

@@ -98,6 +98,9 @@ class JerkConfig(EnvConfig, TrainConfig):
     new one plays once it has learned."""
     memory_share: Share = 0.0
     """Part of them that the episodic memory plays, as soon as it remembers something."""
+    by_success: bool = False
+    """An episode's exploration has one player: the rule, the policy or the memory (those with a
+    share), by what each brought on the level so far, instead of shares of the bouts."""
     memory_capacity: Count = 100_000
     """Steps remembered."""
     memory_neighbours: Count = 50
@@ -133,6 +136,8 @@ class JerkConfig(EnvConfig, TrainConfig):
             raise UserError("policy_share and memory_share must be 1 or less together")
         if self.choice != "bound" and (self.change_cost or self.trial_share):
             raise UserError("change_cost and trial_share are of --choice bound; give that too")
+        if self.by_success and self.policy_share + self.memory_share == 0.0:
+            raise UserError("by_success chooses among players; give policy_share or memory_share")
 
     @property
     def embeds(self) -> bool:

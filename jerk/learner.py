@@ -51,6 +51,10 @@ def find_moves(actions: int) -> Moves:
 
 POLICY, MEMORY = -1, -2
 """In the place of an action: ask the policy, ask the memory."""
+RULE = 0
+"""Who explores, where it is neither of these."""
+Gains = dict[int, list[float]]
+"""RULE, POLICY or MEMORY -> what each of its explorations brought."""
 
 
 class Bout(NamedTuple):
@@ -114,6 +118,21 @@ def draw_player(rng: Rng, shares: Shares) -> int:
     if draw < shares.policy:
         return POLICY
     return MEMORY if draw < shares.policy + shares.memory else 0
+
+
+def choose_player(gains: Gains, players: Sequence[int], rng: Rng, *, spread: float) -> int:
+    """Who explores next: by Thompson sampling, one that never did before all others.
+
+    A player's mean gain is taken for normal, with the error of gains of that spread.
+    """
+    unknown = [player for player in players if not gains.get(player)]
+    if unknown:
+        return unknown[0]
+    drawn = [
+        rng.normal(np.mean(gains[player]), spread / np.sqrt(len(gains[player])))
+        for player in players
+    ]
+    return players[int(np.argmax(drawn))]
 
 
 def exploit_probability(config: JerkConfig, env_steps: int) -> float:

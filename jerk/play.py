@@ -42,8 +42,8 @@ class Play:
     """How many steps of the plan, in front, are the source's own."""
     pointer: int = 0
     """The next action of the plan."""
-    by_policy: bool = False
-    """Whether the policy plays all of it."""
+    player: int | None = None
+    """Who plays all that is not planned: RULE, POLICY or MEMORY; None: bout by bout, by shares."""
     shared: float | None = None
     """The furthest point when these had been played; None: not yet, or there is no source."""
     departed: int = 0
@@ -83,17 +83,17 @@ class Play:
         self.exploring = self.pointer >= len(self.plan)
         if not self.exploring:
             return self.planned(seen, config=config)
-        if self.by_policy:
-            return POLICY
         if self.kind == "replay" and not config.go_on:
             return moves.wait
+        if self.player in (POLICY, MEMORY):
+            return self.player
         # What a replay has reached is not given away by turning back.
         action, self.bout = explore(
             self.bout,
             rng,
             moves=moves,
             config=config,
-            shares=shares,
+            shares=shares if self.player is None else Shares(),
             turns=self.kind != "replay",
         )
         return action
@@ -161,7 +161,7 @@ class Play:
 
 
 PLAIN = (
-    *("level", "kind", "intact", "pointer", "by_policy", "shared", "departed"),
+    *("level", "kind", "intact", "pointer", "player", "shared", "departed"),
     *("rewards", "total", "furthest", "lost", "exploring"),
 )
 
@@ -173,12 +173,11 @@ def begin(
     *,
     config: JerkConfig,
     env_steps: int,
-    shares: Shares,
 ) -> Play:
-    """Decide what an episode on that level is for. The first is the policy's, if it may play."""
+    """Decide what an episode on that level is for."""
     best = sequences.best(level)
     if best is None:
-        return Play(level, by_policy=shares.policy > 0.0)
+        return Play(level)
     if rng.random() < exploit_probability(config, env_steps):
         return replay(level, best)
     if not config.mutate:

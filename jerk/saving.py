@@ -57,6 +57,7 @@ def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
             "runs": {level: len(found) for level, found in training.runs.levels.items()},
             "latest": training.latest,
             "policy_returns": training.policy_returns,
+            "gains": training.gains,
             "rng": rng_state(),
             "jerk_rng": generator_state(training.rng),
             "recent_returns": list(training.recent_returns),
@@ -144,6 +145,7 @@ def restore(training: Training, run_dir: Path, envs: RetroVectorEnv) -> NDArray[
     training.counts = {name: saved.counters[name] for name in COUNTS}
     training.latest = dict(state["latest"])
     training.policy_returns = dict(state["policy_returns"])
+    training.gains = state["gains"]
     training.recent_returns.extend(state["recent_returns"])
     set_generator_state(training.rng, state["jerk_rng"])
     obs = envs.restore_states(state["envs"])

@@ -16,7 +16,17 @@ from experiment.device import prepare_device
 from experiment.seeding import seed_everything
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
-from jerk.learner import MEMORY, POLICY, Learner, Shares, furthest_point, returns_to_go
+from jerk.learner import (
+    MEMORY,
+    POLICY,
+    RULE,
+    Gains,
+    Learner,
+    Shares,
+    choose_player,
+    furthest_point,
+    returns_to_go,
+)
 from jerk.memory import Run, Runs
 from jerk.play import Play, begin, finish
 from jerk.policy import Policy, is_rainbow
@@ -48,6 +58,8 @@ class Training:
     """Whether the policy was trained before this run."""
     policy_returns: dict[str, float] = field(default_factory=dict)
     """The most that it reached on each level, in the episodes that it played alone."""
+    gains: dict[str, Gains] = field(default_factory=dict)
+    """What each player's explorations brought on each level, where they are chosen by that."""
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
     recent_returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
     latest: dict[str, float] = field(default_factory=dict)
@@ -96,16 +108,23 @@ class Training:
         if level not in self.sequences.starts:
             self.sequences.starts[level] = first.copy()
         config = self.config
-        play = begin(
-            level,
-            self.sequences,
-            self.rng,
-            config=config,
-            env_steps=self.env_steps,
-            shares=self.shares(),
-        )
+        play = begin(level, self.sequences, self.rng, config=config, env_steps=self.env_steps)
+        play.player = self.player(level)
         self.counts[play.kind] += 1
         self.plays[env] = play
+
+    def player(self, level: str) -> int | None:
+        """Who explores in an episode: the policy in the first one, if it may play."""
+        shares, config = self.shares(), self.config
+        if shares.policy > 0.0 and self.sequences.best(level) is None:
+            return POLICY
+        if not config.by_success:
+            return None
+        players = [RULE]
+        players += [POLICY] if shares.policy > 0.0 else []
+        players += [MEMORY] if shares.memory > 0.0 else []
+        gains = self.gains.get(level, {})
+        return choose_player(gains, players, self.rng, spread=config.bound_spread)
 
     def act(self, obs: NDArray[np.uint8]) -> NDArray[np.int64]:
         """obs uint8 [N,C,H,W] -> actions [N]; what was seen is remembered where it is needed."""
@@ -191,9 +210,13 @@ class Training:
             returns = returns_to_go(play.rewards, gamma=self.config.gamma)
             seen = np.stack(play.embeddings).astype(np.float32)
             self.memory.add_batch(seen, play.actions, returns)
-        if play.by_policy:
+        if play.kind == "explore" and play.player == POLICY:
             before = self.policy_returns.get(play.level, -np.inf)
             self.policy_returns[play.level] = max(before, play.furthest)
+        waited = play.kind == "replay" and not self.config.go_on
+        if play.player is not None and play.exploring and not (waited or cut):
+            gains = self.gains.setdefault(play.level, {}).setdefault(play.player, [])
+            gains.append(play.furthest - (play.shared or 0.0))
         if self.config.keeps_frames:
             self.keep_run(play, last[-self.channels :], terminated=terminated)
         if self.recordings is not None:

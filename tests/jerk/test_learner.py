@@ -7,9 +7,11 @@ from jerk.config import JerkConfig
 from jerk.learner import (
     MEMORY,
     POLICY,
+    RULE,
     Bout,
     Shares,
     bounds,
+    choose_player,
     excise,
     exploit_probability,
     explore,
@@ -285,3 +287,16 @@ def test_bouts_to_the_right_are_shared_out_and_those_to_the_left_are_not():
     assert ((right == POLICY).all(axis=1)).mean() == pytest.approx(0.25, abs=0.03)
     assert ((right == MEMORY).all(axis=1)).mean() == pytest.approx(0.5, abs=0.03)
     assert (left >= 0).all()
+
+
+def test_players_are_tried_once_then_chosen_by_what_they_brought():
+    random = np.random.default_rng(0)
+    players = [RULE, POLICY, MEMORY]
+    assert choose_player({}, players, random, spread=100.0) == RULE
+    assert choose_player({RULE: [5.0]}, players, random, spread=100.0) == POLICY
+    gains = {RULE: [100.0] * 4, POLICY: [150.0] * 4, MEMORY: [0.0] * 400}
+    chosen = [choose_player(gains, players, random, spread=100.0) for _ in range(4000)]
+    # Means 50 apart, each with an error of 50: the better one is drawn higher in Φ(1/√2) = 0.76.
+    assert chosen.count(POLICY) / 4000 == pytest.approx(0.76, abs=0.03)
+    assert chosen.count(MEMORY) < 100
+    assert choose_player(gains, [RULE], random, spread=100.0) == RULE

@@ -6,7 +6,7 @@ import pytest
 from experiment.errors import UserError
 from jerk.agent import make_sequences
 from jerk.config import JerkConfig
-from jerk.learner import POLICY, Shares, find_moves
+from jerk.learner import MEMORY, POLICY, RULE, Shares, find_moves
 from jerk.memory import Sequences
 from jerk.play import Play, begin, finish
 
@@ -43,7 +43,7 @@ def replay(sequences):
 def kinds(config, env_steps, sequences, draws=2000):
     random = rng()
     made = [
-        begin("level", sequences, random, config=config, env_steps=env_steps, shares=Shares()).kind
+        begin("level", sequences, random, config=config, env_steps=env_steps).kind
         for _ in range(draws)
     ]
     return {kind: made.count(kind) / draws for kind in ("explore", "replay", "mutant")}
@@ -168,14 +168,24 @@ def test_a_mutant_explores_after_its_plan_also_where_a_replay_waits():
         assert played[:2] == [2, 3] and (set(played[2:]) == {MOVES.wait}) == waits
 
 
-def test_the_first_episode_is_the_policys_where_it_may_play():
-    for share, asked in ((0.5, {POLICY}), (0.0, {MOVES.right, MOVES.right_jump})):
-        shares = Shares(policy=share)
-        play = begin("level", Sequences(3), rng(), config=MUTATING, env_steps=0, shares=shares)
-        assert set(play_out(play, [0.0] * 90, MUTATING)) == asked
-        assert not begin(
-            "level", known(), rng(), config=MUTATING, env_steps=0, shares=shares
-        ).by_policy
+@pytest.mark.parametrize(
+    ("player", "played"),
+    [(POLICY, {POLICY}), (MEMORY, {MEMORY}), (RULE, {MOVES.right, MOVES.right_jump})],
+)
+def test_one_player_explores_after_the_plan(player, played):
+    best = known().best("level")
+    for plan in (0, 3):
+        play = Play("level", "mutant", best, best.actions[:plan], plan, player=player)
+        random = rng()
+        actions = []
+        for _ in range(60):
+            actions.append(
+                play.next_action(
+                    random, moves=MOVES, config=MUTATING, shares=Shares(policy=0.5, memory=0.5)
+                )
+            )
+            play.add(max(actions[-1], 0), 0.0)
+        assert actions[:plan] == PLAN[:plan].tolist() and set(actions[plan:]) == played
 
 
 def test_bound_tries_the_promising_sequence_in_a_part_of_the_mutants_episodes():
@@ -190,7 +200,7 @@ def test_bound_tries_the_promising_sequence_in_a_part_of_the_mutants_episodes():
     assert sequences.best("level") is certain and sequences.promising("level") is new
     random, tried = rng(), 0
     for _ in range(2000):
-        play = begin("level", sequences, random, config=config, env_steps=0, shares=Shares())
+        play = begin("level", sequences, random, config=config, env_steps=0)
         assert play.source is (new if play.kind == "replay" else certain)
         tried += play.kind == "replay"
     assert tried / 2000 == pytest.approx(0.25, abs=0.04)

@@ -14,7 +14,7 @@ from experiment.config import load_config
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from jerk.config import JerkConfig
-from jerk.learner import POLICY
+from jerk.learner import MEMORY, POLICY, RULE
 from jerk.memory import Runs
 from jerk.policy import FreshPolicy
 from jerk.recordings import Recordings
@@ -84,15 +84,16 @@ def test_same_seed_gives_the_same_run_and_another_seed_another(course, tmp_path,
         {"embed": "policy", "memory_share": 0.0},
         {"memory_capacity": 60, "sequences": 2},
         {"policy": "rainbow"},
+        {"policy": "rainbow", "by_success": True},
     ],
-    ids=["mutating", "embedding", "full", "trained policy"],
+    ids=["mutating", "embedding", "full", "trained policy", "by success"],
 )
 def test_interrupted_run_goes_on_exactly(course, tmp_path, flags):
     class Stop(Exception):  # noqa: N818
         pass
 
     if "policy" in flags:
-        flags = {"policy": saved_rainbow(tmp_path / "rainbow")}
+        flags = {**flags, "policy": saved_rainbow(tmp_path / "rainbow")}
     config = preset("hybrid" if flags else "mutating", **flags)
     run(course(2), config, tmp_path / "whole")
     envs, calls = course(2), []
@@ -436,7 +437,7 @@ def test_the_policys_first_episode_says_what_is_worth_imitating(course, tmp_path
         envs = course(1)
         obs, _ = envs.reset(seed=0)
         training.begin(obs, envs.levels)
-        assert training.plays[0].by_policy
+        assert training.plays[0].player == POLICY
         while not training.runs:
             actions = training.act(obs)
             obs, rewards, terminated, _, infos = envs.step(actions)
@@ -461,3 +462,16 @@ def test_a_sequence_without_embeddings_gets_them_at_a_replay(course, tmp_path):
     agent = run(course(2), config, tmp_path / "run", init=tmp_path / "blind")
     best = agent.sequences.best("course")
     assert best.embeddings is not None and best.embeddings.shape == (len(best.actions), 128)
+
+
+def test_by_success_every_player_explores_and_what_it_brought_is_kept(course, tmp_path):
+    named = saved_rainbow(tmp_path / "rainbow")
+    config = preset("hybrid", policy=named, timesteps=1500, by_success=True, num_envs=1)
+    run(course(1), config, tmp_path / "run")
+    gains = load_checkpoint(tmp_path / "run").state["gains"]["course"]
+    assert set(gains) == {RULE, POLICY, MEMORY}
+    ended = read_columns(tmp_path / "run/episodes.csv")["r"]
+    assert 3 < sum(map(len, gains.values())) <= len(ended)
+    assert all(0.0 <= gain <= 30.0 for found in gains.values() for gain in found)
+    with pytest.raises(UserError, match="by_success"):
+        dataclasses.replace(config, policy_share=0.0, memory_share=0.0)
