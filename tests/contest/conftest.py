@@ -18,7 +18,7 @@ from contest.protocol import GymRemoteError
 from contest.record import Record
 from contest.server import Limits, serve
 
-WAIT = 30.0
+WAIT = 120.0
 
 
 class ToyEnv(gymnasium.Env):

@@ -6,10 +6,15 @@ from typing import Any, Literal
 
 import pytest
 
+import jerk.train
 from contest.agents import Mode, play, resolve
 from contest.protocol import TimestepTimeoutError
 from experiment import load_agent
 from experiment.errors import UserError
+from experiment.metrics import read_columns
+from rainbow.agent import RainbowAgent
+from tests.jerk.conftest import Course
+from tests.jerk.test_train import preset
 
 STEPS = 40
 IMAGE = ("--image-height", "36", "--image-width", "36")
@@ -61,3 +66,16 @@ def test_package_adapts_and_what_it_wrote_plays_in_every_mode(
         contest(name, "explore", learned)
     again = contest(name, "adapt", learned) / "agent"
     assert load_agent(again).config.image_height == 36, "settings are the checkpoint's"
+
+
+def test_the_hybrid_brings_its_policy_and_its_memory_along(
+    contest: Callable[[Name, Mode, Path | None], Path], tmp_path: Path
+) -> None:
+    rainbow = contest("rainbow", "adapt", None) / "agent"
+    before = tmp_path / "before"
+    flags = {"policy": str(rainbow), "num_envs": 1, "timesteps": 300, "log_every": 10}
+    jerk.train.run(Course(1), preset("hybrid", **flags), before)
+    out = contest("jerk", "adapt", before)
+    remembered = [read_columns(run / "metrics.csv")["memory"] for run in (before, out / "training")]
+    assert remembered[1][0] >= remembered[0][-1] > 0
+    assert isinstance(load_agent(out / "agent").policy, RainbowAgent)
