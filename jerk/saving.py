@@ -157,6 +157,8 @@ def check_parts(config: JerkConfig, saved: Checkpoint) -> None:
     """UserError: a run cannot go on with other parts, for want of what these would have kept."""
     if "plays" not in saved.state:
         raise UserError(f"{saved.folder} is an agent without a run; give it to --init")
+    if "gains" not in saved.state:
+        raise UserError(f"{saved.folder} is of an earlier version's run; give it to --init")
     for name in PARTS:
         was, now = bool(saved.config[name]), bool(getattr(config, name))
         if was != now:

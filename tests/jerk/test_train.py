@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import jerk.saving
 from experiment.checkpoint import load_agent, load_checkpoint
 from experiment.config import load_config
 from experiment.errors import UserError
@@ -255,3 +256,21 @@ def test_an_agent_without_a_run_is_not_resumed(course, tmp_path):
     (tmp_path / "alone/config.json").write_text("{}")
     with pytest.raises(UserError, match="--init"):
         run(course(2), preset("baseline", timesteps=300, resume=True), tmp_path / "alone")
+
+
+def test_a_run_of_an_earlier_version_is_not_resumed_but_started_from(course, tmp_path, monkeypatch):
+    config = preset("mutating", timesteps=400)
+    agent = run(course(2), config, tmp_path / "run")
+    load = jerk.saving.load_checkpoint
+
+    def older(folder):
+        saved = load(folder)
+        del saved.state["gains"]
+        return saved
+
+    monkeypatch.setattr(jerk.saving, "load_checkpoint", older)
+    with pytest.raises(UserError, match=r"earlier version.*--init"):
+        run(course(2), dataclasses.replace(config, resume=True), tmp_path / "run")
+    training = Training(config, 2)
+    start_from(training, tmp_path / "run")
+    assert len(training.sequences) == len(agent.sequences)

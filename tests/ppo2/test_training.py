@@ -6,24 +6,12 @@ import torch
 
 import ppo2.training
 from experiment.distributed import Group
-from ppo2.config import PPO2Config
 from ppo2.rewards import ReturnScale
 from ppo2.train import play
 from ppo2.training import Training
+from tests.ppo2 import test_train
 
-QUICK = PPO2Config(
-    timesteps=192,
-    device="cpu",
-    torch_threads=1,
-    image_height=36,
-    image_width=36,
-    hidden=16,
-    encoder="data-efficient",
-    rollout_steps=16,
-    minibatches=2,
-    epochs=1,
-    gamma=0.9,
-)
+QUICK = dataclasses.replace(test_train.QUICK, timesteps=192, epochs=1)
 
 
 @pytest.fixture
