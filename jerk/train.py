@@ -68,6 +68,7 @@ def run(
                 progress.update(training.env_steps, values)
             if training.passes(config.checkpoint_every):
                 save(training, folder, envs)
+        progress.update(training.env_steps)
         if not training.passes(config.checkpoint_every):
             save(training, folder, envs)
     return training.agent

@@ -97,6 +97,7 @@ def run(
                 progress.update(training.env_steps, values)
             if training.passes(config.checkpoint_every):
                 training.save(folder.checkpoints, envs)
+        progress.update(training.env_steps)
         if not training.passes(config.checkpoint_every):
             training.save(folder.checkpoints, envs)
     return agent

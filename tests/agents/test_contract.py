@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiment.checkpoint import latest_checkpoint, load_agent
+from experiment.checkpoint import latest_checkpoint, load_agent, load_checkpoint
 from experiment.config import load_config, preset_names, subset
 from retro_env import EnvConfig, make_vec, parse_levels
 
@@ -179,3 +179,10 @@ def test_a_run_of_another_agent_is_not_resumed(agent, capsys, tmp_path):
     train(other, tmp_path / "run")
     said = refused(agent, capsys, "--run-dir", str(tmp_path / "run"), "--resume")
     assert "resume it with the agent that began it" in said
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_is_shown_last_is_the_step_that_the_run_reached(agent, capsys, tmp_path):
+    train(agent, tmp_path / "run")
+    reached = load_checkpoint(tmp_path / "run").counters["env_steps"]
+    assert f"{agent}: {reached:d}/60 steps" in capsys.readouterr().err.splitlines()[-1]
