@@ -7,6 +7,7 @@ Cases run in processes of their own, in turn, several times; ratios are taken wi
 env              eight workers alone, with random actions
 update-*         learning from one rollout alone (act_8: acting for eight observations)
 ppo2-*           ppo2.train.run
+overlap-*        the same with --overlap
 sb3-*            Stable-Baselines3's PPO on this project's environment, in its own workers
 sb3_usual-*      the same on the environment that stable-retro's users build by hand
 
@@ -17,7 +18,8 @@ Stable-Baselines3 does. `*_cpu` compares the CPU time of all processes per agent
 depends on what else the machine does.
 
 The bound: an agent step needs the time of one in `env` and that of one in `update`; acting is
-left out, as if it were free, because it could overlap with the emulators.
+left out, as if it were free, because it could overlap with the emulators. With --overlap learning
+itself overlaps, so that what is called the bound is none there.
 """
 
 import sys
@@ -37,12 +39,14 @@ from benchmarks.cases import (
 from experiment.errors import command
 
 SETTINGS = [(precision, threads) for precision in ("bf16", "fp32") for threads in (1, 2)]
+OVERLAP = ["overlap-bf16-1", "overlap-fp32-1"]
 PEERS: dict[str, list[str]] = {"sb3": [], "sb3_usual": ["--usual"]}
 """Name -> further arguments of benchmarks.peers.sb3_ppo."""
 CASES = [
     "env",
     *(f"update-{precision}-{threads}" for precision, threads in SETTINGS),
     *(f"ppo2-{precision}-{threads}" for precision, threads in SETTINGS),
+    *OVERLAP,
     *(f"{peer}-{threads}" for peer in PEERS for threads in (1, 2)),
 ]
 RATIOS: list[tuple[str, str, str, float | None]] = [
@@ -50,6 +54,9 @@ RATIOS: list[tuple[str, str, str, float | None]] = [
     ("ppo2_fp32", "ppo2-fp32-", "sb3_usual-", None),
     ("ppo2", "ppo2-", "sb3-", None),
     ("ppo2_fp32", "ppo2-fp32-", "sb3-", None),
+    ("overlap", "overlap-", "sb3_usual-", None),
+    ("overlap_fp32", "overlap-fp32-", "sb3_usual-", None),
+    ("overlap", "overlap-", "sb3-", None),
 ]
 """Name, cases, the cases they are divided by (the fastest of each), and the aim."""
 BOUND_AIM = 0.85
@@ -60,8 +67,11 @@ def run_here(case: str, seconds: float) -> Row:
     name, *setting = case.split("-")
     if name == "env":
         return parts.env_only(seconds)
-    measure = parts.update_only if name == "update" else parts.end_to_end
-    return measure(seconds, precision=setting[0], threads=int(setting[1]))
+    precision, threads = setting[0], int(setting[1])
+    if name == "update":
+        return parts.update_only(seconds, precision=precision, threads=threads)
+    overlap = name == "overlap"
+    return parts.end_to_end(seconds, precision=precision, threads=threads, overlap=overlap)
 
 
 def command_of(case: str, seconds: float) -> list[str]:
@@ -96,11 +106,12 @@ def quotient(repeat: Repeat, above: str, below: str, *, cpu: bool = False) -> fl
     return max(values(above, "steps_per_second")) / max(values(below, "steps_per_second"))
 
 
-def of_bound(repeat: Repeat, setting: str) -> float | None:
+def of_bound(repeat: Repeat, case: str) -> float | None:
     """The whole over what its parts allow."""
-    if not {"env", f"update-{setting}", f"ppo2-{setting}"} <= repeat.keys():
+    _, _, setting = case.partition("-")
+    if not {"env", f"update-{setting}", case} <= repeat.keys():
         return None
-    return repeat[f"ppo2-{setting}"]["steps_per_second"] / bound(repeat, setting)
+    return repeat[case]["steps_per_second"] / bound(repeat, setting)
 
 
 def table(repeats: list[Repeat]) -> list[dict[str, Any]]:
@@ -112,9 +123,9 @@ def table(repeats: list[Repeat]) -> list[dict[str, Any]]:
         rows += median_row({"ratio": f"{name}/{peer}"}, by_clock, at_least=aim)
         by_cpu = [quotient(r, above, below, cpu=True) for r in repeats]
         rows += median_row({"ratio": f"{name}_cpu/{peer}_cpu"}, by_cpu)
-    for setting in (f"{precision}-{threads}" for precision, threads in SETTINGS):
-        values = [of_bound(repeat, setting) for repeat in repeats]
-        rows += median_row({"ratio": f"ppo2-{setting}/bound"}, values, at_least=BOUND_AIM)
+    for case in (case for case in CASES if case.startswith(("ppo2-", "overlap-"))):
+        values = [of_bound(repeat, case) for repeat in repeats]
+        rows += median_row({"ratio": f"{case}/bound"}, values, at_least=BOUND_AIM)
     return rows
 
 

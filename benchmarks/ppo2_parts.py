@@ -61,7 +61,7 @@ def report(row: Row) -> None:
     print(json.dumps(row), flush=True)
 
 
-def shared_config(precision: str, threads: int) -> PPO2Config:
+def shared_config(precision: str, threads: int, *, overlap: bool = False) -> PPO2Config:
     """The contest preset, with what every agent in this comparison shares."""
     flags = {
         "precision": precision,
@@ -75,7 +75,7 @@ def shared_config(precision: str, threads: int) -> PPO2Config:
         "device": "cpu",
     }
     argv = [part for name, value in flags.items() for part in (f"--{name}", str(value))]
-    argv += ["--preset", "contest"]
+    argv += ["--preset", "contest", *(["--overlap"] if overlap else [])]
     return load_config(PPO2Config, argv, presets=PRESETS, command="benchmarks.ppo2")
 
 
@@ -130,9 +130,11 @@ def update_only(seconds: float, *, precision: str, threads: int) -> Row:
     }
 
 
-def end_to_end(seconds: float, *, precision: str, threads: int) -> Row:
+def end_to_end(seconds: float, *, precision: str, threads: int, overlap: bool) -> Row:
     """`ppo2.train.run` as it is."""
-    config, envs = shared_config(precision, threads), make_envs()
+    config, envs = shared_config(precision, threads, overlap=overlap), make_envs()
+    if overlap:
+        envs.lower_priority()
     cycles, wait = Cycles(seconds, envs.workers), envs.step_wait
     # Marked at the first wait of each rollout: one step late, every time.
     waits = itertools.cycle(range(ROLLOUT_STEPS * config.act_parts))

@@ -58,25 +58,22 @@ class PPO2Agent:
         self.device = torch.device(device)
         self.net, self.config = net.to(self.device), config
         self.actor: ActorCritic | Acting = net
-        if config.precision == "bf16":
-            fits = Acting.fits(net, self.device)
-            self.actor = Acting(net) if fits else copy.deepcopy(net).requires_grad_(False)
-        self.renew()
+        half = config.precision == "bf16"
+        if half and Acting.fits(net, self.device):
+            self.actor = Acting(net)
+        elif half or config.overlap:
+            self.actor = copy.deepcopy(net).requires_grad_(False)
+            for part in (self.actor.encoder, self.actor.hidden, self.actor.head) if half else ():
+                part.to(torch.bfloat16)  # the core computes in fp32
         self.state = self.no_state(0)
 
     def renew(self) -> None:
-        """Let `actor` be what the net has become: the net itself, or in bf16 a copy whose weights
-        are cast here, once, instead of at every step."""
-        if self.actor is self.net:
-            return
+        """Let `actor` be what the net has become: the net itself, or a copy, which in bf16 has its
+        weights cast here, once, instead of at every step."""
         if isinstance(self.actor, Acting):
             self.actor.take(self.net)
-            return
-        for name in ("encoder", "hidden", "head"):  # the core computes in fp32
-            actor, net = (getattr(of, name) for of in (self.actor, self.net))
-            actor.to(torch.bfloat16).load_state_dict(net.state_dict())
-        if self.actor.core is not None and self.net.core is not None:
-            self.actor.core.load_state_dict(self.net.core.state_dict())
+        elif self.actor is not self.net:
+            self.actor.load_state_dict(self.net.state_dict())
 
     def no_state(self, rows: int) -> Tensor:
         """What a recurrent net remembers of nothing, [rows,S]; S is 0 without one."""

@@ -37,6 +37,9 @@ class PPO2Config(EnvConfig, TrainConfig):
     """CPU threads of the learner, each with a piece of a minibatch; 0: PyTorch decides."""
     act_parts: Count = 2
     """Groups of environments: the emulators of one run while actions of the next are chosen."""
+    overlap: bool = False
+    """Play a rollout while the one before is learned from, so that each is played by the policy of
+    one rollout earlier; for one process, on a CPU."""
 
     # The winners' tricks
     death_penalty: NonNegative = 0.0

@@ -4,6 +4,7 @@ Letters: T steps, N environments, B rows of a minibatch, A actions. `logp` is th
 the action taken, `log_ratio` its difference to that when it was taken.
 """
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -18,7 +19,7 @@ from nets.heads import ActorCriticHead
 from nets.noisy import NoisyLinear, signed_root
 from nets.recurrent import RecurrentCore
 from ppo2.config import PPO2Config, parse_schedule
-from ppo2.memory import Batch, Minibatch, Noises, minibatches
+from ppo2.memory import Batch, Deal, Minibatch, Noises
 
 Floats = NDArray[np.floating]
 Flags = NDArray[np.bool_]
@@ -194,12 +195,10 @@ class Learner:
         self.threads = 1 if alone else threads
         self._pool = ThreadPoolExecutor(threads, "learner", partial(torch.set_num_threads, 1))
 
-    def update(
-        self, batch: Batch, rngs: list[np.random.Generator], *, part: float
-    ) -> dict[str, float]:
-        """Learn from a rollout, `epochs` times over -> metrics, means over its minibatches.
+    def update(self, batch: Batch, epochs: Sequence[Deal], *, part: float) -> dict[str, float]:
+        """Learn from a rollout, once per deal -> metrics, means over its minibatches.
 
-        rngs: one per environment, which shuffle. part: of the run that has passed, 0 to 1.
+        part: of the run that has passed, 0 to 1.
         """
         config = self.config
         rate = config.learning_rate * scheduled(config.learning_rate_schedule, part)
@@ -209,16 +208,14 @@ class Learner:
         if config.normalise == "rollout":
             batch = replace(batch, advantages=normalised(batch.advantages, self.group))
         rows: list[dict[str, Tensor]] = []
-        for epoch in range(config.epochs):
-            for indices in minibatches(
-                rngs, batch.steps, count=config.minibatches, length=config.sequence_steps
-            ):
+        for epoch, deal in enumerate(epochs):
+            for indices in deal:
                 on_device = torch.from_numpy(indices).to(self.device, non_blocking=True)
                 rows.append(self._minibatch(batch, on_device, clip))
                 if config.target_kl > 0.0 and rows[-1]["kl"] > config.target_kl:
                     return self._summary(rows, rate=rate, epochs=epoch)
                 self._step(rows[-1])
-        return self._summary(rows, rate=rate, epochs=config.epochs)
+        return self._summary(rows, rate=rate, epochs=len(epochs))
 
     def _minibatch(self, batch: Batch, indices: Tensor, clip: Tensor) -> dict[str, Tensor]:
         """Gradients of one minibatch, piece by piece -> metrics. indices [L,K] into batch rows."""

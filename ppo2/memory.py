@@ -15,6 +15,8 @@ from torch import Tensor
 from nets.noisy import Noise
 
 Noises = list[Noise] | None
+Deal = list[NDArray[np.int64]]
+"""Rows [L,K] of each minibatch of an epoch."""
 
 
 def noise_of(noise: Noises, envs: slice | list[int] | Tensor) -> Noises:
@@ -77,7 +79,7 @@ class Batch:
 
 def minibatches(
     rngs: Sequence[np.random.Generator], steps: int, *, count: int, length: int = 1
-) -> list[NDArray[np.int64]]:
+) -> Deal:
     """Deal T steps of N environments out to `count` minibatches: rows [L,K] of a `Batch`.
 
     Each environment's steps are shuffled by its own generator, in pieces of `length` steps on end,

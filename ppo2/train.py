@@ -64,8 +64,9 @@ def run(
             if training.rollout.full:
                 reports.write(training.learn(obs))
                 if training.passes(config.checkpoint_every):
+                    reports.write(training.finish())
                     save(training, run_dir, envs)
-        reports.write({})
+        reports.write(training.finish())
         save(training, run_dir, envs)
     return training.agent
 
@@ -165,6 +166,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     with joined(config.device) as device:
         config = replace(config, device=device)
         envs = make_envs(config, Group())
+        if config.overlap:
+            envs.lower_priority()
         try:
             run(envs, config, config.run_dir, init=config.init or None)
         finally:

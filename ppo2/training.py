@@ -1,8 +1,10 @@
 """A PPO2 run's state: all that changes while `train.run` loops, and what it does with it."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any
 from zlib import crc32
@@ -15,13 +17,14 @@ from experiment.checkpoint import load_checkpoint
 from experiment.config import subset
 from experiment.device import prepare_device
 from experiment.distributed import Group
+from experiment.errors import UserError
 from experiment.seeding import generator_state, seed_everything
 from nets.baselines import read_baselines
 from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
 from ppo2.exploration import Distillation, Novelty
 from ppo2.learner import Learner, explained_variance, generalised_advantages, sample_actions
-from ppo2.memory import Rollout, noise_of
+from ppo2.memory import Deal, Rollout, minibatches, noise_of
 from ppo2.rewards import ReturnScale
 from retro_env import EnvConfig, ended_episodes
 from retro_env.vector import worker_seeds
@@ -49,6 +52,8 @@ class Training:
         self.mine = slice(self.group.rank * num_envs, (self.group.rank + 1) * num_envs)
         self.rngs = [np.random.default_rng([config.seed, i]) for i in self.indices()]
         self.device = prepare_device(config.device)
+        if config.overlap and (self.group.active or self.device.type != "cpu"):
+            raise UserError("--overlap is for one process on a CPU: leave it out here")
         # The learner has threads of its own. While acting, a second one would wait for a core that
         # the emulators use, at every layer.
         torch.set_num_threads(1)
@@ -59,19 +64,26 @@ class Training:
             config,
             device=self.device,
             group=self.group,
-            threads=config.torch_threads or THREADS,
+            threads=config.torch_threads or max(1, THREADS - config.overlap),
         )
+        self.learning: Callable[[], dict[str, float]] | None = None
+        """Gives the metrics of what `learn` began."""
+        self._thread = ThreadPoolExecutor(1, "overlap", partial(torch.set_num_threads, 1))
         env = subset(config, EnvConfig)
         self.channels = env.channels
         self.state = self.agent.no_state(num_envs)
         self.starts = np.ones(num_envs, bool)
-        self.rollout = Rollout(
+        rollout = partial(
+            Rollout,
             config.rollout_steps,
             num_envs,
             image=env.observation_shape,
             state_size=self.state.shape[1],
             device=self.device,
         )
+        self.rollout = rollout()
+        self.other = rollout() if config.overlap else self.rollout
+        """What is learned from while `rollout` fills."""
         ends = np.linspace(0, num_envs, min(config.act_parts, num_envs) + 1).astype(int).tolist()
         self.parts = [slice(*ends) for ends in pairwise(ends)]
         self.progress = np.zeros(num_envs)
@@ -187,7 +199,11 @@ class Training:
         return min(self.rollout.steps - self.rollout.filled, left)
 
     def learn(self, obs: NDArray[np.uint8]) -> dict[str, float]:
-        """Learn from the full rollout, which led to `obs`, and begin another -> metrics."""
+        """Learn from the full rollout, which led to `obs`, and begin another -> metrics.
+
+        With config.overlap the learning only begins here, and the metrics are those of the rollout
+        before, none at first.
+        """
         config, rollout = self.config, self.rollout
         rewards, explored = self.rewards(obs)
         values = rollout.values.cpu().numpy()
@@ -201,25 +217,39 @@ class Training:
             lam=config.lam,
         )
         steps_before = self.env_steps - rollout.steps * self.num_envs * self.group.size
-        learned = self.learner.update(
-            rollout.batch(advantages, noise=self.noise),
-            self.rngs,
-            part=max(0.0, steps_before / config.timesteps),
-        )
-        self.agent.renew()
         seen = self.group.gather((values, advantages + values))
         explained = explained_variance(
             *(np.concatenate(s, axis=1) for s in zip(*seen, strict=True))
         )
-        self.updates += 1
-        rollout.clear()
+        work = partial(
+            self.learner.update,
+            rollout.batch(advantages, noise=self.noise),
+            [self.deal() for _ in range(config.epochs)],
+            part=max(0.0, steps_before / config.timesteps),
+        )
+        metrics = self.finish()
+        learned = self._thread.submit(work).result if config.overlap else work
+        self.learning = lambda: {"explained_variance": explained, **learned(), **explored}
+        self.rollout, self.other = self.other, self.rollout
+        self.rollout.clear()
         self.begin()
-        return {
-            "explained_variance": explained,
-            **learned,
-            **explored,
-            "updates": self.updates,
-        }
+        return metrics if config.overlap else self.finish()
+
+    def deal(self) -> Deal:
+        """An epoch's minibatches."""
+        config = self.config
+        return minibatches(
+            self.rngs, config.rollout_steps, count=config.minibatches, length=config.sequence_steps
+        )
+
+    def finish(self) -> dict[str, float]:
+        """Wait for what `learn` began, if it did, and act by it from now on -> its metrics."""
+        if self.learning is None:
+            return {}
+        metrics, self.learning = self.learning(), None
+        self.agent.renew()
+        self.updates += 1
+        return {**metrics, "updates": self.updates}
 
     def rewards(self, obs: NDArray[np.uint8]) -> tuple[NDArray[np.float32], dict[str, float]]:
         """What to learn from, [T,N]: rewards scaled, the cost of deaths taken off, bonuses added ->

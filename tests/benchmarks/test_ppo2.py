@@ -24,8 +24,8 @@ def repeat(*, whole: float = 900.0) -> ppo2.Repeat:
 
 def test_bound_adds_the_times_of_an_emulated_and_a_learned_step() -> None:
     assert ppo2.bound(repeat(), "fp32-2") == pytest.approx(1000.0)
-    assert ppo2.of_bound(repeat(), "fp32-2") == pytest.approx(0.9)
-    assert ppo2.of_bound(repeat(), "bf16-2") is None
+    assert ppo2.of_bound(repeat(), "ppo2-fp32-2") == pytest.approx(0.9)
+    assert ppo2.of_bound(repeat(), "ppo2-bf16-2") is None
 
 
 def test_quotient_takes_the_fastest_of_each() -> None:

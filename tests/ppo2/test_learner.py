@@ -1,5 +1,6 @@
 import dataclasses
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from ppo2.learner import (
     scheduled,
     value_losses,
 )
-from ppo2.memory import Batch
+from ppo2.memory import Batch, minibatches
 
 TINY = PPO2Config(
     device="cpu", image_height=36, image_width=36, hidden=16, rollout_steps=8, minibatches=2
@@ -197,11 +198,23 @@ def make_batch(config, num_envs=4, seed=0, starts_rate=0.0):
     return net, dataclasses.replace(batch, logp=logp, values=values)
 
 
+def dealt(config):
+    rngs = [np.random.default_rng(i) for i in range(4)]
+    deal = partial(
+        minibatches,
+        rngs,
+        config.rollout_steps,
+        count=config.minibatches,
+        length=config.sequence_steps,
+    )
+    return [deal() for _ in range(config.epochs)]
+
+
 def learned(config, seed=0, **extra):
     net, batch = make_batch(config, seed=seed)
     batch = dataclasses.replace(batch, **extra)
     learner = Learner(net, config, device=CPU, group=Group())
-    metrics = learner.update(batch, [np.random.default_rng(i) for i in range(4)], part=0.5)
+    metrics = learner.update(batch, dealt(config), part=0.5)
     return net, metrics
 
 
@@ -360,5 +373,5 @@ def test_threads_make_the_same_step():
     one, _ = learned(TINY)
     net, batch = make_batch(TINY)
     learner = Learner(net, TINY, device=CPU, group=Group(), threads=3)
-    learner.update(batch, [np.random.default_rng(i) for i in range(4)], part=0.5)
+    learner.update(batch, dealt(TINY), part=0.5)
     assert_same_weights(one, net, rtol=1e-3, atol=2e-6)

@@ -59,8 +59,9 @@ def play(agent, envs, episodes=4):
         {},
         {"noisy": True},
         {"recurrent": "gru", "recurrent_hidden": 32, "sequence_steps": 8},
+        {"overlap": True},
     ],
-    ids=["plain", "noisy", "recurrent"],
+    ids=["plain", "noisy", "recurrent", "overlap"],
 )
 def test_ppo2_learns_the_corridor(corridor, tmp_path, flags):
     config = dataclasses.replace(
@@ -134,6 +135,19 @@ def test_resumed_run_equals_an_uninterrupted_one(corridor, tmp_path, flags, midd
     config = dataclasses.replace(QUICK, timesteps=300, **flags)
     run(corridor(2), config, tmp_path / "whole")
     run(corridor(2), dataclasses.replace(config, timesteps=middle), tmp_path / "parts")
+    run(corridor(2), dataclasses.replace(config, resume=True), tmp_path / "parts")
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_interrupted_overlapping_run_resumes_exactly(corridor, tmp_path):
+    config = dataclasses.replace(QUICK, timesteps=500, overlap=True)
+    run(corridor(2), config, tmp_path / "whole")
+    envs = corridor(2)
+    wait, waits = envs.step_wait, iter(range(150 * config.act_parts))
+    envs.step_wait = lambda part: wait(part) if next(waits, None) is not None else 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        run(envs, config, tmp_path / "parts")
+    assert latest_checkpoint(tmp_path / "parts").name == "step-000000224"
     run(corridor(2), dataclasses.replace(config, resume=True), tmp_path / "parts")
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
 

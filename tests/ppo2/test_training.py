@@ -1,4 +1,6 @@
 import dataclasses
+from threading import Event
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -6,6 +8,7 @@ import torch
 
 import ppo2.training
 from experiment.distributed import Group
+from experiment.errors import UserError
 from ppo2.rewards import ReturnScale
 from ppo2.train import play
 from ppo2.training import Training
@@ -133,3 +136,60 @@ def test_schedules_follow_the_part_of_the_run_before_the_rollout(corridor):
         obs = play(training, envs, obs)
         rates.append(training.learn(obs)["learning_rate"])
     assert rates == pytest.approx([0.01, 0.0075, 0.005, 0.0025])
+
+
+def test_overlapping_rollout_is_played_by_the_policy_of_one_before(corridor, monkeypatch):
+    training, envs = Training(dataclasses.replace(QUICK, overlap=True), 3), corridor(3)
+    (obs, _), update = envs.reset(), training.learner.update
+    played_by, learned = [], []
+
+    def weights(net):
+        return net.head.policy.weight.detach().clone()
+
+    def record(*args, **numbers):
+        metrics = update(*args, **numbers)
+        learned.append(weights(training.learner.net))
+        return metrics
+
+    monkeypatch.setattr(training.learner, "update", record)
+    first, updates = weights(training.agent.net), []
+    for _ in range(3):
+        played_by.append(weights(training.agent.actor))
+        obs = play(training, envs, obs)
+        updates.append(training.learn(obs).get("updates"))
+    updates.append(training.finish()["updates"])
+    assert updates == [None, 1, 2, 3]
+    assert training.finish() == {}
+    for found, expected in zip(played_by, [first, first, learned[0]], strict=True):
+        assert torch.equal(found, expected)
+    assert torch.equal(weights(training.agent.actor), learned[2])
+    assert not torch.equal(learned[2], learned[1])
+
+
+def test_what_is_learned_from_stays_while_the_next_rollout_fills(corridor, monkeypatch):
+    training, envs = Training(dataclasses.replace(QUICK, overlap=True), 3), corridor(3)
+    played, kept = Event(), []
+
+    def update(batch, *_, **__):
+        names = ("obs", "states", "starts", "actions", "logp", "values", "advantages", "returns")
+        before = [getattr(batch, name).clone() for name in names]
+        assert played.wait(60)
+        kept.extend(torch.equal(getattr(batch, n), b) for n, b in zip(names, before, strict=True))
+        return {}
+
+    monkeypatch.setattr(training.learner, "update", update)
+    obs = play(training, envs, envs.reset()[0])
+    learned_from = training.rollout.obs.clone()
+    training.learn(obs)
+    play(training, envs, obs)
+    played.set()
+    training.finish()
+    assert kept == [True] * 8
+    assert not torch.equal(training.rollout.obs, learned_from)
+
+
+def test_overlap_is_refused_in_a_group(monkeypatch):
+    group = SimpleNamespace(active=True, rank=0, size=2)
+    monkeypatch.setattr(ppo2.training, "Group", lambda: group)
+    with pytest.raises(UserError, match="one process"):
+        Training(dataclasses.replace(QUICK, overlap=True), 3)
