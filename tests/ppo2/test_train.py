@@ -1,15 +1,11 @@
 import dataclasses
-import os
 import re
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-import safetensors.torch
 import torch
 
 import ppo2.train
@@ -20,6 +16,7 @@ from ppo2.audition import best_of
 from ppo2.config import PPO2Config
 from ppo2.train import main, parse, resolve, run
 from ppo2.training import Training
+from tests.runs import ROOT, assert_same_run, kill_at
 
 QUICK = PPO2Config(
     timesteps=240,
@@ -38,7 +35,6 @@ QUICK = PPO2Config(
     gamma=0.9,
 )
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
-ROOT = Path(__file__).parents[2]
 
 
 def play(agent, envs, episodes=4):
@@ -80,24 +76,6 @@ def untrained_return(corridor, seed):
 
 def test_untrained_nets_do_not_finish_the_corridor(corridor):
     assert np.mean([untrained_return(corridor, seed) for seed in range(3)]) < 8.0
-
-
-def final_tensors(run_dir: Path) -> dict[str, torch.Tensor]:
-    folder = latest_checkpoint(run_dir)
-    return {
-        f"{path.stem}/{key}": tensor
-        for path in sorted(folder.glob("*.safetensors"))
-        for key, tensor in safetensors.torch.load_file(path).items()
-    }
-
-
-def assert_same_run(one: Path, other: Path) -> None:
-    for name in ("metrics.csv", "episodes.csv"):
-        assert (one / name).read_text() == (other / name).read_text()
-    left, right = final_tensors(one), final_tensors(other)
-    assert left.keys() == right.keys()
-    for key, tensor in left.items():
-        assert torch.equal(tensor, right[key]), key
 
 
 def test_a_part_waits_for_its_own_emulators_only(corridor, tmp_path):
@@ -165,14 +143,7 @@ def command_line(run_dir: Path) -> list[str]:
 def test_killed_run_resumes_step_for_step(tmp_path):
     main(command_line(tmp_path / "whole")[3:])
     killed = tmp_path / "killed"
-    process = subprocess.Popen(
-        command_line(killed), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    while not list(killed.glob("checkpoints/step-000000160/meta.json")):
-        assert process.poll() is None, "ended before it could be killed"
-        time.sleep(0.002)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    kill_at(160, command_line(killed), killed)
     assert not list(killed.glob("checkpoints/step-000000400"))
     resume = [sys.executable, "-m", "ppo2.train", "--run-dir", str(killed), "--resume"]
     subprocess.run(resume, cwd=ROOT, check=True, capture_output=True)

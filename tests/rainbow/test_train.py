@@ -1,19 +1,14 @@
 import copy
 import dataclasses
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-import safetensors.torch
 import torch
 
 from experiment.checkpoint import (
-    latest_checkpoint,
     load_agent,
     load_checkpoint,
     save_checkpoint,
@@ -23,6 +18,7 @@ from experiment.metrics import read_columns
 from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
 from rainbow.train import Training, main, parse, run
+from tests.runs import ROOT, assert_same_run, kill_at
 
 QUICK = RainbowConfig(
     timesteps=200,
@@ -84,24 +80,6 @@ def test_untrained_nets_do_not_finish_the_corridor(corridor):
     assert np.mean([untrained_return(corridor, seed) for seed in range(3)]) < 8.0
 
 
-def final_tensors(run_dir: Path) -> dict[str, torch.Tensor]:
-    folder = latest_checkpoint(run_dir)
-    return {
-        f"{name}/{key}": tensor
-        for name in ("net", "target", "optimiser")
-        for key, tensor in safetensors.torch.load_file(folder / f"{name}.safetensors").items()
-    }
-
-
-def assert_same_run(one: Path, other: Path) -> None:
-    for name in ("metrics.csv", "episodes.csv"):
-        assert (one / name).read_text() == (other / name).read_text()
-    left, right = final_tensors(one), final_tensors(other)
-    assert left.keys() == right.keys()
-    for key, tensor in left.items():
-        assert torch.equal(tensor, right[key]), key
-
-
 def test_same_seed_gives_the_same_run(corridor, tmp_path):
     for name in ("one", "two"):
         run(corridor(2), QUICK, tmp_path / name)
@@ -136,20 +114,12 @@ def command_line(run_dir: Path) -> list[str]:
 
 
 def test_killed_run_resumes_step_for_step(tmp_path):
-    root = Path(__file__).parents[2]
-    subprocess.run(command_line(tmp_path / "whole"), cwd=root, check=True, capture_output=True)
+    subprocess.run(command_line(tmp_path / "whole"), cwd=ROOT, check=True, capture_output=True)
     killed = tmp_path / "killed"
-    process = subprocess.Popen(
-        command_line(killed), cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    while not list(killed.glob("checkpoints/step-000000200/meta.json")):
-        assert process.poll() is None, "ended before it could be killed"
-        time.sleep(0.002)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    kill_at(200, command_line(killed), killed)
     assert not list(killed.glob("checkpoints/step-000000400"))
     resume = [sys.executable, "-m", "rainbow.train", "--run-dir", str(killed), "--resume"]
-    subprocess.run(resume, cwd=root, check=True, capture_output=True)
+    subprocess.run(resume, cwd=ROOT, check=True, capture_output=True)
     assert_same_run(tmp_path / "whole", killed)
 
 
