@@ -40,6 +40,8 @@ COUNTS = ("explore", "replay", "mutant", "accepted", "improved", "asked", "answe
 """Episodes begun of each kind; mutants whose run was kept; runs that became the best; steps at
 which the memory was asked, and had an answer; steps at which a replay was lost."""
 
+PLAYERS = {RULE: "rule", POLICY: "policy", MEMORY: "memory"}
+"""As the metrics name them."""
 FIRST_UPDATES = 200
 """After which an untrained policy may play."""
 
@@ -286,6 +288,10 @@ class Training:
         }
         if self.config.closed_loop:
             values["lost"] = counts["lost"]
+        for player, name in PLAYERS.items() if self.config.by_success else ():
+            gains = [gain for level in self.gains.values() for gain in level.get(player, ())]
+            values[f"explored_{name}"] = len(gains)
+            values[f"gain_{name}"] = float(np.mean(gains)) if gains else 0.0
         if self.recent_returns:
             values["mean_return"] = float(np.mean(self.recent_returns))
         return values

@@ -231,5 +231,9 @@ def test_by_success_every_player_explores_and_what_it_brought_is_kept(course, tm
     ended = read_columns(tmp_path / "run/episodes.csv")["r"]
     assert 3 < sum(map(len, gains.values())) <= len(ended)
     assert all(0.0 <= gain <= 30.0 for found in gains.values() for gain in found)
+    metrics = read_columns(tmp_path / "run/metrics.csv")
+    for player, name in ((RULE, "rule"), (POLICY, "policy"), (MEMORY, "memory")):
+        assert metrics[f"explored_{name}"][-1] == len(gains[player])
+        assert metrics[f"gain_{name}"][-1] == pytest.approx(np.mean(gains[player]))
     with pytest.raises(UserError, match="by_success"):
         dataclasses.replace(config, policy_share=0.0, memory_share=0.0)
