@@ -52,6 +52,7 @@ LACKING: dict[str, Any] = {
     "target_kl": 0.0,
     "learning_rate_schedule": "constant",
     "clip_schedule": "constant",
+    "overlap": False,
 }
 """Settings that Stable-Baselines3 has not, or otherwise than here, and the value it can have."""
 NEVER = 10**9

@@ -54,14 +54,17 @@ def make_net(config: PPO2Config) -> ActorCritic:
 class PPO2Agent:
     """Acts by the most probable action; exploring, by a draw from the policy."""
 
-    def __init__(self, net: ActorCritic, config: PPO2Config, *, device: str = "cpu") -> None:
+    def __init__(
+        self, net: ActorCritic, config: PPO2Config, *, device: str = "cpu", apart: bool = False
+    ) -> None:
+        """apart: act with a copy of the net in fp32 too, so that the net may change meanwhile."""
         self.device = torch.device(device)
         self.net, self.config = net.to(self.device), config
         self.actor: ActorCritic | Acting = net
         half = config.precision == "bf16"
         if half and Acting.fits(net, self.device):
             self.actor = Acting(net)
-        elif half or config.overlap:
+        elif half or apart:
             self.actor = copy.deepcopy(net).requires_grad_(False)
             for part in (self.actor.encoder, self.actor.hidden, self.actor.head) if half else ():
                 part.to(torch.bfloat16)  # the core computes in fp32

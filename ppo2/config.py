@@ -34,12 +34,13 @@ class PPO2Config(EnvConfig, TrainConfig):
     compile: bool = False
     """Compile the learning step with torch.compile (CUDA graphs on a GPU; one thread on a CPU)."""
     torch_threads: Natural = 0
-    """CPU threads of the learner, each with a piece of a minibatch; 0: PyTorch decides."""
+    """CPU threads of the learner, each with a piece of a minibatch; 0: PyTorch decides (with
+    --overlap one less)."""
     act_parts: Count = 2
     """Groups of environments: the emulators of one run while actions of the next are chosen."""
     overlap: bool = False
     """Play a rollout while the one before is learned from, so that each is played by the policy of
-    one rollout earlier; for one process, on a CPU."""
+    one rollout earlier, but after a checkpoint, which waits; for one process, on a CPU."""
 
     # The winners' tricks
     death_penalty: NonNegative = 0.0
@@ -130,6 +131,11 @@ class PPO2Config(EnvConfig, TrainConfig):
             )
         if self.recurrent == "none" and self.sequence_steps != 1:
             raise UserError("sequence_steps is for --recurrent gru or lstm; leave it at 1 without")
+        if self.overlap and self.target_kl > 0.0:
+            raise UserError(
+                "overlap and target_kl exclude each other: a rollout of an earlier policy could be "
+                "left before anything is learned from it"
+            )
         for name in ("learning_rate_schedule", "clip_schedule"):
             parse_schedule(getattr(self, name))
 

@@ -193,6 +193,8 @@ class Learner:
             self._losses = torch.compile(self.losses, mode=mode)
         alone = device.type == "cuda" or config.compile or threads == 1
         self.threads = 1 if alone else threads
+        self.cancelled = False
+        """Set it to make a running `update` end before its next minibatch."""
         self._pool = ThreadPoolExecutor(threads, "learner", partial(torch.set_num_threads, 1))
 
     def update(self, batch: Batch, epochs: Sequence[Deal], *, part: float) -> dict[str, float]:
@@ -210,6 +212,8 @@ class Learner:
         rows: list[dict[str, Tensor]] = []
         for epoch, deal in enumerate(epochs):
             for indices in deal:
+                if self.cancelled:
+                    return {}
                 on_device = torch.from_numpy(indices).to(self.device, non_blocking=True)
                 rows.append(self._minibatch(batch, on_device, clip))
                 if config.target_kl > 0.0 and rows[-1]["kl"] > config.target_kl:

@@ -6,7 +6,7 @@ torchrun --nproc-per-node 2 -m ppo2.train --preset joint --num-envs 8 --run-dir 
 """
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -57,7 +57,7 @@ def run(
         for candidate in candidates:
             training.start_from(candidate)
         obs, _ = envs.reset(seed=training.env_seeds())
-    with Reports(run_dir, config, training) as reports:
+    with Reports(run_dir, config, training) as reports, closing(training):
         obs = best_of(candidates, training, envs, obs)
         while training.env_steps < config.timesteps:
             obs = play(training, envs, obs)
@@ -166,9 +166,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     with joined(config.device) as device:
         config = replace(config, device=device)
         envs = make_envs(config, Group())
-        if config.overlap:
-            envs.lower_priority()
         try:
+            if config.overlap:
+                envs.lower_priority()
             run(envs, config, config.run_dir, init=config.init or None)
         finally:
             envs.close()

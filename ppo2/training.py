@@ -53,12 +53,12 @@ class Training:
         self.rngs = [np.random.default_rng([config.seed, i]) for i in self.indices()]
         self.device = prepare_device(config.device)
         if config.overlap and (self.group.active or self.device.type != "cpu"):
-            raise UserError("--overlap is for one process on a CPU: leave it out here")
+            raise UserError("--overlap is for one process on a CPU: give --no-overlap here")
         # The learner has threads of its own. While acting, a second one would wait for a core that
         # the emulators use, at every layer.
         torch.set_num_threads(1)
         net = make_net(config).to(self.device)
-        self.agent = PPO2Agent(net, config, device=str(self.device))
+        self.agent = PPO2Agent(net, config, device=str(self.device), apart=config.overlap)
         self.learner = Learner(
             net,
             config,
@@ -250,6 +250,11 @@ class Training:
         self.agent.renew()
         self.updates += 1
         return {**metrics, "updates": self.updates}
+
+    def close(self) -> None:
+        """Leave what is being learned from, without waiting for it."""
+        self.learner.cancelled = True
+        self._thread.shutdown(wait=False)
 
     def rewards(self, obs: NDArray[np.uint8]) -> tuple[NDArray[np.float32], dict[str, float]]:
         """What to learn from, [T,N]: rewards scaled, the cost of deaths taken off, bonuses added ->

@@ -142,8 +142,9 @@ class RetroVectorEnv(VectorEnv):
 
     def lower_priority(self) -> None:
         """Let this process's threads compute first, and the emulators where a core is left."""
+        lower = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
         for worker in self.workers:
-            os.setpriority(os.PRIO_PROCESS, worker, 10)
+            os.setpriority(os.PRIO_PROCESS, worker, lower)
 
     def receive(self, index: int) -> Any:
         """A worker's answer: None to a plain step. A worker's error or end raises."""

@@ -28,7 +28,7 @@ def assert_same_run(one: Path, other: Path) -> None:
     for name in ("metrics.csv", "episodes.csv"):
         assert (one / name).read_text() == (other / name).read_text()
     left, right = final_tensors(one), final_tensors(other)
-    assert left.keys() == right.keys()
+    assert left and left.keys() == right.keys()
     for key, tensor in left.items():
         assert torch.equal(tensor, right[key]), key
 

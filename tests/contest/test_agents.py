@@ -21,7 +21,7 @@ from rainbow.agent import make_net as make_rainbow
 from rainbow.config import RainbowConfig
 from retro_env import EnvConfig
 
-PPO2 = PPO2Config(image_height=36, image_width=36, hidden=16, serial=True)
+PPO2 = PPO2Config(image_height=36, image_width=36, hidden=16, serial=True, overlap=True)
 RAINBOW = RainbowConfig(
     image_height=36,
     image_width=36,
@@ -79,6 +79,7 @@ def test_how_a_checkpoints_own_run_began_is_not_repeated(saved: dict[str, str]) 
         agent = Agent(name, saved[name], flags=flags)
         return make_config(agent, timesteps=1, seed=0, run_dir=Path())
 
-    assert not config("ppo2").serial
+    assert not config("ppo2").serial and not config("ppo2").overlap
+    assert config("ppo2", "--overlap").overlap
     found = [config("rainbow"), config("rainbow", "--init-encoder=x")]
     assert [(c.init_encoder, c.freeze_encoder_updates) for c in found] == [("", 0), ("x", 0)]

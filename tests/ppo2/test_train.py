@@ -312,6 +312,7 @@ def test_levels_in_series_are_played_by_all_at_once(tmp_path):
         (["--learning-rat", "1"], "learning-rate"),
         (["--minibatches", "5"], "multiple"),
         (["--sequence-steps", "4"], "recurrent"),
+        (["--overlap", "--target-kl", "0.1"], "exclude"),
         (["--clip-schedule", "falling"], "schedule"),
         (["--levels", LEVEL, "--widths", "8,16"], "fixed size"),
         (["--levels", LEVEL, "--device", "tpu"], "device"),

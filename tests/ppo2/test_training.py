@@ -1,5 +1,6 @@
 import dataclasses
 from threading import Event
+from threading import enumerate as enumerate_threads
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ import ppo2.training
 from experiment.distributed import Group
 from experiment.errors import UserError
 from ppo2.rewards import ReturnScale
-from ppo2.train import play
+from ppo2.train import play, run
 from ppo2.training import Training
 from tests.ppo2 import test_train
 
@@ -141,7 +142,7 @@ def test_schedules_follow_the_part_of_the_run_before_the_rollout(corridor):
 def test_overlapping_rollout_is_played_by_the_policy_of_one_before(corridor, monkeypatch):
     training, envs = Training(dataclasses.replace(QUICK, overlap=True), 3), corridor(3)
     (obs, _), update = envs.reset(), training.learner.update
-    played_by, learned = [], []
+    played_by, learned, ended = [], [], Event()
 
     def weights(net):
         return net.head.policy.weight.detach().clone()
@@ -149,6 +150,7 @@ def test_overlapping_rollout_is_played_by_the_policy_of_one_before(corridor, mon
     def record(*args, **numbers):
         metrics = update(*args, **numbers)
         learned.append(weights(training.learner.net))
+        ended.set()
         return metrics
 
     monkeypatch.setattr(training.learner, "update", record)
@@ -156,7 +158,9 @@ def test_overlapping_rollout_is_played_by_the_policy_of_one_before(corridor, mon
     for _ in range(3):
         played_by.append(weights(training.agent.actor))
         obs = play(training, envs, obs)
+        ended.clear()
         updates.append(training.learn(obs).get("updates"))
+        assert ended.wait(60)
     updates.append(training.finish()["updates"])
     assert updates == [None, 1, 2, 3]
     assert training.finish() == {}
@@ -186,6 +190,18 @@ def test_what_is_learned_from_stays_while_the_next_rollout_fills(corridor, monke
     training.finish()
     assert kept == [True] * 8
     assert not torch.equal(training.rollout.obs, learned_from)
+
+
+def test_an_error_while_playing_does_not_wait_for_the_learning(corridor, tmp_path):
+    config = dataclasses.replace(QUICK, timesteps=10**6, overlap=True, epochs=10**5)
+    envs = corridor(3)
+    wait, waits = envs.step_wait, iter(range(40))
+    envs.step_wait = lambda part: wait(part) if next(waits, None) is not None else 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        run(envs, config, tmp_path / "run")
+    (thread,) = [one for one in enumerate_threads() if one.name.startswith("overlap")]
+    thread.join(60)
+    assert not thread.is_alive()
 
 
 def test_overlap_is_refused_in_a_group(monkeypatch):

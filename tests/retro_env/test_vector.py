@@ -136,7 +136,8 @@ def test_emulators_let_their_parent_go_first(bramble, make):
     envs = make([level], num_envs=2, config=config)
     envs.lower_priority()
     own = os.getpriority(os.PRIO_PROCESS, 0)
-    assert all(os.getpriority(os.PRIO_PROCESS, worker) > own for worker in envs.workers)
+    lower = min(19, own + 10)
+    assert all(os.getpriority(os.PRIO_PROCESS, worker) == lower for worker in envs.workers)
 
 
 def test_an_error_in_a_worker_reaches_the_parent(bramble, make):
