@@ -8,7 +8,7 @@ joint, serial, sb3   pretraining: all levels at once, one after the other, and S
                      PPO with joint's net, levels and settings (benchmarks.sb3_ppo)
 frozen               held-out levels, played by these without learning, and by references
 adapt                held-out levels, learned from scratch and from joint, by Stable-Baselines3 too
-ablation             four training levels from scratch, with each way to explore
+ablation             four training levels from scratch, with each way to explore, and with --overlap
 rainbow              held-out levels, learned by Rainbow from scratch and with joint's convolutions
 
 Each run has a folder of its own: what is complete is kept, and the same command goes on wherever it
@@ -115,6 +115,7 @@ def kinds_of(config: LearningConfig) -> dict[str, dict[str, Kind]]:
             "noisy": Kind(PPO2, [*ppo, "--noisy"]),
             "distillation": Kind(PPO2, [*ppo, "--distillation", str(config.distillation)]),
             "novelty": Kind(PPO2, [*ppo, "--novelty", str(config.novelty)]),
+            "overlap": Kind(PPO2, [*ppo, "--overlap"]),
         },
         "rainbow": {
             "scratch": Kind(RAINBOW, rainbow),

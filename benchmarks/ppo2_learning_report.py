@@ -30,7 +30,7 @@ Runs = dict[tuple[int, str], Score]
 COMPARED = {
     "frozen": [("joint-draws", "serial-draws"), ("joint-draws", "sb3-draws")],
     "adapt": [("joint", "scratch"), ("scratch", "sb3-scratch"), ("joint", "sb3-joint")],
-    "ablation": [("noisy", "plain"), ("distillation", "plain"), ("novelty", "plain")],
+    "ablation": [(kind, "plain") for kind in ("noisy", "distillation", "novelty", "overlap")],
     "rainbow": [("encoder", "scratch"), ("encoder-frozen", "scratch"), ("encoder", "pretrained")],
 }
 """Part -> pairs whose difference is shown."""
