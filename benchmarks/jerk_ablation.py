@@ -2,6 +2,7 @@
 
 python -m benchmarks.jerk_ablation --policy rainbow/pretrained --out runs/jerk-ablation --write
 python -m benchmarks.jerk_ablation --out runs/jerk-ablation --only      # the table of what is there
+python -m benchmarks.jerk_ablation --earlier result.json …   # go on where only its result was kept
 
 Every run plays one level in one emulator, in a folder of its own: what is complete is kept, what
 was interrupted goes on, with the same command. Seeds come after one another, so that the first ones
@@ -69,6 +70,8 @@ class AblationConfig:
     """Settings of Rainbow on one level."""
     ppo2_flags: str = "--preset fast --rollout-steps 1024 --minibatches 4 --learning-rate 2.5e-4"
     """Settings of PPO2 on one level."""
+    earlier: Path | None = None
+    """A result of this benchmark whose runs are not made again: they count as they stand there."""
     jobs: Count = 2
     """Runs at a time."""
     write: bool = False
@@ -130,6 +133,40 @@ def check_policy(config: AblationConfig) -> None:
             raise UserError(f"{kind!r} needs --policy, a pretrained run; or leave it out of --only")
 
 
+DECISIVE = ("steps", "rainbow_flags", "ppo2_flags")
+"""Settings in which an earlier result must not differ, or its runs were something else."""
+
+
+def earlier_of(config: AblationConfig) -> Scores:
+    """The scores that an earlier result holds; none without one. UserError: not of such runs."""
+    if config.earlier is None:
+        return {}
+    try:
+        result = json.loads(config.earlier.read_text())
+        differing = [k for k in DECISIVE if result["config"][k] != getattr(config, k)]
+        found = {
+            kind: {key_of(words): float(value) for words, value in runs.items()}
+            for kind, runs in result["runs"].items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{config.earlier} is no result of this benchmark ({error!r}); "
+            "expected its result.json, or what it wrote with --write"
+        ) from error
+    if differing:
+        raise UserError(
+            f"{config.earlier} was measured with other settings ({', '.join(differing)}); "
+            "give the same, or leave --earlier out"
+        )
+    return found
+
+
+def key_of(words: str) -> tuple[str, int]:
+    """'MirageDunes.Act1 2' -> its level and seed."""
+    level, seed = words.rsplit(" ", 1)
+    return level, int(seed)
+
+
 def folder_of(config: AblationConfig, kind: str, level: Level, seed: int) -> Path:
     """Where a run is; of HALVES, the second half."""
     return config.out / level.state / f"{kind.removeprefix('+ ')}-{seed}"
@@ -170,10 +207,12 @@ def is_complete(config: AblationConfig, kind: str, level: Level, seed: int) -> b
 
 def tasks_of(config: AblationConfig) -> Iterator[Task]:
     """What is not complete: seed by seed, level by level, all kinds of a level together."""
+    earlier = earlier_of(config)
     for seed in range(config.seeds):
         for level in levels_of(config):
             for kind in config.only:
-                if not is_complete(config, kind, level, seed):
+                known = (level.state, seed) in earlier.get(kind, {})
+                if not known and not is_complete(config, kind, level, seed):
                     do = partial(play, config, kind, level, seed)
                     yield Task(f"{level.state} {kind} seed {seed}", do)
 
@@ -186,14 +225,17 @@ def mean_return(run: Path) -> float:
 
 
 def collect(config: AblationConfig) -> Scores:
-    """The scores of all complete runs."""
+    """The scores of all complete runs, and of earlier ones that were not made again."""
+    earlier = earlier_of(config)
     found: Scores = {kind: {} for kind in config.only or KINDS}
     for kind, scores in found.items():
         for level in levels_of(config):
             for seed in range(config.seeds):
+                key = (level.state, seed)
                 if is_complete(config, kind, level, seed):
-                    run = folder_of(config, kind, level, seed)
-                    scores[level.state, seed] = mean_return(run)
+                    scores[key] = mean_return(folder_of(config, kind, level, seed))
+                elif key in earlier.get(kind, {}):
+                    scores[key] = earlier[kind][key]
     return {kind: scores for kind, scores in found.items() if scores}
 
 
@@ -287,6 +329,7 @@ def report(config: AblationConfig) -> str:
     found = collect(config)
     rows = rows_of(found)
     result = {
+        "config": to_dict(config),
         "rows": [dataclasses.asdict(row) for row in rows],
         "runs": {
             kind: {f"{level} {seed}": value for (level, seed), value in scores.items()}
@@ -297,7 +340,7 @@ def report(config: AblationConfig) -> str:
     (config.out / "result.json").write_text(json.dumps(result, indent=1) + "\n")
     (config.out / "result.md").write_text(table(rows) + "\n")
     if config.write:
-        write_result("jerk_ablation", {"config": to_dict(config), **result})
+        write_result("jerk_ablation", result)
     return table(rows)
 
 

@@ -14,6 +14,7 @@ from benchmarks.jerk_ablation import (
     PARTS,
     AblationConfig,
     check_policy,
+    collect,
     first_half,
     folder_of,
     interval,
@@ -159,3 +160,33 @@ def test_ppo2_plays_in_one_emulator_from_its_own_pretraining():
     flags = ppo2_flags(AblationConfig(ppo2=Path("joint")))
     built = parse_ppo2([*flags, "--levels", ONE_LEVEL])
     assert built.num_envs == 1 and built.rollout_steps == 1024 and built.init == "joint"
+
+
+def test_runs_of_an_earlier_result_count_and_are_not_made_again(tmp_path):
+    out = tmp_path / "here"
+    config = AblationConfig(out=out, levels=ONE_LEVEL, seeds=2, only=("baseline",), steps=100)
+    level = levels_of(config)[0]
+    write_run(folder_of(config, "baseline", level, 0), [10.0, 20.0], steps=100)
+    report(config)
+    earlier = out / "result.json"
+    elsewhere = dataclasses.replace(config, out=tmp_path / "elsewhere", earlier=earlier)
+    assert [task.name for task in tasks_of(elsewhere)] == ["RustCavern.Act2 baseline seed 1"]
+    write_run(folder_of(elsewhere, "baseline", level, 1), [30.0], steps=100)
+    assert collect(elsewhere) == {"baseline": {(level.state, 0): 15.0, (level.state, 1): 30.0}}
+    write_run(folder_of(elsewhere, "baseline", level, 0), [7.0], steps=100)  # made again: it counts
+    assert collect(elsewhere)["baseline"][level.state, 0] == 7.0
+
+
+def test_an_earlier_result_of_something_else_is_refused(tmp_path):
+    config = AblationConfig(out=tmp_path, levels=ONE_LEVEL, only=("baseline",), steps=100)
+    report(config)
+    result = tmp_path / "result.json"
+    shorter = AblationConfig(out=tmp_path, levels=ONE_LEVEL, steps=50, earlier=result)
+    with pytest.raises(UserError, match="other settings \\(steps\\)"):
+        list(tasks_of(shorter))
+    for content in ("{}", "[]", "no json", '{"config": {}, "runs": {}}'):
+        result.write_text(content)
+        with pytest.raises(UserError, match="no result of this benchmark"):
+            list(tasks_of(dataclasses.replace(config, earlier=result)))
+    with pytest.raises(UserError, match="no result of this benchmark"):
+        list(tasks_of(dataclasses.replace(config, earlier=tmp_path / "none.json")))
