@@ -31,7 +31,7 @@ PACKAGES = ("rainbow", "ppo2", "jerk", "es")
 """Packages named in messages; any other of the same make works too."""
 OURS = ("levels", "timesteps", "num_envs", "rotate_every", "run_dir", "resume", "init", "seed")
 """Fields of an agent's config that the contest sets."""
-ONCE = {"init_encoder": "", "freeze_encoder_updates": 0, "overlap": False}
+ONCE = {"init_encoder": "", "freeze_encoder_updates": 0, "overlap": False, "policy": ""}
 """What holds for the run that it was given to, not for those that start from its checkpoint."""
 Mode = Literal["adapt", "frozen", "explore"]
 """What a package's agent does: learn on; act as well as it can; act as it does while it learns."""
@@ -187,7 +187,7 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
     cls = config_class(agent.name)
     words = [flag.partition("=")[0] for flag in agent.flags]
     given = {word[2:].replace("-", "_") for word in words if word.startswith("--")}
-    for name in (*OURS, "device", "serial"):
+    for name in (*OURS, "device", "record", "serial"):
         if {name, f"no_{name}"} & given:
             flag = "--" + name.replace("_", "-")
             raise UserError(
@@ -207,6 +207,7 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
         "num_envs": 1,
         "rotate_every": 0,
         "serial": False,
+        "record": False,
         "run_dir": str(run_dir / "training"),
         "resume": False,
         "init": agent.checkpoint,

@@ -13,9 +13,17 @@ from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
 from experiment.errors import UserError
 from jerk.config import JerkConfig
-from jerk.learner import bounds, find_moves, locate
+from jerk.learner import bounds, find_moves, is_left, locate
 from jerk.memory import Sequence, Sequences
-from jerk.policy import Embedder, Policy, check_fits, make_policy, policy_state, saved_policy
+from jerk.policy import (
+    Embedder,
+    Policy,
+    check_asked,
+    check_fits,
+    make_policy,
+    policy_state,
+    saved_policy,
+)
 
 
 def make_sequences(config: JerkConfig) -> Sequences:
@@ -38,6 +46,8 @@ class Row:
 
     sequence: Sequence | None = None
     pointer: int = 0
+    steps: int = 0
+    """Played since the episode began."""
     lost: int = 0
     start: str = ""
     """The level at whose first observation it stands."""
@@ -46,8 +56,9 @@ class Row:
 class JerkAgent:
     """Recognises a level by its first observation and replays its best sequence.
 
-    In a closed loop where the config says so. Where it is lost, after the sequence, and on a level
-    that it does not recognise, the policy acts; without one, it runs to the right.
+    In a closed loop where the config says so, as the search replays, but for the memory. After the
+    sequence, and on a level that it does not recognise, the policy acts; without one that knows
+    something, it runs to the right.
     """
 
     def __init__(self, config: JerkConfig, *, device: str = "cpu") -> None:
@@ -55,6 +66,11 @@ class JerkAgent:
         self.sequences = make_sequences(config)
         self.moves = find_moves(config.actions)
         self.policy: Policy | None = None
+        self.policy_knows = False
+        """Whether the policy was trained, here or before: another one walks nowhere."""
+        self.given: dict[str, torch.Tensor] = {}
+        """The net of a Rainbow as it came, without what it learned from JERK's runs: that makes
+        scores of its values, and a Rainbow could not go on with these."""
         self.embedder: Embedder | None = None
         if config.embeds and config.embed == "frames":
             self.embedder = Embedder(None, config=config, device=device)
@@ -67,15 +83,26 @@ class JerkAgent:
             encoder: Any = policy.net.encoder
             self.embedder = Embedder(encoder, config=self.config, device=self.device)
 
-    def act(self, obs: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]. It remembers where each row is."""
+    def able_policy(self) -> Policy | None:
+        """The policy, as soon as it knows something."""
+        return self.policy if self.policy_knows else None
+
+    def act(
+        self, obs: NDArray[np.uint8], *, starts: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.int64]:
+        """obs uint8 [N,C,H,W] -> actions int64 [N]. It remembers where each row is.
+
+        starts: rows that begin an episode; without them, those at a level's first observation do.
+        """
         if len(self.rows) != len(obs):
             self.rows = [Row() for _ in obs]
         actions = np.full(len(obs), self.moves.right, np.int64)
-        if self.policy is not None:
-            actions = self.policy.act(obs)
+        if (policy := self.able_policy()) is not None:
+            actions = policy.act(obs)
         seen = self.embedder(obs) if self.embedder is not None else None
         for index, image in enumerate(obs):
+            if starts is not None and starts[index]:
+                self.rows[index] = Row()
             level = self.recognise(image)
             if level and level != self.rows[index].start:  # not where it only stands and waits
                 self.rows[index] = Row(self.sequences.best(level))
@@ -97,6 +124,9 @@ class JerkAgent:
         sequence, config = row.sequence, self.config
         if sequence is None or row.pointer >= len(sequence.actions):
             return None
+        if is_left(row.steps, row.pointer, row.lost, length=len(sequence.actions), config=config):
+            row.sequence = None
+            return None
         at: int | None = row.pointer
         if config.closed_loop and sequence.embeddings is not None and seen is not None:
             at = locate(
@@ -106,25 +136,29 @@ class JerkAgent:
                 window=config.window + row.lost,
                 limit=config.match_steps,
             )
+        row.steps += 1
         row.lost = 0 if at is not None else row.lost + 1
-        if at is None and self.policy is not None:
-            row.pointer += 1
-            return None
         row.pointer = (row.pointer if at is None else at) + 1
         return int(sequence.actions[row.pointer - 1])
 
     def tensors(self) -> dict[str, dict[str, torch.Tensor]]:
-        """Nets for a checkpoint: the policy's, and the encoder that embeds."""
+        """Nets for a checkpoint: the policy's, as it came too, and the encoder that embeds."""
         found = {}
         if self.policy is not None:
             found["net"] = self.policy.net.state_dict()
         if self.embedder is not None and self.embedder.encoder is not None:
             found["embedder"] = self.embedder.encoder.state_dict()
+        if self.given:
+            found["given"] = self.given
         return found
 
     def state(self) -> dict[str, Any]:
         """Everything else of it, for msgpack."""
-        return {"sequences": self.sequences.save(), "policy": policy_state(self.policy)}
+        return {
+            "sequences": self.sequences.save(),
+            "policy": policy_state(self.policy),
+            "policy_knows": self.policy_knows,
+        }
 
     def save(self, folder: Path | str) -> None:
         """Write it without a run's state, as a checkpoint that `load` reads."""
@@ -160,16 +194,22 @@ class JerkAgent:
         policy = saved_policy(saved.state["policy"], saved.tensors, device=self.device)
         if policy is not None:
             self.take_policy(policy)
+            self.policy_knows, self.given = of_policy(saved)
         if "embedder" in saved.tensors and self.embedder is not None and self.embedder.encoder:
             self.embedder.encoder.load_state_dict(saved.tensors["embedder"])
 
-    def start_from(self, init: Path | str | None) -> bool:
+    def start_from(self, init: Path | str | None) -> None:
         """Begin with what a checkpoint has: of JERK everything, but for a policy that the config
-        names; of another agent its policy. -> whether there is a policy that was trained."""
+        names; of another agent its policy. UserError: these do not go together."""
         saved, source = load_checkpoint(init) if init else None, self.config.policy
         named = source not in ("", "new")
         if saved is not None and saved.agent == "jerk":
             self.restore(saved)
+            if named and self.embedder is not None and self.embedder.encoder is not None:
+                raise UserError(
+                    f"what {init} remembers was embedded by its own policy, and {source} would see "
+                    "it otherwise; leave out --policy or --init"
+                )
         elif saved is not None and named:
             raise UserError(
                 f"{init} and {source} both give a policy; leave out --policy, or --init (which "
@@ -177,16 +217,26 @@ class JerkAgent:
             )
         elif saved is not None:
             source = str(saved.folder)
-        trained = self.policy is not None or source not in ("", "new")
         if source and (named or self.policy is None):
             self.take_policy(make_policy(source, self.config, device=self.device))
+            trained = source != "new"
+            self.policy_knows, self.given = (
+                of_policy(load_checkpoint(source)) if trained else (False, {})
+            )
+            if trained:
+                check_asked(source, self.config)
         if self.policy is not None:
-            check_fits(self.policy, self.config, trained=trained)
+            check_fits(self.policy, self.config, trained=self.policy_knows)
         elif self.config.needs_policy:
             raise UserError(
                 "learn, policy_share and embed need a policy: give --policy CHECKPOINT, or new"
             )
-        return trained
+
+
+def of_policy(saved: Checkpoint) -> tuple[bool, dict[str, torch.Tensor]]:
+    """Whether a checkpoint's policy knows something, and its net as it came, where a JERK has
+    taught a Rainbow since."""
+    return saved.state.get("policy_knows", True), dict(saved.tensors.get("given", {}))
 
 
 def check_whole(saved: Checkpoint) -> None:

@@ -136,6 +136,8 @@ class JerkConfig(EnvConfig, TrainConfig):
             raise UserError("policy_share and memory_share must be 1 or less together")
         if self.choice != "bound" and (self.change_cost or self.trial_share):
             raise UserError("change_cost and trial_share are of --choice bound; give that too")
+        if self.trial_share and not self.mutate:
+            raise UserError("trial_share is a part of the mutants' episodes; give --mutate too")
         if self.by_success and self.policy_share + self.memory_share == 0.0:
             raise UserError("by_success chooses among players; give policy_share or memory_share")
 

@@ -199,6 +199,16 @@ def locate(
     return first + best if distances[best] <= limit else None
 
 
+def is_left(steps: int, pointer: int, lost: int, *, length: int, config: JerkConfig) -> bool:
+    """Whether a replay is given up: for too many steps on end nothing was where its plan would be,
+    or it has been thrown back again and again.
+
+    steps: of the episode; pointer: the plan's next action; lost: steps on end without a match;
+    length: of the plan.
+    """
+    return lost > config.lost_steps or steps - pointer > length
+
+
 def is_kept(value: float, best: float, *, ratio: float) -> bool:
     """Whether a run that returned `value` becomes a sequence; always while none is worth much."""
     return best <= 0.0 or value > ratio * best
@@ -273,6 +283,7 @@ class Learner:
 
     def __init__(self, policy: Policy, config: JerkConfig, *, device: str) -> None:
         self.policy, self.device = policy, torch.device(device)
+        policy.net.requires_grad_(True)  # that of Evolution Strategies comes without gradients
         self.parameters = [p for p in policy.net.parameters() if p.requires_grad]
         self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate, fused=True)
 

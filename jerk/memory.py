@@ -117,11 +117,13 @@ class Sequences:
         found.append(new)
         if embeddings is not None:
             self.drop_embeddings(found)
-        if len(found) > self.capacity:
-            worst = min(reversed(found), key=self.score)
-            found.remove(worst)
-            return None if worst is new else new
-        return new
+        self.make_room(found)
+        return new if any(one is new for one in found) else None
+
+    def make_room(self, found: list[Sequence]) -> None:
+        """Forget a level's worst sequences, the later of equals, beyond the capacity."""
+        while len(found) > self.capacity:
+            found.remove(min(reversed(found), key=self.score))
 
     def drop_embeddings(self, found: list[Sequence]) -> None:
         """Of a level's sequences but for the few best: they are most of what a sequence takes."""
@@ -147,6 +149,8 @@ class Sequences:
             level: [Sequence.restore(one) for one in found]
             for level, found in saved["levels"].items()
         }
+        for found in self.levels.values():
+            self.make_room(found)
         self.starts = {
             level: np.frombuffer(data, np.uint8).reshape(shape).copy()
             for level, (data, shape) in saved["starts"].items()

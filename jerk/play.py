@@ -19,6 +19,7 @@ from jerk.learner import (
     explore,
     furthest_point,
     is_kept,
+    is_left,
     locate,
     mutate,
 )
@@ -75,8 +76,9 @@ class Play:
 
         seen: the embedding of what is seen now. -> an action, or POLICY or MEMORY: ask these.
         """
-        late = len(self.actions) - self.pointer > len(self.plan)  # thrown back again and again
-        if self.pointer < len(self.plan) and (late or self.lost > config.lost_steps):
+        length = len(self.plan)
+        left = is_left(len(self.actions), self.pointer, self.lost, length=length, config=config)
+        if self.pointer < length and left:
             self.plan, self.intact = self.plan[: self.pointer], min(self.intact, self.pointer)
         if self.source is not None and self.shared is None and self.pointer >= self.intact:
             self.shared, self.departed = self.furthest, len(self.actions)

@@ -107,6 +107,15 @@ def make_policy(source: str, config: JerkConfig, *, device: str) -> Policy:
     return policy
 
 
+def check_asked(source: str, config: JerkConfig) -> None:
+    """UserError: a policy is given, and nothing in the config would ask it or write it out."""
+    if not (config.needs_policy or config.write_replay):
+        raise UserError(
+            f"nothing would ask the policy in {source}: give --policy-share, --learn or --preset "
+            "hybrid, or leave the policy out"
+        )
+
+
 def check_fits(policy: Policy, config: JerkConfig, *, trained: bool) -> None:
     """UserError: a part that the config switches on would do nothing, or harm, with this policy."""
     if config.policy_share > 0.0 and not trained and not config.learn:

@@ -21,7 +21,7 @@ from retro_env import RetroVectorEnv
 from retro_env.wrappers import ACTIONS
 
 MEMORY_PREFIX = "memory-"
-PARTS = ("closed_loop", "memory_share", "policy_share", "learn", "write_replay")
+PARTS = ("closed_loop", "memory_share", "policy_share", "learn", "write_replay", "record")
 """Fields that decide what is kept of an episode."""
 
 
@@ -32,8 +32,6 @@ def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
     if config.write_replay and len(training.runs):
         save_replay(training, folder.path / "replay")
     tensors, state = agent.tensors(), agent.state()
-    if training.given:
-        tensors["given"] = training.given
     if training.learner is not None:
         tensors["optimiser"], state["optimiser"] = optimiser_parts(training.learner.optimiser)
     if training.recordings is not None:
@@ -46,7 +44,6 @@ def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
             "env_steps": training.env_steps,
             "updates": training.updates,
             "learning_since": training.learning_since,
-            "policy_knows": training.policy_knows,
             **training.counts,
         },
         tensors=tensors,
@@ -103,7 +100,7 @@ def save_replay(training: Training, folder: Path) -> None:
     if policy is not None and policy["agent"] == "rainbow":
         agent, values = "rainbow", policy["config"]
         scale, backtracking = values["reward_scale"], values["backtracking"]
-        tensors["net"] = training.given
+        tensors["net"] = training.agent.given
     save_checkpoint(
         folder,
         agent=agent,
@@ -127,7 +124,6 @@ def restore(training: Training, run_dir: Path, envs: RetroVectorEnv) -> NDArray[
             f"{training.num_envs}: resume with the same --num-envs"
         )
     training.make_learner()
-    training.given = saved.tensors.get("given", {})
     if training.learner is not None and "optimiser" in state:
         restore_optimiser(
             training.learner.optimiser, saved.tensors["optimiser"], state["optimiser"]
@@ -141,7 +137,6 @@ def restore(training: Training, run_dir: Path, envs: RetroVectorEnv) -> NDArray[
     training.env_steps = saved.counters["env_steps"]
     training.updates = saved.counters["updates"]
     training.learning_since = saved.counters["learning_since"]
-    training.policy_knows = bool(saved.counters["policy_knows"])
     training.counts = {name: saved.counters[name] for name in COUNTS}
     training.latest = dict(state["latest"])
     training.policy_returns = dict(state["policy_returns"])
@@ -167,11 +162,16 @@ def check_parts(config: JerkConfig, saved: Checkpoint) -> None:
                 f"the run was begun {'with' if was else 'without'} {flag}, and can only go on so; "
                 "start another with --init"
             )
+    if config.policy != saved.config["policy"]:
+        raise UserError(
+            f"the run has a policy from {saved.config['policy'] or 'nowhere'}, and goes on with "
+            "that; leave out --policy, or start another with --init"
+        )
 
 
 def start_from(training: Training, init: Path | str | None) -> None:
     """Begin with what another run has: sequences, memory, policy."""
-    training.policy_knows = training.agent.start_from(init)
+    training.agent.start_from(init)
     saved = load_checkpoint(init) if init else None
     if saved is not None and saved.agent == "jerk":
         restore_memory(training, saved)

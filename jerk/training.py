@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from experiment.config import subset
 from experiment.device import prepare_device
@@ -29,7 +28,7 @@ from jerk.learner import (
 )
 from jerk.memory import Run, Runs
 from jerk.play import Play, begin, finish
-from jerk.policy import Policy, is_rainbow
+from jerk.policy import is_rainbow
 from jerk.recordings import Recordings
 from lsh_memory import EpisodicMemory, MemoryConfig
 from retro_env import EnvConfig
@@ -56,8 +55,6 @@ class Training:
     updates: int = 0
     learning_since: int = -1
     """Agent steps when there was something to learn from; -1: not yet."""
-    policy_knows: bool = False
-    """Whether the policy was trained before this run."""
     policy_returns: dict[str, float] = field(default_factory=dict)
     """The most that it reached on each level, in the episodes that it played alone."""
     gains: dict[str, Gains] = field(default_factory=dict)
@@ -77,9 +74,6 @@ class Training:
         self.runs = Runs(config.runs)
         self.channels = subset(config, EnvConfig).channels
         self.learner: Learner | None = None
-        self.given: dict[str, Tensor] = {}
-        """The net of a Rainbow as it came, without what it learned from JERK's runs: that makes
-        scores of its values, and a Rainbow could not go on with these."""
         self.memory: EpisodicMemory | None = None
         if config.memory_share > 0.0:
             self.memory = EpisodicMemory(
@@ -93,10 +87,11 @@ class Training:
 
     def make_learner(self) -> None:
         """With the policy there is now."""
-        policy = self.agent.policy
-        if self.config.write_replay and policy is not None and is_rainbow(policy):
-            self.given = copy.deepcopy(policy.net.state_dict())
-        if self.config.learn and policy is not None:
+        agent, config, policy = self.agent, self.config, self.agent.policy
+        keeps = config.learn or config.write_replay
+        if keeps and policy is not None and is_rainbow(policy) and not agent.given:
+            agent.given = copy.deepcopy(policy.net.state_dict())
+        if config.learn and policy is not None:
             self.learner = Learner(policy, self.config, device=self.device)
 
     def begin(self, obs: NDArray[np.uint8], levels: Sequence[str]) -> None:
@@ -150,15 +145,10 @@ class Training:
             self.ask(actions, obs, seen)
         return actions
 
-    def able_policy(self) -> Policy | None:
-        """The policy, as soon as it knows something: an untrained one walks nowhere."""
-        able = self.policy_knows or self.updates >= FIRST_UPDATES
-        return self.agent.policy if able else None
-
     def shares(self) -> Shares:
         """Of the policy and the memory, as soon as they know something."""
         return Shares(
-            policy=self.config.policy_share if self.able_policy() is not None else 0.0,
+            policy=self.config.policy_share if self.agent.able_policy() is not None else 0.0,
             memory=self.config.memory_share
             if self.memory is not None and len(self.memory)
             else 0.0,
@@ -171,7 +161,7 @@ class Training:
         self.counts["lost"] += sum(not self.plays[row].exploring for row in rows)
         if len(rows) and self.memory is not None and len(self.memory):
             actions[rows] = self.remembered(seen[rows])
-        policy = self.able_policy()
+        policy = self.agent.able_policy()
         rows = np.array([r for r in np.flatnonzero(actions < 0) if self.plays[r].exploring], int)
         if len(rows) and policy is not None:
             actions[rows] = policy.act(obs[rows], explore=True)
@@ -231,7 +221,7 @@ class Training:
             return
         whole = length == len(play.actions)
         run = Run(
-            frames=np.stack([*play.frames, last])[: length + 1],
+            frames=np.stack([*play.frames, last][: length + 1]),
             actions=np.array(play.actions[:length], np.uint8),
             rewards=np.array(play.rewards[:length]),
             terminated=terminated and whole,
@@ -251,6 +241,7 @@ class Training:
         that came no further than it did itself."""
         assert self.learner is not None
         self.updates += 1
+        self.agent.policy_knows |= self.updates >= FIRST_UPDATES
         config, policy = self.config, self.learner.policy
         runs = self.runs.better(self.policy_returns)
         if not runs:

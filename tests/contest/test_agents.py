@@ -13,6 +13,8 @@ from contest.agents import Agent, load_policy, make_config, play, resolve
 from experiment import load_agent
 from experiment.checkpoint import latest_checkpoint
 from experiment.errors import UserError
+from jerk.agent import JerkAgent
+from jerk.config import JerkConfig
 from ppo2.agent import PPO2Agent
 from ppo2.agent import make_net as make_ppo2
 from ppo2.config import PPO2Config
@@ -22,6 +24,7 @@ from rainbow.config import RainbowConfig
 from retro_env import EnvConfig
 
 PPO2 = PPO2Config(image_height=36, image_width=36, hidden=16, serial=True, overlap=True)
+JERK = JerkConfig(image_height=36, image_width=36, policy="elsewhere", record=True)
 RAINBOW = RainbowConfig(
     image_height=36,
     image_width=36,
@@ -36,7 +39,8 @@ def saved(tmp_path: Path) -> dict[str, str]:
     """An untrained agent of each package: its checkpoint."""
     PPO2Agent(make_ppo2(PPO2), PPO2).save(tmp_path / "ppo2")
     RainbowAgent(make_rainbow(RAINBOW), RAINBOW).save(tmp_path / "rainbow")
-    return {name: str(latest_checkpoint(tmp_path / name)) for name in ("ppo2", "rainbow")}
+    JerkAgent(JERK).save(tmp_path / "jerk")
+    return {name: str(latest_checkpoint(tmp_path / name)) for name in ("ppo2", "rainbow", "jerk")}
 
 
 def test_agent_without_chance_cannot_explore(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,5 +85,7 @@ def test_how_a_checkpoints_own_run_began_is_not_repeated(saved: dict[str, str]) 
 
     assert not config("ppo2").serial and not config("ppo2").overlap
     assert config("ppo2", "--overlap").overlap
+    policies = [config("jerk"), config("jerk", "--policy=x")]
+    assert [c.policy for c in policies] == ["", "x"] and not policies[0].record
     found = [config("rainbow"), config("rainbow", "--init-encoder=x")]
     assert [(c.init_encoder, c.freeze_encoder_updates) for c in found] == [("", 0), ("x", 0)]

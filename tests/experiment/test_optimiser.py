@@ -15,23 +15,34 @@ def step(net: torch.nn.Module, optimiser: torch.optim.Optimizer, seed: int) -> N
 
 @pytest.mark.parametrize("tensor_rate", [False, True])
 def test_a_restored_adam_takes_the_same_steps(tensor_rate: bool) -> None:
-    rate = torch.tensor(0.01) if tensor_rate else 0.01
+    def adam(net: torch.nn.Module) -> torch.optim.Optimizer:
+        rate = torch.tensor(0.01) if tensor_rate else 0.01
+        return torch.optim.Adam(net.parameters(), lr=rate)
+
     net = torch.nn.Linear(3, 2)
-    optimiser = torch.optim.Adam(net.parameters(), lr=rate)
+    optimiser = adam(net)
     for seed in range(3):
         step(net, optimiser, seed)
     tensors, plain = optimiser_parts(optimiser)
     plain = json.loads(json.dumps(plain))
     copy = torch.nn.Linear(3, 2)
     copy.load_state_dict(net.state_dict())
-    fresh_rate = torch.tensor(0.5) if tensor_rate else 0.5
-    restored = torch.optim.Adam(copy.parameters(), lr=fresh_rate)
+    restored = adam(copy)
     restore_optimiser(restored, {key: t.clone() for key, t in tensors.items()}, plain)
     for seed in range(3, 6):
         step(net, optimiser, seed)
         step(copy, restored, seed)
     assert torch.equal(net.weight, copy.weight)
-    assert float(restored.param_groups[0]["lr"]) == pytest.approx(0.01)
+
+
+def test_a_run_that_goes_on_with_another_learning_rate_has_that_one() -> None:
+    net = torch.nn.Linear(3, 2)
+    optimiser = torch.optim.Adam(net.parameters(), lr=0.01)
+    step(net, optimiser, 0)
+    other = torch.optim.Adam(net.parameters(), lr=0.5)
+    restore_optimiser(other, *optimiser_parts(optimiser))
+    assert other.param_groups[0]["lr"] == 0.5
+    assert other.state[net.weight]["step"] == 1
 
 
 def test_sgd_without_momentum_has_no_tensors() -> None:

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from jerk.agent import JerkAgent
+from jerk.agent import JerkAgent, Row
 from jerk.config import JerkConfig
 from jerk.learner import Shares, find_moves
 from jerk.memory import Sequence
@@ -159,7 +159,7 @@ def test_a_lost_replay_goes_on_with_its_plan_where_the_memory_has_no_answer(cour
     )
     training = Training(config, 1)
     start_from(training, None)
-    training.policy_knows = True
+    training.agent.policy_knows = True
     agent = agent_that_knows_the_way(course, CLOSED)
     training.plays = [replay("course", agent.sequences.best("course"))]
     strange = np.full((1, 4, 36, 36), 99, np.uint8)
@@ -169,3 +169,53 @@ def test_a_lost_replay_goes_on_with_its_plan_where_the_memory_has_no_answer(cour
         training.add(actions, np.zeros(1))
         played.append(int(actions[0]))
     assert played == PLAN[:12].tolist() and training.counts["lost"] == 12
+
+
+class Strange:
+    """A policy that notes whether it was asked."""
+
+    asked = 0
+
+    def act(self, obs, *, explore=False):
+        self.asked += 1
+        return np.full(len(obs), JUMP)
+
+
+def test_alone_it_goes_on_with_its_plan_where_it_is_lost_and_leaves_it_in_the_end(course):
+    agent = agent_that_knows_the_way(course, CLOSED)
+    agent.config = dataclasses.replace(CLOSED, lost_steps=5)
+    agent.policy, agent.policy_knows = Strange(), True
+    first = agent.sequences.starts["course"][None]
+    strange = np.full((1, 4, 36, 36), 99, np.uint8)
+    played = [int(agent.act(obs)[0]) for obs in (first, *[strange] * 8)]
+    assert played == [*PLAN[:7].tolist(), JUMP, JUMP]
+
+
+def test_alone_it_leaves_a_plan_that_it_is_thrown_back_in_again_and_again():
+    rows = np.eye(20, dtype=np.float16)
+    agent = JerkAgent(CLOSED)
+    row = Row(Sequence(0, np.zeros(20, np.uint8), [1.0], rows))
+    place = steps = 0
+    while agent.replayed(row, rows[place].astype(np.float32)) is not None:
+        place = place - 4 if place == 10 else place + 1
+        steps += 1
+        assert steps < 200
+    assert 20 < steps < 60
+
+
+def test_alone_it_runs_right_where_its_policy_knows_nothing(course, tmp_path):
+    agent = JerkAgent(CLOSED)
+    agent.policy = Strange()
+    obs = np.zeros((1, 4, 36, 36), np.uint8)
+    assert agent.act(obs).tolist() == [RIGHT] and agent.policy.asked == 0
+    agent.policy_knows = True
+    assert agent.act(obs).tolist() == [JUMP]
+
+
+def test_an_episode_on_an_unknown_level_is_not_the_last_ones_sequence(course):
+    agent = agent_that_knows_the_way(course, OPEN)
+    first, unknown = agent.sequences.starts["course"][None], np.zeros((1, 4, 36, 36), np.uint8)
+    assert agent.act(first, starts=np.array([True])).tolist() == [WAIT]
+    assert agent.act(unknown, starts=np.array([False])).tolist() == [WAIT]
+    assert agent.act(unknown, starts=np.array([True])).tolist() == [RIGHT]
+    assert agent.act(first, starts=np.array([True])).tolist() == [WAIT]

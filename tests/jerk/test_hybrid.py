@@ -147,7 +147,10 @@ def test_policy_and_memory_explore_as_soon_as_they_know_something(course):
     start_from(training, None)
     assert training.shares() == (0.0, 0.0)
     training.memory.add(np.ones(128), 1, 1.0)
-    training.updates = FIRST_UPDATES
+    training.updates = FIRST_UPDATES - 2
+    training.update()
+    assert training.shares() == (0.0, 0.25)
+    training.update()
     assert training.shares() == (0.5, 0.25)
 
 
@@ -156,7 +159,7 @@ def test_a_named_policy_comes_before_the_one_of_a_run_and_two_are_refused(course
     named = saved_rainbow(tmp_path / "rainbow")
     training = Training(preset("hybrid", policy=named), 2)
     start_from(training, tmp_path / "jerk")
-    assert isinstance(training.agent.policy, RainbowAgent) and training.policy_knows
+    assert isinstance(training.agent.policy, RainbowAgent) and training.agent.policy_knows
     assert len(training.sequences) > 0
     with pytest.raises(UserError, match="both give a policy"):
         start_from(Training(preset("hybrid", policy=named), 2), tmp_path / "rainbow")
@@ -237,3 +240,70 @@ def test_by_success_every_player_explores_and_what_it_brought_is_kept(course, tm
         assert metrics[f"gain_{name}"][-1] == pytest.approx(np.mean(gains[player]))
     with pytest.raises(UserError, match="by_success"):
         dataclasses.replace(config, policy_share=0.0, memory_share=0.0)
+
+
+def test_what_a_policy_knows_goes_with_its_checkpoint(course, tmp_path):
+    """A new one that never learned is not taken for a trained one by the next run."""
+    agent = run(course(2), preset("hybrid", timesteps=200), tmp_path / "short")
+    agent.save(tmp_path / "alone")
+    for source in ("short", "alone"):
+        training = Training(preset("hybrid"), 2)
+        start_from(training, tmp_path / source)
+        assert training.agent.policy is not None and training.shares().policy == 0.0
+        named = Training(preset("hybrid", policy=str(tmp_path / source)), 2)
+        start_from(named, None)
+        assert named.shares().policy == 0.0
+    with pytest.raises(UserError, match="--learn"):
+        start_from(Training(preset("hybrid", learn=False), 2), tmp_path / "short")
+    training.updates = FIRST_UPDATES
+    training.update()
+    training.agent.save(tmp_path / "learned")
+    training = Training(preset("hybrid"), 2)
+    start_from(training, tmp_path / "learned")
+    assert training.shares().policy == 0.5
+
+
+@pytest.mark.parametrize("by", ["init", "policy"])
+@pytest.mark.parametrize("writes", [True, False])
+def test_a_rainbow_behind_two_runs_comes_back_as_it_was(course, tmp_path, by, writes):
+    named = saved_rainbow(tmp_path / "rainbow")
+    flags = {"timesteps": 600, "learning_rate": 1e-2, "num_envs": 1}
+    first = preset("hybrid", policy=named, write_replay=writes, **flags)
+    learned = run(course(1), first, tmp_path / "first").policy.net.state_dict()
+    second = preset("hybrid", policy=str(tmp_path / "first") if by == "policy" else "", **flags)
+    run(course(1), second, tmp_path / "second", init=tmp_path / "first" if by == "init" else None)
+    given = load_agent(tmp_path / "second/replay").net.state_dict()
+    for key, value in load_agent(named).net.state_dict().items():
+        assert torch.equal(value, given[key])
+    assert any(not torch.equal(given[key], learned[key]) for key in given)
+
+
+def test_what_one_encoder_remembers_is_not_given_to_another(course, tmp_path):
+    config = preset("hybrid", embed="policy", policy=saved_rainbow(tmp_path / "rainbow"))
+    run(course(2), config, tmp_path / "run")
+    with pytest.raises(UserError, match="leave out --policy or --init"):
+        start_from(Training(config, 2), tmp_path / "run")
+    start_from(Training(dataclasses.replace(config, policy=""), 2), tmp_path / "run")
+
+
+def test_a_policy_that_nothing_would_ask_is_refused(tmp_path):
+    named = saved_rainbow(tmp_path / "rainbow")
+    with pytest.raises(UserError, match="nothing would ask"):
+        start_from(Training(preset("mutating", policy=named), 1), None)
+    with pytest.raises(UserError, match="nothing would ask"):
+        start_from(Training(preset("mutating"), 1), named)
+    start_from(Training(preset("mutating", policy=named, write_replay=True), 1), None)
+
+
+def test_a_kept_run_does_not_hold_the_rest_of_its_episode(course, tmp_path):
+    config = preset("hybrid", num_envs=1)
+    training, envs = Training(config, 1), course(1)
+    start_from(training, None)
+    obs, _ = envs.reset()
+    training.begin(obs, envs.levels)
+    play = training.plays[0]
+    play.frames = [obs[0, -1:].copy() for _ in range(50)]
+    play.actions, play.rewards = [1] * 50, [1.0] * 5 + [0.0] * 45
+    training.keep_run(play, obs[0, -1:], terminated=True)
+    kept = training.runs.levels["course"][0].frames
+    assert len(kept) == 6 and kept.base is None

@@ -158,3 +158,12 @@ def test_saved_runs_come_back():
             np.testing.assert_array_equal(one.rewards, other.rewards)
             assert one.terminated == other.terminated
     Runs(2).restore(Runs(2).arrays(), {})
+
+
+def test_a_smaller_memory_keeps_the_best_of_a_larger_one():
+    large, small = Sequences(5), Sequences(2)
+    for value in (3.0, 1.0, 5.0, 4.0, 2.0):
+        large.add("a", np.array([int(value)], np.uint8), value)
+    small.restore(large.save())
+    assert [one.mean for one in small.levels["a"]] == [5.0, 4.0]
+    assert small.add("a", np.array([6], np.uint8), 0.5) is None and len(small) == 2

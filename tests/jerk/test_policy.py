@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from es.agent import ESAgent
+from es.config import ESConfig
 from experiment.errors import UserError
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
@@ -83,11 +85,12 @@ def test_embeddings_stay_while_the_policy_learns():
 
 def test_policies_of_every_agent_learn_to_do_what_the_runs_did():
     rainbow, ppo2 = agents()
+    es = ESAgent.start(ESConfig(**SMALL))
     policies = [
         FreshPolicy(CONFIG),
         *(
             rebuild(**policy_state(agent), net=agent.net.state_dict(), device="cpu")
-            for agent in (rainbow, ppo2)
+            for agent in (rainbow, ppo2, es)
         ),
     ]
     obs, actions = images(8), np.arange(8) % 7

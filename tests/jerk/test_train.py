@@ -222,6 +222,7 @@ def test_command_searches_two_levels_records_and_resumes(tmp_path):
         (["--levels", LEVEL, "--init", "/nowhere"], "checkpoint"),
         (["--levels", LEVEL, "--sequences", "0"], "sequences"),
         (["--levels", LEVEL, "--policy-share", "0.5"], "--policy"),
+        (["--levels", LEVEL, "--choice", "bound", "--trial-share", "0.5"], "--mutate"),
         (["--levels", LEVEL, "--policy-share", "0.7", "--memory-share", "0.7"], "together"),
     ],
 )
@@ -241,7 +242,11 @@ def saved_rainbow(folder):
 
 
 @pytest.mark.parametrize(
-    "flags", [{"closed_loop": False}, {"memory_share": 0.0}, {"write_replay": False}]
+    "flags",
+    [
+        *({"closed_loop": False}, {"memory_share": 0.0}, {"write_replay": False}),
+        *({"record": True}, {"policy": "runs/other"}),
+    ],
 )
 def test_a_run_goes_on_with_the_parts_that_it_had(course, tmp_path, flags):
     run(course(2), preset("hybrid", timesteps=200), tmp_path / "run")
