@@ -8,7 +8,6 @@ import io
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -38,10 +37,7 @@ def load_config(cls: type[T], argv: Sequence[str], *, presets: Path | None, comm
         values |= _read(_preset_path(preset, presets), what=f"preset {preset!r}")
     if file is not None:
         values |= _read(Path(file), what=f"config file {file}")
-    base = from_dict(cls, values)
-    if "-h" not in flags and "--help" not in flags:
-        _check_flag_names(cls, flags)
-    return _parse_flags(cls, flags, base=base, presets=presets, command=command)
+    return _with_flags(cls, flags, values=values, presets=presets, command=command)
 
 
 def parse_command(cls: type[T], argv: Sequence[str] | None = None, *, command: str) -> T:
@@ -61,21 +57,31 @@ def load_run_config(
 ) -> Run:
     """`load_config` of a trainer; without argv, of the program's arguments.
 
-    A resumed run keeps its own config, as far as no flag or file changes it.
+    A resumed run keeps its own config, as far as no flag or file changes it. UserError: also for a
+    preset, which is all of a config.
     """
     given = list(sys.argv[1:] if argv is None else argv)
-    load = partial(load_config, cls, presets=presets, command=command)
-    config = load(given)
-    own = Path(config.run_dir) / "config.json"
-    if config.resume and own.is_file():
-        strange = [n for n in _read(own, what=str(own)) if n not in _field_names(cls)]
-        if strange:
-            raise UserError(
-                f"{config.run_dir} is not a run of {command} (its config.json has the field "
-                f"{strange[0]!r}); resume it with the agent that began it"
-            )
-        config = load(["--config", str(own), *given])  # a file that is given comes later, and wins
-    return config
+    preset, file, flags = _split_argv(given)
+    values = _read(Path(file), what=f"config file {file}") if file is not None else {}
+    # Before anything is checked: what does not fit the defaults may fit the run.
+    resumes = _last(flags, "--resume", is_switch=True, instead=values.get("resume", False))
+    own = (
+        Path(_last(flags, "--run-dir", instead=values.get("run_dir", cls.run_dir))) / "config.json"
+    )
+    if not resumes or not own.is_file():
+        return load_config(cls, given, presets=presets, command=command)
+    if preset is not None:
+        raise UserError(
+            f"--preset {preset} is for the start of a run: to go on with another setting, give it "
+            "as a flag or in a file for --config"
+        )
+    kept = _read(own, what=str(own))
+    if strange := [name for name in kept if name not in _field_names(cls)]:
+        raise UserError(
+            f"{own.parent} is not a run of {command} (its config.json has the field "
+            f"{strange[0]!r}); resume it with the agent that began it"
+        )
+    return _with_flags(cls, flags, values={**kept, **values}, presets=presets, command=command)
 
 
 def from_dict(cls: type[T], values: Mapping[str, Any]) -> T:
@@ -148,6 +154,18 @@ def _split_argv(argv: Sequence[str]) -> tuple[str | None, str | None, list[str]]
     return found["--preset"], found["--config"], rest
 
 
+def _last(flags: Sequence[str], flag: str, *, instead: Any, is_switch: bool = False) -> Any:
+    """What the last of a flag's mentions says; `instead` where there is none."""
+    for index in range(len(flags) - 1, -1, -1):
+        name, equals, value = flags[index].partition("=")
+        name = name.replace("_", "-")
+        if is_switch and name in (flag, f"--no-{flag[2:]}"):
+            return name == flag
+        if name == flag and (equals or index + 1 < len(flags)):
+            return value if equals else flags[index + 1]
+    return instead
+
+
 def _preset_path(name: str, presets: Path | None) -> Path:
     names = preset_names(presets)
     if presets is None or name not in names:
@@ -184,9 +202,18 @@ def _check_flag_names(cls: type, flags: Sequence[str]) -> None:
             raise UserError(f"unknown flag {word.partition('=')[0]}; {_nearest(flag, known)}")
 
 
-def _parse_flags(
-    cls: type[T], flags: list[str], *, base: T, presets: Path | None, command: str
+def _with_flags(
+    cls: type[T],
+    flags: list[str],
+    *,
+    values: Mapping[str, Any],
+    presets: Path | None,
+    command: str,
 ) -> T:
+    """`cls` from values, then flags."""
+    base = from_dict(cls, values)
+    if "-h" not in flags and "--help" not in flags:
+        _check_flag_names(cls, flags)
     description = (
         f"{inspect.getdoc(cls) or cls.__name__}\n\n--config FILE reads a YAML or JSON file; "
         "flags win over it."

@@ -1,6 +1,7 @@
 """A run's folder: config.json, metrics.csv, episodes.csv, checkpoints/, videos/."""
 
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any, final
@@ -32,11 +33,9 @@ class RunFolder:
         try:
             for folder in (run.path, run.checkpoints, run.videos):
                 folder.mkdir(parents=True, exist_ok=True)
-            values = config if isinstance(config, dict) else to_dict(config)
-            text = json.dumps(values, indent=2) + "\n"
-            (run.path / "config.json").write_text(text, encoding="utf-8")
         except OSError as error:
             raise _unwritable(run.path, error) from None
+        run.write_config(config)
         return run
 
     @classmethod
@@ -53,6 +52,24 @@ class RunFolder:
         except OSError as error:
             raise _unwritable(run.path, error) from None
         return run
+
+    def write_config(self, config: Any) -> None:
+        """Let config.json hold a dataclass or a dictionary, as a run begins or goes on with it.
+
+        UserError: it cannot be written.
+        """
+        values = config if isinstance(config, dict) else to_dict(config)
+        if "resume" in values:  # said of one start, and no setting
+            values = {**values, "resume": False}
+        draft = self.path / "config.json.draft"
+        try:
+            with draft.open("w", encoding="utf-8") as file:
+                file.write(json.dumps(values, indent=2) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(self.path / "config.json")
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
 
     def read_config(self) -> dict[str, Any]:
         """The dictionary in config.json. UserError: it is damaged."""

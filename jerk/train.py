@@ -39,6 +39,7 @@ def run(
     if config.resume:
         folder = RunFolder.open(run_dir)
         obs = restore(training, folder.path, envs)
+        folder.write_config(config)
     else:
         start_from(training, init)
         folder = RunFolder.create(run_dir, config)

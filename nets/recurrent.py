@@ -37,9 +37,11 @@ class RecurrentCore(nn.Module):
         """
         steps, num_envs = starts.shape
         assert x.shape[:2] == (steps, num_envs) and state.shape == (num_envs, self.state_size)
-        begins = starts.any(dim=1)
-        begins[0] = True
-        cuts = [*begins.nonzero().flatten().tolist(), steps]  # on a GPU this waits for it
+        cuts = [0, 1]
+        if steps > 1:
+            begins = starts.any(dim=1)
+            begins[0] = True
+            cuts = [*begins.nonzero().flatten().tolist(), steps]  # on a GPU this waits for it
         outputs = []
         with torch.autocast(x.device.type, enabled=False):
             x, state = x.float(), state.float()

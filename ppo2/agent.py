@@ -100,7 +100,8 @@ class PPO2Agent:
         explore: bool = False,
         starts: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.int64]:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw them from the policy.
+        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw them from the policy, and the
+        noise of noisy layers anew (while it learns, that stays for a rollout).
 
         starts: rows that begin an episode, for a recurrent net, which remembers between calls.
         """
@@ -111,13 +112,23 @@ class PPO2Agent:
             begins = torch.from_numpy(starts)
         images = torch.from_numpy(obs).to(self.device)
         log_probs, _, self.state = self.evaluate(
-            images, state=self.state, starts=begins.to(self.device)
+            images,
+            state=self.state,
+            starts=begins.to(self.device),
+            noise=self.drawn_noise(len(obs)) if explore else None,
         )
         if explore:
             actions = sample_actions(log_probs, torch.rand(len(obs), device=self.device))
         else:
             actions = log_probs.argmax(dim=1)
         return actions.cpu().numpy()
+
+    def drawn_noise(self, rows: int) -> Noises:
+        """Fresh noise for each row; None without noisy layers."""
+        if not self.config.noisy:
+            return None
+        seeds = torch.randint(2**62, (rows,)).tolist()
+        return self.net.draw_noise([np.random.default_rng(seed) for seed in seeds], self.device)
 
     def probabilities(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
         """obs uint8 [N,C,H,W] -> the policy [N,A], of a net without memory."""

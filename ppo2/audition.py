@@ -47,6 +47,7 @@ def draw(training: Training, obs: NDArray[np.uint8]) -> NDArray[np.int64]:
         torch.from_numpy(obs).to(training.device),
         state=training.state,
         starts=torch.from_numpy(training.starts).to(training.device),
+        noise=training.noise,
     )
     uniforms = torch.tensor([rng.random() for rng in training.rngs], device=training.device)
     return sample_actions(log_probs, uniforms).cpu().numpy()

@@ -137,7 +137,7 @@ class Training:
         log_probs, values, self.state[part] = self.agent.evaluate(
             images,
             state=self.state[part],
-            starts=torch.from_numpy(self.starts[part]).to(self.device),
+            starts=torch.from_numpy(self.starts[part]).to(self.device, non_blocking=True),
             noise=noise_of(self.noise, part),
         )
         actions = sample_actions(log_probs, self.uniforms[rollout.step_of(part), part])

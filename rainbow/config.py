@@ -31,7 +31,8 @@ class RainbowConfig(EnvConfig, TrainConfig):
 
     # How it computes
     precision: Literal["fp32", "bf16"] = "fp32"
-    """Arithmetic of the nets; losses and targets are fp32 either way."""
+    """Arithmetic of the nets (fp32 on a GPU multiplies matrices in TF32); losses and targets are
+    fp32 either way."""
     compile: bool = False
     """Compile the update with torch.compile (CUDA graphs on a GPU)."""
     torch_threads: Natural = 0

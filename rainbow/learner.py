@@ -28,7 +28,7 @@ def project_distribution(probs: Tensor, returns: Tensor, discounts: Tensor, z: T
     spacing = (z[-1] - z[0]) / (len(z) - 1)
     moved = (returns[:, None] + discounts[:, None] * z).clamp(z[0], z[-1])  # [B,K]
     share = (1.0 - (moved[:, None, :] - z[None, :, None]).abs() / spacing).clamp(min=0.0)
-    return (share @ probs[:, :, None]).squeeze(2)
+    return (share * probs[:, None, :]).sum(dim=2)  # a product of matrices would be TF32 on a GPU
 
 
 def q_values(outputs: Tensor, z: Tensor) -> Tensor:
@@ -148,7 +148,7 @@ class Learner:
 
     def update(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """One step of Adam. Returns the unweighted losses [B], which are the new priorities, and
-        metrics as tensors, so that nothing waits for the device until somebody reads them."""
+        metrics, as tensors: nothing here waits for the device, but who reads them does."""
         on_device = TensorBatch(
             **{name: self._move(getattr(batch, name)) for name in TensorBatch.__annotations__}
         )

@@ -245,15 +245,21 @@ class Replay:
 
     def restore(self, saved: Mapping[str, NDArray]) -> None:
         """Be what `arrays` was taken from. ValueError where the shape of the rings differs."""
-        if len(saved["filled"]) != self.num_envs or saved["filled"].max() > self.slots:
+        filled, heads = saved["filled"], saved["heads"]
+        wrapped = len(filled) == self.num_envs and ((filled < self.slots) & (heads != filled)).any()
+        if len(filled) != self.num_envs or filled.max() > self.slots or wrapped:
             raise ValueError("the saved replay has other rings: other num_envs or replay_size")
         for name in RING_FIELDS:
             getattr(self, name)[:] = saved[name]
         where = np.flatnonzero(np.arange(self.slots) < self.filled[:, None])
         for name in SLOT_FIELDS:
             getattr(self, name)[where] = saved[name]
-        self.tree.set(where, saved["priorities"])
-        self.max_priority = float(saved["max_priority"][0])
+        self.tree.set(where, self.taken_over(saved["priorities"]))
+        self.max_priority = self.taken_over(saved["max_priority"]).item()
+
+    def taken_over(self, priorities: Floats) -> Floats:
+        """Another replay's priorities as they count here: all alike where none are set."""
+        return priorities if self.prioritised else np.where(priorities > 0.0, 1.0, 0.0)
 
     def seed(self, saved: Mapping[str, NDArray], count: int) -> int:
         """Take over the newest `count` slots of another replay, its rings dealt out over these.
@@ -265,7 +271,7 @@ class Replay:
                 f"the saved replay holds frames of shape {saved['frames'].shape[1:]}, "
                 f"not {self.frames.shape[1:]}"
             )
-        self.max_priority = float(saved["max_priority"][0])
+        self.max_priority = self.taken_over(saved["max_priority"]).item()
         shares = np.diff(np.linspace(0, count, len(saved["filled"]) + 1).astype(int))
         ring_starts = np.cumsum(saved["filled"]) - saved["filled"]
         for ring, share in enumerate(shares):
@@ -291,7 +297,7 @@ class Replay:
         for name in SLOT_FIELDS:
             getattr(self, name)[target] = saved[name][source]
         self.ends[target] = ends
-        priorities = saved["priorities"][source]
+        priorities = self.taken_over(saved["priorities"][source])
         priorities = np.where(priorities > 0.0, priorities, self.max_priority)
         priorities[ends == FINAL] = 0.0
         priorities[: self.frame_stack - 1] = 0.0  # their stacks may reach back before the cut

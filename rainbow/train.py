@@ -61,6 +61,7 @@ def run(
     if config.resume:
         folder = RunFolder.open(run_dir)
         obs = training.restore(folder.path, envs)
+        folder.write_config(config)
     else:
         if init:
             training.start_from(init)
@@ -125,7 +126,15 @@ class Training:
         self.agent = RainbowAgent(net, config, device=str(self.device))
         self.learner = Learner(net, config, device=self.device)
         env = subset(config, EnvConfig)
-        self.replay = Replay(
+        try:
+            self.replay = self.make_replay(env)
+        except ValueError as error:
+            raise UserError(f"{error}; give a larger --replay-size or fewer --num-envs") from None
+
+    def make_replay(self, env: EnvConfig) -> Replay:
+        """An empty one. ValueError: it would be too short for anything."""
+        config = self.config
+        return Replay(
             config.replay_size,
             self.num_envs,
             frame_shape=(env.channels, config.image_height, config.image_width),
@@ -154,7 +163,9 @@ class Training:
         )
 
     def updates_due(self) -> int:
-        """Updates that should have been made by now."""
+        """Updates that should have been made by now; none more while there is nothing to draw."""
+        if self.replay.tree.total <= 0.0:
+            return self.updates
         return updates_due(self.config, self.env_steps, seeded=self.seeded)
 
     def update(self) -> None:

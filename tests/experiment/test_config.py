@@ -6,9 +6,11 @@ from typing import Any, Literal
 
 import pytest
 
-from experiment.config import from_dict, load_config, subset, to_dict
+from experiment.config import from_dict, load_config, load_run_config, subset, to_dict
 from experiment.errors import UserError
 from experiment.ranges import Count, Share, check
+from experiment.run_folder import RunFolder
+from experiment.train_config import TrainConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,3 +188,55 @@ def test_a_config_made_in_python_is_held_to_the_same_ranges(
     with pytest.raises(UserError) as caught:
         check(dataclasses.replace(Small(), **values))
     assert says in str(caught.value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Trained(TrainConfig):
+    """A config of a run of a test."""
+
+    run_dir: str = "runs/trained"
+    """Where."""
+    parts: int = 1
+    """Of the steps."""
+    steps: int = 5
+    """Of the run."""
+
+    def __post_init__(self) -> None:
+        if self.steps % self.parts:
+            raise UserError("steps must be a multiple of parts")
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> str:
+    """A run that was begun with parts=4, steps=8."""
+    RunFolder.create(tmp_path / "run", Trained(run_dir=str(tmp_path / "run"), parts=4, steps=8))
+    return str(tmp_path / "run")
+
+
+def resume(presets: Path, *argv: str) -> Trained:
+    return load_run_config(Trained, list(argv), presets=presets, command="python -m trained")
+
+
+def test_a_resumed_run_keeps_its_config_under_a_file_and_flags(
+    presets: Path, tmp_path: Path, begun: str
+) -> None:
+    own = Trained(run_dir=begun, parts=4, steps=8, resume=True)
+    for words in (["--run-dir", begun, "--resume"], [f"--run_dir={begun}", "--resume"]):
+        assert resume(presets, *words) == own
+        # What would not fit the defaults fits the run.
+        assert resume(presets, *words, "--parts", "2").parts == 2
+        file = tmp_path / "longer.yaml"
+        file.write_text("steps: 12\nseed: 3\n")
+        longer = resume(presets, *words, "--config", str(file), "--seed", "4")
+        assert longer == dataclasses.replace(own, steps=12, seed=4)
+    file.write_text(f"run_dir: {begun}\nresume: true\n")
+    assert resume(presets, "--config", str(file)) == own
+    assert not resume(presets, "--config", str(file), "--no-resume").resume
+    with pytest.raises(UserError, match="multiple"):
+        resume(presets, *words, "--parts", "3")
+
+
+def test_a_preset_is_not_for_a_resumed_run(presets: Path, begun: str) -> None:
+    with pytest.raises(UserError, match="--preset empty is for the start"):
+        resume(presets, "--run-dir", begun, "--resume", "--preset", "empty")
+    assert resume(presets, "--preset", "empty") == Trained()

@@ -66,3 +66,10 @@ def test_a_damaged_config_is_a_user_error(tmp_path: Path) -> None:
 def test_numbered_folders_count_up(tmp_path: Path) -> None:
     names = [numbered_folder(tmp_path / "runs", "demo").name for _ in range(3)]
     assert names == ["demo-001", "demo-002", "demo-003"]
+
+
+def test_a_config_that_goes_on_replaces_the_one_before(tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path, {"steps": 1, "resume": False})
+    run.write_config({"steps": 2, "resume": True})
+    assert run.read_config() == {"steps": 2, "resume": False}
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["config.json"]

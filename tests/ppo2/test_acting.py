@@ -74,3 +74,19 @@ def test_what_cannot_be_packed_acts_with_a_copy_of_the_net():
     for flags in (*packed, *plain):
         net = make_net(dataclasses.replace(SMALL, **flags))
         assert Acting.fits(net, CPU) == (flags in packed), flags
+
+
+def test_exploring_a_noisy_net_has_its_noise():
+    agent = agent_of(dataclasses.replace(SMALL, noisy=True, precision="fp32"))
+    with torch.no_grad():  # a policy that is sure of itself but for the noise
+        agent.net.head.policy.weight.zero_()
+        agent.net.head.policy.bias.copy_(torch.arange(7.0) * 100.0)
+        agent.net.head.policy.bias_sigma.fill_(1e4)
+    obs = np.zeros((20, 4, 84, 84), np.uint8)
+    assert set(agent.act(obs).tolist()) == {6}
+    drawn = agent.act(obs, explore=True)
+    assert len(set(drawn.tolist())) > 2
+    torch.manual_seed(3)
+    first = agent.act(obs, explore=True)
+    torch.manual_seed(3)
+    np.testing.assert_array_equal(first, agent.act(obs, explore=True))

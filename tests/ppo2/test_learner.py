@@ -375,3 +375,41 @@ def test_threads_make_the_same_step():
     learner = Learner(net, TINY, device=CPU, group=Group(), threads=3)
     learner.update(batch, dealt(TINY), part=0.5)
     assert_same_weights(one, net, rtol=1e-3, atol=2e-6)
+
+
+def moved(value, device):
+    """A batch, or what is in it, on that device."""
+    if isinstance(value, Batch):
+        names = [field.name for field in dataclasses.fields(value)]
+        return Batch(**{name: moved(getattr(value, name), device) for name in names})
+    if isinstance(value, list | tuple):
+        return type(value)(moved(one, device) for one in value)
+    return value.to(device) if isinstance(value, torch.Tensor) else value
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {},
+        {"compile": True},
+        {"accumulate": 3},
+        {"noisy": True},
+        {"recurrent": "gru", "recurrent_hidden": 8, "sequence_steps": 4},
+    ],
+    ids=["eager", "compiled", "accumulated", "noisy", "recurrent"],
+)
+def test_update_on_a_gpu_equals_the_one_on_the_cpu(flags):
+    nets = []
+    for device in ("cpu", "cuda"):
+        config = dataclasses.replace(TINY, **flags)
+        net, batch = make_batch(config)
+        config = dataclasses.replace(config, compile=config.compile and device == "cuda")
+        place = torch.device(device)
+        learner = Learner(net.to(place), config, device=place, group=Group())
+        for part in (0.0, 0.5):
+            metrics = learner.update(moved(batch, place), dealt(config), part=part)
+        assert np.isfinite(list(metrics.values())).all()
+        nets.append(net.cpu())
+    assert_same_weights(*nets, rtol=2e-2, atol=2e-3)

@@ -334,3 +334,35 @@ def test_sum_tree_never_finds_an_empty_leaf_at_the_edges():
     tree.set(np.array([3, 40]), np.array([1.0, 2.0]))
     masses = np.array([0.0, 1.0, np.nextafter(1.0, 0.0), 3.0, 4.0])
     assert tree.find(masses).tolist() == [3, 40, 3, 40, 40]
+
+
+@pytest.mark.parametrize(("steps", "goes"), [(20, True), (130, False)])
+def test_a_larger_ring_takes_over_one_that_was_never_full(steps, goes):
+    """Behind the head of a full one lie its oldest slots: in a larger ring, nothing."""
+    replay = make_replay(80, 2)
+    world = World(2, [6, 3], ["terminated", "truncated"])
+    for _ in range(steps):
+        world.step(replay)
+    larger = make_replay(200, 2)
+    if goes:
+        larger.restore(replay.arrays())
+        assert larger.size == replay.size
+    else:
+        with pytest.raises(ValueError, match="other rings"):
+            larger.restore(replay.arrays())
+
+
+@pytest.mark.parametrize("way", ["seed", "restore"])
+def test_without_priorities_those_of_another_replay_do_not_count(way):
+    replay = make_replay(80, 1)
+    world = World(1, [6], ["terminated"])
+    for _ in range(20):
+        world.step(replay)
+    replay.update_priorities(drawable(replay)[:3], np.array([24.9, 3.0, 0.1]))
+    plain = make_replay(80, 1, prioritised=False)
+    if way == "seed":
+        plain.seed(replay.arrays(), 80)
+    else:
+        plain.restore(replay.arrays())
+    world.step(plain)
+    assert len(drawable(plain)) > 5 and set(plain.tree.leaves[drawable(plain)]) == {1.0}

@@ -236,9 +236,31 @@ def test_resume_keeps_the_runs_own_config(corridor, tmp_path):
     assert resumed == dataclasses.replace(config, resume=True, timesteps=500)
 
 
+def test_a_run_that_goes_on_longer_keeps_that_for_the_next_time(corridor, tmp_path):
+    config = dataclasses.replace(QUICK, levels=LEVEL, run_dir=str(tmp_path / "run"))
+    run(corridor(2), config, tmp_path / "run")
+    again = ["--run-dir", str(tmp_path / "run"), "--resume"]
+    longer = parse([*again, "--timesteps", "300", "--learning-rate", "0.002"])
+    run(corridor(2), longer, tmp_path / "run")
+    assert parse(again) == longer
+    training = Training(longer, 2)
+    training.restore(tmp_path / "run", corridor(2))
+    assert training.learner.optimiser.param_groups[0]["lr"] == 0.002
+    with pytest.raises(UserError, match="other rings"):
+        run(corridor(1), dataclasses.replace(longer, timesteps=400), tmp_path / "run")
+    assert parse(again) == longer  # one that is refused changes nothing
+
+
+def test_learning_may_start_at_once(corridor, tmp_path):
+    config = dataclasses.replace(QUICK, learning_starts=0, n_step=10, timesteps=40)
+    run(corridor(2), config, tmp_path / "run")
+    assert load_checkpoint(tmp_path / "run").counters["updates"] == 9
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["--levels", LEVEL, "--replay-size", "70"], "--replay-size"),
         (["--levels", "bramble-trian"], "bramble-train"),
         (["--levels", "sonic-test"], "import"),
         (["--levels", LEVEL, "--scenario", "nothing"], "scenario"),
