@@ -45,6 +45,8 @@ HALVES = "+ rainbow-replay"
 KINDS = ("baseline", *PARTS, HALVES, SUCCESS, "bound", "ppo2", "rainbow")
 BESIDE = {SUCCESS: "+ memory", "bound": "mutating", "ppo2": "baseline", "rainbow": "baseline"}
 """What a kind is compared with, where that is not the kind before it."""
+DECISIVE = ("steps", "rainbow_flags", "ppo2_flags")
+"""Settings in which an earlier result must not differ, or its runs were something else."""
 RESAMPLES = 10_000
 
 
@@ -131,10 +133,6 @@ def check_policy(config: AblationConfig) -> None:
         flags = [] if kind in ("ppo2", "rainbow") else jerk_flags(config, kind)
         if config.policy is None and "--policy" in flags:
             raise UserError(f"{kind!r} needs --policy, a pretrained run; or leave it out of --only")
-
-
-DECISIVE = ("steps", "rainbow_flags", "ppo2_flags")
-"""Settings in which an earlier result must not differ, or its runs were something else."""
 
 
 def earlier_of(config: AblationConfig) -> Scores:

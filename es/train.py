@@ -76,7 +76,8 @@ class Reports:
             return
         config = training.config
         folder = RunFolder.open(run_dir) if config.resume else RunFolder.create(run_dir, config)
-        folder.write_config(config)
+        if config.resume:
+            folder.write_config(config)
         start = training.env_steps if config.resume else None
         enter = self.stack.enter_context
         self.folder, self.saved = folder, start

@@ -65,9 +65,8 @@ def load_run_config(
     values = _read(Path(file), what=f"config file {file}") if file is not None else {}
     # Before anything is checked: what does not fit the defaults may fit the run.
     resumes = _last(flags, "--resume", is_switch=True, instead=values.get("resume", False))
-    own = (
-        Path(_last(flags, "--run-dir", instead=values.get("run_dir", cls.run_dir))) / "config.json"
-    )
+    run_dir = _last(flags, "--run-dir", instead=values.get("run_dir", cls.run_dir))
+    own = Path(str(run_dir)) / "config.json"
     if not resumes or not own.is_file():
         return load_config(cls, given, presets=presets, command=command)
     if preset is not None:

@@ -219,11 +219,9 @@ class JerkAgent:
             source = str(saved.folder)
         if source and (named or self.policy is None):
             self.take_policy(make_policy(source, self.config, device=self.device))
-            trained = source != "new"
-            self.policy_knows, self.given = (
-                of_policy(load_checkpoint(source)) if trained else (False, {})
-            )
-            if trained:
+            self.policy_knows, self.given = False, {}
+            if source != "new":
+                self.policy_knows, self.given = of_policy(load_checkpoint(source))
                 check_asked(source, self.config)
         if self.policy is not None:
             check_fits(self.policy, self.config, trained=self.policy_knows)

@@ -97,7 +97,8 @@ class Reports:
         if not self.first:
             return
         folder = RunFolder.open(run_dir) if config.resume else RunFolder.create(run_dir, config)
-        folder.write_config(config)
+        if config.resume:
+            folder.write_config(config)
         start = training.env_steps if config.resume else None
         enter = self.stack.enter_context
         self.metrics = enter(Metrics(folder.path, resume_step=start))

@@ -234,6 +234,9 @@ def test_a_resumed_run_keeps_its_config_under_a_file_and_flags(
     assert not resume(presets, "--config", str(file), "--no-resume").resume
     with pytest.raises(UserError, match="multiple"):
         resume(presets, *words, "--parts", "3")
+    file.write_text("run_dir: 5\n")
+    with pytest.raises(UserError, match="field run_dir, not 5"):
+        resume(presets, "--config", str(file))
 
 
 def test_a_preset_is_not_for_a_resumed_run(presets: Path, begun: str) -> None:

@@ -327,25 +327,3 @@ def test_bad_input_is_one_clear_line(arguments, words, tmp_path, monkeypatch, ca
     assert stop.value.code == 2
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1 and words in lines[0]
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize(
-    "flags",
-    [
-        {},
-        {"precision": "bf16"},
-        {"compile": True},
-        {"recurrent": "lstm", "recurrent_hidden": 8, "sequence_steps": 8},
-        {"distillation": 0.1, "normalise_returns": True},
-    ],
-    ids=["plain", "bf16", "compiled", "recurrent", "curious"],
-)
-def test_a_run_on_a_gpu_goes_on_where_it_stopped(corridor, tmp_path, flags):
-    config = dataclasses.replace(QUICK, device="cuda", **flags)
-    run(corridor(2), dataclasses.replace(config, timesteps=120), tmp_path / "run")
-    agent = run(corridor(2), dataclasses.replace(config, resume=True), tmp_path / "run")
-    assert read_columns(tmp_path / "run/metrics.csv")["step"][-1] == 240
-    assert np.isfinite(read_columns(tmp_path / "run/metrics.csv")["value_loss"]).all()
-    assert play(agent, corridor(1)) >= 0.0

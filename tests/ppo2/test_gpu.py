@@ -1,0 +1,76 @@
+"""PPO2 on a GPU: updates as on the CPU, runs that go on."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from experiment.distributed import Group
+from experiment.metrics import read_columns
+from ppo2.learner import Learner
+from ppo2.memory import Batch
+from ppo2.train import run
+from tests.ppo2.test_learner import TINY, assert_same_weights, dealt, make_batch
+from tests.ppo2.test_train import QUICK, play
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
+]
+
+
+def moved(value, device):
+    """A batch, or what is in it, on that device."""
+    if isinstance(value, Batch):
+        names = [field.name for field in dataclasses.fields(value)]
+        return Batch(**{name: moved(getattr(value, name), device) for name in names})
+    if isinstance(value, list | tuple):
+        return type(value)(moved(one, device) for one in value)
+    return value.to(device) if isinstance(value, torch.Tensor) else value
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {},
+        {"compile": True},
+        {"accumulate": 3},
+        {"noisy": True},
+        {"recurrent": "gru", "recurrent_hidden": 8, "sequence_steps": 4},
+    ],
+    ids=["eager", "compiled", "accumulated", "noisy", "recurrent"],
+)
+def test_update_on_a_gpu_equals_the_one_on_the_cpu(flags):
+    nets = []
+    for device in ("cpu", "cuda"):
+        config = dataclasses.replace(TINY, **flags)
+        net, batch = make_batch(config)
+        config = dataclasses.replace(config, compile=config.compile and device == "cuda")
+        place = torch.device(device)
+        learner = Learner(net.to(place), config, device=place, group=Group())
+        for part in (0.0, 0.5):
+            metrics = learner.update(moved(batch, place), dealt(config), part=part)
+        assert np.isfinite(list(metrics.values())).all()
+        nets.append(net.cpu())
+    assert_same_weights(*nets, rtol=2e-2, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {},
+        {"precision": "bf16"},
+        {"compile": True},
+        {"recurrent": "lstm", "recurrent_hidden": 8, "sequence_steps": 8},
+        {"distillation": 0.1, "normalise_returns": True},
+    ],
+    ids=["plain", "bf16", "compiled", "recurrent", "curious"],
+)
+def test_a_run_on_a_gpu_goes_on_where_it_stopped(corridor, tmp_path, flags):
+    config = dataclasses.replace(QUICK, device="cuda", **flags)
+    run(corridor(2), dataclasses.replace(config, timesteps=120), tmp_path / "run")
+    agent = run(corridor(2), dataclasses.replace(config, resume=True), tmp_path / "run")
+    assert read_columns(tmp_path / "run/metrics.csv")["step"][-1] == 240
+    assert np.isfinite(read_columns(tmp_path / "run/metrics.csv")["value_loss"]).all()
+    assert play(agent, corridor(1)) >= 0.0
