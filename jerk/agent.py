@@ -205,6 +205,7 @@ class JerkAgent:
         named = source not in ("", "new")
         if saved is not None and saved.agent == "jerk":
             self.restore(saved)
+            self.sequences.forget_recordings()
             if named and self.embedder is not None and self.embedder.encoder is not None:
                 raise UserError(
                     f"what {init} remembers was embedded by its own policy, and {source} would see "

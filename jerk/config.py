@@ -27,7 +27,8 @@ class JerkConfig(EnvConfig, TrainConfig):
     log_every: Count = 1_000
     """Agent steps between rows of metrics.csv."""
     record: bool = False
-    """Keep a recording (.bk2) of the best episode of each level in run_dir/recordings."""
+    """Keep recordings (.bk2) in run_dir/recordings: of each level the best episode, and those that
+    the sequences are the beginnings of."""
     torch_threads: Natural = 0
     """CPU threads of the nets; 0: PyTorch decides."""
 

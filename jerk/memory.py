@@ -22,6 +22,8 @@ class Sequence:
     """Of the run that found it, then of each replay."""
     embeddings: NDArray[np.float16] | None = None
     """Of the observations before each action in that run, [L,D], where replays need them."""
+    recording: str = ""
+    """The file (.bk2, in recordings/) of the episode that it began, if that was recorded."""
 
     @property
     def mean(self) -> float:
@@ -41,6 +43,7 @@ class Sequence:
             "actions": self.actions.tobytes(),
             "returns": list(self.returns),
             "embeddings": None if embeddings is None else embeddings.tobytes(),
+            "recording": self.recording,
         }
 
     @classmethod
@@ -50,6 +53,7 @@ class Sequence:
             number=saved["number"],
             actions=np.frombuffer(saved["actions"], np.uint8).copy(),
             returns=list(saved["returns"]),
+            recording=saved.get("recording", ""),  # an earlier version had none
         )
         if saved["embeddings"] is not None:
             rows = np.frombuffer(saved["embeddings"], np.float16).copy()
@@ -131,6 +135,16 @@ class Sequences:
         for sequence in sorted(seen, key=self.score, reverse=True)[EMBEDDED:]:
             sequence.embeddings = None
 
+    def recordings(self) -> set[str]:
+        """The names of all files."""
+        return {s.recording for found in self.levels.values() for s in found if s.recording}
+
+    def forget_recordings(self) -> None:
+        """They lie in another run's folder."""
+        for found in self.levels.values():
+            for sequence in found:
+                sequence.recording = ""
+
     def numbered(self, level: str, number: int) -> Sequence | None:
         """The sequence of that number, if it is still there."""
         return next((s for s in self.levels.get(level, ()) if s.number == number), None)
@@ -166,6 +180,7 @@ class Sequences:
                     "mean_return": round(sequence.mean, 1),
                     "returns": [round(value, 1) for value in sequence.returns],
                     "changes": sequence.changes,
+                    "recording": sequence.recording,
                     "actions": sequence.actions.tolist(),
                 }
                 for sequence in sorted(found, key=self.score, reverse=True)[:most]

@@ -199,8 +199,9 @@ def replay(level: str, sequence: Sequence) -> Play:
 class Outcome:
     """What an ended episode did to the sequences."""
 
-    kept: bool
-    improved: bool
+    kept: Sequence | None = None
+    """The sequence that its actions are."""
+    improved: bool = False
 
 
 def finish(play: Play, sequences: Sequences, *, config: JerkConfig, cut: bool) -> Outcome:
@@ -224,9 +225,9 @@ def finish(play: Play, sequences: Sequences, *, config: JerkConfig, cut: bool) -
     known = source is not None and (play.shared is None or length <= play.departed)
     ratio = 1.0 if play.kind == "replay" else config.keep_ratio
     if waited or known or not is_kept(value, best, ratio=ratio):
-        return Outcome(kept=False, improved=False)
+        return Outcome()
     actions = np.array(play.actions[:length], np.uint8)
     embeddings = np.stack(play.embeddings[:length]) if play.embeddings else None
     kept = sequences.add(play.level, actions, value, embeddings=embeddings)
     improved = before is not None and kept is not None and sequences.best(play.level) is kept
-    return Outcome(kept=kept is not None, improved=improved and kept is not before)
+    return Outcome(kept, improved=improved and kept is not before)

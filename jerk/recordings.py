@@ -1,8 +1,11 @@
-"""Keeps the recording (.bk2) of the best episode of each level, of all that the emulators make."""
+"""Keeps the recordings (.bk2) of each level's best episode, and of those that sequences began."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
+
+RECORDINGS = "recordings"
+"""Folder of the .bk2 files, in the run's."""
 
 
 class Recordings:
@@ -15,17 +18,24 @@ class Recordings:
         self.best: dict[str, tuple[float, str]] = {}
         """Return and file of each level's best episode."""
 
-    def ended(self, env: int, level: str, value: float) -> None:
-        """An episode of that return has ended, and its environment has begun the next."""
+    def ended(self, env: int, level: str, value: float) -> str:
+        """An episode of that return has ended, and its environment has begun the next -> its file,
+        in the folder."""
         number, self.episodes[env] = self.episodes[env], self.episodes[env] + 1
         name = f"env-{env:02d}/{level.replace(':', '-')}-{number:06d}.bk2"
-        before = self.best.get(level)
-        if before is not None and value <= before[0]:
-            (self.folder / name).unlink(missing_ok=True)
-            return
-        if before is not None:
-            (self.folder / before[1]).unlink(missing_ok=True)
-        self.best[level] = (value, name)
+        if level not in self.best or value > self.best[level][0]:
+            self.best[level] = (value, name)
+        return name
+
+    def keep(self, names: Collection[str]) -> None:
+        """Remove the recordings of ended episodes, but for these and the best. To be called when
+        a checkpoint is written: a run that goes on from it may need all there were before."""
+        kept = {*names, *(name for _, name in self.best.values())}
+        for env, ended in enumerate(self.episodes):
+            for path in (self.folder / f"env-{env:02d}").glob("*.bk2"):
+                number = int(path.stem.rpartition("-")[2])
+                if number < ended and path.relative_to(self.folder).as_posix() not in kept:
+                    path.unlink()
 
     def save(self) -> dict[str, Any]:
         """For msgpack."""

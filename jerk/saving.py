@@ -26,7 +26,8 @@ PARTS = ("closed_loop", "memory_share", "policy_share", "learn", "write_replay",
 
 
 def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
-    """Write a checkpoint from which `restore` goes on exactly, sequences.json, and the replay."""
+    """Write a checkpoint from which `restore` goes on exactly, sequences.json, and the replay; of
+    the recordings only those stay that it names."""
     agent, config = training.agent, training.config
     write_sequences(training, folder.path / "sequences.json")
     if config.write_replay and len(training.runs):
@@ -36,7 +37,7 @@ def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
         tensors["optimiser"], state["optimiser"] = optimiser_parts(training.learner.optimiser)
     if training.recordings is not None:
         state["recordings"] = training.recordings.save()
-    return save_checkpoint(
+    saved = save_checkpoint(
         folder.checkpoints,
         agent="jerk",
         config=config,
@@ -61,6 +62,9 @@ def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
             "envs": envs.save_states(),
         },
     )
+    if training.recordings is not None:
+        training.recordings.keep(training.sequences.recordings())
+    return saved
 
 
 def write_sequences(training: Training, path: Path) -> None:

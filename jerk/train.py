@@ -14,8 +14,9 @@ from experiment.progress import Progress
 from experiment.run_folder import RunFolder
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
+from jerk.recordings import RECORDINGS
 from jerk.saving import restore, save, start_from
-from jerk.training import RECORDINGS, Training
+from jerk.training import Training
 from retro_env import EnvConfig, RetroVectorEnv, ended_episodes, make_vec, parse_levels
 
 PRESETS = Path(__file__).parent / "presets"

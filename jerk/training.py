@@ -29,12 +29,10 @@ from jerk.learner import (
 from jerk.memory import Run, Runs
 from jerk.play import Play, begin, finish
 from jerk.policy import is_rainbow
-from jerk.recordings import Recordings
+from jerk.recordings import RECORDINGS, Recordings
 from lsh_memory import EpisodicMemory, MemoryConfig
 from retro_env import EnvConfig
 
-RECORDINGS = "recordings"
-"""Folder of the .bk2 files, in the run's."""
 COUNTS = ("explore", "replay", "mutant", "accepted", "improved", "asked", "answered", "lost")
 """Episodes begun of each kind; mutants whose run was kept; runs that became the best; steps at
 which the memory was asked, and had an answer; steps at which a replay was lost."""
@@ -196,7 +194,7 @@ class Training:
         self.recent_returns.append(episode["r"])
         cut = bool(episode.get("rotated", False))
         outcome = finish(play, self.sequences, config=self.config, cut=cut)
-        self.counts["accepted"] += play.kind == "mutant" and outcome.kept
+        self.counts["accepted"] += play.kind == "mutant" and outcome.kept is not None
         self.counts["improved"] += outcome.improved
         if self.memory is not None:
             returns = returns_to_go(play.rewards, gamma=self.config.gamma)
@@ -212,7 +210,9 @@ class Training:
         if self.config.keeps_frames:
             self.keep_run(play, last[-self.channels :], terminated=terminated)
         if self.recordings is not None:
-            self.recordings.ended(episode["env"], play.level, episode["r"])
+            name = self.recordings.ended(episode["env"], play.level, episode["r"])
+            if outcome.kept is not None and not outcome.kept.recording:
+                outcome.kept.recording = name
 
     def keep_run(self, play: Play, last: NDArray[np.uint8], *, terminated: bool) -> None:
         """Keep an ended episode up to its furthest point if it is one of the best."""

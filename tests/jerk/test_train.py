@@ -1,7 +1,5 @@
 import dataclasses
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +11,6 @@ from experiment.config import load_config
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from jerk.config import JerkConfig
-from jerk.recordings import Recordings
 from jerk.saving import start_from
 from jerk.train import PRESETS, main, run
 from jerk.training import Training
@@ -180,38 +177,6 @@ def rainbow_config(**changes):
     small = {"image_height": 36, "image_width": 36, "hidden": 16, "encoder": "data-efficient"}
     quick = {"timesteps": 40, "num_envs": 1, "device": "cpu", "replay_size": 5000}
     return RainbowConfig(**{**small, **quick, "reward_scale": 0.5, **changes})
-
-
-def test_only_the_best_recording_of_a_level_stays(tmp_path):
-    (tmp_path / "env-00").mkdir()
-    recordings = Recordings(tmp_path, 2)
-    for number, value in enumerate((5.0, 3.0, 9.0, 9.0)):
-        (tmp_path / f"env-00/G-v0-S-{number:06d}.bk2").touch()
-        recordings.ended(0, "G-v0:S", value)
-    assert [path.name for path in tmp_path.glob("*/*.bk2")] == ["G-v0-S-000002.bk2"]
-    again = Recordings(tmp_path, 2)
-    again.restore(recordings.save())
-    assert again.save() == recordings.save() and again.best["G-v0:S"][0] == 9.0
-
-
-def test_command_searches_two_levels_records_and_resumes(tmp_path):
-    command = [sys.executable, "-m", "jerk.train", "--run-dir", str(tmp_path / "run")]
-    first = [
-        *("--preset", "mutating", "--levels", f"{LEVEL},{LEVEL[:-1]}2", "--num-envs", "2"),
-        *("--rotate-every", "100", "--timesteps", "400", "--record", "--log-every", "100"),
-    ]
-    subprocess.run([*command, *first], cwd=ROOT, check=True, capture_output=True)
-    resume = ["--resume", "--timesteps", "500"]
-    subprocess.run([*command, *resume], cwd=ROOT, check=True, capture_output=True)
-    run_dir = tmp_path / "run"
-    assert read_columns(run_dir / "metrics.csv")["step"].tolist() == list(range(100, 600, 100))
-    sequences = json.loads((run_dir / "sequences.json").read_text())
-    assert set(sequences["levels"]) == {LEVEL, f"{LEVEL[:-1]}2"}
-    ended = load_checkpoint(run_dir).state["recordings"]["best"]
-    kept = [path for path in run_dir.glob("recordings/*/*.bk2") if str(path).endswith(
-        tuple(name for _, name in ended.values()))]  # fmt: skip
-    assert len(kept) == len(ended) == 2  # besides one of the episode that the end of the run cut
-    assert len(list(run_dir.glob("recordings/*/*.bk2"))) <= 4
 
 
 @pytest.mark.parametrize(

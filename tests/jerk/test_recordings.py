@@ -1,0 +1,75 @@
+import json
+import subprocess
+import sys
+from itertools import chain
+from pathlib import Path
+
+import stable_retro
+
+from experiment.checkpoint import load_checkpoint
+from experiment.config import load_config
+from experiment.metrics import read_columns
+from jerk.config import JerkConfig
+from jerk.recordings import Recordings
+from jerk.saving import start_from
+from jerk.train import PRESETS
+from jerk.training import Training
+from retro_env.wrappers import BUTTON_NAMES
+
+LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
+ROOT = Path(__file__).parents[2]
+
+
+def buttons_of(recording):
+    """The buttons held in each frame of a .bk2."""
+    movie, held = stable_retro.Movie(str(recording)), []
+    movie.step()
+    while movie.step():
+        held.append({name for button, name in enumerate(BUTTON_NAMES) if movie.get_key(button, 0)})
+    return held
+
+
+def test_recordings_stay_of_the_best_episode_of_those_asked_for_and_of_what_runs(tmp_path):
+    (tmp_path / "env-00").mkdir()
+    recordings = Recordings(tmp_path, 2)
+    files = [f"env-00/G-v0-S-{number:06d}.bk2" for number in range(5)]
+    for name in files:
+        (tmp_path / name).touch()
+    assert [recordings.ended(0, "G-v0:S", r) for r in (5.0, 3.0, 9.0, 9.0)] == files[:4]
+    recordings.keep({files[0]})
+    left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*.bk2"))
+    assert left == [files[0], files[2], files[4]]
+    again = Recordings(tmp_path, 2)
+    again.restore(recordings.save())
+    assert again.save() == recordings.save() and again.best["G-v0:S"][0] == 9.0
+
+
+def test_command_searches_two_levels_records_and_resumes(tmp_path):
+    command = [sys.executable, "-m", "jerk.train", "--run-dir", str(tmp_path / "run")]
+    first = [
+        *("--preset", "mutating", "--levels", f"{LEVEL},{LEVEL[:-1]}2", "--num-envs", "2"),
+        *("--rotate-every", "100", "--timesteps", "400", "--record", "--log-every", "100"),
+    ]
+    subprocess.run([*command, *first], cwd=ROOT, check=True, capture_output=True)
+    resume = ["--resume", "--timesteps", "500"]
+    subprocess.run([*command, *resume], cwd=ROOT, check=True, capture_output=True)
+    run_dir = tmp_path / "run"
+    assert read_columns(run_dir / "metrics.csv")["step"].tolist() == list(range(100, 600, 100))
+    sequences = json.loads((run_dir / "sequences.json").read_text())
+    assert set(sequences["levels"]) == {LEVEL, f"{LEVEL[:-1]}2"}
+    ended = load_checkpoint(run_dir).state["recordings"]["best"]
+    named = {name for _, name in ended.values()}
+    named |= {s["recording"] for found in sequences["levels"].values() for s in found}
+    written = {f"{path.parent.name}/{path.name}" for path in run_dir.glob("recordings/*/*.bk2")}
+    assert len(ended) == 2 and named <= written
+    assert len(written - named) <= 2  # the episodes that the end of the run cut
+    skip = sequences["frame_skip"]
+    for sequence in chain(*sequences["levels"].values()):
+        pressed = buttons_of(run_dir / "recordings" / sequence["recording"])
+        asked = [set(sequences["buttons"][action].split()) for action in sequence["actions"]]
+        whole = asked if len(pressed) >= skip * len(asked) else asked[:-1]  # an end within a step
+        assert pressed[skip - 1 :: skip][: len(whole)] == whole  # sticky is a step's first frame
+    config = load_config(JerkConfig, ["--preset", "mutating"], presets=PRESETS, command="test")
+    another = Training(config, 1)
+    start_from(another, run_dir)
+    assert len(another.sequences) > 0 and not another.sequences.recordings()
