@@ -6,7 +6,6 @@ resumed run drops the rows after its checkpoint, so that they hold what one run 
 
 import csv
 import io
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
@@ -14,6 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from experiment.errors import UserError
+from experiment.files import replace_text
 
 EPISODE_COLUMNS = ("step", "env", "level", "r", "l", "progress", "finished")
 
@@ -49,14 +49,8 @@ class Table:
 
     def _rewrite(self, rows: Sequence[Mapping[str, str]]) -> io.TextIOWrapper:
         """Replace the file by header and rows in one step -> the file, open for appending."""
-        draft = self._path.with_name(self._path.name + ".draft")
-        with draft.open("w", encoding="utf-8", newline="") as file:
-            file.write(_csv_line(self._columns))
-            for row in rows:
-                file.write(_csv_line([row.get(name, "") for name in self._columns]))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self._path)
+        lines = [_csv_line([row.get(name, "") for name in self._columns]) for row in rows]
+        replace_text(self._path, "".join([_csv_line(self._columns), *lines]))
         return self._path.open("a", encoding="utf-8", newline="")
 
 

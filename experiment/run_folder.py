@@ -1,13 +1,13 @@
 """A run's folder: config.json, metrics.csv, episodes.csv, checkpoints/, videos/."""
 
 import json
-import os
 import tempfile
 from pathlib import Path
 from typing import Any, final
 
 from experiment.config import to_dict
 from experiment.errors import UserError
+from experiment.files import replace_text
 
 
 @final
@@ -61,13 +61,8 @@ class RunFolder:
         values = config if isinstance(config, dict) else to_dict(config)
         if "resume" in values:  # said of one start, and no setting
             values = {**values, "resume": False}
-        draft = self.path / "config.json.draft"
         try:
-            with draft.open("w", encoding="utf-8") as file:
-                file.write(json.dumps(values, indent=2) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(self.path / "config.json")
+            replace_text(self.path / "config.json", json.dumps(values, indent=2) + "\n")
         except OSError as error:
             raise _unwritable(self.path, error) from None
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.errors import UserError
+from experiment.files import write_text
 from experiment.optimiser import optimiser_parts, restore_optimiser
 from experiment.run_folder import RunFolder
 from experiment.seeding import generator_state, rng_state, set_generator_state, set_rng_state
@@ -75,9 +76,7 @@ def write_sequences(training: Training, path: Path) -> None:
         "frame_skip": config.frame_skip,
         "levels": training.sequences.as_json(),
     }
-    draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(table) + "\n", encoding="utf-8")
-    draft.replace(path)
+    write_text(path, json.dumps(table) + "\n")
 
 
 def memory_arrays(training: Training) -> dict[str, NDArray]:
