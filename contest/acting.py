@@ -1,7 +1,8 @@
-"""How a policy is asked for actions: with its chance, and told where episodes begin."""
+"""How a policy is asked for actions: with its chance, told where episodes begin, by which rules."""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from typing import Any, final
 
@@ -9,7 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contest.references import Policy
+from experiment.config import subset
 from experiment.errors import UserError
+from retro_env import EnvConfig
+
+RULES = ("scenario", "frame_skip", "stick_probability", "episode_steps")
+"""Fields of an environment that the contest decides, whatever an agent was trained with."""
+
+
+def contest_settings(config: Any) -> EnvConfig:
+    """What an agent of that config sees, under the contest's rules."""
+    rules = EnvConfig()
+    decided = {name: getattr(rules, name) for name in RULES}
+    return dataclasses.replace(subset(config, EnvConfig), **decided)
 
 
 @final

@@ -16,13 +16,13 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from contest.acting import Actor
+from contest.acting import RULES, Actor, contest_settings
 from contest.client import RemoteEnv
 from contest.protocol import TimestepTimeoutError, WallClockTimeoutError
 from contest.references import REFERENCES, reference
 from contest.remote_vec import RemoteVectorEnv
 from experiment import load_agent
-from experiment.config import load_config, nearest_text, subset, to_dict
+from experiment.config import load_config, nearest_text, to_dict
 from experiment.errors import UserError
 from retro_env import EnvConfig
 from retro_env.make import wrap_agent
@@ -153,7 +153,7 @@ def load_policy(agent: Agent, *, seed: int) -> tuple[Actor, EnvConfig]:
 
     seed_everything(seed)
     loaded: Any = load_agent(agent.checkpoint, device=str(prepare_device(agent.device)))
-    return Actor(loaded, explore=agent.mode == "explore"), subset(loaded.config, EnvConfig)
+    return Actor(loaded, explore=agent.mode == "explore"), contest_settings(loaded.config)
 
 
 def play_function(function: Callable[[Any], object], directory: Path, *, level: str) -> None:
@@ -168,7 +168,7 @@ def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Pa
     Its run is in run_dir/training, without the last checkpoint: with its replay that is large,
     and a contest's level cannot be gone on with.
     """
-    settings = subset(config, EnvConfig)
+    settings = contest_settings(config)
     train = importlib.import_module(f"{agent.name}.train")
     encoder = to_dict(config).get("init_encoder")
     options = {"init_encoder": encoder} if encoder else {}
@@ -187,7 +187,7 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
     cls = config_class(agent.name)
     words = [flag.partition("=")[0] for flag in agent.flags]
     given = {word[2:].replace("-", "_") for word in words if word.startswith("--")}
-    for name in (*OURS, "device", "record", "serial"):
+    for name in (*OURS, *RULES, "device", "record", "serial", "video_every"):
         if {name, f"no_{name}"} & given:
             flag = "--" + name.replace("_", "-")
             raise UserError(
@@ -208,6 +208,7 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
         "rotate_every": 0,
         "serial": False,
         "record": False,
+        "video_every": 0,
         "run_dir": str(run_dir / "training"),
         "resume": False,
         "init": agent.checkpoint,
@@ -218,14 +219,18 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
         values["checkpoint_every"] = 0  # only the last
     if own:
         values |= {name: value for name, value in ONCE.items() if name not in given}
+    values |= {name: getattr(EnvConfig(), name) for name in RULES}
     names = {field.name for field in dataclasses.fields(cls)}
     return dataclasses.replace(config, **{k: v for k, v in values.items() if k in names})
 
 
 def agent_of(checkpoint: Path) -> str:
-    """The package that saved a checkpoint."""
-    meta = json.loads((checkpoint / "meta.json").read_text(encoding="utf-8"))
-    return str(meta.get("agent"))
+    """The package that saved a checkpoint. Errors: UserError."""
+    path = checkpoint / "meta.json"
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["agent"])
+    except (OSError, ValueError, LookupError, TypeError):
+        raise UserError(f"{path} says of no agent whose checkpoint it is: give another") from None
 
 
 def is_package(name: str) -> bool:
@@ -287,5 +292,8 @@ def module_file(name: str) -> Path:
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """SHA-256 of a file. Errors: UserError."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; is it still there?") from None

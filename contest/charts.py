@@ -44,8 +44,7 @@ def line_chart(curves: Sequence[Curve], *, title: str, x_label: str) -> str:
     parts = [grid(frame, across, ticks, x_label=x_label)]
     parts += [band(frame, curve) for curve in curves]
     parts += [path(frame, curve) for curve in curves]
-    ends = [f"{curve.label} ends at {last(curve.y):,.0f}" for curve in curves]
-    return svg(parts, title=f"{title}: {'; '.join(ends)}")
+    return svg(parts, title=f"{title}: {'; '.join(map(told, curves))}")
 
 
 def histogram(shares: NDArray[np.float64], *, number: int, title: str, x_label: str) -> str:
@@ -171,7 +170,8 @@ def short_number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def last(values: NDArray[np.float64]) -> float:
-    """The last value that is there; 0 where none is."""
-    finite = values[np.isfinite(values)]
-    return float(finite[-1]) if len(finite) else 0.0
+def told(curve: Curve) -> str:
+    """A curve in a few words."""
+    finite = curve.y[np.isfinite(curve.y)]
+    ends = f"ends at {finite[-1]:,.0f}" if len(finite) else "has no ended episode"
+    return f"{curve.label} {ends}"

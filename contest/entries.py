@@ -31,7 +31,6 @@ from experiment.metrics import read_columns
 from retro_env.integrations import games, has_rom
 
 REFERENCES = Path(cartridge.__file__).parent / "levels" / "references.csv"
-NAMES = {"right": "hold-right", "run_and_jump": "run-and-jump"}
 GRID = 41
 """Points of a learning curve."""
 WINDOW = 0.05
@@ -96,7 +95,8 @@ def read_entry(folder: Path) -> Entry:
     steps = int(facts.get("timesteps") or max(one.steps for one in played))
     x = np.linspace(0.0, steps, GRID)
     episodes = {(one.level, one.seed): read_rows(one) for one in played}
-    curves = {key: curve(rows, x) for key, rows in episodes.items()}
+    ends = {(one.level, one.seed): one.steps for one in played}
+    curves = {key: curve(rows, x, end=ends[key]) for key, rows in episodes.items()}
     mode = f", {facts['mode']}" if facts.get("mode") else ""
     reached = [rows["progress"] for rows in episodes.values() if rows]
     return Entry(
@@ -121,15 +121,18 @@ def read_facts(folder: Path) -> dict[str, Any]:
 
 
 def read_rows(one: Played) -> dict[str, NDArray[Any]]:
-    """Columns of a job's episodes.csv; {} where no episode was played."""
-    try:
-        return read_columns(one.folder / "episodes.csv")
-    except UserError:
+    """Columns of a job's episodes.csv; {} where no episode has ended. Errors: UserError."""
+    path = one.folder / "episodes.csv"
+    if path.is_file() and path.read_text(encoding="utf-8").count("\n") < 2:
         return {}
+    return read_columns(path)
 
 
-def curve(rows: dict[str, NDArray[Any]], x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """At each x, the mean return of the episodes that ended shortly before; nan before the first.
+def curve(
+    rows: dict[str, NDArray[Any]], x: NDArray[np.float64], *, end: int
+) -> NDArray[np.float64]:
+    """At each x, the mean return of the episodes that ended shortly before; nan before the first,
+    and behind the run's last step, `end`.
 
     Where none ended in the window, the value before stays.
     """
@@ -145,6 +148,7 @@ def curve(rows: dict[str, NDArray[Any]], x: NDArray[np.float64]) -> NDArray[np.f
             y[index] = returns[inside].mean()
         elif index:
             y[index] = y[index - 1]
+    y[x > end] = np.nan
     return y
 
 
@@ -170,8 +174,7 @@ def read_references(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
     with REFERENCES.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             if row["level"] in states:
-                name = NAMES.get(row["agent"], row["agent"])
-                found.setdefault(name, {})[states[row["level"]]] = float(row["mean_return"])
+                found.setdefault(row["agent"], {})[states[row["level"]]] = float(row["mean_return"])
     return {
         f"{name} (reference)": scores
         for name, scores in found.items()

@@ -4,7 +4,6 @@ python -m contest.evaluate runs/rainbow --levels bramble-test --episodes 5 --vid
 """
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,16 +12,20 @@ import numpy as np
 import tyro
 from rich.console import Console
 
-from contest.acting import Actor
+from contest.acting import Actor, contest_settings
 from contest.references import REFERENCES, Policy, reference
 from contest.score import Episode, Score, score, score_dict, score_table
 from contest.standings import shown_names
 from experiment.checkpoint import load_agent
-from experiment.config import parse_command, subset
+from experiment.config import parse_command
+from experiment.device import prepare_device
 from experiment.errors import UserError, command
+from experiment.files import write_json
 from experiment.progress import Progress
 from experiment.ranges import Count, Seed
+from experiment.seeding import seed_everything
 from retro_env import EnvConfig, Level, make_env, parse_levels
+from retro_env.integrations import check_playable
 from retro_env.video import convert
 
 
@@ -43,18 +46,18 @@ class EvaluateConfig:
     out: Path = Path("runs/evaluation")
     """Folder for result.json and the videos."""
     device: str = "cpu"
-    """Where the net computes."""
+    """Where the net computes: cpu, cuda, cuda:1, auto."""
 
 
 FIELDS = [field.name for field in dataclasses.fields(Episode) if field.name != "complete"]
 
 
 def load(name: str, *, device: str) -> tuple[Policy, EnvConfig]:
-    """A reference by name or a trained agent, and the environment settings it acts in."""
+    """A reference by name or a trained agent, and the contest's environment as it sees it."""
     if name in REFERENCES:
         return reference(name), EnvConfig()
-    agent: Any = load_agent(name, device=device)
-    return agent, subset(agent.config, EnvConfig)
+    agent: Any = load_agent(name, device=str(prepare_device(device)))
+    return agent, contest_settings(agent.config)
 
 
 def play_episodes(
@@ -100,6 +103,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Evaluate what the command line names."""
     config = parse_command(EvaluateConfig, argv, command="python -m contest.evaluate")
     levels = parse_levels(config.levels)
+    for level in levels:
+        check_playable(level.game, level.state, scenario="contest")
+    seed_everything(config.seed)
     policy, settings = load(config.agent, device=config.device)
     try:  # before anything is played
         config.out.mkdir(parents=True, exist_ok=True)
@@ -131,7 +137,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     Console().print(score_table(rows, title=f"{config.agent}, without noise or learning"))
     result = {"agent": config.agent, "seed": config.seed, "scores": [score_dict(r) for r in rows]}
     path = config.out / "result.json"
-    path.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    write_json(path, result)
     print(path)
 
 

@@ -38,13 +38,18 @@ def learning_curves(entries: Sequence[Entry], names: Mapping[str, str]) -> str:
 
 
 def mean_curve(entry: Entry, number: int, level: str | None) -> Curve:
-    """An entry's curve on a level, or the mean over its levels; a band where there are seeds."""
-    seeds = sorted({seed for _, seed in entry.curves})
+    """An entry's curve on a level, or the mean over its levels; a band where there are seeds.
+
+    A level on which no episode ended in a seed is left out of it.
+    """
+    drawn = {key: y for key, y in entry.curves.items() if np.isfinite(y).any()}
     rows = []
-    for seed in seeds:
-        mine = [y for (name, s), y in entry.curves.items() if s == seed and level in (None, name)]
+    for seed in sorted({seed for _, seed in drawn}):
+        mine = [y for (name, s), y in drawn.items() if s == seed and level in (None, name)]
         if mine:
             rows.append(np.stack(mine).mean(axis=0))  # nan until each level has begun
+    if not rows:
+        return Curve(entry.label, number, entry.x, np.full(len(entry.x), np.nan))
     stack: NDArray[np.float64] = np.stack(rows)
     if len(rows) < 2:
         return Curve(entry.label, number, entry.x, stack[0])

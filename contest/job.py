@@ -5,10 +5,13 @@ result.json has a `status` from the moment that the job is over:
 complete     a limit ended it, or the agent left by itself
 crashed      the agent failed; the level counts with what it reached
 Without one the job was interrupted, and is played again (see `set_aside`).
+
+Whoever the agent started goes with it: its processes are one group.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib.metadata
 import json
@@ -26,12 +29,14 @@ from contest.agents import Agent
 from contest.player import SERVER_GONE
 from contest.score import read_episodes
 from experiment.errors import UserError
+from experiment.files import write_json
 from retro_env.levels import Level
 from retro_env.vector import worker_seeds
 
 GRACE_SECONDS = 10.0
 """What the server has to end after its agent, and both to end when they are told to."""
 LIMITS = ("TimestepTimeoutError", "WallClockTimeoutError")
+STOPPED = "server stopped"
 USER_ERROR = 2
 BEST = "best.bk2"
 
@@ -169,11 +174,11 @@ class Job:
             self.alone_since = now
         # An agent may want minutes to save itself, but not for ever.
         if player is None and now - self.alone_since > self.rules.stall:
-            self.player.kill()
+            kill_group(self.player)
         return False
 
     def stop(self) -> None:
-        """End both sides; the job stays interrupted."""
+        """End both sides; the job stays interrupted, unless a limit had ended it already."""
         for process in (self.player, self.server):
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
@@ -181,13 +186,18 @@ class Job:
             try:
                 process.wait(GRACE_SECONDS)
             except subprocess.TimeoutExpired:
-                process.kill()
+                kill_group(process)
                 process.wait()
-        self.clean()
+        result = read_result(self.folder)
+        if result is not None and at_limit(result["ended"], played=result["steps"] > 0):
+            self.finish()
+        else:
+            self.clean()
 
     def clean(self) -> None:
-        """Remove what is not worth keeping."""
+        """Remove what is not worth keeping, and what the agent has left running."""
         for process in (self.player, self.server):
+            kill_group(process)
             assert process.stdin is not None
             process.stdin.close()
         shutil.rmtree(self.meeting, ignore_errors=True)
@@ -230,14 +240,26 @@ class Job:
         return (lines.strip().splitlines() or ["no message"])[-1].removeprefix("error: ")
 
 
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and all that it has started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def at_limit(ended: str | None, *, played: bool) -> bool:
+    """Whether the server's last word is a limit; one that no step came before says nothing."""
+    return played and ended is not None and ended.startswith(LIMITS)
+
+
 def judge(ended: str | None, *, played: bool, server_died: bool, agent_code: int) -> str:
     """The status of a job from the server's last word and how both sides ended.
 
-    played: whether a step was; a limit that no step came before says nothing of the agent.
+    An agent's word that the server has gone counts only where the server has no other.
     """
-    if played and ended is not None and ended.startswith(LIMITS):
+    if at_limit(ended, played=played):
         return "complete"  # whatever became of the agent afterwards
-    if server_died or agent_code == SERVER_GONE:
+    told = played and ended is not None and not ended.startswith(STOPPED)
+    if server_died or (agent_code == SERVER_GONE and not told):
         return "interrupted"
     return "complete" if agent_code == 0 else "crashed"
 
@@ -260,10 +282,3 @@ def versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             found[name] = "not installed"
     return found
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Replace a JSON file in one step."""
-    beside = path.with_name(f".{path.name}")
-    beside.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    beside.replace(path)

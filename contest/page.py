@@ -71,8 +71,10 @@ def leaderboard(entries: Sequence[Entry], references: References) -> str:
     for number, entry in enumerate(entries):
         row = entry.standings.overall
         seeds = len(row.by_seed)
+        part = "" if all(one.whole for one in entry.standings.played) else "up to "
+        whole = f"{seeds} seed{'s' * (seeds > 1)}" if seeds else "no seed with all levels"
         told = (
-            f"{entry.timesteps:,} steps per level, {seeds} seed{'s' * (seeds > 1)}, "
+            f"{part}{entry.timesteps:,} steps per level, {whole}, "
             f"{row.episodes:,} episodes, {row.finished:,} finished"
         )
         rows.append((row.mean, board_row(entry.label, told, row.mean, row.interval, number)))
@@ -91,7 +93,7 @@ def leaderboard(entries: Sequence[Entry], references: References) -> str:
         "Leaderboard",
         warning + table,
         explained="Score: mean return of all episodes, learning included, over all levels; 10,000 "
-        "is the most. Marks: 95 % bootstrap interval over seeds.",
+        "is the most. Marks: 95 % bootstrap interval over seeds; of up to three, all they span.",
     )
 
 

@@ -7,6 +7,7 @@ python -m contest.player --dir tmp --agent rainbow --checkpoint rainbow/pretrain
 
 import dataclasses
 import os
+import signal
 import sys
 import threading
 from collections.abc import Sequence
@@ -63,6 +64,8 @@ def hold_leash() -> None:
 
     def wait() -> None:
         os.read(0, 1)
+        if os.getpgrp() == os.getpid():  # with all that the agent has started
+            os.killpg(0, signal.SIGKILL)
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()

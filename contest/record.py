@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, final
 from stable_retro import data
 
 from experiment.errors import UserError
+from experiment.files import replace_text
 from retro_env.integrations import games
 from retro_env.levels import Level
 from retro_env.wrappers import CONTEST_PROGRESS
@@ -201,10 +202,8 @@ class Record:
         }
 
     def write_result(self) -> None:
-        """Replace result.json in one step, so that a reader never sees a half."""
-        beside = self.folder / ".result.json"
-        beside.write_text(json.dumps(self.result(), indent=2) + "\n", encoding="utf-8")
-        beside.replace(self.folder / "result.json")
+        """Replace result.json in one step, so that a reader never sees a half. Errors: OSError."""
+        replace_text(self.folder / "result.json", json.dumps(self.result(), indent=2) + "\n")
 
 
 def as_line(text: str) -> bytes:

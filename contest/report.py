@@ -13,7 +13,8 @@ import tyro
 from contest.entries import best_films, read_entries, read_references
 from contest.page import page
 from experiment.config import parse_command
-from experiment.errors import UserError, command
+from experiment.errors import command
+from experiment.files import write_text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,11 +39,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     references = read_references(entries)
     shown = best_films(entries) if config.films else []
     text = page(entries, references=references, films=shown, title=config.title)
-    try:
-        config.out.parent.mkdir(parents=True, exist_ok=True)
-        config.out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {config.out}: {error.strerror}") from None
+    write_text(config.out, text)
     print(f"{config.out} ({len(text.encode()) / 1e6:.1f} MB)")
 
 

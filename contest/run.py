@@ -18,13 +18,14 @@ from typing import Any, Literal
 
 from contest.agents import resolve
 from contest.board import Board
-from contest.job import Job, Rules, is_over, job_folder, job_folders, set_aside, write_json
+from contest.job import Job, Rules, is_over, job_folder, job_folders, set_aside
 from contest.player import split_flags
 from contest.record import rom_hash
 from contest.serve import parse_seconds, stop
 from contest.standings import as_json, markdown, read_played, shown_names, standings
 from experiment.config import parse_command
 from experiment.errors import UserError, command
+from experiment.files import write_json, write_text
 from experiment.ranges import Count, Seed
 from retro_env.integrations import check_playable
 from retro_env.levels import Level, parse_levels
@@ -102,6 +103,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         names = shown_names(map(str, levels))
 
         def begin(level: Level, seed: int) -> Job:
+            if changed := difference(config.out, facts, {**facts, **agent.facts()}):
+                raise UserError(f"the agent has changed since the contest began: {changed}")
             return Job(
                 config.out,
                 agent,
@@ -212,18 +215,24 @@ def run_all(
 ) -> None:
     """Play what of the plan is not over yet, `workers` at a time.
 
-    begin: starts a job. steps: of each. Errors: UserError (a side was given something wrong).
-    However it ends, no process is left.
+    begin: starts a job. steps: of each. Errors: UserError (a side was given something wrong; one
+    of `begin` comes when what runs is over). However it ends, no process is left.
     """
     waiting = [job for job in plan if not is_over(job_folder(out, *job))]
     share_cores(workers)
     running: list[Job] = []
+    refused: UserError | None = None
     with Board(len(plan), len(plan) - len(waiting), steps=steps) as board:
         try:
             while waiting or running:
                 while waiting and len(running) < workers:
-                    running.append(begin(*waiting.pop(0)))
-                    board.begin(running[-1])
+                    try:
+                        running.append(begin(*waiting.pop(0)))
+                    except UserError as error:
+                        refused = error
+                        waiting.clear()
+                    else:
+                        board.begin(running[-1])
                 for job in list(running):
                     board.look(job)
                     if job.poll():
@@ -233,6 +242,8 @@ def run_all(
         finally:
             for job in running:
                 job.stop()
+    if refused is not None:
+        raise refused
 
 
 def share_cores(workers: int) -> None:
@@ -250,7 +261,7 @@ def report(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]])
         mode = f" ({facts['mode']})" if facts["mode"] else ""
         title = f"{facts['name']}{mode}: {facts['timesteps']:,} steps per level"
         table = markdown(found, title=title)
-        (out / "table.md").write_text(table, encoding="utf-8")
+        write_text(out / "table.md", table)
         write_json(out / "result.json", {"agent": facts, **as_json(found)})
         print(f"{table}\n{out / 'table.md'}")
 

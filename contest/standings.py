@@ -14,14 +14,19 @@ from experiment.errors import UserError
 
 NOTES = {
     "crashed": "the agent crashed; counted with what it reached",
-    "interrupted": "interrupted; counted with what it reached, played again by the next call",
+    "interrupted": "not over (interrupted, or still playing), and played again if interrupted; "
+    "counted with what it reached",
+    "complete": "the run ended early ({ended}), so that its mean does not compare; counted with it",
 }
+"""What a run that was not played to its last step is said to be."""
+FEW_SEEDS = 3
+"""Up to so many, a 95 % bootstrap interval is all that the seeds span."""
 
 
 @final
 @dataclasses.dataclass(frozen=True)
 class Played:
-    """One level and seed. mean: of the contest; 0 where not one step was played."""
+    """One level and seed. mean: of the contest; 0 where an agent crashed before its first step."""
 
     level: str
     seed: int
@@ -35,22 +40,32 @@ class Played:
     folder: Path
     result: dict[str, Any]
 
+    @property
+    def whole(self) -> bool:
+        """Whether it was played to its last step."""
+        limit = self.result.get("limits", {}).get("timesteps")
+        return self.status == "complete" and (limit is None or self.steps >= limit)
+
+    @property
+    def note(self) -> str:
+        """What is to be known of it; "" where it is whole."""
+        if self.whole:
+            return ""
+        ended = str(self.result.get("ended")).partition(": ")[2] or "for no known reason"
+        return f"{NOTES[self.status].format(ended=ended)} ({self.steps:,} steps)"
+
 
 @final
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """A level's row, or the last one's. by_seed: score of each seed that has one."""
+    """A level's row, or the last one's. mean: over seeds. by_seed: score of each that has one."""
 
     label: str
+    mean: float
     by_seed: dict[int, float]
     best: float
     episodes: int
     finished: int
-
-    @property
-    def mean(self) -> float:
-        """Over seeds."""
-        return sum(self.by_seed.values()) / len(self.by_seed)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -61,7 +76,8 @@ class Line:
 @final
 @dataclasses.dataclass(frozen=True)
 class Standings:
-    """All that was played in a contest's folder. overall: mean over levels of each seed."""
+    """All that was played in a contest's folder. overall: mean over levels of each seed; where no
+    seed has all levels, the mean of the levels' means."""
 
     played: list[Played]
     levels: list[Line]
@@ -78,11 +94,14 @@ class Standings:
 
 
 def read_played(out: Path) -> list[Played]:
-    """Every job of a folder that has a result. Errors: UserError (there is none)."""
+    """Every job of a folder that was begun. Errors: UserError (there is none).
+
+    One without a step or a status is left out: it has not been played yet.
+    """
     found = []
     for folder in job_folders(out):
         result = read_result(folder)
-        if result is None:
+        if result is None or (result["steps"] == 0 and result.get("status") is None):
             continue
         found.append(
             Played(
@@ -116,11 +135,17 @@ def standings(played: Sequence[Played], *, planned: Iterable[tuple[str, int]] = 
     expected = dict.fromkeys([(name, seed) for name in names for seed in seeds])
     missing = [job for job in {**expected, **dict.fromkeys(planned)} if job not in there]
     whole = [seed for seed in seeds if all((name, seed) in there for name in names)]
-    by_seed = {s: sum(there[n, s].mean for n in names) / len(names) for s in whole}
-    overall = dataclasses.replace(line("all levels", played), by_seed=by_seed)
-    if not by_seed:  # no seed has all levels: the mean of the levels' means
-        overall.by_seed[seeds[0]] = sum(row.mean for row in levels) / len(levels)
+    by_seed = {s: average(there[n, s].mean for n in names) for s in whole}
+    scores = by_seed.values() if whole else [row.mean for row in levels]
+    row = line("all levels", played)
+    overall = dataclasses.replace(row, mean=average(scores), by_seed=by_seed)
     return Standings(list(played), levels, overall, missing)
+
+
+def average(values: Iterable[float]) -> float:
+    """Their mean."""
+    known = list(values)
+    return sum(known) / len(known)
 
 
 def line(label: str, played: Iterable[Played]) -> Line:
@@ -128,6 +153,7 @@ def line(label: str, played: Iterable[Played]) -> Line:
     jobs = list(played)
     return Line(
         label=label,
+        mean=average(one.mean for one in jobs),
         by_seed={one.seed: one.mean for one in jobs},
         best=max(one.best for one in jobs),
         episodes=sum(one.episodes for one in jobs),
@@ -167,7 +193,8 @@ def markdown(found: Standings, *, title: str) -> str:
     if len(seeds) > 1:
         count = len(found.overall.by_seed)
         text = "The score of a seed is its mean over levels; the interval is a bootstrap over"
-        lines += ["", f"- {text} {count} seeds."]
+        few = ", all that they span" if count <= FEW_SEEDS else ""
+        lines += ["", f"- {text} {count} seeds{few}."]
     else:
         lines.append("")
     return "\n".join([*lines, *notes(found, names)]) + "\n"
@@ -178,9 +205,8 @@ def notes(found: Standings, names: Mapping[str, str]) -> list[str]:
     seeds = {one.seed for one in found.played}
     lines = [f"- One seed ({min(seeds)}): no interval over seeds."] if len(seeds) == 1 else []
     for one in found.played:
-        if one.status in NOTES:
-            name = f"{names[one.level]}, seed {one.seed}"
-            lines.append(f"- {name}: {NOTES[one.status]} ({one.steps:,} steps).")
+        if one.note:
+            lines.append(f"- {names[one.level]}, seed {one.seed}: {one.note}.")
     lines += [f"- {names[name]}, seed {seed}: not played." for name, seed in found.missing]
     return lines
 

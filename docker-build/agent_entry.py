@@ -14,22 +14,23 @@ from pathlib import Path
 
 from contest.agents import is_package, package_folder
 from contest.player import main as play
+from contest.player import split_flags
 from experiment.errors import UserError, command
 
 CHECKPOINT = Path("/checkpoint")
+KEPT_FOR = "kept-for"
+"""The file in there that names the agent that the image was built for."""
 
 
 def arguments(environ: Mapping[str, str], given: Sequence[str], *, checkpoint: Path) -> list[str]:
-    """The player's command line. The image's checkpoint goes with the image's kind of agent only.
-
-    Errors: UserError (AGENT means nothing).
-    """
+    """The player's command line. The image's checkpoint goes with the image's agent only."""
     argv = ["--dir", "/share", "--run-dir", "/runs"]
     for name in ("AGENT", "MODE", "TIMESTEPS", "SEED", "LEVEL"):
         if environ.get(name):
             argv += [f"--{name.lower()}", environ[name]]
-    baked = (checkpoint / "meta.json").is_file() and "--agent" not in given
-    if baked and is_package(environ["AGENT"]):
+    named = any(word.partition("=")[0] == "--agent" for word in split_flags(given)[0])
+    kept_for = checkpoint / KEPT_FOR
+    if not named and kept_for.is_file() and kept_for.read_text() == environ["AGENT"]:
         argv += ["--checkpoint", str(checkpoint)]
     return [*argv, *given]
 
@@ -50,6 +51,7 @@ def keep_checkpoint(agent: str, given: Path, kept: Path) -> None:
         from experiment.checkpoint import latest_checkpoint
 
         shutil.copytree(latest_checkpoint(source), kept, dirs_exist_ok=True)
+        (kept / KEPT_FOR).write_text(agent)
 
 
 @command

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import time
 
 
 def play(env):
@@ -43,3 +45,15 @@ def kill_itself(env):
     for _ in range(40):
         env.step(1)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def leave_a_child(env):
+    leave(env)
+    subprocess.Popen(["sleep", "600"], close_fds=False)
+
+
+def linger(env):
+    try:
+        play(env)
+    except TimeoutError:
+        time.sleep(600)

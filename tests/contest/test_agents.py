@@ -60,6 +60,9 @@ def test_checkpoint_of_another_agent_does_not_play_under_a_wrong_name(
         with pytest.raises(UserError, match="give --agent ppo2"):
             resolve(name, checkpoint=saved["ppo2"], mode=mode, device="cpu", flags=())
     resolve("ppo2", checkpoint=saved["ppo2"], mode=mode, device="cpu", flags=())
+    (Path(saved["ppo2"]) / "meta.json").write_text("{}")
+    with pytest.raises(UserError, match="give another"):
+        resolve("ppo2", checkpoint=saved["ppo2"], mode=mode, device="cpu", flags=())
 
 
 def test_convolutions_named_among_the_agents_flags_are_taken_over(

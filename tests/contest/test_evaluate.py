@@ -1,17 +1,18 @@
-import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
+from contest.acting import RULES, contest_settings
 from contest.evaluate import main, play_episodes
 from contest.references import reference
-from experiment.config import subset
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from retro_env import EnvConfig, Level
 
 LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
 SHORT = EnvConfig(episode_steps=25)
+PRETRAINED = Path(__file__).parents[2] / "rainbow" / "pretrained"
 
 
 def test_same_seed_plays_the_same_episodes():
@@ -20,7 +21,8 @@ def test_same_seed_plays_the_same_episodes():
     assert [episode.l for episode in runs[0]] == [25, 25]
 
 
-def test_trained_agent_is_played_scored_and_filmed(tmp_path, capsys):
+def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
+    monkeypatch.setattr("contest.acting.RULES", ())  # short episodes
     config = RainbowConfig(image_height=36, image_width=36, hidden=16, episode_steps=25)
     RainbowAgent(make_net(config), config).save(tmp_path / "agent")
     out = tmp_path / "out"
@@ -40,6 +42,8 @@ def test_trained_agent_is_played_scored_and_filmed(tmp_path, capsys):
         ({"agent": "nowhere"}, "checkpoint"),
         ({"episodes": "0"}, "episodes, not 0"),
         ({"out": f"{__file__}/below"}, "give a writable --out"),
+        ({"agent": str(PRETRAINED), "device": "gpu"}, "unknown device"),
+        ({"levels": f"{LEVEL},SonicTheHedgehog-Genesis:GreenHillZone.Act1"}, "ROM"),
     ],
 )
 def test_bad_input_is_one_line(change, words, capsys):
@@ -54,7 +58,8 @@ def test_bad_input_is_one_line(change, words, capsys):
     assert len(lines) == 1 and words in lines[0]
 
 
-def test_environment_of_the_agent_is_the_one_it_was_trained_in():
-    config = RainbowConfig(actions=10, colour="rgb", frame_stack=2)
-    settings = dataclasses.asdict(EnvConfig(actions=10, colour="rgb", frame_stack=2))
-    assert dataclasses.asdict(subset(config, EnvConfig)) == settings
+def test_agent_sees_what_it_was_trained_with_and_plays_by_the_contests_rules():
+    seen = {"actions": 10, "colour": "rgb", "frame_stack": 2}
+    rules = {"frame_skip": 8, "stick_probability": 0.0, "episode_steps": 25, "scenario": "mine"}
+    assert set(rules) == set(RULES)
+    assert contest_settings(RainbowConfig(**seen, **rules)) == EnvConfig(**seen)

@@ -6,6 +6,8 @@ from contest.job import judge
 from contest.player import SERVER_GONE
 
 LIMIT, LEFT = "TimestepTimeoutError: all", "ClientDisconnectError: the client closed"
+THROWN_OUT = "GymRemoteError: 100 bad requests in a row"
+TOLD_TO_STOP = "server stopped: SystemExit"
 NOBODY = "WallClockTimeoutError: no client came and began to play"
 
 
@@ -17,6 +19,9 @@ NOBODY = "WallClockTimeoutError: no client came and began to play"
         (LEFT, True, False, 0, "complete"),
         (LEFT, True, False, 1, "crashed"),
         (LEFT, False, False, 1, "crashed"),
+        (LEFT, True, False, SERVER_GONE, "crashed"),  # it says so, and the server does not
+        (THROWN_OUT, True, False, SERVER_GONE, "crashed"),
+        (TOLD_TO_STOP, True, False, SERVER_GONE, "interrupted"),
         (None, True, True, SERVER_GONE, "interrupted"),
         (None, True, True, 1, "interrupted"),
         (NOBODY, False, False, SERVER_GONE, "interrupted"),  # the agent came too late

@@ -13,8 +13,10 @@ import pytest
 
 from contest.charts import Curve, line_chart, nice_ticks
 from contest.entries import curve, progress_shares, read_entries, read_references
+from contest.figures import mean_curve
 from contest.record import rom_hash
 from contest.report import main
+from experiment.errors import UserError
 from retro_env import make_env
 
 GAME = "BrambleDash-Genesis-v0"
@@ -203,9 +205,24 @@ def test_curve_is_the_mean_of_the_episodes_that_ended_shortly_before() -> None:
         "complete": np.array([1.0, 1.0, 0.0]),
     }
     x = np.array([0.0, 34.0, 40.0, 80.0, 100.0])
-    assert np.array_equal(curve(rows, x)[:2], [np.nan, 10.0], equal_nan=True)
-    assert curve(rows, x)[2:].tolist() == [30.0, 30.0, 30.0]  # the last was cut: it is left out
-    assert np.isnan(curve({}, x)).all()
+    assert np.array_equal(curve(rows, x, end=50)[[0, 1, 4]], [np.nan, 10.0, np.nan], equal_nan=True)
+    assert curve(rows, x, end=100)[2:].tolist() == [30.0, 30.0, 30.0]  # the last was cut: left out
+    assert np.isnan(curve({}, x, end=100)).all()
+
+
+def test_level_without_an_ended_episode_leaves_the_mean_of_the_others(tmp_path: Path) -> None:
+    out = write_contest(tmp_path / "a", "x", seeds=1, score=1000.0)
+    path = next(out.glob(f"*{LEVELS[0]}")) / "seed-0" / "episodes.csv"
+    path.write_text(path.read_text().splitlines()[0] + "\n")
+    (entry,) = read_entries([out])
+    other = entry.curves[f"{GAME}:{LEVELS[1]}", 0]
+    assert np.isfinite(other[-1])
+    assert np.array_equal(mean_curve(entry, 0, None).y, other, equal_nan=True)
+    nothing = mean_curve(entry, 0, f"{GAME}:{LEVELS[0]}")
+    assert "x has no ended episode" in line_chart([nothing], title="T", x_label="steps")
+    path.unlink()
+    with pytest.raises(UserError, match="cannot read"):
+        read_entries([out])
 
 
 def test_progress_falls_into_twentieths() -> None:

@@ -129,6 +129,29 @@ def test_agent_that_leaves_has_played(tmp_path: Path) -> None:
     contest(tmp_path, "example_agent:leave")
     (result,) = jobs(tmp_path).values()
     assert (result["steps"], result["status"]) == (30, "complete")
+    assert "seed 0: the run ended early (the client closed)" in (tmp_path / "table.md").read_text()
+
+
+def test_what_an_agent_leaves_running_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("contest.run.LOCK_SECONDS", 1.0)
+    contest(tmp_path, "example_agent:leave_a_child")
+    contest(tmp_path, "example_agent:leave_a_child")  # a child would hold the lock
+    assert "1 of 1 are over already" in capsys.readouterr().err
+
+
+def test_agent_that_changes_during_a_contest_plays_no_further_level(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "changing_agent.py"
+    file.write_text("def play(env):\n    env.reset()\n    open(__file__, 'a').write('#')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(SystemExit) as stop:
+        contest(tmp_path / "out", "changing_agent:play", levels=f"{LEVEL},{OTHER}")
+    assert stop.value.code == 2 and len(jobs(tmp_path / "out")) == 1
+    assert "the agent has changed since the contest began" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -236,6 +259,8 @@ def test_what_another_agent_only_began_is_not_counted(tmp_path: Path) -> None:
         (["--agent", "rainbow", "--", "--num-envs", "3"], "set by the contest"),
         (["--agent", "rainbow", "--", "--num_envs=3"], "set by the contest"),
         (["--agent", "ppo2", "--", "--serial"], "set by the contest"),
+        (["--agent", "rainbow", "--", "--frame-skip", "8"], "set by the contest"),
+        (["--agent", "es", "--", "--video-every", "1"], "set by the contest"),
         (["--agent", "rainbow", "--", "--hiden", "3"], "did you mean '--hidden'"),
         (["--agent", "random", "--levels", "BrambleDash-Genesis-v0:No.Act1"], "no state"),
         (["--agent", "random", "--workers", "0"], "workers, not 0"),

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,7 +86,33 @@ def test_interrupted_contest_keeps_its_episodes_and_leaves_no_process(
     assert result["episodes"] == len(rows)
     assert result.get("status") is None
     if kind != signal.SIGKILL:  # the table is of what was played, and says so
-        assert "SnowRidge.Act4, seed 0: interrupted" in (tmp_path / "table.md").read_text()
+        assert (
+            "SnowRidge.Act4, seed 0: not over (interrupted" in (tmp_path / "table.md").read_text()
+        )
+
+
+def test_level_that_was_played_to_its_last_step_is_over_whatever_interrupts_its_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    flags = ["--agent", "example_agent:linger", "--timesteps", "50"]
+    with run_command(tmp_path, *flags) as process:
+        deadline = time.monotonic() + 60
+        while result_of(tmp_path).get("ended") is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.terminate()
+        assert process.wait(30) == 143
+    assert gone(tmp_path)
+    assert result_of(tmp_path)["status"] == "complete"
+
+
+def result_of(out: Path) -> dict[str, Any]:
+    """Of the one job, as far as it is."""
+    found: dict[str, Any] = {}
+    for path in out.glob("*/seed-0/result.json"):
+        found = json.loads(path.read_text())
+    return found
 
 
 def test_killed_server_is_an_interruption_and_costs_no_ended_episode(tmp_path: Path) -> None:

@@ -86,11 +86,32 @@ def test_states_of_the_same_name_are_told_apart_by_their_games(tmp_path: Path) -
 def test_level_without_a_step_scores_nothing_and_a_crash_is_named(tmp_path: Path) -> None:
     write(tmp_path, "A", 0, None, status="crashed", best_return=None, steps=0)
     write(tmp_path, "B", 0, 50.0, status=None)
+    write(tmp_path, "C", 0, None, status=None, best_return=None, steps=0)  # not begun to play
     found = standings(read_played(tmp_path))
     assert found.overall.mean == 25.0
     text = markdown(found, title="T")
     assert "A, seed 0: the agent crashed" in text
-    assert "B, seed 0: interrupted" in text
+    assert "B, seed 0: not over (interrupted" in text
+    assert not any("C" in row.label for row in found.levels)
+
+
+def test_run_that_ended_early_is_named_with_the_reason(tmp_path: Path) -> None:
+    limits = {"timesteps": 50}
+    write(tmp_path, "A", 0, 100.0, limits=limits, ended="TimestepTimeoutError: all 50 are played")
+    left = {"steps": 20, "ended": "ClientDisconnectError: the client closed"}
+    write(tmp_path, "B", 0, 900.0, limits=limits, **left)
+    text = markdown(standings(read_played(tmp_path)), title="T")
+    assert "- B, seed 0: the run ended early (the client closed), so that" in text
+    assert "- A, seed 0" not in text
+
+
+def test_without_a_whole_seed_the_mean_is_over_levels_and_no_seed_has_it(tmp_path: Path) -> None:
+    write(tmp_path, "A", 0, 4000.0)
+    write(tmp_path, "B", 1, 1000.0)
+    found = standings(read_played(tmp_path))
+    assert found.overall.mean == 2500.0 and found.overall.by_seed == {}
+    assert as_json(found)["overall"]["mean"] == 2500.0
+    assert "| **all levels** | **2,500** | **–** | **–** | **–** |" in markdown(found, title="T")
 
 
 def test_set_aside_attempts_and_other_folders_do_not_count(tmp_path: Path) -> None:

@@ -234,18 +234,18 @@ def test_the_entry_point_makes_the_players_command_line(entry, tmp_path):
 
 
 def test_the_images_checkpoint_goes_with_its_agent_only(entry, tmp_path):
-    (tmp_path / "meta.json").touch()
+    entry.keep_checkpoint("jerk", next((ROOT / "rainbow" / "pretrained").iterdir()), tmp_path / "c")
     for agent, given, expected in [
-        ("rainbow", [], True),
-        ("rainbow", ["--mode", "frozen"], True),
-        ("rainbow", ["--agent", "random"], False),
+        ("jerk", [], True),
+        ("jerk", ["--mode", "adapt", "--", "--agent"], True),
+        ("jerk", ["--agent", "random"], False),
+        ("jerk", ["--agent=random"], False),
+        ("rainbow", [], False),
         ("random", [], False),
         ("mine:play", [], False),
     ]:
-        argv = entry.arguments({"AGENT": agent}, given, checkpoint=tmp_path)
+        argv = entry.arguments({"AGENT": agent}, given, checkpoint=tmp_path / "c")
         assert ("--checkpoint" in argv) == expected
-    with pytest.raises(UserError, match="no agent 'rainbw'"):
-        entry.arguments({"AGENT": "rainbw"}, [], checkpoint=tmp_path)
 
 
 def test_a_build_keeps_the_latest_checkpoint_only(entry, tmp_path):
@@ -259,7 +259,8 @@ def test_a_build_keeps_the_latest_checkpoint_only(entry, tmp_path):
     (given / "checkpoints" / "step-000000002" / "config.json").write_text("{}")
     (given / "metrics.csv").touch()
     entry.keep_checkpoint("rainbow", given, kept)
-    assert {path.name for path in kept.iterdir()} == {path.name for path in pretrained.iterdir()}
+    names = {path.name for path in pretrained.iterdir()}
+    assert {path.name for path in kept.iterdir()} == {*names, "kept-for"}
     assert (kept / "config.json").read_text() == "{}"
 
 
