@@ -62,10 +62,17 @@ def checked(game: str, state: str) -> Level:
 def read_levels(path: Path) -> list[Level]:
     """Levels of a CSV file with the columns game and state. Errors: UserError."""
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError) as error:
+        # Spreadsheets write a mark before the first column's name; utf-8-sig drops it.
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file, skipinitialspace=True)
+            rows = [(reader.line_num, row) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"cannot read levels from {path}: {error}") from None
-    if not rows or "game" not in rows[0] or "state" not in rows[0]:
+    if not rows or "game" not in rows[0][1] or "state" not in rows[0][1]:
         raise UserError(f"{path} holds no levels: expected a CSV with columns game,state")
-    return [checked(row["game"], row["state"]) for row in rows]
+    for line, row in rows:
+        if not (row["game"] and row["state"]):
+            raise UserError(
+                f"{path}, line {line} lacks its game or state: expected GAME,STATE; complete it"
+            )
+    return [checked(row["game"], row["state"]) for _, row in rows]

@@ -5,7 +5,14 @@ from stable_retro.data import Integrations
 
 from experiment.errors import UserError
 from retro_env import Level, parse_levels
-from retro_env.integrations import check_playable, full_name, games, states
+from retro_env.integrations import (
+    add_custom_folders,
+    check_playable,
+    file_of,
+    full_name,
+    games,
+    states,
+)
 
 
 def test_sonic_splits_are_the_contests():
@@ -78,12 +85,47 @@ def test_a_csv_without_the_columns_is_refused(tmp_path):
         parse_levels(str(path))
 
 
+@pytest.mark.parametrize("text", ["\ufeffgame,state\n", "game, state\n"])
+def test_a_mark_or_a_blank_before_a_columns_name_is_passed_over(tmp_path, text):
+    path = tmp_path / "mine.csv"
+    path.write_text(f"{text}Airstriker-Genesis-v0, Level1\n", encoding="utf-8")
+    assert parse_levels(str(path)) == [Level("Airstriker-Genesis-v0", "Level1")]
+
+
+@pytest.mark.parametrize("row", ["Airstriker-Genesis-v0", "Airstriker-Genesis-v0, ", ",Level1"])
+def test_a_row_that_lacks_something_is_named_by_its_line(tmp_path, row):
+    path = tmp_path / "mine.csv"
+    path.write_text(f"game,state\nAirstriker-Genesis-v0,Level1\n{row}\n")
+    with pytest.raises(UserError, match=r"mine\.csv, line 3 lacks its game or state"):
+        parse_levels(str(path))
+
+
+def test_a_csv_that_cannot_be_parsed_is_one_line(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("game,state\n" + "x" * 200_000 + ",Level1\n")
+    with pytest.raises(UserError, match="cannot read levels"):
+        parse_levels(str(path))
+
+
 def test_a_missing_scenario_names_the_ones_there_are():
     with pytest.raises(UserError, match="no scenario 'contst': choose one of scenario"):
         check_playable("Airstriker-Genesis-v0", "Level1", scenario="contst")
 
 
-def test_own_games_hide_games_of_the_same_name(tmp_path, scripted_level):
-    level, _ = scripted_level
-    assert full_name(level.game) == level.game
-    assert Integrations.CUSTOM_ONLY.paths
+@pytest.fixture
+def own_airstriker(tmp_path):
+    """A custom folder with a game that has the name of one in stable-retro's wheel."""
+    game = tmp_path / "Airstriker-Genesis-v0"
+    game.mkdir()
+    for name in ("data.json", "Mine.state"):
+        (game / name).touch()
+    add_custom_folders([str(tmp_path)])
+    yield game
+    Integrations.clear_custom_paths()
+    games.cache_clear()
+
+
+def test_own_games_hide_games_of_the_same_name(own_airstriker):
+    assert games()[own_airstriker.name] == Integrations.CUSTOM_ONLY
+    assert file_of(own_airstriker.name, "data.json") == str(own_airstriker / "data.json")
+    assert states(own_airstriker.name) == ["Mine"]
