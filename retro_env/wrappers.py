@@ -65,10 +65,11 @@ class LevelRotation(Stateful):
         return self.env.reset(seed=seed, options={**(options or {}), "level": level})
 
     def step(self, action: Any) -> Step:
-        """Truncates when the level's steps are used up."""
+        """Truncates when the level's steps are used up, unless the episode ends by itself."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         self.steps += 1
-        if 0 < self.rotate_every <= self.steps and len(self.levels) > 1:
+        used_up = 0 < self.rotate_every <= self.steps and len(self.levels) > 1
+        if used_up and not (terminated or truncated):
             truncated = True
             info["rotated"] = True
         return obs, reward, terminated, truncated, info

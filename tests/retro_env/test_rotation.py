@@ -55,6 +55,17 @@ def test_a_switch_is_a_truncation_after_rotate_every_steps(two_games):
     assert played == [name for name in names for _ in range(2)] + names[:1]
 
 
+def test_an_episode_that_ends_by_itself_on_a_switch_is_not_cut_by_it(two_games):
+    env = make_rotating_env(two_games, CONFIG, rotate_every=25)
+    env.reset()
+    for step in range(25):
+        _, _, _, truncated, info = env.step(step % 7)
+    _, following = env.reset()
+    env.close()
+    assert truncated and not info["episode"]["rotated"]
+    assert following["level"] == str(two_games[1])
+
+
 def test_without_rotation_a_worker_plays_its_levels_in_turn(two_games):
     env = make_rotating_env(two_games[:2], CONFIG, rotate_every=0)
     played = []
