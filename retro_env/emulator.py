@@ -147,7 +147,8 @@ class Emulator:
         # The moment belongs to the recording that was running, the last one counted.
         self.recordings = max(0, saved["recordings"] - 1)
         self.reset()
-        self.recordings = saved["recordings"]
+        # A run that was saved without recording has counted none, but the reset has begun one.
+        self.recordings = max(self.recordings, saved["recordings"])
         masks = array("H")
         masks.frombytes(saved["masks"])
         for mask in masks:

@@ -64,6 +64,24 @@ def test_a_restored_environment_writes_the_running_recording_anew(bramble, tmp_p
     np.testing.assert_array_equal(first, list(screens(second)))
 
 
+def test_a_run_saved_without_recording_keeps_every_recording_once_restored_into_one(
+    bramble, tmp_path
+):
+    level, config = bramble
+    settings = EnvConfig(scenario=config.scenario, episode_steps=10)
+    envs = make_vec([level], num_envs=1, config=settings)
+    envs.reset()
+    saved = envs.save_states()
+    envs.close()
+    again = make_vec([level], num_envs=1, config=settings, record_dir=tmp_path)
+    again.restore_states(saved)
+    for _ in range(15):
+        again.step(np.array([1]))
+    again.close()
+    recordings = sorted((tmp_path / "env-00").iterdir())
+    assert [path.name[-10:] for path in recordings] == ["000000.bk2", "000001.bk2"]
+
+
 def test_a_film_has_every_frame(tmp_path):
     frames = [np.full((16, 32, 3), 8 * i, np.uint8) for i in range(20)]
     path = write_video(tmp_path / "new" / "film.mp4", frames, scale=2)
