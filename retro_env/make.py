@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium
 
+from experiment.errors import UserError
 from retro_env.config import EnvConfig
 from retro_env.contest_env import ContestEnv
 from retro_env.integrations import check_playable
@@ -109,22 +110,30 @@ def make_vec(
     )
 
 
-def save_env(env: gymnasium.Env) -> dict[str, Any]:
-    """State of every layer that has one, by its class's name; msgpack can carry it."""
-    saved: dict[str, Any] = {}
+def layers(env: gymnasium.Env) -> dict[str, Stateful | ContestEnv]:
+    """Every layer that has a state, by its class's name, from the outside inwards."""
+    found: dict[str, Stateful | ContestEnv] = {}
     while isinstance(env, gymnasium.Wrapper):
         if isinstance(env, Stateful):
-            saved[type(env).__name__] = env.save()
+            found[type(env).__name__] = env
         env = env.env
     assert isinstance(env, ContestEnv)
-    return {**saved, "ContestEnv": env.save()}
+    return {**found, "ContestEnv": env}
+
+
+def save_env(env: gymnasium.Env) -> dict[str, Any]:
+    """State of every layer that has one, by its class's name; msgpack can carry it."""
+    return {name: layer.save() for name, layer in layers(env).items()}
 
 
 def restore_env(env: gymnasium.Env, saved: dict[str, Any]) -> None:
-    """Continue exactly where `save_env` was called, in an environment of the same make."""
-    while isinstance(env, gymnasium.Wrapper):
-        if isinstance(env, Stateful):
-            env.restore(saved[type(env).__name__])
-        env = env.env
-    assert isinstance(env, ContestEnv)
-    env.restore(saved["ContestEnv"])
+    """Continue exactly where `save_env` was called, in an environment of the same make.
+
+    Errors: UserError (`backtracking`, which decides on a layer, is another).
+    """
+    found = layers(env)
+    if ("AllowBacktracking" in found) != ("AllowBacktracking" in saved):
+        flag = "--backtracking" if "AllowBacktracking" in saved else "--no-backtracking"
+        raise UserError(f"the saved run was begun with {flag}: resume with the same")
+    for name, layer in found.items():
+        layer.restore(saved[name])

@@ -111,10 +111,10 @@ class StepLimit(Stateful):
         return self.env.reset(seed=seed, options=options)
 
     def step(self, action: Any) -> Step:
-        """Truncated on the step that reaches the limit."""
+        """Truncated on the step that reaches the limit, or is beyond one lowered on resuming."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         self.steps += 1
-        return obs, reward, terminated, truncated or self.steps == self.limit, info
+        return obs, reward, terminated, truncated or 0 < self.limit <= self.steps, info
 
     def save(self) -> dict[str, Any]:
         return {"steps": self.steps}

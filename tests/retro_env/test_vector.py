@@ -117,6 +117,30 @@ def test_another_number_of_environments_cannot_be_restored(bramble, make):
         envs.restore_states([{}, {}])
 
 
+@pytest.mark.parametrize(
+    ("begun", "flag"), [(True, "with --backtracking"), (False, "with --no-backtracking")]
+)
+def test_a_run_with_other_layers_cannot_be_restored(bramble, make, begun, flag):
+    level, _ = bramble
+    first = make([level], num_envs=1, config=EnvConfig(backtracking=begun))
+    first.reset()
+    saved = first.save_states()
+    second = make([level], num_envs=1, config=EnvConfig(backtracking=not begun))
+    with pytest.raises(UserError, match=f"begun {flag}: resume with the same"):
+        second.restore_states(saved)
+
+
+def test_an_episode_is_cut_that_is_longer_than_a_limit_lowered_on_resuming(bramble, make):
+    level, _ = bramble
+    first = make([level], num_envs=1, config=EnvConfig(episode_steps=0))
+    first.reset()
+    stream(first, 8, seed=0)
+    second = make([level], num_envs=1, config=EnvConfig(episode_steps=5))
+    second.restore_states(first.save_states())
+    ((_, _, _, truncated, ended),) = stream(second, 1, seed=1)
+    assert truncated[0] and ended[0]["l"] == 9
+
+
 def test_a_killed_worker_is_reported_and_ends_the_others(bramble, make):
     level, config = bramble
     envs = make([level], num_envs=2, config=config)
