@@ -11,7 +11,7 @@ from experiment.errors import UserError
 from retro_env import EnvConfig, Level, make_contest_env
 from retro_env.integrations import add_custom_folders
 from retro_env.make import wrap_agent
-from retro_env.protocol import receive_message, send_message
+from retro_env.protocol import receive_message, send_last, send_message
 from retro_env.wrappers import StepLimit
 
 
@@ -52,9 +52,9 @@ def serve(sock: socket.socket) -> None:
     except (BrokenPipeError, ConnectionResetError, EOFError):
         pass
     except UserError as error:
-        send_message(sock, ["user-error", str(error)])
+        send_last(sock, ["user-error", str(error)])
     except Exception:
-        send_message(sock, ["error", traceback.format_exc()])
+        send_last(sock, ["error", traceback.format_exc()])
 
 
 def receive(sock: socket.socket) -> Any:

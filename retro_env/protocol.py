@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import socket
 import struct
@@ -45,6 +46,12 @@ def send_message(sock: socket.socket, message: Any) -> None:
     """One message: REPORT, its length, msgpack."""
     body = msgspec.msgpack.encode(message)
     sock.sendall(REPORT + HEADER.pack(len(body)) + body)
+
+
+def send_last(sock: socket.socket, message: Any) -> None:
+    """A message to a side that may have gone already."""
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        send_message(sock, message)
 
 
 def receive_message(sock: socket.socket) -> Any:

@@ -182,11 +182,14 @@ class RetroVectorEnv(VectorEnv):
         self.assert_open()
         if seed is None:
             seed, self.seed = self.seed, None
-        if isinstance(seed, int):
-            seed = list(worker_seeds(seed, self.num_envs))
-        seeds = seed if seed is not None else [None] * self.num_envs
+        seeds: Sequence[int | None]
+        if isinstance(seed, (int, np.integer)):
+            seeds = worker_seeds(int(seed), self.num_envs)
+        else:
+            seeds = [None] * self.num_envs if seed is None else seed
+        assert len(seeds) == self.num_envs, f"{len(seeds)} seeds for {self.num_envs} workers"
         for i, one in enumerate(seeds):
-            self.send(i, "reset", one)
+            self.send(i, "reset", None if one is None else int(one))
         self.seed = None
         self.levels = [self.receive(i) for i in range(self.num_envs)]
         return self.batch.obs.copy(), {"level": np.array(self.levels, dtype=object)}

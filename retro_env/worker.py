@@ -27,7 +27,14 @@ from retro_env.config import EnvConfig
 from retro_env.integrations import add_custom_folders
 from retro_env.levels import Level
 from retro_env.make import make_rotating_env, restore_env, save_env
-from retro_env.protocol import PLAIN, STEP, SharedBatch, receive_message, send_message
+from retro_env.protocol import (
+    PLAIN,
+    STEP,
+    SharedBatch,
+    receive_message,
+    send_last,
+    send_message,
+)
 
 
 class Worker:
@@ -105,9 +112,9 @@ def run_worker(sock: socket.socket, setup: dict[str, Any], batch: SharedBatch, i
     except (BrokenPipeError, ConnectionResetError, EOFError):
         pass  # the parent has gone: so do we
     except UserError as error:
-        send_message(sock, ["user-error", str(error)])
+        send_last(sock, ["user-error", str(error)])
     except Exception:
-        send_message(sock, ["error", traceback.format_exc()])
+        send_last(sock, ["error", traceback.format_exc()])
     finally:
         if env is not None:
             env.close()

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import pytest
 from experiment.errors import UserError
 from retro_env import EnvConfig, Level, ended_episodes, make_env, make_vec
 from retro_env.vector import assign_levels
+from retro_env.worker import run_worker
 
 LEVELS = [Level("Game", f"Act{i}") for i in range(5)]
 
@@ -72,6 +74,16 @@ def test_a_worker_plays_as_the_single_environment_does(playable, make):
         np.testing.assert_array_equal(single, batch[0])
     env.close()
     assert ended >= 2
+
+
+def test_seeds_are_as_many_as_workers_and_may_be_numpys(bramble, make):
+    level, config = bramble
+    envs = make([level], num_envs=2, config=config)
+    for seeds in ([1], [1, 2, 3]):
+        with pytest.raises(AssertionError, match=f"{len(seeds)} seeds for 2 workers"):
+            envs.reset(seed=seeds)
+    envs.reset(seed=np.int64(3))
+    envs.reset(seed=list(np.arange(2)))
 
 
 def test_observations_stay_what_they_were_after_the_next_step(bramble, make):
@@ -200,6 +212,14 @@ def test_workers_leave_when_the_parent_is_killed():
     while any(map(is_running, workers)) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not any(map(is_running, workers))
+
+
+def test_an_error_that_nobody_hears_any_more_ends_a_worker_quietly():
+    ours, theirs = socket.socketpair()
+    ours.close()
+    setup = {"levels": [[("NoGame", "Level1")]], "config": {}, "rotate_every": 0}
+    run_worker(theirs, {**setup, "record_dir": None}, None, 0)
+    theirs.close()
 
 
 def test_steps_in_parts_equal_a_step_of_all(make, bramble):
