@@ -2,6 +2,9 @@
 
 import json
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +27,44 @@ def write_text(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_text(path, text)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError(f"cannot write {path}: {reason}; give a writable place") from None
+        raise unwritable(path, error) from None
 
 
 def write_json(path: Path, content: Any) -> None:
     """The same as indented JSON; what JSON has no word for, as nan, is an error (ValueError)."""
     write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+@contextmanager
+def drafted(path: Path) -> Iterator[Path]:
+    """A hidden file beside `path`, of the same ending, for others to write: then renamed to it.
+
+    The folder is made if need be; where it cannot be written, that shows before the work begins.
+    Errors: UserError (it cannot be written).
+    """
+    draft = path.with_name(f".draft.{path.name}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.touch()
+        try:
+            yield draft
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def make_folder(folder: Path) -> None:
+    """A folder that can be written to, made if need be. Errors: UserError (it cannot)."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise unwritable(folder, error) from None
+
+
+def unwritable(path: Path, error: OSError) -> UserError:
+    """What is said of a file or folder that cannot be written."""
+    reason = error.strerror or str(error).partition("\n")[0]
+    return UserError(f"cannot write {path}: {reason}; give a writable place")

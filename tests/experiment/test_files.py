@@ -3,7 +3,7 @@ import os
 import pytest
 
 from experiment.errors import UserError
-from experiment.files import replace_text, write_json, write_text
+from experiment.files import drafted, make_folder, replace_text, write_json, write_text
 
 
 def test_a_file_is_as_it_was_when_its_writer_is_stopped(tmp_path, monkeypatch):
@@ -24,9 +24,42 @@ def test_a_file_is_as_it_was_when_its_writer_is_stopped(tmp_path, monkeypatch):
 
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="cannot write") as error:
-        write_text(tmp_path / "file/below/table.md", "text")
-    assert "\n" not in str(error.value)
+    inside = tmp_path / "file/below/table.md"
+    for write in (lambda: write_text(inside, "text"), lambda: make_folder(inside), draft(inside)):
+        with pytest.raises(UserError, match="cannot write") as error:
+            write()
+        assert "\n" not in str(error.value)
+
+
+def draft(path, error=None):
+    """Writes through `drafted`, and fails in the middle if told how."""
+
+    def write():
+        with drafted(path) as beside:
+            assert beside.suffix == path.suffix and beside.parent == path.parent
+            beside.write_text("new")
+            if error is not None:
+                raise error
+
+    return write
+
+
+def test_what_others_write_is_whole_or_as_it_was(tmp_path):
+    path = tmp_path / "new/film.mp4"
+    draft(path)()
+    assert path.read_text() == "new"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt):
+        draft(path, KeyboardInterrupt())()
+    with pytest.raises(UserError, match=r"film\.mp4: No space left; give a writable place"):
+        draft(path, OSError("No space left\nand the command's own words"))()
+    assert path.read_text() == "old" and [*path.parent.iterdir()] == [path]
+
+
+def test_a_folder_to_write_to_is_made_and_stays_empty(tmp_path):
+    for _ in range(2):
+        make_folder(tmp_path / "new/folder")
+    assert [*(tmp_path / "new/folder").iterdir()] == []
 
 
 def test_json_has_no_word_for_nan(tmp_path):
