@@ -11,6 +11,7 @@ import numpy as np
 import stable_retro
 
 from experiment.errors import UserError
+from experiment.files import make_folder
 from retro_env.integrations import check_playable, file_of, games
 from retro_env.levels import Level
 from retro_env.scenario import Scenario, make_scenario
@@ -120,8 +121,11 @@ class Emulator:
         return dict(self.retro.data.lookup_all())
 
     def start_recording(self, folder: Path) -> None:
-        """Begin the next .bk2 in `folder`; the emulator stands at the level's first frame."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Begin the next .bk2 in `folder`; the emulator stands at the level's first frame.
+
+        Errors: UserError (the folder cannot be written to; the library would not say so).
+        """
+        make_folder(folder)
         name = f"{self.level.game}-{self.level.state}-{self.recordings:06d}.bk2"
         self.recordings += 1
         self.retro.record_movie(str(folder / name))

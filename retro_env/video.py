@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import argparse
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 import stable_retro
 
 from experiment.errors import UserError, command
+from experiment.files import drafted
 from retro_env.emulator import BUTTONS
 from retro_env.integrations import full_name, games, has_rom
 
@@ -28,8 +30,11 @@ def screens(recording: Path) -> Iterator[np.ndarray]:
     Uses this process's one emulator until the last screen, or until the iterator is closed.
     """
     if not zipfile.is_zipfile(recording):
-        raise UserError(f"{recording} is not a .bk2 recording: give files that record_dir wrote")
-    movie = stable_retro.Movie(str(recording))
+        raise not_a_recording(recording)
+    try:
+        movie = stable_retro.Movie(str(recording))
+    except RuntimeError:  # another zip
+        raise not_a_recording(recording) from None
     game = full_name(movie.get_game())
     if not has_rom(game):
         raise UserError(f"{game} has no ROM to play {recording} with")
@@ -55,22 +60,40 @@ def screens(recording: Path) -> Iterator[np.ndarray]:
         env.close()
 
 
+def not_a_recording(path: Path) -> UserError:
+    """What is said of a file that is none."""
+    return UserError(f"{path} is not a .bk2 recording: give files that record_dir wrote")
+
+
 def write_video(
     path: Path, frames: Iterable[np.ndarray], *, fps: float = FRAMES_PER_SECOND, scale: int = 1
 ) -> Path:
-    """Frames uint8 [H, W, 3] -> an H.264 .mp4; each pixel `scale` times as large. -> path."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    writer: Any
-    with imageio.get_writer(path, fps=fps, codec="libx264", macro_block_size=2) as writer:
-        for frame in frames:
-            writer.append_data(frame.repeat(scale, axis=0).repeat(scale, axis=1))
+    """Frames uint8 [H, W, 3] -> an H.264 .mp4; each pixel `scale` times as large. -> path.
+
+    Errors: UserError (it cannot be written); a film that is broken off leaves nothing behind.
+    """
+    with drafted(path) as draft:
+        writer: Any = imageio.get_writer(draft, fps=fps, codec="libx264", macro_block_size=2)
+        with closing(writer):  # a writer's own `with` leaves ffmpeg running after an error
+            for frame in frames:
+                writer.append_data(frame.repeat(scale, axis=0).repeat(scale, axis=1))
     return path
 
 
-def convert(recording: Path, *, folder: Path | None = None, scale: int = 2) -> Path:
-    """A .bk2 -> an .mp4 of the same name, beside it or in `folder`. Errors: UserError."""
-    target = (folder or recording.parent) / f"{recording.stem}.mp4"
-    return write_video(target, screens(recording), scale=scale)
+def convert(recording: Path, *, target: Path | None = None, scale: int = 2) -> Path:
+    """A .bk2 -> an .mp4: `target`, or beside it under its name. Errors: UserError."""
+    return write_video(target or recording.with_suffix(".mp4"), screens(recording), scale=scale)
+
+
+def film_names(recordings: Sequence[Path]) -> list[str]:
+    """A name for each recording's film: its own, behind as many folders' as tell all apart."""
+    paths = [path.absolute().with_suffix(".mp4") for path in recordings]
+    names: list[str] = []
+    for depth in range(1, max(len(path.parts) for path in paths)):
+        names = ["-".join(path.relative_to(path.anchor).parts[-depth:]) for path in paths]
+        if len(set(names)) == len(names):
+            break
+    return names
 
 
 @command
@@ -81,10 +104,14 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where to write (default: beside each)")
     parser.add_argument("--scale", type=int, default=2, help="enlarge pixels (default: 2)")
     arguments = parser.parse_args()
-    for recording in arguments.recordings:
+    if arguments.scale < 1:
+        raise UserError(f"--scale must be 1 or more, not {arguments.scale}")
+    recordings = list(dict.fromkeys(arguments.recordings))
+    for recording, name in zip(recordings, film_names(recordings), strict=True):
         if not recording.is_file():
             raise UserError(f"{recording} does not exist: give .bk2 files that record_dir wrote")
-        print(convert(recording, folder=arguments.folder, scale=arguments.scale))
+        target = arguments.folder / name if arguments.folder else None
+        print(convert(recording, target=target, scale=arguments.scale))
 
 
 if __name__ == "__main__":

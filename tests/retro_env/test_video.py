@@ -2,14 +2,16 @@
 
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 
 from experiment.errors import UserError
-from retro_env import EnvConfig, make_contest_env, make_vec
-from retro_env.video import screens, write_video
+from retro_env import EnvConfig, make_contest_env, make_vec, video
+from retro_env.video import film_names, screens, write_video
 
 
 def test_playing_a_recording_shows_the_screens_that_were_seen(playable, tmp_path):
@@ -93,13 +95,81 @@ def test_a_film_has_every_frame(tmp_path):
     assert read[0].shape == (32, 64, 3)
 
 
+def test_a_film_that_is_broken_off_leaves_nothing_behind(tmp_path):
+    def frames():
+        yield np.zeros((16, 32, 3), np.uint8)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_video(tmp_path / "film.mp4", frames())
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_what_is_no_recording_is_refused_in_one_line(tmp_path):
-    path = tmp_path / "x.bk2"
-    path.write_bytes(b"nothing")
-    with pytest.raises(UserError, match=r"not a \.bk2"):
-        next(screens(path))
+    (tmp_path / "x.bk2").write_bytes(b"nothing")
+    with zipfile.ZipFile(tmp_path / "zip.bk2", "w") as archive:
+        archive.writestr("another", "zip")
+    for name in ("x.bk2", "zip.bk2"):
+        with pytest.raises(UserError, match=r"not a \.bk2"):
+            next(screens(tmp_path / name))
     command = [sys.executable, "-m", "retro_env.video", str(tmp_path / "none.bk2")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.fixture
+def recordings(bramble, tmp_path):
+    """One short recording of each of two workers; all their names are equal."""
+    level, config = bramble
+    envs = make_vec([level], num_envs=2, config=config, record_dir=tmp_path)
+    envs.reset()
+    envs.step(np.array([1, 1]))
+    envs.close()
+    return sorted(tmp_path.glob("env-0?/*.bk2"))
+
+
+def films(monkeypatch, *arguments):
+    """The command line."""
+    monkeypatch.setattr("sys.argv", ["retro_env.video", *map(str, arguments)])
+    video.main()
+
+
+def test_films_of_equal_name_in_one_folder_are_told_apart(recordings, tmp_path, monkeypatch):
+    films(monkeypatch, *recordings, "--folder", tmp_path / "films", "--scale", "1")
+    stem = recordings[0].stem
+    expected = [f"env-0{i}-{stem}.mp4" for i in range(2)]
+    assert sorted(path.name for path in (tmp_path / "films").iterdir()) == expected
+
+
+def test_a_films_name_is_its_recordings_where_that_is_enough():
+    assert film_names([Path("/env-00/a.bk2"), Path("/env-01/b.bk2")]) == ["a.mp4", "b.mp4"]
+    deep = [Path("/1/env/a.bk2"), Path("/2/env/a.bk2"), Path("/a.bk2")]
+    assert film_names(deep) == ["1-env-a.mp4", "2-env-a.mp4", "a.mp4"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--scale", "0"), "--scale must be 1 or more, not 0"),
+        (("--folder", "file"), "cannot write file/"),
+    ],
+)
+def test_a_film_that_cannot_be_is_one_line(recordings, monkeypatch, capsys, flags, words):
+    monkeypatch.chdir(recordings[0].parent)
+    Path("file").touch()
+    with pytest.raises(SystemExit) as error:
+        films(monkeypatch, recordings[0], *flags)
+    message = capsys.readouterr().err
+    assert error.value.code == 2
+    assert message.startswith(f"error: {words}") and message.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_recorded_into_is_one_line(bramble, tmp_path):
+    level, config = bramble
+    (tmp_path / "file").touch()
+    env = make_contest_env(level, config, record_dir=tmp_path / "file")
+    with pytest.raises(UserError, match=r"cannot write .*file"):
+        env.reset()
+    env.close()
