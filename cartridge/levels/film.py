@@ -1,6 +1,7 @@
 """The film: the oracle in three zones, half a minute, from its proofs."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import imageio_ffmpeg
@@ -9,6 +10,8 @@ from cartridge.levels.cells import Act
 from cartridge.levels.console import Console, Status, open_console
 from cartridge.levels.gallery import HEIGHT, PLAIN, WIDTH, Screen, replayed, richest, screen
 from cartridge.levels.simulator import name_of
+from experiment.errors import UserError
+from experiment.files import drafted
 from retro_env.video import write_video
 
 FILM = Path(__file__).parent / "film.gif"
@@ -40,7 +43,11 @@ def scene(console: Console, act: Act, *, frames: int) -> Iterator[Screen]:
 
 
 def write_film(acts: list[Act], *, path: Path = FILM) -> Path:
-    """The oracle in three zones: an .mp4 or a .gif of fewer frames, by the path's ending."""
+    """The oracle in three zones: an .mp4 or a .gif of fewer frames, by the path's ending.
+
+    Errors: UserError (another ending, or it cannot be written)."""
+    if path.suffix not in (".gif", ".mp4"):
+        raise UserError(f"cannot write {path}: give a name that ends in .gif or .mp4")
     frames = SECONDS * 60 // len(ZONES)
     with open_console() as console:
         shots = (
@@ -54,18 +61,19 @@ def write_film(acts: list[Act], *, path: Path = FILM) -> Path:
 def _write_gif(path: Path, shots: Iterator[Screen]) -> Path:
     colours = f"palettegen=max_colors={GIF_COLOURS}:stats_mode=full"
     filters = f"split[a][b];[a]{colours}[p];[b][p]paletteuse=dither=none"
-    writer = imageio_ffmpeg.write_frames(
-        str(path),
-        (WIDTH, HEIGHT),
-        fps=GIF_FPS,
-        codec="gif",
-        macro_block_size=1,
-        pix_fmt_out="pal8",
-        output_params=["-vf", filters],
-    )
-    writer.send(None)
-    for i, shot in enumerate(shots):
-        if i % (FPS // GIF_FPS) == 0:
-            writer.send(shot)
-    writer.close()
+    with drafted(path) as draft:
+        writer = imageio_ffmpeg.write_frames(
+            str(draft),
+            (WIDTH, HEIGHT),
+            fps=GIF_FPS,
+            codec="gif",
+            macro_block_size=1,
+            pix_fmt_out="pal8",
+            output_params=["-vf", filters],
+        )
+        with closing(writer):
+            writer.send(None)
+            for i, shot in enumerate(shots):
+                if i % (FPS // GIF_FPS) == 0:
+                    writer.send(shot)
     return path

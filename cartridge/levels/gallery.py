@@ -13,8 +13,11 @@ from cartridge.build_states import boot, step
 from cartridge.levels.cells import Act, SpawnKind
 from cartridge.levels.console import FRAME_SKIP, MASKS, Console, Status, open_console
 from cartridge.levels.oracle import read_proof
+from cartridge.levels.preview import write_png
 from cartridge.levels.simulator import name_of
 from cartridge.levels.zones import ZONES
+from experiment.errors import UserError
+from experiment.files import make_folder
 
 Screen = NDArray[np.uint8]
 GALLERY = Path(__file__).parent / "gallery.png"
@@ -91,7 +94,10 @@ def grid(pictures: list[Screen], *, columns: int) -> Screen:
 
 
 def write_gallery(acts: list[Act], *, path: Path = GALLERY) -> Path:
-    """The title and a moment of every zone as one PNG."""
+    """The title and a moment of every zone as one PNG. Errors: UserError."""
+    if path.suffix != ".png":
+        raise UserError(f"cannot write {path}: the gallery is a PNG; give a name that ends in .png")
+    make_folder(path.parent)  # before the proofs are replayed, which takes long
     title = boot()
     for _ in range(TITLE_FRAMES):
         step(title)
@@ -100,6 +106,5 @@ def write_gallery(acts: list[Act], *, path: Path = GALLERY) -> Path:
     with open_console() as console:
         worth = rarity(acts)
         pictures += [best_moment(console, richest(acts, zone.name), worth) for zone in ZONES]
-    sheet = grid(pictures, columns=COLUMNS)[:, :, ::-1]
-    cv2.imwrite(str(path), sheet, [cv2.IMWRITE_PNG_COMPRESSION, 9])
-    return path
+    flags = (cv2.IMWRITE_PNG_COMPRESSION, 9)
+    return write_png(path, grid(pictures, columns=COLUMNS), flags=flags)

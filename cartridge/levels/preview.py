@@ -19,6 +19,7 @@ from cartridge.levels.generator import all_acts
 from cartridge.levels.looks import look
 from cartridge.levels.paint import paint
 from cartridge.levels.zones import ZONES
+from experiment.files import drafted
 
 Picture = NDArray[np.uint8]
 LINES = HERO_COLOURS, OBJECT_COLOURS
@@ -111,12 +112,19 @@ def sprite_sheet() -> Picture:
     return sheet
 
 
+def write_png(path: Path, picture: Picture, *, flags: tuple[int, ...] = ()) -> Path:
+    """An RGB picture as a PNG. flags: OpenCV's. Errors: UserError (it cannot be written)."""
+    done, png = cv2.imencode(".png", picture[:, :, ::-1], flags)
+    assert done
+    with drafted(path) as draft:
+        draft.write_bytes(png.tobytes())
+    return path
+
+
 def write(folder: Path) -> list[Path]:
-    """Write one PNG an act and one of the sprites. Returns their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / "sprites.png"]
-    cv2.imwrite(str(paths[0]), sprite_sheet().repeat(3, 0).repeat(3, 1)[:, :, ::-1])
+    """Write one PNG an act and one of the sprites. Returns their paths. Errors: UserError."""
+    paths = [write_png(folder / "sprites.png", sprite_sheet().repeat(3, 0).repeat(3, 1))]
     for act in all_acts():
-        paths.append(folder / f"{ZONES[act.zone].name}.Act{act.number}.png")
-        cv2.imwrite(str(paths[-1]), act_picture(act)[:, :, ::-1])
+        path = folder / f"{ZONES[act.zone].name}.Act{act.number}.png"
+        paths.append(write_png(path, act_picture(act)))
     return paths

@@ -1,14 +1,17 @@
 """The gallery and the film: what they choose to show, and what they write."""
 
 import dataclasses
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import cv2
 import numpy as np
+import pytest
 
-from cartridge.levels import film, gallery
+from cartridge.levels import film, gallery, preview
 from cartridge.levels.cells import Act, Cell, Spawn, SpawnKind
 from cartridge.levels.console import Status
+from experiment.errors import UserError
 
 NOWHERE = Status(0, 384, 0, 6000, 0, 0, 0, 0, 0, 3, finished=False, score=0.0, switches=0)
 
@@ -77,6 +80,38 @@ def test_committed_pictures_are_small_and_whole() -> None:
     assert picture is not None
     assert picture.shape == (3 * 224, 5 * 320, 3)
     assert film.FILM.stat().st_size <= 3_000_000
+
+
+def test_a_png_is_what_was_drawn(tmp_path: Path) -> None:
+    picture = np.zeros((4, 6, 3), np.uint8)
+    picture[1, 2] = (200, 100, 50)
+    path = preview.write_png(tmp_path / "new" / "a.png", picture)
+    read = cv2.imread(str(path))
+    assert read is not None
+    np.testing.assert_array_equal(read[:, :, ::-1], picture)
+
+
+def unasked() -> Iterator[gallery.Screen]:
+    """Shots that nobody should want."""
+    pytest.fail("played before the place was tried")
+    yield
+
+
+@pytest.mark.parametrize(
+    ("write", "name", "words"),
+    [
+        (lambda path: gallery.write_gallery([], path=path), "a.jpg", "ends in .png"),
+        (lambda path: gallery.write_gallery([], path=path), "file/a.png", "a writable place"),
+        (lambda path: film.write_film([], path=path), "a.txt", "ends in .gif or .mp4"),
+        (lambda path: film._write_gif(path, unasked()), "file/a.gif", "a writable place"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_played(
+    tmp_path: Path, write: Callable[[Path], Path], name: str, words: str
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=f"cannot write .*{words}"):
+        write(tmp_path / name)
 
 
 def test_film_is_written_as_gif(tmp_path: Path) -> None:
