@@ -88,7 +88,12 @@ def main() -> None:
     )
     fresh = tools.add_parser("new", help=new.__doc__)
     fresh.add_argument("--seed", type=int, required=True, help="other acts for every number")
-    fresh.add_argument("--out", type=Path, required=True, help="folder for the game's folder")
+    fresh.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        help="folder for the game's folder; played from cartridge/integration only",
+    )
     for tool in (gallery, film):
         tools.add_parser(tool.__name__, help=tool.__doc__).add_argument("--out", type=Path)
     args = vars(parser.parse_args())

@@ -22,6 +22,7 @@ from cartridge.levels.simulator import Simulator, name_of
 from cartridge.levels.splits import level_names
 from cartridge.levels.zones import ZONES
 from experiment.errors import UserError
+from experiment.files import make_folder
 
 CARTRIDGE = Path(__file__).parent.parent
 COMPILER = "m68k-linux-gnu-gcc"
@@ -34,7 +35,7 @@ def make(seed: int, *, out: Path) -> Iterator[Path]:
     """Build the game BrambleDash<seed>-Genesis-v0 in a folder. Yields what was written.
 
     Beside it a CSV names its levels for --levels. Raises UserError for the committed cartridge's
-    seed, without a compiler, and where the folder is taken."""
+    seed, without a compiler, and where the folder is taken or cannot be written."""
     if seed < 0 or seed == SEED:
         raise UserError(
             f"--seed must be 0 or more and not {SEED}, not {seed}: "
@@ -49,8 +50,9 @@ def make(seed: int, *, out: Path) -> Iterator[Path]:
         )
     if folder.exists():
         raise UserError(f"{folder} exists: choose another seed or folder, or remove it")
+    make_folder(out)  # before the search, which takes long
     plans = list(finishable(seed))
-    folder.mkdir(parents=True)
+    folder.mkdir()
     yield from _sources([act for act, _ in plans], folder / "src")
     _compile(folder)
     yield folder / "rom.md"

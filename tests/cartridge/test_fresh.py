@@ -35,6 +35,16 @@ def test_a_taken_folder_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path:
         list(fresh.make(7, out=tmp_path))
 
 
+def test_a_place_that_cannot_be_written_is_refused_before_the_search(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(fresh, "which", lambda name: "/usr/bin/" + name)
+    monkeypatch.setattr(fresh, "finishable", lambda seed: pytest.fail("searched"))
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=r"cannot write .*a writable place"):
+        list(fresh.make(7, out=tmp_path / "file"))
+
+
 def test_an_act_that_cannot_be_finished_gets_another_layout(
     host_compiler: None,
     monkeypatch: pytest.MonkeyPatch,
