@@ -5,6 +5,7 @@ more with probability 0.25; an episode ends with a life lost, the act's end, or 
 in the engine on this machine, which the emulator equals frame by frame (a test compares them)."""
 
 import csv
+import io
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from cartridge.levels.chunks import PIECES
 from cartridge.levels.console import Status
 from cartridge.levels.simulator import Simulator, name_of
 from contest.references import REFERENCES, reference
+from experiment.files import write_text
 
 FILE = Path(__file__).parent / "references.csv"
 STICK = 0.25
@@ -138,9 +140,10 @@ def means(rows: Iterable[Reference]) -> dict[str, float]:
 
 
 def write(rows: Iterable[Reference], path: Path = FILE) -> None:
-    """Write the table."""
+    """Write the table. Errors: UserError (it cannot be written)."""
     names = list(Reference.__dataclass_fields__)
-    with path.open("w", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(names)
-        table.writerows([getattr(row, name) for name in names] for row in rows)
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(names)
+    table.writerows([getattr(row, name) for name in names] for row in rows)
+    write_text(path, text.getvalue())

@@ -13,6 +13,7 @@ from cartridge.levels.generator import all_acts
 from cartridge.levels.simulator import Simulator, name_of
 from cartridge.levels.splits import held_out, level_names
 from contest.references import JUMP, REFERENCES, RIGHT
+from experiment.errors import UserError
 
 ACTS = all_acts()
 LEVELS = level_names()
@@ -74,6 +75,12 @@ def test_rows_are_what_measuring_gives(
         written = list(csv.DictReader(file))
     agents = {row["agent"] for row in written}
     assert written == [r for r in rows if r["level"] == name_of(act) and r["agent"] in agents]
+
+
+def test_a_table_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="cannot write"):
+        references.write([], tmp_path / "file" / "some.csv")
 
 
 def test_an_episode_in_the_emulator_equals_one_in_the_simulator(simulator: Simulator) -> None:
