@@ -16,7 +16,7 @@ ROOF_REACH = 9
 REST = (4, 9)
 """Columns of ground between two chunks: short at the end of an act, long at its beginning."""
 SPECIALS = (2, 2, 3, 2, 3)
-"""How many special obstacles an act has, by its number."""
+"""How many special obstacles an act has, by its number; the last one for all later acts."""
 LATE = 0.35
 """From which part of an act on everything may come."""
 HARMLESS = {"flat", "rings", "islands", "hill22", "valley22", "ascent", "descent"}
@@ -70,7 +70,7 @@ def _string_chunks(terrain: Terrain, zone: Zone, rng: Random, *, number: int) ->
     """Draw everything between start and end. Returns the chunks' names and first columns."""
     log: Log = []
     length = act_length(number)
-    specials = _special_places(rng, SPECIALS[number - 1])
+    specials = _special_places(rng, SPECIALS[min(number, len(SPECIALS)) - 1])
     checkpoint = False
     terrain.ground(START_COLUMN + 14)
     while terrain.x < length - RUN_OUT - 10:

@@ -1,4 +1,5 @@
-"""What the hero can reach, from the engine's constants (src/engine: 16.8 fixed point, 60 Hz).
+"""What the hero can reach, from the engine's constants (cartridge/src/player.c, which has them in
+pixels / 256 at 60 Hz).
 
 Chunks ask this module before they widen a pit or raise a wall, so that every act can be finished
 by construction; the oracle then proves it in the emulator."""
@@ -7,10 +8,8 @@ from cartridge.levels.cells import CELL
 
 TOP_SPEED = 6.0
 ACCELERATION = 12 / 256
-AIR_ACCELERATION = 24 / 256
 GRAVITY = 56 / 256
 JUMP_SPEED = 6.5
-JUMP_CUT_SPEED = 4.0
 SPRING_SPEED = (9.0, 11.0, 13.0)
 MARGIN = 0.7
 """The share of what is possible that an act may ask for."""

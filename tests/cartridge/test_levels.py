@@ -111,6 +111,11 @@ def test_every_act_has_its_special_obstacles_from_the_middle_on() -> None:
     assert faults(wrong) == {}
 
 
+def test_a_sixth_act_would_have_as_many_special_obstacles_as_the_fifth() -> None:
+    names = [name for name, _ in make_act(0, 6).chunks]
+    assert sum(PIECES[name].kind != "none" for name in names) == SPECIALS[4]
+
+
 def test_something_stops_a_runner_in_the_first_two_fifths() -> None:
     harmless = {"crack", "hill22", "valley22", "valley45", "hill45", "ascent", "descent", "rings"}
 
