@@ -187,8 +187,8 @@ def execute(window: Window, segment: bytes, *, name: str = "the delta") -> bytes
                 if not 0 <= address < len(output):
                     raise UserError(f"{name} is damaged: it copies from outside its window")
                 piece = output[address : address + size]
-                # A copy may read what it writes: the piece between repeats.
-                output += (piece * (size // len(piece) + 1))[:size]
+                # A copy may read what it writes: the piece between repeats. It may be empty.
+                output += (piece * (size // max(1, len(piece)) + 1))[:size]
     if len(output) != end or not (additions.ended() and addresses.ended()):
         raise UserError(f"{name} is damaged: a window's instructions and parts differ in length")
     return bytes(output[len(segment) :])

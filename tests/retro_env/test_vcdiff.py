@@ -193,6 +193,12 @@ def test_round_trip_of_random_instructions(seed):
     assert decode(delta, source) == target
 
 
+def test_a_copy_of_nothing_copies_nothing():
+    instructions = b"\x13" + integer(0) + b"\x02"  # COPY 0 from 0, ADD 1
+    delta = HEAD + window(1, b"x", instructions, integer(0), flags=1, extent=(4, 0))
+    assert decode(delta, b"abcd") == b"x"
+
+
 def test_an_empty_delta_makes_an_empty_file():
     assert decode(HEAD, b"source") == b""
 
