@@ -60,15 +60,17 @@ def read_contents(path: Path) -> Iterator[Content]:
     """The file itself, and for a zip each file in it too (an arcade set is a zip as a whole)."""
     try:
         too_large = path.stat().st_size > MAX_BYTES
-        data = b"" if too_large else path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(4 if too_large else -1)
     except OSError as error:
         yield Content(str(path), b"", f"cannot be read: {error.strerror}")
         return
-    if too_large:
+    if not too_large:
+        yield Content(str(path), data)
+    elif not is_zip(data):
         yield Content(str(path), b"", f"is larger than any ROM ({MAX_BYTES >> 20} MiB)")
-        return
-    yield Content(str(path), data)
-    yield from zipped(str(path), data, 1)
+    if is_zip(data):
+        yield from zipped(str(path), path if too_large else io.BytesIO(data), 1)
 
 
 def is_zip(data: bytes) -> bool:
@@ -76,15 +78,13 @@ def is_zip(data: bytes) -> bool:
     return data[:4] == b"PK\x03\x04"
 
 
-def zipped(where: str, data: bytes, depth: int) -> Iterator[Content]:
-    """The files in a zip, and in the zips in it."""
-    if not is_zip(data):
-        return
+def zipped(where: str, packed: Path | io.BytesIO, depth: int) -> Iterator[Content]:
+    """The files in a zip, and in the zips in it. A zip on the disk may be of any size."""
     if depth > MAX_DEPTH:
         yield Content(where, b"", f"lies more than {MAX_DEPTH} archives deep")
         return
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with zipfile.ZipFile(packed) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
             for entry in entries:
                 inside = f"{where}/{entry.filename}"
@@ -95,11 +95,12 @@ def zipped(where: str, data: bytes, depth: int) -> Iterator[Content]:
                     yield Content(inside, b"", f"is larger than any ROM ({MAX_BYTES >> 20} MiB)")
                     continue
                 yield Content(inside, content)
-                yield from zipped(inside, content, depth + 1)
+                if is_zip(content):
+                    yield from zipped(inside, io.BytesIO(content), depth + 1)
+    except ZIP_ERRORS as error:  # before RuntimeError, which NotImplementedError is too
+        yield Content(where, b"", f"is a damaged or unusual zip ({error}): unpack it first")
     except RuntimeError:  # what zipfile raises for a password
         yield Content(where, b"", "has a password: unpack it first")
-    except ZIP_ERRORS as error:
-        yield Content(where, b"", f"is a damaged or unusual zip ({error}): unpack it first")
 
 
 def dumps(data: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -71,6 +71,15 @@ def test_files_larger_than_any_rom_are_not_read(tmp_path, monkeypatch):
     assert small.data == b"S"
 
 
+def test_a_zip_may_be_larger_than_any_rom(tmp_path, monkeypatch):
+    monkeypatch.setattr(rom_files, "MAX_BYTES", 1000)
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for number in range(3):
+            archive.writestr(f"{number}.md", ROM[:900])
+    contents = list(read_contents(tmp_path / "all.zip"))
+    assert [content.data for content in contents] == [ROM[:900]] * 3
+
+
 def test_a_damaged_zip_says_so(tmp_path):
     whole = zip_of(a__md=ROM)
     for length in (4, 20, len(whole) // 2, len(whole) - 5):
@@ -89,6 +98,13 @@ def test_a_zip_with_a_password_says_so(tmp_path):
     locked[locked.rindex(b"PK\x01\x02") + 8] |= 1
     (tmp_path / "x.zip").write_bytes(locked)
     assert "password" in list(read_contents(tmp_path / "x.zip"))[-1].problem
+
+
+def test_a_zip_that_is_packed_in_another_way_says_so(tmp_path):
+    deflate64 = bytearray(zip_of(a__md=ROM))
+    deflate64[8] = deflate64[deflate64.rindex(b"PK\x01\x02") + 10] = 9
+    (tmp_path / "x.zip").write_bytes(deflate64)
+    assert "damaged or unusual zip" in list(read_contents(tmp_path / "x.zip"))[-1].problem
 
 
 def test_an_unreadable_file_says_so(tmp_path):
