@@ -229,14 +229,26 @@ def import_file(library: Library, path: Path) -> list[Line]:
     return lines
 
 
-def import_roms(paths: Iterable[Path]) -> Iterator[Line]:
-    """Import every file at or below the paths, then build what can be built from them."""
-    library = Library()
+def import_files(library: Library, paths: Iterable[Path]) -> Iterator[Line]:
+    """Import every file at or below the paths."""
     for path in paths:
         for file in files_below(path):
             yield from import_file(library, file)
+
+
+def build_games(library: Library) -> Iterator[Line]:
+    """Build what can be built from the ROMs that are there."""
     yield from join_cartridges(library)
     yield from build_custom_levels(library)
+
+
+def report(lines: Iterable[Line]) -> Counter[str]:
+    """Print the lines -> how many there are of each kind."""
+    count: Counter[str] = Counter()
+    for line in lines:
+        print(line)
+        count[line.what] += 1
+    return count
 
 
 def files_below(path: Path) -> list[Path]:
@@ -250,19 +262,18 @@ def files_below(path: Path) -> list[Path]:
 
 @command
 def main() -> None:
-    """The command line."""
+    """The command line. Exit code 1: none of the files is a ROM that is wanted."""
     from retro_env.doctor import split_fact
 
     parser = argparse.ArgumentParser(prog="scripts/import-roms", description=__doc__)
     parser.add_argument("paths", nargs="+", type=Path, metavar="DIR", help="folders, or files")
-    count: Counter[str] = Counter()
-    for line in import_roms(parser.parse_args().paths):
-        print(line)
-        count[line.what] += 1
+    library = Library()
+    files = report(import_files(library, parser.parse_args().paths))
+    count = files + report(build_games(library))
     print(f"{count['imported']} imported, {count['there']} there already, {count['built']} built")
     for split in SPLITS:
         print(split_fact(split).text)
-    if not count["imported"] + count["there"] + count["built"]:
+    if not files["imported"] + files["there"]:
         raise SystemExit(1)
 
 

@@ -13,7 +13,7 @@ from experiment.errors import UserError
 from retro_env import EnvConfig, make_env, roms
 from retro_env.integrations import OWN_GAMES, games
 from retro_env.levels import parse_level
-from retro_env.roms import import_roms
+from retro_env.roms import Library, build_games, import_files
 
 BASE = bytes(range(256)) * 200
 CUSTOM = BASE[:1000] + b"a level of my own" + BASE[1000:]
@@ -70,7 +70,9 @@ def mine(tmp_path) -> Path:
 
 def lines(*paths: Path) -> dict[str, tuple[str, str]]:
     """File or game name -> (what, text)."""
-    return {Path(line.name).name: (line.what, line.text) for line in import_roms(paths)}
+    library = Library()
+    report = [*import_files(library, paths), *build_games(library)]
+    return {Path(line.name).name: (line.what, line.text) for line in report}
 
 
 def test_imports_by_content_whatever_the_name(library, mine):
@@ -241,6 +243,8 @@ def test_exit_codes(library, mine, monkeypatch, capsys):
     (mine / "rom.bin").write_bytes(BASE)
     assert run_main(monkeypatch, str(mine / "rom.bin")) == 0
     assert "1 imported, 0 there already, 1 built" in capsys.readouterr().out
+    (mine / "text").write_bytes(b"hello")
+    assert run_main(monkeypatch, str(mine / "text")) == 1  # custom levels built before do not count
 
 
 def test_knows_stable_retros_own_list(tmp_path):
