@@ -19,8 +19,8 @@ from contest.standings import shown_names
 from experiment.checkpoint import load_agent
 from experiment.config import parse_command
 from experiment.device import prepare_device
-from experiment.errors import UserError, command
-from experiment.files import write_json
+from experiment.errors import command
+from experiment.files import make_folder, write_json
 from experiment.progress import Progress
 from experiment.ranges import Count, Seed
 from experiment.seeding import seed_everything
@@ -107,11 +107,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         check_playable(level.game, level.state, scenario="contest")
     seed_everything(config.seed)
     policy, settings = load(config.agent, device=config.device)
-    try:  # before anything is played
-        config.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = error.strerror
-        raise UserError(f"cannot write {config.out}: {reason}; give a writable --out") from None
+    make_folder(config.out)  # before anything is played
     names = shown_names(map(str, levels))
     rows: list[Score] = []
     every: list[Episode] = []

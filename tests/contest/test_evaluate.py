@@ -41,7 +41,7 @@ def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
     [
         ({"agent": "nowhere"}, "checkpoint"),
         ({"episodes": "0"}, "episodes, not 0"),
-        ({"out": f"{__file__}/below"}, "give a writable --out"),
+        ({"out": f"{__file__}/below"}, "give a writable place"),
         ({"agent": str(PRETRAINED), "device": "gpu"}, "unknown device"),
         ({"levels": f"{LEVEL},SonicTheHedgehog-Genesis:GreenHillZone.Act1"}, "ROM"),
     ],
