@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from benchmarks.es_play import read
+from benchmarks.es_play import PlayConfig, is_played, read
 from benchmarks.machine import write_result
-from benchmarks.runs import Task, complete, row, run_logged, train, work
+from benchmarks.runs import Run, Task, complete, flags_of, row, run_logged, train, work
 from contest.score import Episode, Score, bootstrap_interval, markdown_table, score
 from experiment.checkpoint import load_checkpoint
 from experiment.config import load_config, to_dict
@@ -40,8 +40,8 @@ from experiment.metrics import read_columns
 from experiment.plot import plot_curves
 from experiment.ranges import Count, Natural
 
-MODES = {"best": (), "draws": ("--draws",)}
-"""How a policy acts -> flags of benchmarks.es_play."""
+MODES = ("best", "draws")
+"""How a policy acts."""
 PLAYERS = ("start", "searched")
 
 
@@ -84,11 +84,11 @@ def searched(config: LearningConfig, seed: int) -> Path:
     return config.out / f"search-{seed}"
 
 
-def search(config: LearningConfig, seed: int) -> None:
+def search(config: LearningConfig, seed: int) -> Run:
     """One search."""
     flags = ["--init", config.init, "--levels", config.train_levels, "--seed", str(seed)]
-    flags += ["--timesteps", str(config.steps), "--device", "cpu", *shlex.split(config.flags)]
-    train("es.train", searched(config, seed), config.steps, flags, threads=1)
+    flags += ["--device", "cpu", *shlex.split(config.flags)]
+    return Run("es.train", searched(config, seed), config.steps, flags, out=config.out)
 
 
 def played(config: LearningConfig, split: str, player: str, *, mode: str, seed: int) -> Path:
@@ -96,16 +96,24 @@ def played(config: LearningConfig, split: str, player: str, *, mode: str, seed: 
     return config.out / "play" / f"{split}-{player}-{mode}-{seed}.json"
 
 
-def play(config: LearningConfig, split: str, player: str, *, mode: str, seed: int) -> None:
+def playing(config: LearningConfig, split: str, player: str, *, mode: str, seed: int) -> PlayConfig:
     """Episodes of one player on one split."""
-    agent = config.init if player == "start" else str(searched(config, seed))
     held_out = split == "held-out"
-    levels = config.levels if held_out else config.train_levels
-    episodes = config.episodes if held_out else config.train_episodes
-    out = played(config, split, player, mode=mode, seed=seed)
-    flags = ["--agent", agent, "--levels", levels, "--episodes", str(episodes), *MODES[mode]]
-    flags += ["--episode-steps", str(config.episode_steps), "--seed", str(seed), "--out", str(out)]
-    run_logged(["benchmarks.es_play", *flags], out.with_suffix(".log"), threads=1)
+    return PlayConfig(
+        agent=config.init if player == "start" else str(searched(config, seed)),
+        draws=mode == "draws",
+        levels=config.levels if held_out else config.train_levels,
+        episodes=config.episodes if held_out else config.train_episodes,
+        episode_steps=config.episode_steps,
+        seed=seed,
+        out=played(config, split, player, mode=mode, seed=seed),
+    )
+
+
+def play(config: PlayConfig) -> None:
+    """Play them in a process of their own."""
+    words = ["benchmarks.es_play", *flags_of(config)]
+    run_logged(words, config.out.with_suffix(".log"), threads=1)
 
 
 def parts(config: LearningConfig) -> list[tuple[str, str, str, int]]:
@@ -122,17 +130,14 @@ def parts(config: LearningConfig) -> list[tuple[str, str, str, int]]:
 def tasks_of(config: LearningConfig) -> dict[str, list[Task]]:
     """Phase -> what of it is not done yet."""
     searches = [
-        Task(f"search seed {seed}", partial(search, config, seed))
+        Task(f"search seed {seed}", partial(train, search(config, seed), threads=1))
         for seed in range(config.seeds)
-        if not complete(searched(config, seed), config.steps)
+        if not complete(search(config, seed))
     ]
     plays = [
-        Task(
-            f"{split} {player} {mode} seed {seed}",
-            partial(play, config, split, player, mode=mode, seed=seed),
-        )
+        Task(f"{split} {player} {mode} seed {seed}", partial(play, one))
         for split, player, mode, seed in parts(config)
-        if not played(config, split, player, mode=mode, seed=seed).is_file()
+        if not is_played(one := playing(config, split, player, mode=mode, seed=seed))
     ]
     return {"search": searches, "play": plays}
 
@@ -201,7 +206,7 @@ def curves(config: LearningConfig) -> list[dict[str, list[float]]]:
     first was played before any update; steps are those of the end of the generation."""
     found = []
     for seed in range(config.seeds):
-        if complete(searched(config, seed), config.steps):
+        if complete(search(config, seed)):
             columns = read_columns(searched(config, seed) / "metrics.csv")
             there = ~np.isnan(columns["current"])
             names = ("generation", "step", "current", "return", "spread")

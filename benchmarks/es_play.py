@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.runs import flags_of, is_kept, keep_arguments
 from contest.score import Episode
 from es.agent import ESAgent
 from es.config import ESConfig
@@ -19,6 +20,7 @@ from es.world import Alone
 from experiment.config import load_config, subset
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
+from experiment.files import write_json
 from experiment.ranges import Count, Natural
 from retro_env import EnvConfig, parse_levels
 
@@ -84,6 +86,17 @@ def play(config: PlayConfig) -> list[Episode]:
     ]
 
 
+def arguments_of(config: PlayConfig) -> list[str]:
+    """What episodes are made with, wherever they lie; OUT is two folders deep beside its agents."""
+    agent = config.agent.removeprefix(f"{config.out.parent.parent}/")
+    return flags_of(dataclasses.replace(config, agent=agent), without=("out", "num_envs"))
+
+
+def is_played(config: PlayConfig) -> bool:
+    """Whether the episodes are there. UserError: others are."""
+    return is_kept(config.out, arguments_of(config))
+
+
 def read(path: Path) -> list[Episode]:
     """What `main` has kept."""
     return [Episode(**one) for one in json.loads(path.read_text())]
@@ -94,12 +107,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Play, unless that was done before."""
     words = sys.argv[1:] if argv is None else argv
     config = load_config(PlayConfig, words, presets=None, command="python -m benchmarks.es_play")
-    if config.out.is_file():
+    if is_played(config):
         return
-    config.out.parent.mkdir(parents=True, exist_ok=True)
-    draft = config.out.with_suffix(".draft")
-    draft.write_text(json.dumps([dataclasses.asdict(one) for one in play(config)]) + "\n")
-    draft.replace(config.out)
+    episodes = play(config)
+    keep_arguments(config.out, arguments_of(config))
+    write_json(config.out, [dataclasses.asdict(one) for one in episodes])
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks.runs import kept_score
+from benchmarks.runs import flags_of, is_kept, kept_score
 from contest.agents import Agent, Mode, load_policy
 from contest.references import REFERENCES, Policy, reference
 from contest.score import Score, play, score
@@ -39,8 +39,27 @@ class FrozenConfig:
     """What the player is called."""
 
 
-def score_file(out: Path, level: Level, name: str, seed: int) -> Path:
-    return out / level.state / f"{name}-{seed}.json"
+def score_file(config: FrozenConfig, level: Level) -> Path:
+    return config.out / level.state / f"{config.name}-{config.seed}.json"
+
+
+def arguments_of(config: FrozenConfig, level: Level) -> list[str]:
+    """What the score of one level is made with, wherever it lies."""
+    agent = config.agent.removeprefix(f"{config.out.parent}/")
+    return flags_of(
+        dataclasses.replace(config, agent=agent, levels=str(level)), without=("out", "name")
+    )
+
+
+def is_played(config: FrozenConfig, level: Level) -> bool:
+    """Whether a level has its score. UserError: it was made with other settings."""
+    return is_kept(score_file(config, level), arguments_of(config, level))
+
+
+def level_score(config: FrozenConfig, level: Level) -> Score:
+    """The score of one level, played unless that was done before."""
+    play_here = partial(play_level, config, level)
+    return kept_score(score_file(config, level), play_here, arguments_of(config, level))
 
 
 def player(config: FrozenConfig) -> tuple[Policy, EnvConfig]:
@@ -67,9 +86,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if argv is None else argv
     config = load_config(FrozenConfig, words, presets=None, command="python -m benchmarks.frozen")
     for level in parse_levels(config.levels):
-        path = score_file(config.out, level, config.name, config.seed)
-        found = kept_score(path, partial(play_level, config, level))
-        print(f"{level.state}: {found.mean:,.0f}", flush=True)
+        print(f"{level.state}: {level_score(config, level).mean:,.0f}", flush=True)
 
 
 if __name__ == "__main__":

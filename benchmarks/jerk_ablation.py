@@ -1,8 +1,8 @@
 """Which part of JERK does what? Each level searched with one part more at a time.
 
 python -m benchmarks.jerk_ablation --policy rainbow/pretrained --out runs/jerk-ablation --write
-python -m benchmarks.jerk_ablation --out runs/jerk-ablation --only      # the table of what is there
-python -m benchmarks.jerk_ablation --earlier result.json …   # go on where only its result was kept
+python -m benchmarks.jerk_ablation … --only                 # the table of what is there
+python -m benchmarks.jerk_ablation … --earlier result.json  # go on where only its result was kept
 
 Every run plays one level in one emulator, in a folder of its own: what is complete is kept, what
 was interrupted goes on, with the same command. Seeds come after one another, so that the first ones
@@ -21,7 +21,7 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.machine import write_result
-from benchmarks.runs import Task, complete, forget_checkpoints, train, work_and_report
+from benchmarks.runs import Run, Task, complete, forget_checkpoints, train, work_and_report
 from contest.score import read_episodes
 from experiment.config import load_config, to_dict
 from experiment.errors import UserError, command
@@ -175,32 +175,40 @@ def first_half(run: Path) -> Path:
     return run.with_name(f"{run.name}-search")
 
 
+def runs_of(config: AblationConfig, kind: str, level: Level, seed: int) -> list[Run]:
+    """What one run consists of: of HALVES the search and what learns from it, else itself."""
+    folder = folder_of(config, kind, level, seed)
+    common = ["--levels", str(level), "--seed", str(seed)]
+
+    def run(module: str, folder: Path, flags: list[str]) -> Run:
+        steps = config.steps // 2 if kind == HALVES else config.steps
+        return Run(module, folder, steps, [*flags, *common], out=config.out)
+
+    if kind == "rainbow":
+        return [run("rainbow.train", folder, rainbow_flags(config, config.policy))]
+    if kind == "ppo2":
+        return [run("ppo2.train", folder, ppo2_flags(config))]
+    if kind == HALVES:
+        search = first_half(folder)
+        return [
+            run("jerk.train", search, [*jerk_flags(config, kind), "--write-replay"]),
+            run("rainbow.train", folder, rainbow_flags(config, search / "replay")),
+        ]
+    return [run("jerk.train", folder, jerk_flags(config, kind))]
+
+
 def play(config: AblationConfig, kind: str, level: Level, seed: int) -> None:
     """One run."""
-    run, steps = folder_of(config, kind, level, seed), config.steps
-    common = ["--levels", str(level), "--seed", str(seed), "--timesteps"]
-    if kind == "rainbow":
-        flags = rainbow_flags(config, config.policy)
-        train("rainbow.train", run, steps, [*flags, *common, str(steps)], threads=1)
-    elif kind == "ppo2":
-        train("ppo2.train", run, steps, [*ppo2_flags(config), *common, str(steps)], threads=1)
-    elif kind == HALVES:
-        half, search = str(steps // 2), first_half(run)
-        flags = [*jerk_flags(config, kind), "--write-replay", *common, half]
-        train("jerk.train", search, steps // 2, flags, threads=1)
-        flags = [*rainbow_flags(config, search / "replay"), *common, half]
-        train("rainbow.train", run, steps // 2, flags, threads=1)
-        forget_checkpoints(search)
-    else:
-        flags = [*jerk_flags(config, kind), *common, str(steps)]
-        train("jerk.train", run, steps, flags, threads=1)
-    forget_checkpoints(run)
+    runs = runs_of(config, kind, level, seed)
+    for run in runs:
+        train(run, threads=1)
+    for run in runs:
+        forget_checkpoints(run.folder)
 
 
 def is_complete(config: AblationConfig, kind: str, level: Level, seed: int) -> bool:
-    """Whether a run has all its steps."""
-    run = folder_of(config, kind, level, seed)
-    return complete(run, config.steps // 2 if kind == HALVES else config.steps)
+    """Whether a run has all its steps. UserError: it was made with other settings."""
+    return all(complete(run) for run in runs_of(config, kind, level, seed))
 
 
 def tasks_of(config: AblationConfig) -> Iterator[Task]:

@@ -26,8 +26,17 @@ from typing import Literal
 
 from rich.console import Console
 
-from benchmarks.frozen import score_file
-from benchmarks.runs import Task, complete, forget_checkpoints, run_logged, train, work_and_report
+from benchmarks.frozen import FrozenConfig, is_played
+from benchmarks.runs import (
+    Run,
+    Task,
+    complete,
+    flags_of,
+    forget_checkpoints,
+    run_logged,
+    train,
+    work_and_report,
+)
 from contest.references import REFERENCES
 from experiment.config import load_config
 from experiment.errors import command
@@ -138,14 +147,26 @@ def levels_of(config: LearningConfig, part: str) -> list[Level]:
     return [levels[i * len(levels) // count] for i in range(count)]
 
 
-def players_of(config: LearningConfig) -> dict[str, tuple[str, list[str]]]:
-    """Frozen player -> (the pretraining that it needs, flags of benchmarks.frozen)."""
-    players: dict[str, tuple[str, list[str]]] = {}
+def players_of(config: LearningConfig, seed: int) -> dict[str, tuple[str, FrozenConfig]]:
+    """Frozen player -> (the pretraining that it needs, what it plays)."""
+
+    def player(name: str, agent: str, *, draws: bool = False) -> FrozenConfig:
+        return FrozenConfig(
+            agent=agent,
+            draws=draws,
+            levels=config.levels,
+            steps=config.frozen_steps,
+            seed=seed,
+            out=config.out / "frozen",
+            name=name,
+        )
+
+    players: dict[str, tuple[str, FrozenConfig]] = {}
     for name in PRETRAINED:
-        agent = ["--agent", str(config.out / name)]
-        players[f"{name}-draws"] = name, [*agent, "--draws"]
-        players[f"{name}-argmax"] = name, agent
-    return {**players, **{name: ("", ["--agent", name]) for name in REFERENCES}}
+        agent, draws, best = str(config.out / name), f"{name}-draws", f"{name}-argmax"
+        players[draws] = name, player(draws, agent, draws=True)
+        players[best] = name, player(best, agent)
+    return {**players, **{name: ("", player(name, name)) for name in REFERENCES}}
 
 
 def folder_of(config: LearningConfig, part: str, kind: str, level: Level, seed: int) -> Path:
@@ -153,37 +174,40 @@ def folder_of(config: LearningConfig, part: str, kind: str, level: Level, seed: 
     return config.out / part / level.state / f"{kind}-{seed}"
 
 
-def pretrain(config: LearningConfig, name: str) -> None:
+def pretraining(config: LearningConfig, name: str) -> Run:
     """One of the pretrainings."""
     module, flags = PRETRAINED[name]
     flags = [*shlex.split(config.pretrain_flags), *flags, "--levels", config.train_levels]
-    flags += ["--timesteps", str(config.pretrain_steps), "--seed", "0"]
-    flags += ["--checkpoint-every", "100000"]
-    train(module, config.out / name, config.pretrain_steps, flags, threads=config.threads)
+    flags += ["--seed", "0", "--checkpoint-every", "100000"]
+    return Run(module, config.out / name, config.pretrain_steps, flags, out=config.out)
 
 
-def play_frozen(config: LearningConfig, name: str, seed: int) -> None:
+def play_frozen(player: FrozenConfig, *, threads: int) -> None:
     """One player on all held-out levels."""
-    flags = [*players_of(config)[name][1], "--levels", config.levels, "--name", name]
-    flags += ["--steps", str(config.frozen_steps), "--seed", str(seed)]
-    flags += ["--out", str(config.out / "frozen")]
-    log = config.out / "frozen" / f"{name}-{seed}.log"
-    run_logged(["benchmarks.frozen", *flags], log, threads=config.threads)
+    log = player.out / f"{player.name}-{player.seed}.log"
+    run_logged(["benchmarks.frozen", *flags_of(player)], log, threads=threads)
 
 
-def learn_level(config: LearningConfig, kind: Kind, level: Level, *, seed: int, run: Path) -> None:
-    """One run on one level; its checkpoints are deleted in the end."""
+def run_of(config: LearningConfig, part: str, name: str, level: Level, seed: int) -> Run:
+    """One run on one level."""
+    kind = kinds_of(config)[part][name]
     flags = [*kind.flags, "--levels", str(level), "--rotate-every", "0", "--seed", str(seed)]
-    flags += ["--timesteps", str(config.play_steps), "--checkpoint-every", "0"]
-    train(kind.module, run, config.play_steps, flags, threads=config.threads)
-    forget_checkpoints(run)
+    flags += ["--checkpoint-every", "0"]
+    folder = folder_of(config, part, name, level, seed)
+    return Run(kind.module, folder, config.play_steps, flags, out=config.out)
+
+
+def learn_level(run: Run, *, threads: int) -> None:
+    """Do it; its checkpoints are deleted in the end."""
+    train(run, threads=threads)
+    forget_checkpoints(run.folder)
 
 
 def tasks_of(config: LearningConfig) -> Iterator[Task]:
     """All that is asked for and not complete: pretraining, then seed by seed."""
     for name in PRETRAINED:
-        if name in config.only and not complete(config.out / name, config.pretrain_steps):
-            yield Task(name, partial(pretrain, config, name))
+        if name in config.only and not complete(run := pretraining(config, name)):
+            yield Task(name, partial(train, run, threads=config.threads))
     for seed in range(config.seeds):
         if "frozen" in config.only:
             yield from frozen_tasks(config, seed)
@@ -191,22 +215,18 @@ def tasks_of(config: LearningConfig) -> Iterator[Task]:
             levels = levels_of(config, part) if part in config.only else []
             for level in levels:
                 for name, kind in kinds.items():
-                    run = folder_of(config, part, name, level, seed)
-                    if not complete(run, config.play_steps):
-                        do = partial(learn_level, config, kind, level, seed=seed, run=run)
+                    run = run_of(config, part, name, level, seed)
+                    if not complete(run):
+                        do = partial(learn_level, run, threads=config.threads)
                         needs = (kind.needs,) if kind.needs else ()
                         yield Task(f"{part} {level.state} {name} seed {seed}", do, needs)
 
 
 def frozen_tasks(config: LearningConfig, seed: int) -> Iterator[Task]:
     """The players that have not yet played all levels."""
-    for name, (needs, _) in players_of(config).items():
-        files = (
-            score_file(config.out / "frozen", level, name, seed)
-            for level in levels_of(config, "frozen")
-        )
-        if not all(file.is_file() for file in files):
-            do = partial(play_frozen, config, name, seed)
+    for name, (needs, player) in players_of(config, seed).items():
+        if not all(is_played(player, level) for level in levels_of(config, "frozen")):
+            do = partial(play_frozen, player, threads=config.threads)
             yield Task(f"frozen {name} seed {seed}", do, (needs,) if needs else ())
 
 
@@ -215,7 +235,7 @@ def doable(
 ) -> list[Task]:
     """The tasks, those that need a pretraining which is neither complete nor asked for left out."""
     asked = {task.name for task in tasks}
-    done = {n for n in PRETRAINED if complete(config.out / n, config.pretrain_steps)}
+    done = {name for name in PRETRAINED if complete(pretraining(config, name))}
     for name in {need for task in tasks for need in task.needs} - asked - done:
         say(f"left out: what needs {name}, which is not complete (--only {name} completes it)")
     return [

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.frozen import score_file
+from benchmarks.frozen import is_played, level_score
 from benchmarks.machine import write_result
 from benchmarks.ppo2_learning import (
     PRETRAINED,
     LearningConfig,
-    folder_of,
     kinds_of,
     levels_of,
     players_of,
+    pretraining,
+    run_of,
 )
-from benchmarks.runs import kept_score, reached, row, run_scores
+from benchmarks.runs import row, run_scores, steps_of
 from contest.score import Score, bootstrap_interval, markdown_table, score_dict
 from experiment.config import to_dict
 from experiment.errors import UserError
@@ -41,23 +42,17 @@ LAST = 0.1
 def collect(config: LearningConfig, part: str) -> dict[str, Runs]:
     """The runs of a part, by kind, as far as they are complete."""
     found: dict[str, Runs] = {}
-    for name in players_of(config) if part == "frozen" else kinds_of(config)[part]:
+    for name in players_of(config, 0) if part == "frozen" else kinds_of(config)[part]:
         runs = found[name] = {}
         for seed in range(config.seeds):
             for level in levels_of(config, part):
                 if part == "frozen":
-                    path = score_file(config.out / part, level, name, seed)
-                    scores = [kept_score(path, not_played)] if path.is_file() else []
+                    _, player = players_of(config, seed)[name]
+                    scores = [level_score(player, level)] if is_played(player, level) else []
                 else:
-                    folder = folder_of(config, part, name, level, seed)
-                    scores = run_scores([folder], config.play_steps)
+                    scores = run_scores([run_of(config, part, name, level, seed)])
                 runs.update(((seed, level.state), one) for one in scores)
     return found
-
-
-def not_played() -> Score:
-    """A report plays nothing."""
-    raise AssertionError("only scores that exist are read")
 
 
 def overall(label: str, runs: Runs, *, of: int) -> Score:
@@ -140,8 +135,10 @@ def pretrained(config: LearningConfig) -> dict[str, dict[str, float]]:
     """How far each pretraining is, and its numbers over its last tenth."""
     found = {}
     for name in PRETRAINED:
+        steps = steps_of(pretraining(config, name))
+        if steps is None:
+            continue
         try:
-            steps = reached(config.out / name)
             rows = [read_columns(config.out / name / f"{f}.csv") for f in ("metrics", "episodes")]
         except UserError:
             continue

@@ -3,40 +3,97 @@ another, and rows of scores."""
 
 import dataclasses
 import json
+import math
 import os
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from contest.score import Score, bootstrap_interval, read_episodes, score
+from contest.score import Score, bootstrap_interval, read_episodes, score, score_dict
 from experiment.checkpoint import latest_checkpoint
+from experiment.config import to_dict
 from experiment.errors import UserError
+from experiment.files import write_json
 
 OVER = "over.json"
 """In a run's folder: it is complete, and its checkpoints are deleted."""
+ARGUMENTS = ".args.json"
+"""Ends the name of a file beside a run or a score: what that was made with."""
 
 
-def train(
-    module: str, run_dir: Path, steps: int, flags: Sequence[str], *, threads: int = 0
-) -> None:
-    """Bring the run in `run_dir` to `steps`, from wherever it is. UserError: it failed.
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A run of a trainer."""
 
-    module: a trainer with --run-dir and --resume. threads: of torch in it; 0: its own choice.
+    module: str
+    """The trainer, which has --run-dir, --timesteps and --resume."""
+    folder: Path
+    steps: int
+    """Its --timesteps."""
+    flags: Sequence[str]
+    """All others."""
+    out: Path
+    """The folder of all runs: where it lies makes no difference to them."""
+
+
+def train(run: Run, *, threads: int = 0) -> None:
+    """Bring a run to its last step, from wherever it is. UserError: it failed, or is another one.
+
+    threads: of torch in it; 0: its own choice.
     """
-    arguments = ["--run-dir", str(run_dir), *flags]
-    try:
-        if reached(run_dir) >= steps:
-            return
-        arguments = ["--run-dir", str(run_dir), "--resume"]
-    except UserError:
-        if run_dir.exists():  # stopped before its first checkpoint: nothing to go on from
-            run_dir.rename(numbered(run_dir))
-    run_logged([module, *arguments], run_dir.with_suffix(".log"), threads=threads)
+    steps = steps_of(run)
+    if steps is None:
+        if run.folder.exists():  # stopped before its first checkpoint: nothing to go on from
+            run.folder.rename(numbered(run.folder))
+        keep_arguments(run.folder, arguments_of(run))
+        flags = [*run.flags, "--timesteps", str(run.steps)]
+    elif steps >= run.steps:
+        return
+    else:
+        flags = ["--resume"]
+    arguments = [run.module, "--run-dir", str(run.folder), *flags]
+    run_logged(arguments, run.folder.with_suffix(".log"), threads=threads)
+
+
+def arguments_of(run: Run) -> list[str]:
+    """What a run is made with."""
+    flags = (word.removeprefix(f"{run.out}/") for word in run.flags)
+    return [run.module, *flags, "--timesteps", str(run.steps)]
+
+
+def keep_arguments(made: Path, arguments: Sequence[str]) -> None:
+    """Write down what a run or a score is made with."""
+    write_json(made.with_suffix(ARGUMENTS), list(arguments))
+
+
+def check_arguments(made: Path, arguments: Sequence[str]) -> None:
+    """UserError: it was made with others. What has none written down counts as it is."""
+    file = made.with_suffix(ARGUMENTS)
+    if file.is_file() and (kept := json.loads(file.read_text())) != list(arguments):
+        raise UserError(
+            f"{made} was made with {shlex.join(kept)}; give the same settings, or another --out"
+        )
+
+
+def flags_of(config: Any, *, without: Collection[str] = ()) -> list[str]:
+    """A config as flags."""
+    words: list[str] = []
+    for name, value in to_dict(config).items():
+        flag = name.replace("_", "-")
+        if name in without:
+            continue
+        if isinstance(value, bool):
+            words.append(f"--{flag}" if value else f"--no-{flag}")
+        else:
+            words += [f"--{flag}", str(value)]
+    return words
 
 
 def run_logged(arguments: Sequence[str], log: Path, *, threads: int = 0) -> None:
@@ -61,19 +118,32 @@ def reached(run_dir: Path) -> int:
     return int(latest_checkpoint(run_dir).name.removeprefix("step-"))
 
 
-def complete(run_dir: Path, steps: int) -> bool:
-    """Whether the run exists and got that far."""
+def steps_of(run: Run) -> int | None:
+    """Agent steps that a run has; None: it has not begun. UserError: another one is there."""
     try:
-        return reached(run_dir) >= steps
+        steps = reached(run.folder)
     except UserError:
-        return False
+        return None
+    config = run.folder / "config.json"
+    planned = json.loads(config.read_text())["timesteps"] if config.is_file() else run.steps
+    if planned != run.steps:
+        raise UserError(
+            f"{run.folder} is a run of {planned:,} steps, not of {run.steps:,}; give as many, or "
+            "another --out"
+        )
+    check_arguments(run.folder, arguments_of(run))
+    return steps
+
+
+def complete(run: Run) -> bool:
+    """Whether a run has all its steps. UserError: another one is there."""
+    steps = steps_of(run)
+    return steps is not None and steps >= run.steps
 
 
 def forget_checkpoints(run_dir: Path) -> None:
     """Delete a complete run's checkpoints, of which those of a replay are large."""
-    draft = run_dir / f"{OVER}.draft"
-    draft.write_text(json.dumps({"env_steps": reached(run_dir)}) + "\n")
-    draft.replace(run_dir / OVER)
+    write_json(run_dir / OVER, {"env_steps": reached(run_dir)})
     shutil.rmtree(run_dir / "checkpoints", ignore_errors=True)
 
 
@@ -133,20 +203,30 @@ def work_and_report(
     print(report())
 
 
-def kept_score(path: Path, play: Callable[[], Score]) -> Score:
-    """A score that never changes: played the first time, then read from its file."""
+def is_kept(path: Path, arguments: Sequence[str]) -> bool:
+    """Whether a file was made with these. UserError: with others."""
     if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(".draft")
-        draft.write_text(json.dumps(dataclasses.asdict(play())) + "\n")
-        draft.replace(path)
-    return Score(**json.loads(path.read_text()))
+        return False
+    check_arguments(path, arguments)
+    return True
 
 
-def run_scores(folders: Sequence[Path], steps: int) -> list[Score]:
+def kept_score(path: Path, play: Callable[[], Score], arguments: Sequence[str]) -> Score:
+    """A score that never changes: played the first time, then read from its file. UserError: it
+    was made with other arguments."""
+    if not is_kept(path, arguments):
+        found = play()
+        keep_arguments(path, arguments)
+        write_json(path, score_dict(found))
+    values: dict[str, Any] = json.loads(path.read_text())
+    return Score(**values | {name: math.nan for name, value in values.items() if value is None})
+
+
+def run_scores(runs: Sequence[Run]) -> list[Score]:
     """A score for each run that is complete and has ended an episode."""
-    runs = [(f, read_episodes(f)) for f in folders if complete(f, steps)]
-    return [score(folder.name, episodes) for folder, episodes in runs if episodes]
+    folders = [run.folder for run in runs if complete(run)]
+    found = [(folder.name, read_episodes(folder)) for folder in folders]
+    return [score(name, episodes) for name, episodes in found if episodes]
 
 
 def row(label: str, scores: Sequence[Score]) -> Score:

@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.machine import write_result
-from benchmarks.runs import Task, complete, kept_score, row, run_scores, train, work
+from benchmarks.runs import Run, Task, complete, kept_score, row, run_scores, train, work
 from contest.references import reference
 from contest.score import Score, markdown_table, play, score
 from experiment.config import load_config, to_dict
@@ -64,29 +64,24 @@ class TransferConfig:
     """Also write benchmarks/results/transfer.json."""
 
 
-def pretrain(config: TransferConfig) -> None:
+def pretraining(config: TransferConfig) -> Run:
     """The pretraining run."""
     flags = ["--preset", config.preset, "--levels", config.train_levels]
-    flags += ["--timesteps", str(config.pretrain_steps)]
-    train("rainbow.train", config.out / "pretraining", config.pretrain_steps, flags)
+    folder = config.out / "pretraining"
+    return Run("rainbow.train", folder, config.pretrain_steps, flags, out=config.out)
 
 
-def run_dir_of(config: TransferConfig, level: Level, kind: str, seed: int) -> Path:
-    return config.out / level.state / f"{kind}-{seed}"
-
-
-def play_level(
-    config: TransferConfig, level: Level, seed: int, *, init: Path | None = None
-) -> None:
-    """One run on a held-out level, from scratch or from the run `init`."""
+def run_of(config: TransferConfig, level: Level, kind: str, seed: int) -> Run:
+    """One run on a held-out level, from scratch or from the pretraining."""
     flags = ["--preset", config.preset, "--levels", str(level), "--rotate-every", "0"]
-    flags += ["--timesteps", str(config.play_steps), "--num-envs", str(config.num_envs)]
-    flags += ["--seed", str(seed), "--replay-size", str(config.replay_size)]
-    if init:
-        flags += ["--init", str(init), "--init-replay", str(config.init_replay)]
+    flags += ["--num-envs", str(config.num_envs), "--seed", str(seed)]
+    flags += ["--replay-size", str(config.replay_size)]
+    if kind == "pretrained":
+        flags += ["--init", str(pretraining(config).folder)]
+        flags += ["--init-replay", str(config.init_replay)]
         flags += ["--init-shrink", str(config.init_shrink)]
-    kind = "pretrained" if init else "scratch"
-    train("rainbow.train", run_dir_of(config, level, kind, seed), config.play_steps, flags)
+    folder = config.out / level.state / f"{kind}-{seed}"
+    return Run("rainbow.train", folder, config.play_steps, flags, out=config.out)
 
 
 def refer(config: TransferConfig, level: Level, name: str) -> Score:
@@ -99,7 +94,8 @@ def refer(config: TransferConfig, level: Level, name: str) -> Score:
         finally:
             envs.close()
 
-    return kept_score(config.out / level.state / f"{name}.json", played)
+    arguments = [name, str(level), "--steps", str(config.reference_steps)]
+    return kept_score(config.out / level.state / f"{name}.json", played, arguments)
 
 
 def collect(config: TransferConfig, levels: Sequence[Level]) -> dict[str, dict[str, list[Score]]]:
@@ -110,8 +106,8 @@ def collect(config: TransferConfig, levels: Sequence[Level]) -> dict[str, dict[s
     for kind in KINDS:
         found[kind] = {}
         for level in levels:
-            folders = [run_dir_of(config, level, kind, seed) for seed in range(config.seeds)]
-            found[kind][level.state] = run_scores(folders, config.play_steps)
+            runs = [run_of(config, level, kind, seed) for seed in range(config.seeds)]
+            found[kind][level.state] = run_scores(runs)
     return found
 
 
@@ -128,13 +124,13 @@ def report(config: TransferConfig, levels: Sequence[Level]) -> str:
         rows = [row(n, by[level.state]) for n, by in found.items() if by[level.state]]
         text += [f"\n{level.state}\n", markdown_table(rows)]
         runs = {
-            kind: [run_dir_of(config, level, kind, seed) for seed in range(config.seeds)]
+            kind: [run_of(config, level, kind, seed) for seed in range(config.seeds)]
             for kind in KINDS
         }
-        runs = {k: [f for f in fs if complete(f, config.play_steps)] for k, fs in runs.items()}
+        done = {kind: [r.folder for r in of_kind if complete(r)] for kind, of_kind in runs.items()}
         lines = {name: found[name][level.state][0].mean for name in ("random", "hold-right")}
         plot_curves(
-            {kind: folders for kind, folders in runs.items() if folders},
+            {kind: folders for kind, folders in done.items() if folders},
             config.out / f"{level.state}.png",
             title=f"Return on {level.state}, never seen in pretraining",
             levels=lines,
@@ -162,15 +158,13 @@ def main() -> None:
     levels = parse_levels(config.test_levels)
     console = Console()
     console.print(f"{config.jobs} runs at a time; their logs are in {config.out}")
-    pretraining = config.out / "pretraining"
-    tasks = [Task("pretraining", partial(pretrain, config))]
+    tasks = [Task("pretraining", partial(train, pretraining(config)))]
     for seed in range(config.seeds):
         for level in levels:
-            scratch = partial(play_level, config, level, seed)
-            tasks.append(Task(f"{level.state} scratch seed {seed}", scratch))
-            pretrained = partial(play_level, config, level, seed, init=pretraining)
-            name = f"{level.state} pretrained seed {seed}"
-            tasks.append(Task(name, pretrained, needs=("pretraining",)))
+            for kind in ("scratch", "pretrained"):
+                do = partial(train, run_of(config, level, kind, seed))
+                needs = ("pretraining",) if kind == "pretrained" else ()
+                tasks.append(Task(f"{level.state} {kind} seed {seed}", do, needs))
     work(tasks, config.jobs, say=console.print)
     print(report(config, levels))
 

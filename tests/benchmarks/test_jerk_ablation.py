@@ -25,9 +25,11 @@ from benchmarks.jerk_ablation import (
     ppo2_flags,
     report,
     rows_of,
+    runs_of,
     table,
     tasks_of,
 )
+from benchmarks.runs import Run, arguments_of, keep_arguments
 from experiment.checkpoint import save_checkpoint
 from experiment.errors import UserError
 from jerk.train import parse
@@ -93,24 +95,41 @@ def test_rainbow_replay_searches_half_the_steps_then_learns_from_what_was_found(
 ):
     config = AblationConfig(out=tmp_path, levels=ONE_LEVEL, steps=100)
     level = levels_of(config)[0]
-    calls: list[tuple[str, Path, int, list[str]]] = []
+    calls: list[Run] = []
 
-    def train(module, run, steps, flags, *, threads):
-        calls.append((module, run, steps, flags))
-        write_run(run, [100.0] if module == "jerk.train" else [200.0, 300.0], steps=steps)
+    def train(run, *, threads):
+        calls.append(run)
+        search = run.module == "jerk.train"
+        write_run(run.folder, [100.0] if search else [200.0, 300.0], steps=run.steps)
 
     monkeypatch.setattr(jerk_ablation, "train", train)
     play(config, HALVES, level, 0)
     run = folder_of(config, HALVES, level, 0)
-    assert [call[:3] for call in calls] == [
+    assert [(call.module, call.folder, call.steps) for call in calls] == [
         ("jerk.train", first_half(run), 50),
         ("rainbow.train", run, 50),
     ]
-    assert "--write-replay" in calls[0][3]
-    flags = calls[1][3]
+    assert "--write-replay" in calls[0].flags
+    flags = calls[1].flags
     assert flags[flags.index("--init") + 1] == str(first_half(run) / "replay")
     assert mean_return(run) == 200.0  # of the episodes of both halves
     assert list(tasks_of(dataclasses.replace(config, only=(HALVES,), seeds=1))) == []
+
+
+def test_runs_of_another_policy_are_not_taken_for_those_of_this_one(tmp_path):
+    config = AblationConfig(out=tmp_path, levels=ONE_LEVEL, steps=100, policy=Path("one"))
+    config = dataclasses.replace(config, only=("mutating", "rainbow"), seeds=1)
+    level = levels_of(config)[0]
+    for kind in config.only:
+        (run,) = runs_of(config, kind, level, 0)
+        write_run(run.folder, [1.0], steps=100)
+        keep_arguments(run.folder, arguments_of(run))
+    assert list(tasks_of(config)) == []
+    other = dataclasses.replace(config, policy=Path("other"))
+    for use in (lambda: list(tasks_of(other)), lambda: collect(other)):
+        with pytest.raises(UserError, match=r"rainbow-0 was made with .*--init one "):
+            use()
+    assert "mutating" in collect(dataclasses.replace(other, only=("mutating",)))
 
 
 def test_rows_compare_only_what_all_kinds_have_and_levels_count_alike():

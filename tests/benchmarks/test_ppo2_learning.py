@@ -13,7 +13,9 @@ pytest.importorskip("stable_baselines3")
 
 from benchmarks import ppo2_learning, ppo2_learning_report
 from benchmarks.ppo2_learning import LearningConfig, Part
+from benchmarks.runs import Run
 from contest.score import Score
+from experiment.errors import UserError
 from ppo2.train import parse
 from rainbow.config import RainbowConfig
 
@@ -85,8 +87,9 @@ def in_this_process(arguments: Sequence[str]) -> None:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs without processes of their own, which take seconds to start."""
 
-    def train(module: str, run_dir: Path, steps: int, flags: Sequence[str], **_: Any) -> None:
-        in_this_process([module, "--run-dir", str(run_dir), *flags])
+    def train(run: Run, **_: Any) -> None:
+        words = [run.module, "--run-dir", str(run.folder), *run.flags]
+        in_this_process([*words, "--timesteps", str(run.steps)])
 
     monkeypatch.setattr(ppo2_learning, "train", train)
     monkeypatch.setattr(ppo2_learning, "REFERENCES", ("random",))
@@ -118,3 +121,6 @@ def test_tiny_run_makes_tables_curves_and_goes_on(
     again = capsys.readouterr().out
     assert again.startswith("0 to do")
     assert json.loads((tmp_path / "result.json").read_text()) == result
+    other = LearningConfig(out=tmp_path, pretrain_steps=128, frozen_steps=50, seeds=1)
+    with pytest.raises(UserError, match=r"joint-draws-0\.json was made with .*--steps 40"):
+        ppo2_learning_report.collect(other, "frozen")
