@@ -45,8 +45,11 @@ HALVES = "+ rainbow-replay"
 KINDS = ("baseline", *PARTS, HALVES, SUCCESS, "bound", "ppo2", "rainbow")
 BESIDE = {SUCCESS: "+ memory", "bound": "mutating", "ppo2": "baseline", "rainbow": "baseline"}
 """What a kind is compared with, where that is not the kind before it."""
+WITHOUT_POLICY = ("baseline", "mutating", "bound", "ppo2")
+"""Kinds that no trained policy plays in or begins."""
 DECISIVE = ("steps", "rainbow_flags", "ppo2_flags")
-"""Settings in which an earlier result must not differ, or its runs were something else."""
+"""Settings in which an earlier result must not differ, or its runs were something else; and the
+policy, where one played in them. Where PPO2's pretraining lies says nothing of what it is."""
 RESAMPLES = 10_000
 
 
@@ -130,8 +133,7 @@ def ppo2_flags(config: AblationConfig) -> list[str]:
 def check_policy(config: AblationConfig) -> None:
     """UserError: kinds are asked for that a trained policy plays in, and there is none."""
     for kind in config.only:
-        flags = [] if kind in ("ppo2", "rainbow") else jerk_flags(config, kind)
-        if config.policy is None and "--policy" in flags:
+        if config.policy is None and kind not in (*WITHOUT_POLICY, "rainbow"):
             raise UserError(f"{kind!r} needs --policy, a pretrained run; or leave it out of --only")
 
 
@@ -141,11 +143,13 @@ def earlier_of(config: AblationConfig) -> Scores:
         return {}
     try:
         result = json.loads(config.earlier.read_text())
-        differing = [k for k in DECISIVE if result["config"][k] != getattr(config, k)]
         found = {
             kind: {key_of(words): float(value) for words, value in runs.items()}
             for kind, runs in result["runs"].items()
         }
+        policy = () if found.keys() <= set(WITHOUT_POLICY) else ("policy",)
+        now = to_dict(config)
+        differing = [k for k in (*DECISIVE, *policy) if result["config"][k] != now[k]]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"{config.earlier} is no result of this benchmark ({error!r}); "
@@ -332,14 +336,16 @@ def spelled(interval: list[float] | None) -> str:
 
 def report(config: AblationConfig) -> str:
     """Write the table and result.json; return the table."""
-    found = collect(config)
+    found, earlier = collect(config), earlier_of(config)
     rows = rows_of(found)
+    # What an earlier result holds stays, also of kinds, levels and seeds that are not shown now.
+    runs = {kind: earlier.get(kind, {}) | found.get(kind, {}) for kind in {**earlier, **found}}
     result = {
         "config": to_dict(config),
         "rows": [dataclasses.asdict(row) for row in rows],
         "runs": {
-            kind: {f"{level} {seed}": value for (level, seed), value in scores.items()}
-            for kind, scores in found.items()
+            kind: {f"{level} {seed}": value for (level, seed), value in sorted(scores.items())}
+            for kind, scores in runs.items()
         },
     }
     config.out.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,7 @@
 """Kinds add one part at a time, runs go on seed by seed, and tables compare like with like."""
 
 import dataclasses
+import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from benchmarks.jerk_ablation import (
     AblationConfig,
     check_policy,
     collect,
+    earlier_of,
     first_half,
     folder_of,
     interval,
@@ -29,6 +31,7 @@ from benchmarks.jerk_ablation import (
     table,
     tasks_of,
 )
+from benchmarks.machine import RESULTS
 from benchmarks.runs import Run, arguments_of, keep_arguments
 from experiment.checkpoint import save_checkpoint
 from experiment.errors import UserError
@@ -165,9 +168,10 @@ def test_unknown_kind_is_refused():
 
 
 def test_kinds_that_a_policy_plays_in_need_one(tmp_path):
-    for kind, needs in (("mutating", False), ("+ memory", True), (HALVES, True), ("ppo2", False)):
+    for kind in KINDS:
         config = AblationConfig(out=tmp_path, only=(kind,))
-        if needs:
+        runs = runs_of(config, kind, levels_of(config)[0], 0)
+        if any("--policy" in run.flags for run in runs):
             with pytest.raises(UserError, match="--policy"):
                 check_policy(config)
         else:
@@ -194,6 +198,46 @@ def test_runs_of_an_earlier_result_count_and_are_not_made_again(tmp_path):
     assert collect(elsewhere) == {"baseline": {(level.state, 0): 15.0, (level.state, 1): 30.0}}
     write_run(folder_of(elsewhere, "baseline", level, 0), [7.0], steps=100)  # made again: it counts
     assert collect(elsewhere)["baseline"][level.state, 0] == 7.0
+
+
+def test_earlier_runs_that_are_not_shown_stay_in_the_result(tmp_path):
+    config = AblationConfig(out=tmp_path / "a", levels=ONE_LEVEL, seeds=2, steps=100)
+    config = dataclasses.replace(config, only=("baseline", "mutating"))
+    for kind in config.only:
+        for seed in range(2):
+            write_run(folder_of(config, kind, levels_of(config)[0], seed), [10.0], steps=100)
+    report(config)
+    earlier = tmp_path / "a" / "result.json"
+    part = dataclasses.replace(config, out=tmp_path / "b", earlier=earlier)
+    part = dataclasses.replace(part, only=("baseline",), seeds=1, levels=f"{GAME}:SkyIsles.Act2")
+    write_run(folder_of(part, "baseline", levels_of(part)[0], 0), [30.0], steps=100)
+    assert "| baseline | 30 |" in report(part)
+    result = json.loads((tmp_path / "b" / "result.json").read_text())
+    rust = {"RustCavern.Act2 0": 10.0, "RustCavern.Act2 1": 10.0}
+    assert result["runs"] == {"baseline": {**rust, "SkyIsles.Act2 0": 30.0}, "mutating": rust}
+    assert [row["kind"] for row in result["rows"]] == ["baseline"]
+
+
+def test_earlier_runs_of_another_policy_are_refused_where_one_played_in_them(tmp_path):
+    def measured(kind, **paths):
+        config = AblationConfig(levels=ONE_LEVEL, steps=100, only=(kind,), seeds=1)
+        config = dataclasses.replace(config, out=tmp_path / kind, **paths)
+        write_run(folder_of(config, kind, levels_of(config)[0], 0), [10.0], steps=100)
+        report(config)
+        return dataclasses.replace(config, earlier=tmp_path / kind / "result.json")
+
+    config = measured("rainbow", policy=Path("one"))
+    assert earlier_of(config)
+    with pytest.raises(UserError, match=r"other settings \(policy\)"):
+        earlier_of(dataclasses.replace(config, policy=Path("other")))
+    config = measured("ppo2", policy=Path("one"), ppo2=Path("runs/joint"))
+    assert earlier_of(dataclasses.replace(config, policy=None, ppo2=Path("elsewhere/joint")))
+
+
+def test_stored_result_goes_on_wherever_ppo2_began():
+    stored = RESULTS / "jerk_ablation.json"
+    config = AblationConfig(policy=Path("rainbow/pretrained"), ppo2=Path("joint"), earlier=stored)
+    assert {kind for kind, cells in earlier_of(config).items() if len(cells) == 12} >= {"baseline"}
 
 
 def test_an_earlier_result_of_something_else_is_refused(tmp_path):
