@@ -30,7 +30,7 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.es_play import PlayConfig, is_played, read
-from benchmarks.machine import write_result
+from benchmarks.machine import store, write_result
 from benchmarks.runs import Run, Task, complete, flags_of, row, run_logged, train, work
 from contest.score import Episode, Score, bootstrap_interval, markdown_table, score
 from experiment.checkpoint import load_checkpoint
@@ -243,7 +243,7 @@ def report(config: LearningConfig) -> str:
         "cpu_hours": costs,
         "start": load_checkpoint(config.init).counters,
     }
-    (config.out / "result.json").write_text(json.dumps(result, indent=1) + "\n")
+    store(config.out / "result.json", result)
     (config.out / "result.md").write_text("\n\n".join(text) + "\n")
     if config.write:
         write_result("es_learning", {"config": to_dict(config), **result})

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from benchmarks.machine import write_result
+from benchmarks.machine import store, write_result
 from benchmarks.runs import Run, Task, complete, forget_checkpoints, train, work_and_report
 from contest.score import read_episodes
 from experiment.config import load_config, to_dict
@@ -144,7 +144,7 @@ def earlier_of(config: AblationConfig) -> Scores:
     try:
         result = json.loads(config.earlier.read_text())
         found = {
-            kind: {key_of(words): float(value) for words, value in runs.items()}
+            kind: {key_of(words): float(v) for words, v in runs.items() if v is not None}
             for kind, runs in result["runs"].items()
         }
         policy = () if found.keys() <= set(WITHOUT_POLICY) else ("policy",)
@@ -349,7 +349,7 @@ def report(config: AblationConfig) -> str:
         },
     }
     config.out.mkdir(parents=True, exist_ok=True)
-    (config.out / "result.json").write_text(json.dumps(result, indent=1) + "\n")
+    store(config.out / "result.json", result)
     (config.out / "result.md").write_text(table(rows) + "\n")
     if config.write:
         write_result("jerk_ablation", result)

@@ -1,6 +1,7 @@
 """What a benchmark's numbers depend on, and where they are kept."""
 
 import json
+import math
 import os
 import platform
 import subprocess
@@ -8,6 +9,8 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from experiment.files import write_text
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -36,6 +39,19 @@ def write_result(name: str, content: dict[str, Any]) -> Path:
     command = " ".join([f"python -m benchmarks.{name}", *sys.argv[1:]])
     result = {"command": command, "commit": commit(), "machine": machine(), **content}
     path = RESULTS / f"{name}.json"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    store(path, result)
     return path
+
+
+def store(path: Path, result: dict[str, Any]) -> None:
+    """Write a result as JSON, whole or not at all. UserError: it cannot be written."""
+    write_text(path, json.dumps(without_nan(result), indent=1, allow_nan=False) + "\n")
+
+
+def without_nan(content: Any) -> Any:
+    """The same with null for nan, which JSON lacks: what is not known."""
+    if isinstance(content, dict):
+        return {name: without_nan(value) for name, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [without_nan(value) for value in content]
+    return None if isinstance(content, float) and math.isnan(content) else content

@@ -1,7 +1,6 @@
 """Tables and curves of benchmarks.ppo2_learning, of the runs that are complete."""
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.frozen import is_played, level_score
-from benchmarks.machine import write_result
+from benchmarks.machine import store, write_result
 from benchmarks.ppo2_learning import (
     PRETRAINED,
     LearningConfig,
@@ -193,7 +192,7 @@ def report(config: LearningConfig) -> str:
             result[part] = values
     text = "\n\n".join(texts) if texts else "nothing is complete yet"
     config.out.mkdir(parents=True, exist_ok=True)
-    (config.out / "result.json").write_text(json.dumps(result, indent=1) + "\n")
+    store(config.out / "result.json", result)
     (config.out / "result.md").write_text(text + "\n")
     if config.write:
         settings = to_dict(dataclasses.replace(config, out=Path(config.out.name)))

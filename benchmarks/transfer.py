@@ -7,7 +7,6 @@ what was interrupted is resumed, so the same command goes on wherever it was sto
 """
 
 import dataclasses
-import json
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.machine import write_result
+from benchmarks.machine import store, write_result
 from benchmarks.runs import Run, Task, complete, kept_score, row, run_scores, train, work
 from contest.references import reference
 from contest.score import Score, markdown_table, play, score
@@ -142,7 +141,7 @@ def report(config: TransferConfig, levels: Sequence[Level]) -> str:
             for name, by_level in found.items()
         },
     }
-    (config.out / "result.json").write_text(json.dumps(result, indent=1) + "\n")
+    store(config.out / "result.json", result)
     (config.out / "result.md").write_text("\n".join(text) + "\n")
     if config.write:
         write_result("transfer", {"config": to_dict(config), **result})

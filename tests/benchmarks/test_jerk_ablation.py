@@ -157,6 +157,15 @@ def test_interval_is_over_seeds_not_over_levels():
     assert np.isnan(interval({("a", 0): 1.0})).all()
 
 
+def test_interval_that_is_not_known_is_null(tmp_path):
+    config = AblationConfig(out=tmp_path, levels=ONE_LEVEL, seeds=1, steps=100)
+    config = dataclasses.replace(config, only=("baseline",))
+    write_run(folder_of(config, "baseline", levels_of(config)[0], 0), [10.0], steps=100)
+    assert "| baseline | 10 |  |" in report(config)
+    text = (tmp_path / "result.json").read_text()
+    assert "NaN" not in text and json.loads(text)["rows"][0]["interval"] == [None, None]
+
+
 def test_nothing_complete_is_said(tmp_path):
     assert "complete for all kinds" in report(AblationConfig(out=tmp_path, levels=ONE_LEVEL))
 
