@@ -2,11 +2,12 @@
 
 import argparse
 import json
+import math
 import os
 import statistics
 import subprocess
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, final
 
 from benchmarks.machine import write_result
 from benchmarks.peers.environments import ROOT
@@ -15,6 +16,8 @@ from experiment.errors import UserError
 Row = dict[str, float]
 Repeat = dict[str, Row]
 """Case -> what was measured, once."""
+PART = "--write stores a whole result, and --only measures a part of it; leave one of them out"
+"""What is said where both are given."""
 
 
 def in_own_process(case: str, argv: Sequence[str], **environment: str) -> dict[str, Any]:
@@ -58,25 +61,70 @@ def median_row(
     return [{**label, "value": statistics.median(found), "all": found, **aims}]
 
 
-def make_parser(name: str, text: str | None, *, repeats: int = 3) -> argparse.ArgumentParser:
+@final
+class Parser(argparse.ArgumentParser):
+    """Options of which a wrong one is a UserError."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message}; see --help")
+
+
+def above_zero(kind: Callable[[str], float]) -> Callable[[str], float]:
+    """A reader of an option's number. kind: int or float. Errors: ArgumentTypeError."""
+
+    def read(text: str) -> float:
+        try:
+            number = kind(text)
+        except ValueError:
+            number = 0
+        if not 0 < number < math.inf:
+            what = "a whole number" if kind is int else "a number"
+            raise argparse.ArgumentTypeError(f"expected {what} above 0, not {text!r}")
+        return number
+
+    return read
+
+
+def make_parser(name: str, text: str | None, *, repeats: int = 3) -> Parser:
     """The options that all benchmarks have; `text` is the module's."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"python -m benchmarks.{name}",
         description=text,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     help_ = f"of all cases (default: {repeats})"
-    parser.add_argument("--repeats", type=int, default=repeats, help=help_)
+    parser.add_argument("--repeats", type=above_zero(int), default=repeats, help=help_)
     parser.add_argument("--write", action="store_true", help=f"store in results/{name}.json")
     return parser
 
 
-def add_choice(parser: argparse.ArgumentParser, cases: Sequence[str]) -> None:
+def add_seconds(parser: Parser, seconds: float = 15.0) -> None:
+    """--seconds S."""
+    help_ = f"per case (default: {seconds:g})"
+    parser.add_argument("--seconds", type=above_zero(float), default=seconds, help=help_)
+
+
+def add_choice(parser: Parser, cases: Sequence[str]) -> None:
     """--case NAME and --only PREFIX…"""
     parser.add_argument("--case", choices=cases, help="measure one case, in this process")
-    parser.add_argument(
-        "--only", nargs="+", default=[""], help="cases that begin with one of these"
-    )
+    add_only(parser)
+
+
+def add_only(parser: Parser) -> None:
+    """--only PREFIX…"""
+    help_ = "cases that begin with one of these"
+    parser.add_argument("--only", nargs="+", default=[""], help=help_)
+
+
+def chosen(cases: Sequence[str], options: argparse.Namespace) -> list[str]:
+    """The cases that --only names. UserError: one that is none, or a part is to be stored."""
+    for prefix in options.only:
+        if not any(case.startswith(prefix) for case in cases):
+            raise UserError(f"no case begins with {prefix!r}; cases: {', '.join(cases)}")
+    found = [case for case in cases if case.startswith(tuple(options.only))]
+    if options.write and len(found) < len(cases):
+        raise UserError(PART)
+    return found
 
 
 def report(name: str, rows: Sequence[dict[str, Any]], *, write: bool) -> None:

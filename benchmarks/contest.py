@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import make_parser, report
+from benchmarks.cases import add_seconds, make_parser, report
 from benchmarks.env import LEVEL
 from contest.client import RemoteEnv
 from experiment.errors import command
@@ -144,7 +144,7 @@ def table(repeats: list[dict[str, float]]) -> list[dict[str, Any]]:
 def main() -> None:
     """The command line."""
     parser = make_parser("contest", __doc__)
-    parser.add_argument("--seconds", type=float, default=4.0, help="per case (default: 4)")
+    add_seconds(parser, 4.0)
     arguments = parser.parse_args()
     repeats = []
     for _ in range(arguments.repeats):

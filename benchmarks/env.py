@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import multiprocessing
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -27,7 +26,7 @@ import gymnasium
 import numpy as np
 import stable_retro
 
-from benchmarks.cases import make_parser, report
+from benchmarks.cases import add_seconds, in_own_process, make_parser, report
 from experiment.errors import UserError, command
 from retro_env import EnvConfig, Level, make_env, make_vec
 from retro_env.integrations import games
@@ -201,10 +200,9 @@ CASES: dict[str, Callable[[float], float]] = {
 
 
 def measure(case: str, seconds: float) -> float:
-    """One case in a process of its own."""
+    """One case in a process of its own. UserError: it failed."""
     argv = [sys.executable, "-m", "benchmarks.env", "--case", case, "--seconds", str(seconds)]
-    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True)
-    return float(json.loads(done.stdout)["steps_per_second"])
+    return float(in_own_process(case, argv)["steps_per_second"])
 
 
 def table(repeats: list[dict[str, float]]) -> list[dict[str, Any]]:
@@ -225,7 +223,7 @@ def main() -> None:
     """The command line."""
     parser = make_parser("env", __doc__, repeats=5)
     parser.add_argument("--case", choices=CASES, help="measure one case, in this process")
-    parser.add_argument("--seconds", type=float, default=4.0, help="per case (default: 4)")
+    add_seconds(parser, 4.0)
     arguments = parser.parse_args()
     if arguments.case:
         steps = CASES[arguments.case](arguments.seconds)

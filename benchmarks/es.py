@@ -37,7 +37,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.cases import Repeat, Row, make_parser, median_cases, median_row, report
+from benchmarks.cases import (
+    Repeat,
+    Row,
+    add_only,
+    add_seconds,
+    chosen,
+    make_parser,
+    median_cases,
+    median_row,
+    report,
+)
 from benchmarks.peers.environments import ROOT
 from experiment.errors import UserError, command
 from experiment.metrics import read_columns
@@ -161,6 +171,14 @@ def run_case(case: str, seconds: float, folder: Path) -> Row:
     return row
 
 
+def lengths_of(path: Path) -> NDArray[np.float64]:
+    """Episodes' agent steps in an episodes.csv. UserError: it is none."""
+    columns = read_columns(path)
+    if "l" not in columns:
+        raise UserError(f"{path} has no column l; give the episodes.csv of a run")
+    return columns["l"]
+
+
 def schedule(durations: NDArray[np.float64], processes: int) -> tuple[float, float]:
     """Episodes claimed in their order -> (seconds until the last ends, part of all processes' time
     that is spent waiting for that)."""
@@ -225,8 +243,8 @@ def main() -> None:
     """The command line."""
     parser = make_parser("es", __doc__)
     parser.add_argument("--case", help=argparse.SUPPRESS)
-    parser.add_argument("--only", nargs="+", default=[""], help="cases that begin with these")
-    parser.add_argument("--seconds", type=float, default=15.0, help="per case (default: 15)")
+    add_only(parser)
+    add_seconds(parser)
     parser.add_argument("--episodes", type=Path, help="an episodes.csv for the simulation")
     options = parser.parse_args()
     if options.case:
@@ -234,14 +252,15 @@ def main() -> None:
         row = env_only(options.seconds) if here == "env" else update_only(here)
         print(json.dumps(row))
         return
-    cases = [case for case in CASES if case.startswith(tuple(options.only))]
-    repeats = []
+    cases = chosen(CASES, options)
+    given = lengths_of(options.episodes) if options.episodes else None
+    repeats, lengths = [], given
     for _ in range(options.repeats):
         with tempfile.TemporaryDirectory() as folder:
             timed = partial(run_case, seconds=options.seconds, folder=Path(folder))
             repeats.append({case: timed(case) for case in cases})
-            episodes = options.episodes or Path(folder) / "ranks-1" / "episodes.csv"
-            lengths = read_columns(episodes)["l"] if episodes.exists() else None
+            if given is None and "ranks-1" in cases:
+                lengths = lengths_of(Path(folder) / "ranks-1" / "episodes.csv")
     rows = table(repeats)
     found = {row["case"]: row for row in rows if "case" in row}
     updates = {

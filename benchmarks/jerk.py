@@ -27,7 +27,9 @@ from numpy.typing import NDArray
 from benchmarks.cases import (
     Repeat,
     Row,
+    above_zero,
     add_choice,
+    chosen,
     in_own_process,
     make_parser,
     median_cases,
@@ -217,12 +219,13 @@ def main() -> None:
     """The command line."""
     parser = make_parser("jerk", __doc__)
     add_choice(parser, CASES)
-    parser.add_argument("--steps", type=int, default=6000, help="agent steps per case")
+    help_ = "agent steps per case"
+    parser.add_argument("--steps", type=above_zero(int), default=6000, help=help_)
     options = parser.parse_args()
     if options.case:
         print(json.dumps(run_here(options.case, options.steps)))
         return
-    cases = [case for case in CASES if case.startswith(tuple(options.only))]
+    cases = chosen(CASES, options)
     here = [sys.executable, "-m", "benchmarks.jerk", "--steps", str(options.steps), "--case"]
     repeats = [
         {case: in_own_process(case, [*here, case], OMP_NUM_THREADS="1") for case in cases}

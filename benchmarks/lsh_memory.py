@@ -26,11 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import in_own_process
+from benchmarks.cases import PART, Parser, above_zero, in_own_process
 from benchmarks.machine import write_result
 from benchmarks.peers.environments import ROOT, peer_python
 from benchmarks.peers.neighbours import K, embeddings, measure, subset
-from experiment.errors import command
+from experiment.errors import UserError, command
 
 SIZES = (1_000, 10_000, 100_000)
 OURS = {
@@ -172,20 +172,23 @@ def limits(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @command
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m benchmarks.lsh_memory",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--case", choices=[*OURS], help="measure one case, in this process")
-    parser.add_argument("--entries", type=int, default=SIZES[-1], help="of --case")
+    parser.add_argument("--entries", type=above_zero(int), default=SIZES[-1], help="of --case")
     parser.add_argument("--only", nargs="+", default=[*OURS, *PEERS], choices=[*OURS, *PEERS])
-    parser.add_argument("--limit-s", type=float, default=120.0, help="of CPU, to fill a case (120)")
+    help_ = "of CPU, to fill a case (120)"
+    parser.add_argument("--limit-s", type=above_zero(float), default=120.0, help=help_)
     parser.add_argument("--write", action="store_true", help="store in results/lsh_memory.json")
     options = parser.parse_args()
     if options.case:
         print(json.dumps(run_here(options.case, options.entries, options.limit_s)))
         return
+    if options.write and len(set(options.only)) < len(OURS) + len(PEERS):
+        raise UserError(PART)
     if not EMBEDDINGS.is_file():
         make_embeddings()
     rows = []

@@ -30,6 +30,8 @@ from benchmarks.cases import (
     Repeat,
     Row,
     add_choice,
+    add_seconds,
+    chosen,
     in_own_process,
     make_parser,
     median_cases,
@@ -135,14 +137,14 @@ def main() -> None:
     """The command line."""
     parser = make_parser("ppo2", __doc__)
     add_choice(parser, CASES)
-    parser.add_argument("--seconds", type=float, default=15.0, help="per case (default: 15)")
+    add_seconds(parser)
     options = parser.parse_args()
     if options.case:
         if options.case.split("-")[0] in PEERS:
             parser.error(f"{options.case} is measured by benchmarks.peers.sb3_ppo; use --only")
         parts.report(run_here(options.case, options.seconds))
         return
-    cases = [case for case in CASES if case.startswith(tuple(options.only))]
+    cases = chosen(CASES, options)
     repeats = [
         {case: in_own_process(case, command_of(case, options.seconds)) for case in cases}
         for _ in range(options.repeats)

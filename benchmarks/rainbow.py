@@ -36,7 +36,10 @@ from typing import Any
 from benchmarks.cases import (
     Repeat,
     Row,
+    above_zero,
     add_choice,
+    add_seconds,
+    chosen,
     in_own_process,
     make_parser,
     median_cases,
@@ -168,15 +171,16 @@ def main() -> None:
     """The command line."""
     parser = make_parser("rainbow", __doc__)
     add_choice(parser, CASES)
-    parser.add_argument("--seconds", type=float, default=15.0, help="per case (default: 15)")
-    parser.add_argument("--cores", type=int, default=os.cpu_count(), help="for the bound")
+    add_seconds(parser)
+    help_ = "for the bound"
+    parser.add_argument("--cores", type=above_zero(int), default=os.cpu_count(), help=help_)
     options = parser.parse_args()
     if options.case:
         if options.case.split("-")[0] in PEERS:
             parser.error(f"{options.case} runs in an environment of its own; use --only")
         print(json.dumps(run_here(options.case, options.seconds)))
         return
-    cases = [case for case in CASES if case.startswith(tuple(options.only))]
+    cases = chosen(CASES, options)
     repeats = [
         {case: in_own_process(case, command_of(case, options.seconds)) for case in cases}
         for _ in range(options.repeats)

@@ -1,7 +1,9 @@
+import sys
+
 import numpy as np
 import pytest
 
-from benchmarks.es import BLOCKS, CLAIM, FC, schedule, simulate
+from benchmarks.es import BLOCKS, CLAIM, FC, main, schedule, simulate
 from es.config import ESConfig
 from es.memory import Noise
 from es.net import ESNet
@@ -28,3 +30,17 @@ def test_efficiency_is_lower_where_the_update_is_not_divided():
     for row in simulate(np.array([100.0, 400.0, 4500.0]), 0.004, updates)[:4]:
         assert 0.0 < row["fc_efficiency"] < row["fc_divided_efficiency"] < 1.0
         assert row["fc-rank1_efficiency"] < row["head_efficiency"] < 1.0 - 0.9 * row["waiting"]
+
+
+@pytest.mark.parametrize(("text", "says"), [(None, "cannot read"), ("step\n1\n", "no column l")])
+def test_episodes_that_cannot_be_read_are_refused_before_anything_is_measured(
+    text, says, tmp_path, monkeypatch, capsys
+):
+    path = tmp_path / "episodes.csv"
+    if text:
+        path.write_text(text)
+    monkeypatch.setattr("benchmarks.es.run_case", lambda *_, **__: pytest.fail("measured"))
+    monkeypatch.setattr(sys, "argv", ["es", "--episodes", str(path)])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert says in capsys.readouterr().err

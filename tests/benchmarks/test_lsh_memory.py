@@ -70,3 +70,12 @@ def test_limits_are_read_at_the_largest_size_only():
 def test_peers_are_pinned():
     lines = requirements("ann").read_text().splitlines()
     assert all("==" in line for line in lines if not line.startswith("#"))
+
+
+def test_part_of_the_cases_is_not_stored_for_the_whole(monkeypatch, capsys):
+    monkeypatch.setattr(lsh_memory, "run_case", lambda *_: pytest.fail("measured"))
+    monkeypatch.setattr(lsh_memory, "make_embeddings", lambda: pytest.fail("played"))
+    monkeypatch.setattr("sys.argv", ["lsh_memory", "--only", "scan", "--write"])
+    with pytest.raises(SystemExit, match="2"):
+        lsh_memory.main()
+    assert "--write stores a whole result" in capsys.readouterr().err
