@@ -19,7 +19,7 @@ if __name__ == "__main__":  # run as a file: the packages are beside its folder,
 
 from es.survivors import PATIENCE, Survivors
 from es.train import train
-from es.world import AgreedError, MPIWorld
+from es.world import AgreedError, MPIWorld, mpirun_says
 from experiment.errors import UserError, command
 
 GO_ON = "--go-on"
@@ -44,7 +44,7 @@ def together(work: Callable[[MPIWorld], None]) -> None:
         if world.size == 1:
             raise
         complain(error)
-        world.abort()
+        world.abort(exit_code(error))
     world.close()
 
 
@@ -54,16 +54,16 @@ def go_on(work: Callable[[Survivors], None], *, patience: float = PATIENCE) -> N
     try:
         work(world)
     except AgreedError as error:
-        code = 2
+        code = exit_code(error)
         if world.rank == 0:
             complain(error)
     except SystemExit:  # --help
         pass
     except BaseException as error:
-        code = 1
+        code = exit_code(error)
         complain(error)
         if world.rank == 0 and world.size > 1:
-            world.abort()
+            world.abort(code)
     world.close()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -78,20 +78,27 @@ def complain(error: BaseException) -> None:
         traceback.print_exception(error)
 
 
+def exit_code(error: BaseException) -> int:
+    """2 for a user's mistake, as everywhere."""
+    return 2 if isinstance(error, UserError) else 1
+
+
 def guard() -> int:
     """Run this very command in a process of its own, and wait for its end -> the exit code.
 
     MPICH's mpirun kills all processes when one that it has started is killed, whatever it is told.
-    So what it has started is this one. It is told of the death, by SIGUSR1 to all.
+    So what it has started is this one. It is told of the death, by SIGUSR1 to all. Where a process
+    was killed without which the others go on, that is no failure.
     """
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # which the new process inherits
     child = subprocess.Popen(
         [sys.executable, *sys.orig_argv[1:]], env={**os.environ, GUARDED: "1"}, close_fds=False
     )
     code = child.wait()
-    if code < 0:
-        print(f"process {child.pid} was killed by signal {-code}", file=sys.stderr, flush=True)
-    return max(code, 0)
+    if code >= 0:
+        return code
+    print(f"process {child.pid} was killed by signal {-code}", file=sys.stderr, flush=True)
+    return 128 - code if mpirun_says("RANK", otherwise=0) == 0 else 0
 
 
 @command

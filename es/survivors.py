@@ -102,9 +102,9 @@ class Survivors:
             self._forget_sent()
             time.sleep(POLL_SECONDS)
 
-    def abort(self) -> None:
+    def abort(self, code: int) -> None:
         """End every process of the run at once, this one too."""
-        self.comm.Abort(1)
+        self.comm.Abort(code)
 
     def _take(self, rank: int, message: bytes) -> None:
         """Of a member, in the first process; a member hears answers, and that it is out."""

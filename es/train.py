@@ -17,7 +17,7 @@ from es.emulators import Emulators, Stage, Stream
 from es.film import film
 from es.memory import Plan
 from es.training import Records, Training
-from es.world import Alone, World, agreeing
+from es.world import Alone, World, agreeing, mpirun_says
 from experiment.config import load_run_config, subset
 from experiment.errors import UserError, command
 from experiment.metrics import EpisodeLog, Metrics, Table
@@ -171,6 +171,12 @@ def make_stage(config: ESConfig) -> Emulators:
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says, in one process."""
+    count = mpirun_says("SIZE", otherwise=1)
+    if count > 1:
+        raise UserError(
+            f"mpirun has started {count} processes of es.train, each a run of its own in the same "
+            f"folder; for one run of all use `mpirun -n {count} python es/master.py …`"
+        )
     train(sys.argv[1:] if argv is None else argv, Alone())
 
 

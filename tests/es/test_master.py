@@ -1,9 +1,12 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from es import master
+from es.train import main
 from es.world import AgreedError, Alone, agreeing
 from experiment.errors import UserError
 
@@ -72,6 +75,59 @@ together(work)
 def test_error_in_one_process_ends_those_that_wait_for_it():
     done = with_mpi("-c", CRASH)
     assert done.returncode != 0 and "ValueError: rank 1 is ill" in done.stderr
+
+
+MISTAKE = """
+import sys
+from es import master
+from experiment.errors import UserError
+
+def work(world):
+    if world.rank == 0:
+        raise UserError("the disk is full")
+    world.exchange(b"I would wait for ever")
+
+getattr(master, sys.argv[1])(work)
+"""
+
+
+@needs_mpirun
+@pytest.mark.parametrize("start", ["together", "go_on"])
+def test_mistake_that_only_one_process_knows_of_ends_all_with_code_2(start):
+    done = with_mpi("-c", MISTAKE, start)
+    assert done.returncode == 2 and "error: the disk is full" in done.stderr
+
+
+def test_processes_that_mpirun_started_are_not_each_a_run_of_its_own(monkeypatch, capsys):
+    for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE"):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, "4")
+            with pytest.raises(SystemExit, match="2"):
+                main(["--levels", "nowhere"])
+            assert "use `mpirun -n 4 python es/master.py …`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("environment", "ended", "code"),
+    [
+        ({}, -9, 137),
+        ({"PMI_RANK": "0"}, -15, 143),
+        ({"OMPI_COMM_WORLD_RANK": "0"}, -9, 137),
+        ({"PMI_RANK": "1"}, -9, 0),
+        ({"OMPI_COMM_WORLD_RANK": "3"}, -9, 0),
+        ({"PMI_RANK": "1"}, 2, 2),
+        ({}, 0, 0),
+    ],
+)
+def test_guard_says_that_the_first_process_was_killed_and_not_another(
+    environment, ended, code, monkeypatch
+):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    child = SimpleNamespace(pid=1, wait=lambda: ended)
+    monkeypatch.setattr(master.subprocess, "Popen", lambda *_, **__: child)
+    monkeypatch.setattr(master.signal, "signal", lambda *_: None)
+    assert master.guard() == code
 
 
 CLAIMS = """
