@@ -96,7 +96,10 @@ class Emulators:
             for row in range(num_envs):
                 self.launch(row)
             for row in range(num_envs):
-                self.receive(row, START_SECONDS)
+                try:
+                    self.receive(row, START_SECONDS)
+                except LOST:
+                    self.replace(row)
         except BaseException:
             self.close()
             raise

@@ -113,6 +113,24 @@ def test_emulator_that_does_not_start_is_one_more_that_was_lost(monkeypatch):
             stage.step(np.zeros(1, np.int64), [0])
 
 
+@pytest.mark.parametrize("lost", [1, TRIALS])
+def test_emulator_that_is_lost_at_the_very_first_start_is_replaced(monkeypatch, lost):
+    launch, left = Emulators.launch, lost
+
+    def dying(stage, row):
+        nonlocal left
+        launch(stage, row)
+        if left > 0:
+            left -= 1
+            os.kill(stage.processes[row].pid, signal.SIGKILL)
+
+    monkeypatch.setattr(Emulators, "launch", dying)
+    ends = pytest.raises(RuntimeError, match="hung or died")
+    with ends if lost == TRIALS else contextlib.nullcontext(), emulators() as stage:
+        stage.begin(0, Start(0, 3, 30))
+        assert stage.obs.any()
+
+
 def test_closed_emulators_leave_no_process():
     with emulators(2) as stage:
         pids = [process.pid for process in stage.processes]
