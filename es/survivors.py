@@ -6,6 +6,7 @@ in an operation of all, which would never end without the dead one. The first on
 """
 
 import contextlib
+import math
 import struct
 import threading
 import time
@@ -44,6 +45,7 @@ class Survivors:
         self.next = 0
         self.parts: dict[int, bytes] = {}
         self.sending: list[tuple[Any, bytes]] = []
+        self.broken: list[tuple[Any, bytearray]] = []  # never came whole; MPI may write there still
         self.lock = threading.Lock()  # around all calls of MPI
         others = range(1, self.size) if self.rank == 0 else [0]
         self.heard = dict.fromkeys(others, time.monotonic() + START_SECONDS)
@@ -148,13 +150,32 @@ class Survivors:
 
     def _come(self, tag: int) -> list[tuple[int, bytes]]:
         """The messages of that tag that have come, with their senders."""
-        found, status = [], self.mpi.Status()
-        with self.lock:
-            while message := self.comm.Improbe(self.mpi.ANY_SOURCE, tag, status):
+        found: list[tuple[int, bytes]] = []
+        status = self.mpi.Status()
+        while True:
+            with self.lock:
+                message = self.comm.Improbe(self.mpi.ANY_SOURCE, tag, status)
+                if not message:
+                    return found
                 taken = bytearray(status.Get_count(self.mpi.BYTE))
-                message.Recv([taken, self.mpi.BYTE])
+                request = message.Irecv([taken, self.mpi.BYTE])
+            if self._comes_whole(request, status.Get_source()):
                 found.append((status.Get_source(), bytes(taken)))
-        return found
+            else:
+                self.broken.append((request, taken))
+
+    def _comes_whole(self, request: Any, rank: int) -> bool:
+        """Wait for the rest of a message; no longer than its sender gives signs of life."""
+        while True:
+            with self.lock:
+                try:
+                    if request.Test():
+                        return True
+                except self.mpi.Exception:
+                    return False
+            if time.monotonic() - self.heard.get(rank, -math.inf) > self.patience:
+                return False
+            time.sleep(POLL_SECONDS)
 
     def _send(self, rank: int, message: bytes, tag: int = 0) -> None:
         tag = tag or (DOWN if rank else UP)

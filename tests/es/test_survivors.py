@@ -7,22 +7,33 @@ from types import SimpleNamespace
 import pytest
 
 from es import survivors
-from es.survivors import Survivors
+from es.survivors import GIVE, UP, Survivors
 
 
 class Message:
-    def __init__(self, payload):
-        self.payload = payload
+    """looks: how often it is looked for until it is there."""
 
-    def Recv(self, buffer):  # noqa: N802  mpi4py's name
-        buffer[0][:] = self.payload
+    def __init__(self, payload, looks=0):
+        self.payload, self.looks = payload, looks
+
+    def Irecv(self, buffer):  # noqa: N802  mpi4py's name
+        self.buffer = buffer[0]
+        return self
+
+    def Test(self):  # noqa: N802
+        self.looks -= 1
+        if self.looks < 0:
+            self.buffer[:] = self.payload
+        return self.looks < 0
 
 
 class Comm:
-    """What Survivors use of a communicator. boxes: (receiver, tag) -> (sender, message)."""
+    """What Survivors use of a communicator. boxes: (receiver, tag) -> (sender, message). looks:
+    (sender, tag) -> how often its messages are looked for until they are there."""
 
     def __init__(self, rank, size, boxes):
         self.rank, self.size, self.boxes = rank, size, boxes
+        self.looks = {}
 
     def Isend(self, buffer, receiver, tag):  # noqa: N802
         self.boxes[receiver, tag].append((self.rank, bytes(buffer[0])))
@@ -35,7 +46,7 @@ class Comm:
         sender, payload = box.popleft()
         status.Get_count = lambda _: len(payload)
         status.Get_source = lambda: sender
-        return Message(payload)
+        return Message(payload, self.looks.get((sender, tag), 0))
 
 
 @pytest.fixture
@@ -115,6 +126,25 @@ def test_others_go_on_without_a_silent_process(worlds, capsys):
     assert "process 2 has died" in capsys.readouterr().out
     with pytest.raises(RuntimeError, match="the others go on"):
         dead.claim()  # it was asleep only
+
+
+def test_message_that_comes_slowly_is_awaited(worlds):
+    worlds[0].comm.looks = {(1, UP): 5}
+    found = side_by_side(*(round_of(world, b"%d" % world.rank) for world in worlds))
+    assert [payloads for _, payloads in found] == [[b"0", b"1", b"2"]] * 3
+
+
+def test_sender_that_dies_over_a_message_holds_up_nobody(worlds, capsys):
+    first, second, dead = worlds
+    first.comm.looks = {(2, UP): float("inf")}
+    dead._send(0, GIVE + b"half of it")
+    for world in (dead, first):  # which does not listen either
+        world.over.set()
+        world.pulse.join()
+    first.heard[2] -= 1e6
+    found = side_by_side(round_of(first, b"0"), round_of(second, b"1"))
+    assert [payloads for _, payloads in found] == [[b"0", b"1"]] * 2
+    assert "process 2 has died" in capsys.readouterr().out
 
 
 def test_all_end_without_the_first_process(worlds):
