@@ -23,16 +23,24 @@ T = TypeVar("T")
 Run = TypeVar("Run", bound=TrainConfig)
 
 
-def load_config(cls: type[T], argv: Sequence[str], *, presets: Path | None, command: str) -> T:
+def load_config(
+    cls: type[T],
+    argv: Sequence[str],
+    *,
+    presets: Path | None,
+    command: str,
+    defaults: Mapping[str, Any] | None = None,
+) -> T:
     """Config of a command: defaults of `cls` <- --preset <- --config <- flags; later ones win.
 
     cls: a flat dataclass, every field with a default, numbers with a range of `experiment.ranges`
     where not every number will do. argv: the arguments without the program.
     presets: folder of NAME.yaml files, if any. command: how the command is called, for --help.
+    defaults: of some fields, instead of those of `cls`.
     UserError: unknown preset, field or flag (names the nearest), unreadable file, bad value.
     """
     preset, file, flags = _split_argv(argv)
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = {**(defaults or {})}
     if preset is not None:
         values |= _read(_preset_path(preset, presets), what=f"preset {preset!r}")
     if file is not None:

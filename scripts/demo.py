@@ -32,6 +32,7 @@ from experiment.run_folder import numbered_folder
 from rainbow.config import RainbowConfig
 from rainbow.train import PRESETS, run
 from retro_env import EnvConfig, Level, make_vec, parse_levels
+from retro_env.integrations import check_playable
 
 T = TypeVar("T")
 
@@ -41,7 +42,8 @@ class DemoConfig:
     """Pretrain Rainbow briefly, play an act it has never seen, and compare it with chance."""
 
     quick: bool = False
-    """Tiny budgets: shows that everything runs, not that anything is learnt."""
+    """Tiny budgets where none are given: shows that everything runs, not that anything is
+    learnt."""
     runs: Path = Path("runs")
     """Folder in which a new folder demo-001, demo-002, … is made."""
     rainbow_preset: str = "laptop"
@@ -155,19 +157,18 @@ class Demo:
 
 def prepare(argv: list[str], console: Console) -> Demo:
     """Everything that can go wrong by the user's hand, before anything long begins."""
-    config = load_config(DemoConfig, argv, presets=None, command="scripts/demo")
+    read = functools.partial(load_config, DemoConfig, argv, presets=None, command="scripts/demo")
+    config = read()
     if config.quick:
-        given = to_dict(config)
-        defaults = to_dict(DemoConfig())
-        tiny = {name: n for name, n in QUICK.items() if given[name] == defaults[name]}
-        config = dataclasses.replace(config, **tiny)
+        config = read(defaults=QUICK)
     arguments = ["--preset", config.rainbow_preset, "--seed", str(config.seed)]
     rainbow = load_config(RainbowConfig, arguments, presets=PRESETS, command="rainbow")
     rainbow = dataclasses.replace(rainbow, **(QUICK_RAINBOW if config.quick else {}))
-    parse_levels(config.train_levels)
     levels = parse_levels(config.level or "bramble-test")
     if config.level and len(levels) != 1:
         raise UserError(f"--level takes one level as GAME:STATE, got {config.level!r}")
+    for level in [*parse_levels(config.train_levels), levels[0]]:
+        check_playable(level.game, level.state, scenario=rainbow.scenario)
     folder = numbered_folder(config.runs, "demo")
     return Demo(config, rainbow, levels[0], folder, console, {})
 

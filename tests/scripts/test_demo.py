@@ -5,6 +5,9 @@ from pathlib import Path
 
 import cv2
 import pytest
+from rich.console import Console
+
+from scripts.demo import DemoConfig, prepare
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,6 +23,8 @@ def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
         (["--runs", "{file}/runs"], "cannot write"),
         (["--level", "BrambleDash-Genesis-v0:Nowhere.Act1", "--runs", "{folder}"], "no state"),
         (["--train-levels", "bramble-trai", "--runs", "{folder}"], "bramble-train"),
+        (["--train-levels", "Airstriker-Genesis-v0:Level1", "--runs", "{folder}"], "no scenario"),
+        (["--level", "Airstriker-Genesis-v0:Level1", "--runs", "{folder}"], "no scenario"),
         (["--rainbow-preset", "laptp", "--runs", "{folder}"], "did you mean 'laptop'?"),
         (["--play-step", "3"], "did you mean '--play-steps'?"),
         (["--play-steps", "0"], "play_steps"),
@@ -36,6 +41,16 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert done.stderr.count("\n") == 1
     assert says in done.stderr
     assert not (tmp_path / "runs").exists()
+
+
+def test_what_is_given_wins_over_quick_budgets(tmp_path: Path) -> None:
+    file = tmp_path / "demo.yaml"
+    file.write_text("play_steps: 12000\n")
+    words = ["--quick", "--pretrain-steps", "60000", "--config", str(file)]
+    config = prepare([*words, "--runs", str(tmp_path)], Console()).config
+    assert config.pretrain_steps == DemoConfig().pretrain_steps == 60_000
+    assert config.play_steps == DemoConfig().play_steps == 12_000
+    assert (config.num_envs, config.rotate_every) == (2, 250)
 
 
 @pytest.mark.slow
