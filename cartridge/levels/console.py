@@ -13,20 +13,16 @@ from numpy.typing import NDArray
 from stable_retro.data import Integrations
 
 from cartridge.levels.splits import GAME, level_names
+from retro_env.wrappers import BUTTON_NAMES, SEVEN
 
 INTEGRATION = Path(__file__).parent.parent / "integration"
-BUTTONS = ("B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z")
-ACTIONS = tuple(
-    tuple(action.split("+"))
-    for action in ("LEFT", "RIGHT", "LEFT+DOWN", "RIGHT+DOWN", "DOWN", "DOWN+B", "B")
-)
-"""The contest's seven actions."""
 FRAME_SKIP = 4
 LIVES = 3
 """At the start; fewer end the episode."""
 STATE_BYTES, STATE_BUFFER = 160_000, 1_036_288
 """A state's buffer, and more than the core uses of it; the rest is zero."""
-MASKS = tuple(np.array([b in action for b in BUTTONS], np.uint8) for action in ACTIONS)
+MASKS = tuple(np.array([b in held.split() for b in BUTTON_NAMES], np.uint8) for held in SEVEN)
+"""The buttons of the contest's seven actions."""
 
 
 class Status(NamedTuple):

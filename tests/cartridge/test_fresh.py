@@ -7,10 +7,10 @@ import pytest
 from cartridge import build_states
 from cartridge.levels import fresh, oracle
 from cartridge.levels.check import problems
-from cartridge.levels.console import ACTIONS
 from cartridge.levels.generator import SEED, make_act
 from cartridge.levels.splits import level_names
 from experiment.errors import UserError
+from retro_env.wrappers import SEVEN
 
 
 def test_without_the_compiler_it_says_what_to_install(
@@ -90,6 +90,6 @@ def test_fresh_cartridge_has_states_and_can_be_finished(tmp_path: Path) -> None:
     env = build_states.boot(folder.name, integration=tmp_path)
     build_states.start_act(env, 1)
     build_states.step(env)
-    infos = [build_states.step(env, *ACTIONS[action]) for action in actions for _ in range(4)]
+    infos = [build_states.step(env, *SEVEN[action].split()) for action in actions for _ in range(4)]
     env.close()
     assert infos[-1]["level_end_bonus"] == 1 and infos[-1]["lives"] == 3
