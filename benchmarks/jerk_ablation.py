@@ -49,7 +49,8 @@ WITHOUT_POLICY = ("baseline", "mutating", "bound", "ppo2")
 """Kinds that no trained policy plays in or begins."""
 DECISIVE = ("steps", "rainbow_flags", "ppo2_flags")
 """Settings in which an earlier result must not differ, or its runs were something else; and the
-policy, where one played in them. Where PPO2's pretraining lies says nothing of what it is."""
+policy, where one played in them, and whether PPO2 was pretrained. Where its pretraining lies says
+nothing of what it is."""
 RESAMPLES = 10_000
 
 
@@ -150,6 +151,9 @@ def earlier_of(config: AblationConfig) -> Scores:
         policy = () if found.keys() <= set(WITHOUT_POLICY) else ("policy",)
         now = to_dict(config)
         differing = [k for k in (*DECISIVE, *policy) if result["config"][k] != now[k]]
+        pretrained = [c["ppo2"] is not None for c in (result["config"], now)]
+        if "ppo2" in found and "ppo2" in config.only and pretrained[0] != pretrained[1]:
+            differing.append("ppo2")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"{config.earlier} is no result of this benchmark ({error!r}); "

@@ -19,8 +19,14 @@ RULES = ("scenario", "frame_skip", "stick_probability", "episode_steps")
 
 
 def contest_settings(config: Any) -> EnvConfig:
-    """What an agent of that config sees, under the contest's rules."""
+    """What an agent of that config sees, under the contest's rules. Errors: UserError (it was
+    trained to act more or less often)."""
     rules = EnvConfig()
+    if config.frame_skip != rules.frame_skip:
+        raise UserError(
+            f"the agent was trained with --frame-skip {config.frame_skip}, and the contest has "
+            f"{rules.frame_skip}: train it with that"
+        )
     decided = {name: getattr(rules, name) for name in RULES}
     return dataclasses.replace(subset(config, EnvConfig), **decided)
 

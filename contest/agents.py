@@ -219,7 +219,8 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
         values["checkpoint_every"] = 0  # only the last
     if own:
         values |= {name: value for name, value in ONCE.items() if name not in given}
-    values |= {name: getattr(EnvConfig(), name) for name in RULES}
+    rules = contest_settings(config)
+    values |= {name: getattr(rules, name) for name in RULES}
     names = {field.name for field in dataclasses.fields(cls)}
     return dataclasses.replace(config, **{k: v for k, v in values.items() if k in names})
 

@@ -132,7 +132,7 @@ def curve(
     rows: dict[str, NDArray[Any]], x: NDArray[np.float64], *, end: int
 ) -> NDArray[np.float64]:
     """At each x, the mean return of the episodes that ended shortly before; nan before the first,
-    and behind the run's last step, `end`.
+    and behind the first x at which the run was over, by `end` steps.
 
     Where none ended in the window, the value before stays.
     """
@@ -148,7 +148,7 @@ def curve(
             y[index] = returns[inside].mean()
         elif index:
             y[index] = y[index - 1]
-    y[x > end] = np.nan
+    y[np.searchsorted(x, end) + 1 :] = np.nan
     return y
 
 

@@ -119,6 +119,7 @@ class Job:
         self.folder.mkdir(parents=True)
         self.meeting = Path(tempfile.mkdtemp(prefix="contest-"))
         self.alone_since: float | None = None
+        self.swept = False
         self.stopped_server = False
         self.server = self.start("server", self.server_command(), lock)
         self.player = self.start("agent", self.player_command(), lock)
@@ -161,6 +162,8 @@ class Job:
     def poll(self) -> bool:
         """Whether both sides have ended. A side that outlives the other too long is ended."""
         server, player = self.server.poll(), self.player.poll()
+        if player is not None:
+            self.sweep()
         if server is not None and player is not None:
             return True
         if server is None and player is None:
@@ -174,7 +177,7 @@ class Job:
             self.alone_since = now
         # An agent may want minutes to save itself, but not for ever.
         if player is None and now - self.alone_since > self.rules.stall:
-            kill_group(self.player)
+            self.player.kill()
         return False
 
     def stop(self) -> None:
@@ -186,18 +189,25 @@ class Job:
             try:
                 process.wait(GRACE_SECONDS)
             except subprocess.TimeoutExpired:
-                kill_group(process)
+                process.kill()
                 process.wait()
+        self.sweep()
         result = read_result(self.folder)
         if result is not None and at_limit(result["ended"], played=result["steps"] > 0):
             self.finish()
         else:
             self.clean()
 
+    def sweep(self) -> None:
+        """End what the agent has left running: once, as soon as it has ended itself."""
+        if not self.swept:
+            self.swept = True
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.player.pid, signal.SIGKILL)
+
     def clean(self) -> None:
-        """Remove what is not worth keeping, and what the agent has left running."""
+        """Remove what is not worth keeping."""
         for process in (self.player, self.server):
-            kill_group(process)
             assert process.stdin is not None
             process.stdin.close()
         shutil.rmtree(self.meeting, ignore_errors=True)
@@ -238,12 +248,6 @@ class Job:
         """The last line that a side wrote."""
         lines = (self.folder / f"{side}.log").read_text(encoding="utf-8", errors="replace")
         return (lines.strip().splitlines() or ["no message"])[-1].removeprefix("error: ")
-
-
-def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all that it has started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def at_limit(ended: str | None, *, played: bool) -> bool:

@@ -222,7 +222,8 @@ def run_all(
     share_cores(workers)
     running: list[Job] = []
     refused: UserError | None = None
-    with Board(len(plan), len(plan) - len(waiting), steps=steps) as board:
+    over = len(plan) - len(waiting)
+    with contextlib.ExitStack() as stops, Board(len(plan), over, steps=steps) as board:
         try:
             while waiting or running:
                 while waiting and len(running) < workers:
@@ -241,7 +242,7 @@ def run_all(
                 time.sleep(POLL_SECONDS)
         finally:
             for job in running:
-                job.stop()
+                stops.callback(job.stop)  # every one, whatever becomes of another
     if refused is not None:
         raise refused
 
@@ -254,16 +255,19 @@ def share_cores(workers: int) -> None:
 
 def report(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]]) -> None:
     """Write table.md and result.json of what has been played so far, and show the table."""
-    with contextlib.suppress(UserError):  # nothing was played
+    try:
         found = standings(read_played(out), planned=planned)
-        if not any(one.steps for one in found.played):
-            return
-        mode = f" ({facts['mode']})" if facts["mode"] else ""
-        title = f"{facts['name']}{mode}: {facts['timesteps']:,} steps per level"
-        table = markdown(found, title=title)
-        write_text(out / "table.md", table)
-        write_json(out / "result.json", {"agent": facts, **as_json(found)})
-        print(f"{table}\n{out / 'table.md'}")
+    except UserError:  # nothing was played
+        return
+    if not any(one.steps for one in found.played):
+        return
+    mode = f" ({facts['mode']})" if facts["mode"] else ""
+    title = f"{facts['name']}{mode}: {facts['timesteps']:,} steps per level"
+    table = markdown(found, title=title)
+    print(table)
+    write_text(out / "table.md", table)
+    write_json(out / "result.json", {"agent": facts, **as_json(found)})
+    print(out / "table.md")
 
 
 if __name__ == "__main__":

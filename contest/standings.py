@@ -52,6 +52,8 @@ class Played:
         if self.whole:
             return ""
         ended = str(self.result.get("ended")).partition(": ")[2] or "for no known reason"
+        if ended == "SystemExit":  # the server was told to stop, because the agent had gone
+            ended = "the agent left"
         return f"{NOTES[self.status].format(ended=ended)} ({self.steps:,} steps)"
 
 
@@ -190,13 +192,14 @@ def markdown(found: Standings, *, title: str) -> str:
         if row is found.overall:
             cells = [f"**{cell}**" for cell in cells]
         lines.append(f"| {' | '.join(cells)} |")
-    if len(seeds) > 1:
-        count = len(found.overall.by_seed)
+    count = len(found.overall.by_seed)
+    lines.append("")
+    if count > 1:
         text = "The score of a seed is its mean over levels; the interval is a bootstrap over"
         few = ", all that they span" if count <= FEW_SEEDS else ""
-        lines += ["", f"- {text} {count} seeds{few}."]
-    else:
-        lines.append("")
+        lines.append(f"- {text} {count} seeds{few}.")
+    elif len(seeds) > 1:
+        lines.append(f"- No interval over seeds: {count} of {len(seeds)} have all levels.")
     return "\n".join([*lines, *notes(found, names)]) + "\n"
 
 

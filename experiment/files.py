@@ -46,13 +46,17 @@ def drafted(path: Path) -> Iterator[Path]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft.touch()
-        try:
-            yield draft
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
     except OSError as error:
         raise unwritable(path, error) from None
+    try:
+        yield draft
+        draft.replace(path)
+    except OSError as error:
+        if error.filename not in (None, str(draft)):
+            raise  # of something else that the work needs
+        raise unwritable(path, error) from None
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def make_folder(folder: Path) -> None:

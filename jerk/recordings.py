@@ -33,8 +33,9 @@ class Recordings:
         kept = {*names, *(name for _, name in self.best.values())}
         for env, ended in enumerate(self.episodes):
             for path in (self.folder / f"env-{env:02d}").glob("*.bk2"):
-                number = int(path.stem.rpartition("-")[2])
-                if number < ended and path.relative_to(self.folder).as_posix() not in kept:
+                number = path.stem.rpartition("-")[2]
+                over = number.isdecimal() and int(number) < ended
+                if over and path.relative_to(self.folder).as_posix() not in kept:
                     path.unlink()
 
     def save(self) -> dict[str, Any]:

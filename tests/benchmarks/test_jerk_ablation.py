@@ -241,6 +241,9 @@ def test_earlier_runs_of_another_policy_are_refused_where_one_played_in_them(tmp
         earlier_of(dataclasses.replace(config, policy=Path("other")))
     config = measured("ppo2", policy=Path("one"), ppo2=Path("runs/joint"))
     assert earlier_of(dataclasses.replace(config, policy=None, ppo2=Path("elsewhere/joint")))
+    with pytest.raises(UserError, match=r"other settings \(ppo2\)"):
+        earlier_of(dataclasses.replace(config, ppo2=None))
+    assert earlier_of(dataclasses.replace(config, ppo2=None, only=()))  # nothing is played
 
 
 def test_stored_result_goes_on_wherever_ppo2_began():

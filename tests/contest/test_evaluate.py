@@ -6,6 +6,7 @@ import pytest
 from contest.acting import RULES, contest_settings
 from contest.evaluate import main, play_episodes
 from contest.references import reference
+from experiment.errors import UserError
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from retro_env import EnvConfig, Level
@@ -60,6 +61,8 @@ def test_bad_input_is_one_line(change, words, capsys):
 
 def test_agent_sees_what_it_was_trained_with_and_plays_by_the_contests_rules():
     seen = {"actions": 10, "colour": "rgb", "frame_stack": 2}
-    rules = {"frame_skip": 8, "stick_probability": 0.0, "episode_steps": 25, "scenario": "mine"}
-    assert set(rules) == set(RULES)
+    rules = {"stick_probability": 0.0, "episode_steps": 25, "scenario": "mine"}
+    assert {"frame_skip", *rules} == set(RULES)
     assert contest_settings(RainbowConfig(**seen, **rules)) == EnvConfig(**seen)
+    with pytest.raises(UserError, match="trained with --frame-skip 8, and the contest has 4"):
+        contest_settings(RainbowConfig(frame_skip=8))

@@ -111,7 +111,9 @@ def test_without_a_whole_seed_the_mean_is_over_levels_and_no_seed_has_it(tmp_pat
     found = standings(read_played(tmp_path))
     assert found.overall.mean == 2500.0 and found.overall.by_seed == {}
     assert as_json(found)["overall"]["mean"] == 2500.0
-    assert "| **all levels** | **2,500** | **–** | **–** | **–** |" in markdown(found, title="T")
+    text = markdown(found, title="T")
+    assert "| **all levels** | **2,500** | **–** | **–** | **–** |" in text
+    assert "- No interval over seeds: 0 of 2 have all levels." in text
 
 
 def test_set_aside_attempts_and_other_folders_do_not_count(tmp_path: Path) -> None:

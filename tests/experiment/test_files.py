@@ -56,6 +56,12 @@ def test_what_others_write_is_whole_or_as_it_was(tmp_path):
     assert path.read_text() == "old" and [*path.parent.iterdir()] == [path]
 
 
+def test_what_the_work_lacks_is_not_taken_for_a_place_that_cannot_be_written(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        draft(tmp_path / "film.mp4", FileNotFoundError(2, "No such file", "proof.json"))()
+    assert not [*tmp_path.iterdir()]
+
+
 def test_a_folder_to_write_to_is_made_and_stays_empty(tmp_path):
     for _ in range(2):
         make_folder(tmp_path / "new/folder")

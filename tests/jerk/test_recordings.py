@@ -33,12 +33,12 @@ def test_recordings_stay_of_the_best_episode_of_those_asked_for_and_of_what_runs
     (tmp_path / "env-00").mkdir()
     recordings = Recordings(tmp_path, 2)
     files = [f"env-00/G-v0-S-{number:06d}.bk2" for number in range(5)]
-    for name in files:
+    for name in (*files, "env-00/mine.bk2"):
         (tmp_path / name).touch()
     assert [recordings.ended(0, "G-v0:S", r) for r in (5.0, 3.0, 9.0, 9.0)] == files[:4]
     recordings.keep({files[0]})
     left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*.bk2"))
-    assert left == [files[0], files[2], files[4]]
+    assert left == [files[0], files[2], files[4], "env-00/mine.bk2"]
     again = Recordings(tmp_path, 2)
     again.restore(recordings.save())
     assert again.save() == recordings.save() and again.best["G-v0:S"][0] == 9.0
