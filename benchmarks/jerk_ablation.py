@@ -343,7 +343,7 @@ def report(config: AblationConfig) -> str:
     found, earlier = collect(config), earlier_of(config)
     rows = rows_of(found)
     # What an earlier result holds stays, also of kinds, levels and seeds that are not shown now.
-    runs = {kind: earlier.get(kind, {}) | found.get(kind, {}) for kind in {**earlier, **found}}
+    runs = {kind: earlier.get(kind, {}) | found.get(kind, {}) for kind in earlier | found}
     result = {
         "config": to_dict(config),
         "rows": [dataclasses.asdict(row) for row in rows],

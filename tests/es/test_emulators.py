@@ -92,39 +92,40 @@ def test_emulators_that_are_lost_again_and_again_end_the_run(monkeypatch):
             stage.step(np.zeros(1, np.int64), [0])
 
 
-def test_emulator_that_does_not_start_is_one_more_that_was_lost(monkeypatch):
-    launch, fails = Emulators.launch, 1
+@pytest.fixture
+def fail(monkeypatch):
+    """Called with a number: so many of the next emulators die as they start. -> Those left."""
+    launch, left = Emulators.launch, []
 
     def dying(stage, row):
-        nonlocal fails
         launch(stage, row)
-        if fails > 0:
-            fails -= 1
+        if left:
+            left.pop()
             os.kill(stage.processes[row].pid, signal.SIGKILL)
 
-    with emulators() as stage:
+    def fail(count):
+        left[:] = [True] * count
         monkeypatch.setattr(Emulators, "launch", dying)
+        return left
+
+    return fail
+
+
+def test_emulator_that_does_not_start_is_one_more_that_was_lost(fail):
+    with emulators() as stage:
+        left = fail(1)
         stage.begin(0, Start(0, 3, 30))
         os.kill(stage.processes[0].pid, signal.SIGKILL)
-        assert stage.step(np.zeros(1, np.int64), [0])[0].lost and fails == 0
-        fails = TRIALS
+        assert stage.step(np.zeros(1, np.int64), [0])[0].lost and not left
+        fail(TRIALS)
         os.kill(stage.processes[0].pid, signal.SIGKILL)
         with pytest.raises(RuntimeError, match="hung or died"):
             stage.step(np.zeros(1, np.int64), [0])
 
 
 @pytest.mark.parametrize("lost", [1, TRIALS])
-def test_emulator_that_is_lost_at_the_very_first_start_is_replaced(monkeypatch, lost):
-    launch, left = Emulators.launch, lost
-
-    def dying(stage, row):
-        nonlocal left
-        launch(stage, row)
-        if left > 0:
-            left -= 1
-            os.kill(stage.processes[row].pid, signal.SIGKILL)
-
-    monkeypatch.setattr(Emulators, "launch", dying)
+def test_emulator_that_is_lost_at_the_very_first_start_is_replaced(fail, lost):
+    fail(lost)
     ends = pytest.raises(RuntimeError, match="hung or died")
     with ends if lost == TRIALS else contextlib.nullcontext(), emulators() as stage:
         stage.begin(0, Start(0, 3, 30))
