@@ -11,16 +11,16 @@ kinds.
 """
 
 import dataclasses
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 
-from benchmarks.machine import store, write_result
+from benchmarks.machine import check_settings, read_result, store, write_result
 from benchmarks.runs import Run, Task, complete, forget_checkpoints, train, work_and_report
 from contest.score import read_episodes
 from experiment.config import load_config, to_dict
@@ -142,28 +142,22 @@ def earlier_of(config: AblationConfig) -> Scores:
     """The scores that an earlier result holds; none without one. UserError: not of such runs."""
     if config.earlier is None:
         return {}
-    try:
-        result = json.loads(config.earlier.read_text())
+    now = to_dict(config)
+
+    def read(result: dict[str, Any]) -> tuple[Scores, list[str]]:
         found = {
             kind: {key_of(words): float(v) for words, v in runs.items() if v is not None}
             for kind, runs in result["runs"].items()
         }
         policy = () if found.keys() <= set(WITHOUT_POLICY) else ("policy",)
-        now = to_dict(config)
         differing = [k for k in (*DECISIVE, *policy) if result["config"][k] != now[k]]
         pretrained = [c["ppo2"] is not None for c in (result["config"], now)]
         if "ppo2" in found and "ppo2" in config.only and pretrained[0] != pretrained[1]:
             differing.append("ppo2")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"{config.earlier} is no result of this benchmark ({error!r}); "
-            "expected its result.json, or what it wrote with --write"
-        ) from error
-    if differing:
-        raise UserError(
-            f"{config.earlier} was measured with other settings ({', '.join(differing)}); "
-            "give the same, or leave --earlier out"
-        )
+        return found, differing
+
+    found, differing = read_result(config.earlier, read)
+    check_settings(config.earlier, differing)
     return found
 
 

@@ -6,13 +6,16 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Callable, Collection
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from experiment.errors import UserError
 from experiment.files import write_text
 
 RESULTS = Path(__file__).parent / "results"
+T = TypeVar("T")
 
 
 def machine() -> dict[str, Any]:
@@ -46,6 +49,26 @@ def write_result(name: str, content: dict[str, Any]) -> Path:
 def store(path: Path, result: dict[str, Any]) -> None:
     """Write a result as JSON, whole or not at all. UserError: it cannot be written."""
     write_text(path, json.dumps(without_nan(result), indent=1, allow_nan=False) + "\n")
+
+
+def read_result(path: Path, read: Callable[[Any], T]) -> T:
+    """What `read` finds in a result that was stored. UserError: it is none of this benchmark."""
+    try:
+        return read(json.loads(path.read_text()))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{path} is no result of this benchmark ({error!r}); "
+            "expected its result.json, or what it wrote with --write"
+        ) from error
+
+
+def check_settings(path: Path, differing: Collection[str]) -> None:
+    """UserError: a stored result differs from what is measured now in settings that matter."""
+    if differing:
+        raise UserError(
+            f"{path} was measured with other settings ({', '.join(differing)}); "
+            "give the same, or leave --earlier out"
+        )
 
 
 def without_nan(content: Any) -> Any:

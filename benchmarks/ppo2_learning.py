@@ -3,6 +3,7 @@
 python -m benchmarks.ppo2_learning --out runs/ppo2-learning --jobs 2 --write
 python -m benchmarks.ppo2_learning --out runs/ppo2-learning --only joint sb3 adapt
 python -m benchmarks.ppo2_learning --out runs/ppo2-learning --only       # tables of what is there
+python -m benchmarks.ppo2_learning … --earlier result.json  # go on where only its result was kept
 
 joint, serial, sb3   pretraining: all levels at once, one after the other, and Stable-Baselines3's
                      PPO with joint's net, levels and settings (benchmarks.sb3_ppo)
@@ -16,17 +17,19 @@ was stopped. Seeds come after one another, so that the first ones are complete o
 """
 
 import dataclasses
+import math
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from rich.console import Console
 
 from benchmarks.frozen import FrozenConfig, is_played
+from benchmarks.machine import check_settings, read_result
 from benchmarks.runs import (
     Run,
     Task,
@@ -38,7 +41,8 @@ from benchmarks.runs import (
     work_and_report,
 )
 from contest.references import REFERENCES
-from experiment.config import load_config
+from contest.score import Score
+from experiment.config import load_config, to_dict
 from experiment.errors import command
 from experiment.ranges import Count, Natural, NonNegative
 from retro_env import Level, parse_levels
@@ -48,6 +52,13 @@ PRETRAINED = {"joint": (PPO2, []), "serial": (PPO2, ["--serial"]), "sb3": (SB3, 
 """Name -> trainer, further flags."""
 Part = Literal["joint", "serial", "sb3", "frozen", "adapt", "ablation", "rainbow"]
 PARTS: tuple[Part, ...] = ("joint", "serial", "sb3", "frozen", "adapt", "ablation", "rainbow")
+Runs = dict[tuple[int, str], Score]
+"""(seed, level) -> the score of one run."""
+DECISIVE = (
+    *("train_levels", "pretrain_steps", "play_steps", "frozen_steps", "pretrain_flags"),
+    *("adapt_flags", "rainbow_flags", "freeze_updates", "distillation", "novelty"),
+)
+"""Settings in which an earlier result must not differ, or its runs were something else."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +97,8 @@ class LearningConfig:
     """Weight of the bonus in the ablation."""
     novelty: NonNegative = 0.1
     """Weight of the bonus in the ablation."""
+    earlier: Path | None = None
+    """A result of this benchmark whose runs are not made again: they count as they stand there."""
     jobs: Count = 2
     """Processes that learn or play at a time."""
     write: bool = False
@@ -136,6 +149,39 @@ def kinds_of(config: LearningConfig) -> dict[str, dict[str, Kind]]:
         own = [*rainbow, "--init", config.rainbow_init]
         kinds["rainbow"]["pretrained"] = Kind(RAINBOW, own)
     return kinds
+
+
+def earlier_of(config: LearningConfig) -> dict[str, dict[str, Runs]]:
+    """Part -> kind -> the runs of an earlier result; none without one. UserError: of other ones.
+
+    It has each run's mean, and episodes, ends, steps and the best only of a kind as a whole: these
+    stand with the first run, so that they count once.
+    """
+    if config.earlier is None:
+        return {}
+    now = to_dict(config)
+
+    def read(result: dict[str, Any]) -> tuple[dict[str, dict[str, Runs]], list[str]]:
+        found: dict[str, dict[str, Runs]] = {}
+        for part, values in ((part, result.get(part)) for part in PARTS):
+            kinds = zip(values["runs"].items(), values["rows"], strict=True) if values else ()
+            found[part] = {name: earlier_runs(means, row) for (name, means), row in kinds}
+        return found, [name for name in DECISIVE if result["config"][name] != now[name]]
+
+    found, differing = read_result(config.earlier, read)
+    check_settings(config.earlier, differing)
+    return found
+
+
+def earlier_runs(means: Mapping[str, float], row: Mapping[str, Any]) -> Runs:
+    """The stored runs of a kind ('MirageDunes.Act1 2' -> mean) and its row, as scores."""
+    runs: Runs = {}
+    counts = {name: row[name] for name in ("best", "episodes", "finished", "steps")}
+    for words, mean in means.items():
+        level, seed = words.rsplit(" ", 1)
+        runs[int(seed), level] = Score(level, float(mean), low=math.nan, high=math.nan, **counts)
+        counts = {"best": -math.inf, "episodes": 0, "finished": 0, "steps": 0}
+    return runs
 
 
 def levels_of(config: LearningConfig, part: str) -> list[Level]:
@@ -205,27 +251,31 @@ def learn_level(run: Run, *, threads: int) -> None:
 
 def tasks_of(config: LearningConfig) -> Iterator[Task]:
     """All that is asked for and not complete: pretraining, then seed by seed."""
+    earlier = earlier_of(config)
     for name in PRETRAINED:
         if name in config.only and not complete(run := pretraining(config, name)):
             yield Task(name, partial(train, run, threads=config.threads))
     for seed in range(config.seeds):
         if "frozen" in config.only:
-            yield from frozen_tasks(config, seed)
+            yield from frozen_tasks(config, seed, earlier.get("frozen", {}))
         for part, kinds in kinds_of(config).items():
             levels = levels_of(config, part) if part in config.only else []
             for level in levels:
                 for name, kind in kinds.items():
                     run = run_of(config, part, name, level, seed)
-                    if not complete(run):
+                    known = (seed, level.state) in earlier.get(part, {}).get(name, {})
+                    if not known and not complete(run):
                         do = partial(learn_level, run, threads=config.threads)
                         needs = (kind.needs,) if kind.needs else ()
                         yield Task(f"{part} {level.state} {name} seed {seed}", do, needs)
 
 
-def frozen_tasks(config: LearningConfig, seed: int) -> Iterator[Task]:
-    """The players that have not yet played all levels."""
+def frozen_tasks(config: LearningConfig, seed: int, earlier: Mapping[str, Runs]) -> Iterator[Task]:
+    """The players that have not yet played all levels, earlier or now."""
     for name, (needs, player) in players_of(config, seed).items():
-        if not all(is_played(player, level) for level in levels_of(config, "frozen")):
+        known = earlier.get(name, {})
+        levels = [one for one in levels_of(config, "frozen") if (seed, one.state) not in known]
+        if not all(is_played(player, level) for level in levels):
             do = partial(play_frozen, player, threads=config.threads)
             yield Task(f"frozen {name} seed {seed}", do, (needs,) if needs else ())
 

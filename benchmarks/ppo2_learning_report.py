@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.frozen import is_played, level_score
-from benchmarks.machine import store, write_result
+from benchmarks.machine import read_result, store, write_result
 from benchmarks.ppo2_learning import (
     PRETRAINED,
     LearningConfig,
+    Runs,
+    earlier_of,
     kinds_of,
     levels_of,
     players_of,
@@ -25,8 +27,6 @@ from experiment.errors import UserError
 from experiment.metrics import read_columns
 from experiment.plot import plot_curves
 
-Runs = dict[tuple[int, str], Score]
-"""(seed, level) -> the score of one run."""
 COMPARED = {
     "frozen": [("joint-draws", "serial-draws"), ("joint-draws", "sb3-draws")],
     "adapt": [("joint", "scratch"), ("scratch", "sb3-scratch"), ("joint", "sb3-joint")],
@@ -39,12 +39,15 @@ LAST = 0.1
 
 
 def collect(config: LearningConfig, part: str) -> dict[str, Runs]:
-    """The runs of a part, by kind, as far as they are complete."""
-    found: dict[str, Runs] = {}
+    """The runs of a part, by kind: those of the earlier result, then those that are complete."""
+    found = earlier_of(config).get(part, {})
+    known = {(name, *key) for name, runs in found.items() for key in runs}
     for name in players_of(config, 0) if part == "frozen" else kinds_of(config)[part]:
-        runs = found[name] = {}
+        runs = found.setdefault(name, {})
         for seed in range(config.seeds):
             for level in levels_of(config, part):
+                if (name, seed, level.state) in known:
+                    continue
                 if part == "frozen":
                     _, player = players_of(config, seed)[name]
                     scores = [level_score(player, level)] if is_played(player, level) else []
@@ -180,11 +183,15 @@ def draw(config: LearningConfig, names: list[str]) -> None:
 
 def report(config: LearningConfig) -> str:
     """Write curves, tables and result.json; return the tables as Markdown."""
-    before = pretrained(config)
-    texts, result = [], {"pretraining": before}
-    if before:
-        texts.append(pretrained_table(before))
-        draw(config, list(before))
+    here, before = pretrained(config), {}
+    if config.earlier is not None:
+        before = read_result(config.earlier, lambda result: dict(result["pretraining"]))
+    settings = to_dict(dataclasses.replace(config, out=Path(config.out.name)))
+    texts, result = [], {"config": settings, "pretraining": here | before}
+    if here | before:
+        texts.append(pretrained_table(here | before))
+    if here:
+        draw(config, list(here))
     for part in COMPARED:
         text, values = part_report(config, part)
         if text:
@@ -195,6 +202,5 @@ def report(config: LearningConfig) -> str:
     store(config.out / "result.json", result)
     (config.out / "result.md").write_text(text + "\n")
     if config.write:
-        settings = to_dict(dataclasses.replace(config, out=Path(config.out.name)))
-        write_result("ppo2_learning", {"config": settings, **result})
+        write_result("ppo2_learning", result)
     return text
