@@ -36,6 +36,7 @@ from contest.score import Episode, Score, bootstrap_interval, markdown_table, sc
 from experiment.checkpoint import load_checkpoint
 from experiment.config import load_config, to_dict
 from experiment.errors import UserError, command
+from experiment.files import make_folder
 from experiment.metrics import read_columns
 from experiment.plot import plot_curves
 from experiment.ranges import Count, Natural
@@ -258,6 +259,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = load_config(LearningConfig, words, presets=None, command=name)
     if not config.init:
         raise UserError("no --init; give a checkpoint or run folder of ppo2")
+    make_folder(config.out)
     console = Console()
     for phase, tasks in tasks_of(config).items():
         if config.jobs and tasks:

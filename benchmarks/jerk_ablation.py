@@ -25,6 +25,7 @@ from benchmarks.runs import Run, Task, complete, forget_checkpoints, train, work
 from contest.score import read_episodes
 from experiment.config import load_config, to_dict
 from experiment.errors import UserError, command
+from experiment.files import make_folder
 from experiment.ranges import Count
 from retro_env import Level, parse_levels
 
@@ -361,6 +362,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     name = "python -m benchmarks.jerk_ablation"
     config = load_config(AblationConfig, words, presets=None, command=name)
     check_policy(config)
+    make_folder(config.out)
     say = Console(soft_wrap=True).print
     tasks = list(tasks_of(config))
     say(f"{len(tasks)} runs to do, {config.jobs} at a time; their logs are in {config.out}")

@@ -44,6 +44,7 @@ from contest.references import REFERENCES
 from contest.score import Score
 from experiment.config import load_config, to_dict
 from experiment.errors import command
+from experiment.files import make_folder
 from experiment.ranges import Count, Natural, NonNegative
 from retro_env import Level, parse_levels
 
@@ -303,6 +304,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if argv is None else argv
     name = "python -m benchmarks.ppo2_learning"
     config = load_config(LearningConfig, words, presets=None, command=name)
+    make_folder(config.out)
     say = Console(soft_wrap=True).print
     tasks = doable(config, list(tasks_of(config)), say=say)
     say(f"{len(tasks)} to do, {config.jobs} at a time; their logs are in {config.out}")

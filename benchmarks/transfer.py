@@ -20,6 +20,7 @@ from contest.references import reference
 from contest.score import Score, markdown_table, play, score
 from experiment.config import load_config, to_dict
 from experiment.errors import command
+from experiment.files import make_folder
 from experiment.plot import plot_curves
 from experiment.ranges import Count, Natural, Share
 from retro_env import EnvConfig, Level, make_vec, parse_levels
@@ -149,11 +150,12 @@ def report(config: TransferConfig, levels: Sequence[Level]) -> str:
 
 
 @command
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Do what is not done yet, then report."""
-    config = load_config(
-        TransferConfig, sys.argv[1:], presets=None, command="python -m benchmarks.transfer"
-    )
+    words = sys.argv[1:] if argv is None else argv
+    name = "python -m benchmarks.transfer"
+    config = load_config(TransferConfig, words, presets=None, command=name)
+    make_folder(config.out)
     levels = parse_levels(config.test_levels)
     console = Console()
     console.print(f"{config.jobs} runs at a time; their logs are in {config.out}")

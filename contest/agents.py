@@ -8,7 +8,6 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -190,9 +189,8 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
     for name in (*OURS, *RULES, "device", "record", "serial", "video_every"):
         if {name, f"no_{name}"} & given:
             flag = "--" + name.replace("_", "-")
-            raise UserError(
-                f"{flag} after -- is set by the contest: leave it out, or give contest.run's own"
-            )
+            ours = "" if name in RULES else ", or give contest.run's own"
+            raise UserError(f"{flag} after -- is set by the contest: leave it out{ours}")
     argv = list(agent.flags)
     first = agent.checkpoints()[:1]
     own = bool(first) and not given & {"preset", "config"} and agent_of(first[0]) == agent.name
@@ -227,11 +225,9 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
 
 def agent_of(checkpoint: Path) -> str:
     """The package that saved a checkpoint. Errors: UserError."""
-    path = checkpoint / "meta.json"
-    try:
-        return str(json.loads(path.read_text(encoding="utf-8"))["agent"])
-    except (OSError, ValueError, LookupError, TypeError):
-        raise UserError(f"{path} says of no agent whose checkpoint it is: give another") from None
+    from experiment import checkpoint as checkpoints  # as above
+
+    return checkpoints.agent_of(checkpoint)
 
 
 def is_package(name: str) -> bool:

@@ -19,6 +19,13 @@ DASHES = ("", "6 3", "2 3", "8 3 2 3")
 """Lines differ in more than colour."""
 
 
+def stroke(number: int) -> str:
+    """Class and dashes of agent `number`'s line: no two of the first 32 look alike."""
+    dash = DASHES[(number // 2 + number // COLOURS) % len(DASHES)]
+    style = f' stroke-dasharray="{dash}"' if dash else ""
+    return f'class="line c{number % COLOURS}"{style}'
+
+
 @final
 @dataclasses.dataclass(frozen=True)
 class Curve:
@@ -119,9 +126,7 @@ def path(frame: Frame, curve: Curve) -> str:
         right, down = frame.at(float(x), float(y))
         d += f"{pen}{right:.1f} {down:.1f}"
         pen = "L"
-    dash = DASHES[curve.number // 2 % len(DASHES)]
-    style = f' stroke-dasharray="{dash}"' if dash else ""
-    return f'<path class="line c{curve.number % COLOURS}" d="{d}"{style}/>' if d else ""
+    return f'<path {stroke(curve.number)} d="{d}"/>' if d else ""
 
 
 def band(frame: Frame, curve: Curve) -> str:

@@ -111,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     names = shown_names(map(str, levels))
     rows: list[Score] = []
     every: list[Episode] = []
-    with Progress(config.episodes * len(levels), "episodes") as progress:
+    with Progress(config.episodes * len(levels), "evaluate", unit="episodes") as progress:
         for level in levels:
             name = names[str(level)].replace(":", "-")
             recordings = config.out / f".{name}" if config.video else None

@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from contest.charts import COLOURS, DASHES, Curve, histogram, line_chart
+from contest.charts import Curve, histogram, line_chart, stroke
 from contest.entries import BINS, Entry, Shown
 
 
@@ -62,9 +62,7 @@ def legend(entries: Sequence[Entry]) -> str:
     """Which line is whose."""
     items = []
     for number, entry in enumerate(entries):
-        dash = DASHES[number // 2 % len(DASHES)]
-        style = f' stroke-dasharray="{dash}"' if dash else ""
-        line = f'<path class="line c{number % COLOURS}" d="M0 6H32"{style}/>'
+        line = f'<path {stroke(number)} d="M0 6H32"/>'
         drawn = f'<svg viewBox="0 0 32 12" aria-hidden="true">{line}</svg>'
         items.append(f"<li>{drawn}{escape(entry.label)}</li>")
     return f'<ul class="legend">{"".join(items)}</ul>'

@@ -158,8 +158,14 @@ def latest_checkpoint(path: Path | str) -> Path:
         if complete:
             return complete[-1]
     if not path.is_dir():
-        raise UserError(f"no checkpoint at {path}: there is no such folder")
+        reason = "it is a file, not a folder" if path.exists() else "there is no such folder"
+        raise UserError(f"no checkpoint at {path}: {reason}; give a run or a checkpoint's folder")
     raise UserError(f"no checkpoint in {path}: expected meta.json, or checkpoints/step-… in it")
+
+
+def agent_of(folder: Path | str) -> str:
+    """The package that saved a checkpoint, or a run's latest. UserError: there is no good one."""
+    return _read_meta(latest_checkpoint(folder)).agent
 
 
 def load_agent(folder: Path | str, *, device: str = "cpu") -> Any:
@@ -169,7 +175,7 @@ def load_agent(folder: Path | str, *, device: str = "cpu") -> Any:
     UserError: no such package, or no good checkpoint.
     """
     folder = latest_checkpoint(folder)
-    name = _read_meta(folder).agent
+    name = agent_of(folder)
     if not name.isidentifier() or not _is_agent_package(name):
         raise UserError(f"checkpoint {folder} is of agent {name!r}, which is not installed here")
     return importlib.import_module(name).load(folder, device=device)

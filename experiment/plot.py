@@ -13,7 +13,11 @@ import tyro
 
 from experiment.config import parse_command
 from experiment.errors import UserError, command
+from experiment.files import drafted
 from experiment.metrics import read_columns
+from experiment.ranges import Count
+
+KINDS = (".png", ".svg", ".pdf")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,10 +29,10 @@ class PlotConfig:
     label: tuple[str, ...] = ()
     """One label per run; default: the folders' names."""
     out: Path = Path("curve.png")
-    """The PNG to write."""
+    """The PNG (or SVG, PDF) to write."""
     column: str = "r"
     """What to draw: a column of episodes.csv, else of metrics.csv."""
-    window: int = 20
+    window: Count = 20
     """Rows averaged into each point."""
     title: str = ""
     """Text above the plot."""
@@ -47,8 +51,10 @@ def plot_curves(
 
     column: of episodes.csv, else of metrics.csv. window: rows averaged into each point.
     levels: horizontal dashed lines, such as {"random": 812.0}.
-    UserError: a run lacks the column, or `out` cannot be written.
+    UserError: a run lacks the column, or `out` is no kind of picture or cannot be written.
     """
+    if out.suffix not in KINDS:
+        raise UserError(f"cannot draw {out}: expected a name that ends in {', '.join(KINDS)}")
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -73,10 +79,8 @@ def plot_curves(
     axes.grid(alpha=0.3)
     axes.legend()
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(out)
-    except OSError as error:
-        raise UserError(f"cannot write {out}: {error.strerror or error}") from None
+        with drafted(out) as draft:
+            figure.savefig(draft)
     finally:
         plt.close(figure)
     return out
@@ -121,8 +125,10 @@ def mean_curve(drawn: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarr
 def main(argv: Sequence[str] | None = None) -> None:
     """Draw what the command line asks for."""
     config = parse_command(PlotConfig, argv, command="python -m experiment.plot")
+    if not config.runs:
+        raise UserError("no runs to draw: give their folders")
     labels = config.label or tuple(run.name for run in config.runs)
-    if len(labels) != len(config.runs) or not labels:
+    if len(labels) != len(config.runs):
         raise UserError(f"{len(config.runs)} runs but {len(labels)} labels; give one per run")
     curves: dict[str, list[Path]] = {}
     for label, run in zip(labels, config.runs, strict=True):

@@ -29,12 +29,14 @@ class Progress:
         total: int,
         description: str = "training",
         *,
+        unit: str = "steps",
         start: int = 0,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """total, start: in steps; a resumed run starts where it was."""
+        """total, start: in steps, or what else `unit` says; a resumed run starts where it was."""
         self._total = total
+        self._unit = unit
         self._description = description
         self._stream = sys.stderr if stream is None else stream
         self._clock = clock
@@ -75,6 +77,15 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
+        if 0 < self._total <= self._start:
+            print(
+                f"{self._description}: nothing left to do, {self._start} of {self._total} "
+                f"{self._unit} were done before",
+                file=self._stream,
+                flush=True,
+            )
+        elif self._bar is not None:
+            pass
         elif self._shown_step != self._step or self._step == self._start:
             # The last line tells the whole: average speed, and how long it took.
             self._history = deque([(self._began, self._start)])
@@ -93,12 +104,13 @@ class Progress:
         left = f"{_duration((self._total - self._step) / rate)} left" if rate > 0 else ""
         shown = list(self._numbers.items())[:SHOWN]
         numbers = [f"{name} {_number(value)}" for name, value in shown]
-        return ", ".join(part for part in (f"{rate:.0f} steps/s", left, *numbers) if part)
+        return ", ".join(part for part in (f"{rate:.0f} {self._unit}/s", left, *numbers) if part)
 
     def _print_line(self, now: float, *, ended: bool = False) -> None:
         took = f" in {_duration(now - self._began)}" if ended else ""
+        done = f"{self._step}/{self._total} {self._unit}"
         print(
-            f"{self._description}: {self._step}/{self._total} steps{took}, {self._text(now)}",
+            f"{self._description}: {done}{took}, {self._text(now)}",
             file=self._stream,
             flush=True,
         )

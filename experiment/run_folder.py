@@ -7,7 +7,7 @@ from typing import Any, final
 
 from experiment.config import to_dict
 from experiment.errors import UserError
-from experiment.files import replace_text
+from experiment.files import replace_text, unwritable
 
 
 @final
@@ -43,7 +43,9 @@ class RunFolder:
         """A run that exists, to go on with. UserError: no run there, or it cannot be written."""
         run = cls(Path(path))
         if not (run.path / "config.json").is_file():
-            raise UserError(f"{path} is not a run folder (no config.json); start a run without it")
+            raise UserError(
+                f"{path} is not a run folder (no config.json); start one without --resume"
+            )
         try:
             run.checkpoints.mkdir(exist_ok=True)
             run.videos.mkdir(exist_ok=True)
@@ -88,7 +90,7 @@ def numbered_folder(parent: Path | str, name: str) -> Path:
                 folder.mkdir()
                 return folder
     except OSError as error:
-        raise _unwritable(parent, error) from None
+        raise unwritable(parent, error) from None
     raise UserError(f"{parent} already holds 99999 folders {name}-NNN; give another folder")
 
 

@@ -67,7 +67,9 @@ def read_levels(path: Path) -> list[Level]:
             reader = csv.DictReader(file, skipinitialspace=True)
             rows = [(reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"cannot read levels from {path}: {error}") from None
+        raise UserError(
+            f"cannot read levels from {path}: {getattr(error, 'strerror', None) or error}"
+        ) from None
     if not rows or "game" not in rows[0][1] or "state" not in rows[0][1]:
         raise UserError(f"{path} holds no levels: expected a CSV with columns game,state")
     for line, row in rows:

@@ -109,7 +109,8 @@ def main() -> None:
     recordings = list(dict.fromkeys(arguments.recordings))
     for recording, name in zip(recordings, film_names(recordings), strict=True):
         if not recording.is_file():
-            raise UserError(f"{recording} does not exist: give .bk2 files that record_dir wrote")
+            reason = "is a folder" if recording.is_dir() else "does not exist"
+            raise UserError(f"{recording} {reason}: give .bk2 files that record_dir wrote")
         target = arguments.folder / name if arguments.folder else None
         print(convert(recording, target=target, scale=arguments.scale))
 

@@ -1,6 +1,7 @@
 """Tasks wait for one another, and runs that are complete stay so, as long as they are the same."""
 
 import dataclasses
+import importlib
 import json
 import math
 from pathlib import Path
@@ -153,3 +154,18 @@ def test_row_is_the_mean_of_runs_and_the_sum_of_episodes() -> None:
     row = runs.row("all", [one_score(1.0), one_score(3.0)])
     assert (row.mean, row.low, row.high, row.best) == (2.0, 1.0, 3.0, 4.0)
     assert (row.episodes, row.finished, row.steps) == (4, 2, 20)
+
+
+@pytest.mark.parametrize("name", ["es_learning", "jerk_ablation", "ppo2_learning", "transfer"])
+def test_a_place_that_cannot_be_written_shows_before_any_task(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    flags = {"es_learning": ["--init", "run"], "jerk_ablation": ["--only"]}.get(name, [])
+    command = importlib.import_module(f"benchmarks.{name}").main
+    with pytest.raises(SystemExit) as stop:
+        command(["--out", str(tmp_path / "file"), *flags])
+    assert stop.value.code == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("error: cannot write") and said.err.count("\n") == 1
+    assert not said.out

@@ -60,8 +60,8 @@ def test_checkpoint_of_another_agent_does_not_play_under_a_wrong_name(
         with pytest.raises(UserError, match="give --agent ppo2"):
             resolve(name, checkpoint=saved["ppo2"], mode=mode, device="cpu", flags=())
     resolve("ppo2", checkpoint=saved["ppo2"], mode=mode, device="cpu", flags=())
-    (Path(saved["ppo2"]) / "meta.json").write_text("{}")
-    with pytest.raises(UserError, match="give another"):
+    (Path(saved["ppo2"]) / "meta.json").write_text('{"agent":')
+    with pytest.raises(UserError, match=r"meta\.json is damaged"):
         resolve("ppo2", checkpoint=saved["ppo2"], mode=mode, device="cpu", flags=())
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contest.charts import Curve, line_chart, nice_ticks
+from contest.charts import Curve, line_chart, nice_ticks, stroke
 from contest.entries import curve, progress_shares, read_entries, read_references
 from contest.figures import mean_curve
 from contest.record import rom_hash
@@ -271,6 +271,10 @@ def test_chart_breaks_where_there_is_no_value() -> None:
     (d,) = re.findall(r'class="line c0" d="([^"]+)"', drawn)
     assert (d.count("M"), d.count("L")) == (2, 1)
     assert "a ends at 3" in drawn
+
+
+def test_lines_of_many_agents_differ() -> None:
+    assert len({stroke(number) for number in range(32)}) == 32
 
 
 def test_folder_without_a_contest_is_a_mistake_in_one_line(

@@ -179,6 +179,9 @@ def test_odd_meta_is_a_user_error(tmp_path: Path) -> None:
 def test_nothing_to_load_is_a_user_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such folder"):
         load_checkpoint(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="a file, not a folder"):
+        load_checkpoint(tmp_path / "file")
     with pytest.raises(UserError, match=r"expected meta\.json"):
         load_checkpoint(tmp_path)
 

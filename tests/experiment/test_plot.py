@@ -73,6 +73,35 @@ def test_an_unwritable_place_is_a_user_error(runs: list[Path]) -> None:
         plot_curves({"a": runs}, runs[0] / "episodes.csv" / "c.png")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--out", "c.xyz"], "a name that ends in .png"),
+        (["--out", "folder"], "a name that ends in .png"),
+        (["--window", "0"], "window"),
+        (["--window=-3"], "window"),
+        (None, "no runs to draw"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    runs: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str] | None,
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(SystemExit) as stop:
+        main([str(runs[0]), *words] if words else [])
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_the_command_draws_and_says_where(
     runs: list[Path],
     tmp_path: Path,

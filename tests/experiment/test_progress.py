@@ -45,6 +45,22 @@ def test_speed_of_a_resumed_run_counts_its_own_steps_only() -> None:
     assert last.startswith("training: 1050/1050 steps in 5 s, 10 steps/s")
 
 
+def test_a_run_that_is_over_says_that_nothing_is_left() -> None:
+    said = ["training: nothing left to do, 50 of 30 steps were done before"]
+    assert run(30, per_second=10, start=50) == said
+    stream = Terminal()
+    with Progress(30, "training", start=30, stream=stream):
+        pass
+    assert "nothing left to do, 30 of 30 steps" in stream.getvalue()
+
+
+def test_units_other_than_steps_are_named() -> None:
+    stream = io.StringIO()
+    with Progress(1, "evaluate", unit="episodes", stream=stream) as progress:
+        progress.update(1)
+    assert stream.getvalue().startswith("evaluate: 1/1 episodes in 0 s")
+
+
 def test_speed_is_of_the_last_half_minute() -> None:
     clock = Clock()
     progress = Progress(10**6, "x", stream=io.StringIO(), clock=clock)
