@@ -22,7 +22,7 @@ from experiment.config import load_run_config, subset
 from experiment.errors import UserError, command
 from experiment.metrics import EpisodeLog, Metrics, Table
 from experiment.progress import Progress
-from experiment.run_folder import RunFolder
+from experiment.run_folder import RunFolder, resumable
 from retro_env import EnvConfig, parse_levels
 from retro_env.integrations import check_playable
 
@@ -152,7 +152,8 @@ def train(argv: Sequence[str], world: World) -> None:
         with agreeing(world):
             config = parse(list(argv))
             stage = stack.enter_context(closing(make_stage(config)))
-        run(stage, config, config.run_dir, init=config.init or None, world=world)
+        with resumable(config.run_dir):
+            run(stage, config, config.run_dir, init=config.init or None, world=world)
 
 
 def make_stage(config: ESConfig) -> Emulators:

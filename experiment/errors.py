@@ -13,7 +13,8 @@ class UserError(Exception):
 
 
 def command(main: Callable[P, None]) -> Callable[P, None]:
-    """Wrap a `main`: a UserError becomes one line on stderr, exit code 2 (Ctrl-C: 130)."""
+    """Wrap a `main`: a UserError becomes one line on stderr, exit code 2 (Ctrl-C: 130, and what
+    the KeyboardInterrupt says)."""
 
     @functools.wraps(main)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -22,8 +23,8 @@ def command(main: Callable[P, None]) -> Callable[P, None]:
         except UserError as error:
             print(f"error: {error}", file=sys.stderr)
             raise SystemExit(2) from None
-        except KeyboardInterrupt:
-            print("interrupted", file=sys.stderr)
+        except KeyboardInterrupt as stop:
+            print("; ".join(["interrupted", *map(str, stop.args)]), file=sys.stderr)
             raise SystemExit(130) from None
 
     return wrapped

@@ -2,6 +2,8 @@
 
 import json
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
 
@@ -77,6 +79,18 @@ class RunFolder:
         if not isinstance(values, dict):
             raise UserError(f"{self.path / 'config.json'} must hold one mapping of fields")
         return values
+
+
+@contextmanager
+def resumable(path: Path | str) -> Iterator[None]:
+    """Let the KeyboardInterrupt that ends a run say how it goes on, if there is a checkpoint."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not any(RunFolder(Path(path)).checkpoints.glob("step-*")):
+            raise
+        hint = f"--run-dir {path} --resume goes on from the last checkpoint"
+        raise KeyboardInterrupt(hint) from None
 
 
 def numbered_folder(parent: Path | str, name: str) -> Path:

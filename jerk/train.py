@@ -4,6 +4,7 @@ python -m jerk.train --preset mutating --levels GAME:STATE --timesteps 200000 --
 """
 
 from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from experiment.config import load_run_config, subset
 from experiment.errors import command
 from experiment.metrics import EpisodeLog, Metrics
 from experiment.progress import Progress
-from experiment.run_folder import RunFolder
+from experiment.run_folder import RunFolder, resumable
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
 from jerk.recordings import RECORDINGS
@@ -88,10 +89,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         rotate_every=config.rotate_every,
         record_dir=Path(config.run_dir) / RECORDINGS if config.record else None,
     )
-    try:
+    with closing(envs), resumable(config.run_dir):
         run(envs, config, config.run_dir, init=config.init or None)
-    finally:
-        envs.close()
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from experiment.distributed import Group, joined
 from experiment.errors import UserError, command
 from experiment.metrics import EpisodeLog, Metrics
 from experiment.progress import Progress
-from experiment.run_folder import RunFolder
+from experiment.run_folder import RunFolder, resumable
 from ppo2.agent import PPO2Agent
 from ppo2.audition import best_of
 from ppo2.config import PPO2Config
@@ -168,12 +168,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     with joined(config.device) as device:
         config = replace(config, device=device)
         envs = make_envs(config, Group())
-        try:
+        with closing(envs), resumable(config.run_dir):
             if config.overlap:
                 envs.lower_priority()
             run(envs, config, config.run_dir, init=config.init or None)
-        finally:
-            envs.close()
 
 
 if __name__ == "__main__":

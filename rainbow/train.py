@@ -7,6 +7,7 @@ python -m rainbow.train --levels GAME:STATE --num-envs 1 --init runs/pretrained 
 import copy
 from collections import deque
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from experiment.errors import UserError, command
 from experiment.metrics import EpisodeLog, Metrics
 from experiment.optimiser import optimiser_parts, restore_optimiser
 from experiment.progress import Progress
-from experiment.run_folder import RunFolder
+from experiment.run_folder import RunFolder, resumable
 from experiment.seeding import (
     generator_state,
     rng_state,
@@ -284,7 +285,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         seed=config.seed,
         rotate_every=config.rotate_every,
     )
-    try:
+    with closing(envs), resumable(config.run_dir):
         run(
             envs,
             config,
@@ -292,8 +293,6 @@ def main(argv: Sequence[str] | None = None) -> None:
             init=config.init or None,
             init_encoder=config.init_encoder or None,
         )
-    finally:
-        envs.close()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,16 @@ def test_an_interrupt_is_exit_code_130(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().err == "interrupted\n"
 
 
+def test_an_interrupt_says_what_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    @command
+    def main() -> None:
+        raise KeyboardInterrupt("--resume goes on")
+
+    with pytest.raises(SystemExit):
+        main()
+    assert capsys.readouterr().err == "interrupted; --resume goes on\n"
+
+
 def test_our_own_mistakes_keep_their_traceback() -> None:
     @command
     def main() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from experiment.errors import UserError
-from experiment.run_folder import RunFolder, numbered_folder
+from experiment.run_folder import RunFolder, numbered_folder, resumable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +61,17 @@ def test_a_damaged_config_is_a_user_error(tmp_path: Path) -> None:
         (tmp_path / "config.json").write_text(text)
         with pytest.raises(UserError, match=r"config\.json"):
             run.read_config()
+
+
+def test_an_interrupt_says_how_a_run_with_a_checkpoint_goes_on(tmp_path: Path) -> None:
+    def said() -> tuple[object, ...]:
+        with pytest.raises(KeyboardInterrupt) as stop, resumable(tmp_path):
+            raise KeyboardInterrupt
+        return stop.value.args
+
+    assert said() == ()
+    (tmp_path / "checkpoints" / "step-000000010").mkdir(parents=True)
+    assert said() == (f"--run-dir {tmp_path} --resume goes on from the last checkpoint",)
 
 
 def test_numbered_folders_count_up(tmp_path: Path) -> None:
