@@ -9,8 +9,9 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_type_hints
 
+import docstring_parser
 import msgspec
 import tyro
 import yaml
@@ -234,14 +235,43 @@ def _with_flags(
 def _one_line(cls: type[T], **options: Any) -> T:
     """`tyro.cli` with ranges, and a UserError instead of a box of ten lines."""
     complaint = io.StringIO()
+    shown: Any = cls
+    if {"-h", "--help"} & set(options["args"]):
+        shown = _texts_joined(cls)
+        if "default" in options:
+            options["default"] = shown(**vars(options["default"]))
     try:
         with contextlib.redirect_stderr(complaint):
-            found = tyro.cli(cls, **options)
+            found = tyro.cli(shown, **options)
     except SystemExit as stop:
         if not stop.code:
             raise  # --help
         raise UserError(_first_paragraph(complaint.getvalue())) from None
     return from_dict(cls, to_dict(found))  # tyro knows no ranges
+
+
+def _texts_joined(cls: type) -> type:
+    """The same dataclass, whose help breaks texts where the terminal ends, and not also where the
+    lines of the source do."""
+    texts = {
+        text.arg_name: " ".join((text.description or "").split())
+        for owner in reversed(cls.__mro__)
+        if dataclasses.is_dataclass(owner)
+        for text in docstring_parser.parse_from_object(owner).params
+    }
+    hints = get_type_hints(cls, include_extras=True)
+    fields = []
+    for field in dataclasses.fields(cls):
+        kind = hints[field.name]
+        if text := texts.get(field.name):
+            kind = Annotated[kind, tyro.conf.arg(help=text)]
+        default = dataclasses.field(default=field.default)
+        if field.default_factory is not dataclasses.MISSING:
+            default = dataclasses.field(default_factory=field.default_factory)
+        fields.append((field.name, kind, default))
+    return dataclasses.make_dataclass(
+        cls.__name__, fields, bases=(cls,), frozen=True, namespace={"__doc__": cls.__doc__}
+    )
 
 
 def _first_paragraph(box: str) -> str:

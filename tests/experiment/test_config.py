@@ -32,7 +32,8 @@ class Small:
     steps: Count = 5
     """Of the run."""
     share: Share = 0.5
-    """Part of them."""
+    """Part of them that is looked at, which takes
+    two lines."""
 
     def __post_init__(self) -> None:
         if self.num_envs < 1:
@@ -140,7 +141,9 @@ def test_bad_files_are_one_line(presets: Path, tmp_path: Path, text: str, says: 
     assert "\n" not in str(caught.value)
 
 
-def test_help_explains_every_field(presets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_explains_every_field(
+    presets: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(SystemExit) as stop:
         load(presets, "--preset", "contest", "--help")
     text = capsys.readouterr().out
@@ -149,6 +152,10 @@ def test_help_explains_every_field(presets: Path, capsys: pytest.CaptureFixture[
     assert "Step size of Adam" in text
     assert "(default: 8)" in text
     assert "contest, empty" in text
+    monkeypatch.setenv("COLUMNS", "200")
+    with pytest.raises(SystemExit):
+        load(presets, "--help")
+    assert "which takes two lines. (default: 0.5)" in capsys.readouterr().out
 
 
 def test_a_dictionary_made_of_a_config_reads_back_as_it() -> None:
