@@ -11,6 +11,7 @@ kinds.
 """
 
 import dataclasses
+import itertools
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from benchmarks.machine import check_settings, read_result, store, write_result
+from benchmarks.machine import check_settings, read_result
 from benchmarks.runs import Run, Task, complete, forget_checkpoints, train, work_and_report
 from contest.score import read_episodes
 from experiment.config import load_config, to_dict
@@ -43,8 +44,16 @@ SUCCESS = "by-success"
 """As '+ memory', with whole explorations by whoever brought most on the level."""
 HALVES = "+ rainbow-replay"
 """Half the steps all of the above, then Rainbow, whose replay begins with the best runs."""
-KINDS = ("baseline", *PARTS, HALVES, SUCCESS, "bound", "ppo2", "rainbow")
-BESIDE = {SUCCESS: "+ memory", "bound": "mutating", "ppo2": "baseline", "rainbow": "baseline"}
+SEEDED = "rainbow-seeded"
+"""Rainbow, whose replay begins with what the pretrained one played on training levels."""
+KINDS = ("baseline", *PARTS, HALVES, SUCCESS, "bound", "ppo2", "rainbow", SEEDED)
+BESIDE = {
+    SUCCESS: "+ memory",
+    "bound": "mutating",
+    "ppo2": "baseline",
+    "rainbow": "baseline",
+    SEEDED: "baseline",
+}
 """What a kind is compared with, where that is not the kind before it."""
 WITHOUT_POLICY = ("baseline", "mutating", "bound", "ppo2")
 """Kinds that no trained policy plays in or begins."""
@@ -52,7 +61,8 @@ DECISIVE = ("steps", "rainbow_flags", "ppo2_flags")
 """Settings in which an earlier result must not differ, or its runs were something else; and the
 policy, where one played in them, and whether PPO2 was pretrained. Where its pretraining lies says
 nothing of what it is."""
-RESAMPLES = 10_000
+SEED_STEPS = 10_000
+"""Played for Rainbow's replay, of which `--preset laptop` takes as many."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,6 +197,8 @@ def runs_of(config: AblationConfig, kind: str, level: Level, seed: int) -> list[
         steps = config.steps // 2 if kind == HALVES else config.steps
         return Run(module, folder, steps, [*flags, *common], out=config.out)
 
+    if kind == SEEDED:
+        return [run("rainbow.train", folder, rainbow_flags(config, seed_run(config).folder))]
     if kind == "rainbow":
         return [run("rainbow.train", folder, rainbow_flags(config, config.policy))]
     if kind == "ppo2":
@@ -200,6 +212,14 @@ def runs_of(config: AblationConfig, kind: str, level: Level, seed: int) -> list[
     return [run("jerk.train", folder, jerk_flags(config, kind))]
 
 
+def seed_run(config: AblationConfig) -> Run:
+    """The pretrained Rainbow on the training levels, as it is: it fills a replay and learns
+    nothing."""
+    flags = [*config.rainbow_flags.split(), "--levels", "bramble-train", "--init-shrink", "1"]
+    flags += ["--init", str(config.policy), "--learning-starts", str(2 * SEED_STEPS)]
+    return Run("rainbow.train", config.out / "seed", SEED_STEPS, flags, out=config.out)
+
+
 def play(config: AblationConfig, kind: str, level: Level, seed: int) -> None:
     """One run."""
     runs = runs_of(config, kind, level, seed)
@@ -211,19 +231,28 @@ def play(config: AblationConfig, kind: str, level: Level, seed: int) -> None:
 
 def is_complete(config: AblationConfig, kind: str, level: Level, seed: int) -> bool:
     """Whether a run has all its steps. UserError: it was made with other settings."""
+    if kind == SEEDED:
+        complete(seed_run(config))  # which alone knows the policy
     return all(complete(run) for run in runs_of(config, kind, level, seed))
 
 
 def tasks_of(config: AblationConfig) -> Iterator[Task]:
     """What is not complete: seed by seed, level by level, all kinds of a level together."""
     earlier = earlier_of(config)
-    for seed in range(config.seeds):
-        for level in levels_of(config):
-            for kind in config.only:
-                known = (level.state, seed) in earlier.get(kind, {})
-                if not known and not is_complete(config, kind, level, seed):
-                    do = partial(play, config, kind, level, seed)
-                    yield Task(f"{level.state} {kind} seed {seed}", do)
+    asked = itertools.product(range(config.seeds), levels_of(config), config.only)
+    left = [
+        (seed, level, kind)
+        for seed, level, kind in asked
+        if (level.state, seed) not in earlier.get(kind, {})
+        and not is_complete(config, kind, level, seed)
+    ]
+    filled = SEEDED not in {kind for *_, kind in left} or complete(seed_run(config))
+    if not filled:
+        yield Task("seed", partial(train, seed_run(config), threads=1))
+    for seed, level, kind in left:
+        needs = () if filled or kind != SEEDED else ("seed",)
+        do = partial(play, config, kind, level, seed)
+        yield Task(f"{level.state} {kind} seed {seed}", do, needs)
 
 
 def mean_return(run: Path) -> float:
@@ -248,116 +277,11 @@ def collect(config: AblationConfig) -> Scores:
     return {kind: scores for kind, scores in found.items() if scores}
 
 
-def mean_of(levels: dict[str, float]) -> float:
-    """Over levels, each counting once."""
-    return float(np.mean(list(levels.values())))
-
-
-def interval(values: Cells) -> list[float]:
-    """95 % bootstrap interval of the mean over levels, seeds drawn anew within each level; nan
-    where a level has a single seed."""
-    rng = np.random.default_rng(0)
-    levels = sorted({level for level, _ in values})
-    means = np.zeros(RESAMPLES)
-    for level in levels:
-        here = np.array([value for (name, _), value in values.items() if name == level])
-        if len(here) < 2:
-            return [float("nan"), float("nan")]
-        drawn = rng.integers(0, len(here), (RESAMPLES, len(here)))
-        means += here[drawn].mean(axis=1) / len(levels)
-    return [float(x) for x in np.percentile(means, (2.5, 97.5))]
-
-
-def over_levels(values: Cells) -> dict[str, float]:
-    """Level -> mean over its seeds."""
-    levels = sorted({level for level, _ in values})
-    return {
-        level: float(np.mean([v for (name, _), v in values.items() if name == level]))
-        for level in levels
-    }
-
-
-@dataclasses.dataclass(frozen=True)
-class Row:
-    """A kind over the runs that all kinds have."""
-
-    kind: str
-    mean: float
-    """Over levels, of the means over their seeds."""
-    interval: list[float]
-    levels: dict[str, float]
-    runs: int
-    gain: float | None = None
-    """Over the kind that it is compared with."""
-    gain_interval: list[float] | None = None
-
-
-def rows_of(found: Scores) -> list[Row]:
-    """A row per kind, over the runs that all kinds have."""
-    shared = set.intersection(*(set(scores) for scores in found.values())) if found else set()
-    rows: list[Row] = []
-    before = ""
-    for kind, scores in found.items() if shared else ():
-        here = {key: scores[key] for key in sorted(shared)}
-        levels = over_levels(here)
-        row = Row(kind, mean_of(levels), interval(here), levels, len(here))
-        other = BESIDE.get(kind, before)
-        if other in found:
-            gains = {key: here[key] - found[other][key] for key in here}
-            gain = mean_of(over_levels(gains))
-            row = dataclasses.replace(row, gain=gain, gain_interval=interval(gains))
-        rows.append(row)
-        before = kind
-    return rows
-
-
-def table(rows: Sequence[Row]) -> str:
-    """The rows as Markdown."""
-    if not rows:
-        return "No level and seed is complete for all kinds yet."
-    levels = list(rows[0].levels)
-    head = ["kind", "mean return", "95 %", "gain", "95 %", *levels]
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
-    for row in rows:
-        gain = "" if row.gain is None else f"{row.gain:+,.0f}"
-        cells = [row.kind, f"{row.mean:,.0f}", spelled(row.interval), gain]
-        cells += [spelled(row.gain_interval), *(f"{row.levels[name]:,.0f}" for name in levels)]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join([*lines, f"\n{rows[0].runs} runs of each kind."])
-
-
-def spelled(interval: list[float] | None) -> str:
-    """'4,321 … 5,432', or nothing where it is not known."""
-    if interval is None or np.isnan(interval).any():
-        return ""
-    return f"{interval[0]:,.0f} … {interval[1]:,.0f}"
-
-
-def report(config: AblationConfig) -> str:
-    """Write the table and result.json; return the table."""
-    found, earlier = collect(config), earlier_of(config)
-    rows = rows_of(found)
-    # What an earlier result holds stays, also of kinds, levels and seeds that are not shown now.
-    runs = {kind: earlier.get(kind, {}) | found.get(kind, {}) for kind in earlier | found}
-    result = {
-        "config": to_dict(config),
-        "rows": [dataclasses.asdict(row) for row in rows],
-        "runs": {
-            kind: {f"{level} {seed}": value for (level, seed), value in sorted(scores.items())}
-            for kind, scores in runs.items()
-        },
-    }
-    config.out.mkdir(parents=True, exist_ok=True)
-    store(config.out / "result.json", result)
-    (config.out / "result.md").write_text(table(rows) + "\n")
-    if config.write:
-        write_result("jerk_ablation", result)
-    return table(rows)
-
-
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Do what is not done yet, then report."""
+    from benchmarks.jerk_ablation_report import report
+
     words = sys.argv[1:] if argv is None else argv
     name = "python -m benchmarks.jerk_ablation"
     config = load_config(AblationConfig, words, presets=None, command=name)

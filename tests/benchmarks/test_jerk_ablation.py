@@ -13,30 +13,30 @@ from benchmarks.jerk_ablation import (
     HALVES,
     KINDS,
     PARTS,
+    SEEDED,
     AblationConfig,
     check_policy,
     collect,
     earlier_of,
     first_half,
     folder_of,
-    interval,
     jerk_flags,
     levels_of,
     mean_return,
     play,
     ppo2_flags,
-    report,
-    rows_of,
     runs_of,
-    table,
+    seed_run,
     tasks_of,
 )
+from benchmarks.jerk_ablation_report import interval, report, rows_of, table
 from benchmarks.machine import RESULTS
 from benchmarks.runs import Run, arguments_of, keep_arguments
 from experiment.checkpoint import save_checkpoint
 from experiment.errors import UserError
 from jerk.train import parse
 from ppo2.train import parse as parse_ppo2
+from rainbow.train import parse as parse_rainbow
 
 GAME = "BrambleDash-Genesis-v0"
 ONE_LEVEL = f"{GAME}:RustCavern.Act2"
@@ -119,6 +119,30 @@ def test_rainbow_replay_searches_half_the_steps_then_learns_from_what_was_found(
     assert list(tasks_of(dataclasses.replace(config, only=(HALVES,), seeds=1))) == []
 
 
+def test_seeded_rainbow_waits_for_what_the_pretrained_one_plays_once(tmp_path):
+    config = AblationConfig(out=tmp_path, policy=Path("one"), levels=ONE_LEVEL, seeds=1, steps=100)
+    config = dataclasses.replace(config, only=("rainbow", SEEDED))
+    level = levels_of(config)[0]
+    needs = {task.name: task.needs for task in tasks_of(config)}
+    run = f"{level.state} {SEEDED} seed 0"
+    assert needs == {"seed": (), f"{level.state} rainbow seed 0": (), run: ("seed",)}
+    seed = seed_run(config)
+    first, then = (
+        parse_rainbow([*made.flags, "--run-dir", str(tmp_path / "r")])
+        for made in (seed, *runs_of(config, SEEDED, level, 0))
+    )
+    assert (first.init, first.init_shrink, first.levels) == ("one", 1.0, "bramble-train")
+    assert first.learning_starts > seed.steps == then.init_replay <= first.replay_size
+    assert (then.init, then.levels) == (str(seed.folder), str(level))
+    write_run(seed.folder, [1.0], steps=seed.steps)
+    keep_arguments(seed.folder, arguments_of(seed))
+    assert {task.name: task.needs for task in tasks_of(config)}[run] == ()
+    write_run(folder_of(config, SEEDED, level, 0), [5.0], steps=100)
+    assert collect(dataclasses.replace(config, only=(SEEDED,)))[SEEDED] == {(level.state, 0): 5.0}
+    with pytest.raises(UserError, match=r"seed was made with .*--init one "):
+        collect(dataclasses.replace(config, only=(SEEDED,), policy=Path("other")))
+
+
 def test_runs_of_another_policy_are_not_taken_for_those_of_this_one(tmp_path):
     config = AblationConfig(out=tmp_path, levels=ONE_LEVEL, steps=100, policy=Path("one"))
     config = dataclasses.replace(config, only=("mutating", "rainbow"), seeds=1)
@@ -180,7 +204,7 @@ def test_kinds_that_a_policy_plays_in_need_one(tmp_path):
     for kind in KINDS:
         config = AblationConfig(out=tmp_path, only=(kind,))
         runs = runs_of(config, kind, levels_of(config)[0], 0)
-        if any("--policy" in run.flags for run in runs):
+        if kind == SEEDED or any("--policy" in run.flags for run in runs):
             with pytest.raises(UserError, match="--policy"):
                 check_policy(config)
         else:
