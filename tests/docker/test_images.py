@@ -114,6 +114,7 @@ def test_the_agents_image_has_every_agent_and_what_agents_use():
 def test_the_agents_image_has_the_libraries_that_agents_import():
     distribution = {
         "cv2": "opencv-python-headless",
+        "docstring_parser": "docstring-parser",
         "stable_retro": "stable-retro",
         "yaml": "pyyaml",
     }
@@ -145,7 +146,7 @@ def test_packages_of_an_image_are_the_projects_and_pinned(side):
     names = {line for line in lines if not line.startswith("#")}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert names <= set(project["dependencies"])
-    pins = (ROOT / "constraints.txt").read_text().lower().splitlines()
+    pins = (ROOT / "constraints.txt").read_text().lower().replace("_", "-").splitlines()
     assert names <= {pin.split("==")[0] for pin in pins}
 
 
