@@ -225,7 +225,7 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
 
 def agent_of(checkpoint: Path) -> str:
     """The package that saved a checkpoint. Errors: UserError."""
-    from experiment import checkpoint as checkpoints  # as above
+    from experiment import checkpoint as checkpoints  # torch takes seconds to import
 
     return checkpoints.agent_of(checkpoint)
 

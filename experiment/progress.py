@@ -84,9 +84,7 @@ class Progress:
                 file=self._stream,
                 flush=True,
             )
-        elif self._bar is not None:
-            pass
-        elif self._shown_step != self._step or self._step == self._start:
+        elif self._bar is None and (self._shown_step != self._step or self._step == self._start):
             # The last line tells the whole: average speed, and how long it took.
             self._history = deque([(self._began, self._start)])
             self._print_line(self._clock(), ended=True)

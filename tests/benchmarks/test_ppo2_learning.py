@@ -143,12 +143,10 @@ def test_runs_of_an_earlier_result_count_and_are_not_made_again(
     found = json.loads((tmp_path / "b" / "result.json").read_text())
     assert found["pretraining"] == earlier["pretraining"]
     assert found["frozen"]["runs"]["joint-draws"] == earlier["frozen"]["runs"]["joint-draws"]
-    (before, now), names = (
-        [r["adapt"]["rows"][0] for r in (earlier, found)],
-        ("episodes", "steps"),
-    )
+    before, now = (result["adapt"]["rows"][0] for result in (earlier, found))
     new = read_episodes(tmp_path / "b" / "adapt" / "BrambleWood.Act3" / "scratch-1")
-    assert [now[n] - before[n] for n in names] == [len(new), sum(episode.l for episode in new)]
+    assert now["episodes"] - before["episodes"] == len(new)
+    assert now["steps"] - before["steps"] == sum(episode.l for episode in new)
     assert now["label"] == "scratch (2 of 2)"
     means = [before["mean"], sum(episode.r for episode in new) / len(new)]
     assert now["mean"] == pytest.approx(sum(means) / 2)
