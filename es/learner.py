@@ -140,7 +140,7 @@ def steps_at(config: ESConfig, generation: int) -> int:
     # Compared as logarithms: after thousands of generations the power would overflow.
     limit = config.episode_steps or 2**31
     grown = np.log(config.start_steps) + generation * np.log(config.steps_growth)
-    return limit if grown >= np.log(limit) else int(np.exp(grown))
+    return limit if grown >= np.log(limit) else int(np.exp(grown) + 1e-6)  # 150, not 149.999…
 
 
 def share_beaten(current: Floats, members: Floats) -> float:

@@ -64,6 +64,12 @@ class Episode:
     steps: int = 0
 
 
+def chance_of(start: Start) -> np.random.Generator:
+    """What an episode's actions are drawn from: not what the emulator draws sticky frames from,
+    which is `default_rng(start.seed)`."""
+    return np.random.default_rng([start.seed, 1])
+
+
 class Player:
     """This process's rows. `play` is all there is to do with them."""
 
@@ -131,7 +137,7 @@ class Player:
             weights = theta + np.float32(task.sign * sigma) * self.noise_of(plan, task)
         self.members.put(row, weights)
         self.stage.begin(row, start)
-        self.rows[row] = Episode(number, task, start, np.random.default_rng(seed))
+        self.rows[row] = Episode(number, task, start, chance_of(start))
         return True
 
     def noise_of(self, plan: Plan, task: Task) -> NDArray[np.float32]:
@@ -167,7 +173,7 @@ class Player:
             return False
         if answer.lost:
             episode.total, episode.steps = 0.0, 0
-            episode.rng = np.random.default_rng(episode.start.seed)
+            episode.rng = chance_of(episode.start)
             return False
         episode.total += answer.reward / self.config.reward_scale
         episode.steps += 1

@@ -103,7 +103,7 @@ class JerkAgent:
         for index, image in enumerate(obs):
             if starts is not None and starts[index]:
                 self.rows[index] = Row()
-            level = self.recognise(image)
+            level = self.recognise(image) if starts is None or starts[index] else ""
             if level and level != self.rows[index].start:  # not where it only stands and waits
                 self.rows[index] = Row(self.sequences.best(level))
             self.rows[index].start = level

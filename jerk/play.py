@@ -60,8 +60,12 @@ class Play:
     furthest: float = 0.0
     lost: int = 0
     """Steps on end at which what is seen matched no step of the plan nearby."""
+    looked: bool = False
+    """Whether a step of the plan was found by what is seen, so that steps may have been skipped."""
     exploring: bool = False
     """Whether the last action was exploration's."""
+    given: float = 0.0
+    """The furthest point when exploration took over; 0 before."""
 
     def next_action(
         self,
@@ -82,9 +86,10 @@ class Play:
             self.plan, self.intact = self.plan[: self.pointer], min(self.intact, self.pointer)
         if self.source is not None and self.shared is None and self.pointer >= self.intact:
             self.shared, self.departed = self.furthest, len(self.actions)
-        self.exploring = self.pointer >= len(self.plan)
-        if not self.exploring:
+        if self.pointer < len(self.plan):
             return self.planned(seen, config=config)
+        if not self.exploring:
+            self.exploring, self.given = True, self.furthest
         if self.kind == "replay" and not config.go_on:
             return moves.wait
         if self.player in (POLICY, MEMORY):
@@ -106,6 +111,7 @@ class Play:
         known = None if self.source is None else self.source.embeddings
         if config.closed_loop and known is not None and self.pointer < self.intact:
             assert seen is not None, "a closed loop must see"
+            self.looked = True
             found = locate(
                 known[: self.intact],
                 seen,
@@ -149,7 +155,8 @@ class Play:
     @classmethod
     def restore(cls, saved: dict[str, Any], sequences: Sequences) -> "Play":
         """What `save` was called on."""
-        play = cls(**{name: saved[name] for name in PLAIN})
+        # Earlier versions saved neither `looked` nor `given`.
+        play = cls(**{name: saved[name] for name in PLAIN if name in saved})
         if saved["source"] is not None:  # a full level may have forgotten it by now
             known = sequences.numbered(saved["level"], saved["source"]["number"])
             play.source = Sequence.restore(saved["source"]) if known is None else known
@@ -164,7 +171,7 @@ class Play:
 
 PLAIN = (
     *("level", "kind", "intact", "pointer", "player", "shared", "departed"),
-    *("rewards", "total", "furthest", "lost", "exploring"),
+    *("rewards", "total", "furthest", "lost", "looked", "exploring", "given"),
 )
 
 
@@ -217,7 +224,7 @@ def finish(play: Play, sequences: Sequences, *, config: JerkConfig, cut: bool) -
         value = play.furthest if play.shared is None else play.shared
         source.returns.append(value if config.go_on else play.total)
         length = len(source.actions)
-        blind = source.embeddings is None and len(play.embeddings) >= length
+        blind = source.embeddings is None and not play.looked and len(play.embeddings) >= length
         if blind and value >= source.mean:  # of another run, or dropped: seen on the way
             source.embeddings = np.stack(play.embeddings[:length])
     length, value = furthest_point(play.rewards)

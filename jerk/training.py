@@ -154,12 +154,13 @@ class Training:
 
     def ask(self, actions: NDArray[np.int64], obs: NDArray[np.uint8], seen: Any) -> None:
         """Put actions where the memory or the policy is asked for: the memory's, where it has an
-        answer; else the plan's, if there is one; else the policy's, or a step of exploration."""
+        answer; else the plan's, if there is one; else the policy's, if it may play; else a step of
+        exploration."""
         rows = np.flatnonzero(actions == MEMORY)
         self.counts["lost"] += sum(not self.plays[row].exploring for row in rows)
         if len(rows) and self.memory is not None and len(self.memory):
             actions[rows] = self.remembered(seen[rows])
-        policy = self.agent.able_policy()
+        policy = self.agent.able_policy() if self.config.policy_share > 0.0 else None
         rows = np.array([r for r in np.flatnonzero(actions < 0) if self.plays[r].exploring], int)
         if len(rows) and policy is not None:
             actions[rows] = policy.act(obs[rows], explore=True)
@@ -206,7 +207,7 @@ class Training:
         waited = play.kind == "replay" and not self.config.go_on
         if play.player is not None and play.exploring and not (waited or cut):
             gains = self.gains.setdefault(play.level, {}).setdefault(play.player, [])
-            gains.append(play.furthest - (play.shared or 0.0))
+            gains.append(play.furthest - play.given)
         if self.config.keeps_frames:
             self.keep_run(play, last[-self.channels :], terminated=terminated)
         if self.recordings is not None:

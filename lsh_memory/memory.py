@@ -219,8 +219,8 @@ class EpisodicMemory:
                 f"embeddings of shape {embeddings.shape}, expected {self.config.features} features"
             )
         units = np.ascontiguousarray(embeddings, np.float32)
-        squares = np.einsum("bf,bf->b", units, units)
+        squares = np.einsum("bf,bf->b", units, units, dtype=np.float64)
         if not np.isfinite(squares).all():
             raise ValueError("embeddings that are not finite cannot be compared")
-        lengths = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny))
-        return units / lengths[:, None]
+        lengths = np.maximum(np.sqrt(squares), np.finfo(np.float32).tiny)
+        return units / lengths[:, None].astype(np.float32)

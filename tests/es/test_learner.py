@@ -239,6 +239,8 @@ def test_cap_grows_up_to_the_limit_and_never_overflows():
     config = ESConfig(start_steps=100, steps_growth=2.0, episode_steps=450)
     assert [steps_at(config, g) for g in (0, 1, 2, 3, 10**6)] == [100, 200, 400, 450, 450]
     assert steps_at(dataclasses.replace(config, start_steps=0), 0) == 450
+    flat = [dataclasses.replace(config, start_steps=n, steps_growth=1.0) for n in range(1, 450)]
+    assert [steps_at(each, 0) for each in flat] == list(range(1, 450))
 
 
 def test_current_policy_is_ranked_among_the_members():

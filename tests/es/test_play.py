@@ -7,7 +7,7 @@ import torch
 from es.emulators import Answer, Start
 from es.memory import Noise, Task
 from es.net import ESNet
-from es.play import Episode, Player
+from es.play import Episode, Player, chance_of
 from tests.es.lanes import Lanes
 
 
@@ -44,3 +44,9 @@ def test_returns_are_the_games_whatever_scale_rewards_have(quick):
     for reward in (2.0, 3.0):
         player.add(0, Answer(reward))
     assert player.rows[0].total == 500.0
+
+
+def test_what_an_episode_draws_is_not_what_its_emulator_draws():
+    mine, emulators = chance_of(Start(0, 7, 0)), np.random.default_rng(7)
+    assert not np.isin(mine.random(50), emulators.random(200)).any()
+    assert chance_of(Start(1, 7, 9)).random() == chance_of(Start(0, 7, 0)).random()

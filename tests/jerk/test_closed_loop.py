@@ -9,7 +9,7 @@ from jerk.agent import JerkAgent, Row
 from jerk.config import JerkConfig
 from jerk.learner import Shares, find_moves
 from jerk.memory import Sequence
-from jerk.play import Play, replay
+from jerk.play import Play, finish, replay
 from jerk.saving import start_from
 from jerk.training import Training
 
@@ -138,6 +138,29 @@ def test_a_lost_replay_looks_farther_and_farther():
     assert play.pointer == 20
 
 
+@pytest.mark.parametrize("skips", [False, True])
+def test_a_sequence_gets_no_embeddings_of_a_replay_that_skipped_steps(course, skips):
+    """Its own are dropped while it is replayed, as another emulator's better runs do that."""
+    agent = agent_that_knows_the_way(course, CLOSED)
+    best = agent.sequences.best("course")
+    rows, best.embeddings = best.embeddings, None if not skips else best.embeddings
+    play, random = replay("course", best), np.random.default_rng(0)
+    for place in (0, 0, *range(len(rows))) if skips else range(len(rows) + 2):
+        play.embeddings.append(rows[min(place, len(rows) - 1)])
+        seen = play.embeddings[-1].astype(np.float32)
+        action = play.next_action(
+            random, moves=find_moves(7), config=CLOSED, shares=Shares(), seen=seen
+        )
+        play.add(action, 1.0)
+    best.embeddings = None
+    finish(play, agent.sequences, config=CLOSED, cut=False)
+    assert len(best.returns) == 2
+    if skips:
+        assert best.embeddings is None
+    else:
+        np.testing.assert_array_equal(best.embeddings, rows)
+
+
 def test_a_replay_that_is_thrown_back_again_and_again_is_left():
     rows = np.eye(20, dtype=np.float16)
     source = Sequence(0, np.zeros(20, np.uint8), [1.0], rows)
@@ -219,3 +242,13 @@ def test_an_episode_on_an_unknown_level_is_not_the_last_ones_sequence(course):
     assert agent.act(unknown, starts=np.array([False])).tolist() == [WAIT]
     assert agent.act(unknown, starts=np.array([True])).tolist() == [RIGHT]
     assert agent.act(first, starts=np.array([True])).tolist() == [WAIT]
+
+
+def test_a_first_observation_seen_again_within_an_episode_begins_nothing(course):
+    agent = agent_that_knows_the_way(course, OPEN)
+    agent.sequences.best("course").actions[:4] = [RIGHT, WAIT, JUMP, WAIT]
+    first, other = agent.sequences.starts["course"][None], np.zeros((1, 4, 36, 36), np.uint8)
+    begins, goes_on = np.array([True]), np.array([False])
+    rows = [(first, begins), (other, goes_on), (first, goes_on), (other, goes_on)]
+    played = [agent.act(obs, starts=starts).item() for obs, starts in rows]
+    assert played == [RIGHT, WAIT, JUMP, WAIT]

@@ -12,6 +12,7 @@ from experiment.errors import UserError
 from experiment.metrics import read_columns
 from jerk.learner import MEMORY, POLICY, RULE
 from jerk.memory import Runs
+from jerk.play import Play
 from jerk.policy import FreshPolicy
 from jerk.saving import start_from
 from jerk.train import run
@@ -152,6 +153,37 @@ def test_policy_and_memory_explore_as_soon_as_they_know_something(course):
     assert training.shares() == (0.0, 0.25)
     training.update()
     assert training.shares() == (0.5, 0.25)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_a_policy_plays_where_the_memory_has_no_answer_if_it_has_a_share(share, monkeypatch):
+    training = Training(preset("hybrid", policy_share=share), 1)
+    start_from(training, None)
+    training.agent.policy_knows = True
+    training.plays = [Play("course", player=MEMORY, exploring=True)]
+    wait = training.moves.wait
+    monkeypatch.setattr(training.agent.policy, "act", lambda obs, explore: np.full(1, wait))
+    actions = np.array([MEMORY])
+    training.ask(actions, np.zeros((1, 4, 36, 36), np.uint8), None)
+    assert (actions[0] == wait) == (share > 0.0)
+
+
+def test_exploration_is_credited_with_what_came_after_it_took_over():
+    """Not with what the changed part of a mutant's plan brought."""
+    config = preset("hybrid", by_success=True, closed_loop=False, learn=False, write_replay=False)
+    training = Training(dataclasses.replace(config, memory_share=0.0, policy_share=0.5), 1)
+    best = training.sequences.add("course", np.full(6, 1, np.uint8), 6.0)
+    play = Play("course", "mutant", best, best.actions, 2, player=RULE)
+    training.plays = [play]
+    for reward in (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 3.0, -1.0):
+        action = play.next_action(
+            training.rng, moves=training.moves, config=config, shares=training.shares()
+        )
+        play.add(action, reward)
+    assert (play.shared, play.given, play.furthest) == (2.0, 6.0, 9.0)
+    episode = {"env": 0, "r": 8.0, "l": 9, "level": "course"}
+    training.end(episode, np.zeros((4, 36, 36), np.uint8), terminated=True)
+    assert training.gains == {"course": {RULE: [3.0]}}
 
 
 def test_a_named_policy_comes_before_the_one_of_a_run_and_two_are_refused(course, tmp_path):

@@ -169,6 +169,13 @@ def test_empty_memory_knows_nothing():
     assert memory.query_batch(np.ones((0, 16)), 4).slots.shape == (0, 4)
 
 
+@pytest.mark.parametrize("scale", [1e-25, 1e-21, 1.0, 1e20])
+def test_length_of_an_embedding_counts_for_nothing(scale):
+    memory = EpisodicMemory(SMALL)
+    memory.add(np.full(16, scale), 0, 1.0)
+    np.testing.assert_allclose(memory.query(np.ones(16)).cosines[0], 1.0, rtol=1e-6)
+
+
 def test_embedding_of_zeros_is_near_to_nothing():
     memory = EpisodicMemory(SMALL)
     memory.add(np.zeros(16), 0, 1.0)
