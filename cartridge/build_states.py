@@ -6,6 +6,7 @@ gzip without a time stamp: the same ROM gives the same bytes."""
 import gzip
 import hashlib
 import json
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -122,6 +123,7 @@ def build() -> list[Path]:
 @command
 def main() -> None:
     """Write the states and say which."""
+    ArgumentParser(prog="python -m cartridge.build_states", description=__doc__).parse_args()
     for path in build():
         print(path)
 

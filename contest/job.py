@@ -218,7 +218,8 @@ class Job:
         Errors: UserError (the agent was given something wrong, or the server was).
         """
         self.clean()
-        result = read_result(self.folder) or {"steps": 0, "ended": None}
+        found = read_result(self.folder)
+        result = found or {"steps": 0, "ended": None}
         codes = self.server.returncode, self.player.returncode
         if result["steps"] == 0 and USER_ERROR in codes:
             side = "server" if codes[0] == USER_ERROR else "agent"
@@ -229,8 +230,8 @@ class Job:
             server_died=codes[0] != 0 and not self.stopped_server,
             agent_code=codes[1],
         )
-        if status == "interrupted":
-            return status
+        if status == "interrupted" or found is None:  # the server never got to write its records
+            return "interrupted"
         if self.rules.record:
             keep_best(self.folder)
         result |= {

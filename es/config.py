@@ -4,7 +4,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiment.errors import UserError
-from experiment.ranges import Count, Decay, Growth, Momentum, Natural, NonNegative, Positive, Share
+from experiment.ranges import (
+    Count,
+    Decay,
+    Finite,
+    Growth,
+    Momentum,
+    Natural,
+    NonNegative,
+    Positive,
+    Share,
+)
 from experiment.train_config import TrainConfig
 from retro_env.config import EnvConfig
 
@@ -54,9 +64,9 @@ class ESConfig(EnvConfig, TrainConfig):
     """What the head gives: a policy's logits (PPO2), or expected returns (Rainbow)."""
     atoms: Count = 1
     """Atoms of a return distribution (values)."""
-    v_min: float = -200.0
+    v_min: Finite = -200.0
     """Return of the lowest atom."""
-    v_max: float = 200.0
+    v_max: Finite = 200.0
     """Return of the highest atom."""
     dueling: bool = False
     """Value and advantage streams (values)."""

@@ -160,6 +160,10 @@ def latest_checkpoint(path: Path | str) -> Path:
     if not path.is_dir():
         reason = "it is a file, not a folder" if path.exists() else "there is no such folder"
         raise UserError(f"no checkpoint at {path}: {reason}; give a run or a checkpoint's folder")
+    if (path / "config.json").is_file():
+        raise UserError(
+            f"the run in {path} has saved no checkpoint: give one that has, or start it anew"
+        )
     raise UserError(f"no checkpoint in {path}: expected meta.json, or checkpoints/step-… in it")
 
 

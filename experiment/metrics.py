@@ -7,13 +7,14 @@ resumed run drops the rows after its checkpoint, so that they hold what one run 
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
 from experiment.errors import UserError
-from experiment.files import replace_text
+from experiment.files import unwritable, write_text
 
 EPISODE_COLUMNS = ("step", "env", "level", "r", "l", "progress", "finished")
 
@@ -34,23 +35,30 @@ class Table:
         self._file = self._rewrite(rows)
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Add one row. Columns not yet there are added, empty in the earlier rows."""
+        """Add one row. Columns not yet there are added, empty in the earlier rows.
+
+        UserError: it cannot be written.
+        """
         new = [name for name in row if name not in self._columns]
         if new:
             self._columns += new
             self._file.close()
             self._file = self._rewrite(_read_rows(self._path)[1])
-        self._file.write(_csv_line([_text(row.get(name, "")) for name in self._columns]))
-        self._file.flush()
+        try:
+            self._file.write(_csv_line([_text(row.get(name, "")) for name in self._columns]))
+            self._file.flush()
+        except OSError as error:
+            raise unwritable(self._path, error) from None
 
     def close(self) -> None:
         """Close the file. Appending afterwards is an error."""
-        self._file.close()
+        with suppress(OSError):  # of a row that `append` could not write, and said so
+            self._file.close()
 
     def _rewrite(self, rows: Sequence[Mapping[str, str]]) -> io.TextIOWrapper:
         """Replace the file by header and rows in one step -> the file, open for appending."""
         lines = [_csv_line([row.get(name, "") for name in self._columns]) for row in rows]
-        replace_text(self._path, "".join([_csv_line(self._columns), *lines]))
+        write_text(self._path, "".join([_csv_line(self._columns), *lines]))
         return self._path.open("a", encoding="utf-8", newline="")
 
 

@@ -14,7 +14,7 @@ import tyro
 from experiment.config import parse_command
 from experiment.errors import UserError, command
 from experiment.files import drafted
-from experiment.metrics import read_columns
+from experiment.metrics import EPISODE_COLUMNS, read_columns
 from experiment.ranges import Count
 
 KINDS = (".png", ".svg", ".pdf")
@@ -89,12 +89,15 @@ def plot_curves(
 def read_curve(run: Path, column: str) -> tuple[np.ndarray, np.ndarray]:
     """Steps [K] and values [K] of a column of a run's episodes.csv, else of its metrics.csv."""
     seen: list[str] = []
-    for name in ("episodes.csv", "metrics.csv"):
+    names = ["episodes.csv", "metrics.csv"]
+    for name in names if column in EPISODE_COLUMNS else names[::-1]:
         if not (run / name).exists():
             continue
         columns = read_columns(run / name)
         if column in columns:
             steps, values = columns["step"], columns[column]
+            if values.dtype.kind != "f":
+                raise UserError(f"{run}: column {column!r} is text; give one of numbers")
             good = np.isfinite(values)
             return steps[good], values[good]
         seen += [text for text in columns if text not in seen]
@@ -117,7 +120,7 @@ def mean_curve(drawn: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarr
         return drawn[0]
     first = max(steps[0] for steps, _ in drawn)
     last = min(steps[-1] for steps, _ in drawn)
-    grid = np.linspace(first, last, 200)
+    grid = np.linspace(first, last, 200 if first <= last else 0)
     return grid, np.mean([np.interp(grid, steps, values) for steps, values in drawn], axis=0)
 
 

@@ -20,6 +20,8 @@ Positive = Annotated[float, msgspec.Meta(gt=0.0, le=LARGEST)]
 """Above 0, and finite."""
 NonNegative = Annotated[float, msgspec.Meta(ge=0.0, le=LARGEST)]
 """0 or above, and finite."""
+Finite = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
+"""Any number but inf and nan."""
 Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 """A part or a chance: from 0 to 1."""
 Momentum = Annotated[float, msgspec.Meta(ge=0.0, lt=1.0)]

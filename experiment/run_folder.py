@@ -29,8 +29,13 @@ class RunFolder:
         """
         run = cls(Path(path))
         if (run.path / "config.json").exists() or (run.path / "metrics.csv").exists():
+            how = (
+                "add --resume"
+                if run.has_checkpoint
+                else "delete this one, which saved no checkpoint"
+            )
             raise UserError(
-                f"run folder {path} already holds a run; give another --run-dir, or add --resume"
+                f"run folder {path} already holds a run; give another --run-dir, or {how}"
             )
         try:
             for folder in (run.path, run.checkpoints, run.videos):
@@ -56,6 +61,11 @@ class RunFolder:
         except OSError as error:
             raise _unwritable(run.path, error) from None
         return run
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether there is something to go on from."""
+        return any(self.checkpoints.glob("step-*"))
 
     def write_config(self, config: Any) -> None:
         """Let config.json hold a dataclass or a dictionary, as a run begins or goes on with it.
@@ -87,7 +97,7 @@ def resumable(path: Path | str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if not any(RunFolder(Path(path)).checkpoints.glob("step-*")):
+        if not RunFolder(Path(path)).has_checkpoint:
             raise
         hint = f"--run-dir {path} --resume goes on from the last checkpoint"
         raise KeyboardInterrupt(hint) from None

@@ -17,7 +17,8 @@ class TrainConfig:
     num_envs: Count = 8
     """Emulators that run side by side, each in a process of its own."""
     rotate_every: Natural = 5_000
-    """Agent steps an emulator plays a level before it goes on with another; 0: never."""
+    """Agent steps an emulator plays a level before it goes on with another; 0: an episode, where
+    there are more levels than emulators, else for ever."""
 
     # Where it goes
     run_dir: str = "runs/run"

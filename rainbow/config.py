@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiment.errors import UserError
-from experiment.ranges import Count, Natural, NonNegative, Positive, Share
+from experiment.ranges import Count, Finite, Natural, NonNegative, Positive, Share
 from experiment.train_config import TrainConfig
 from retro_env.config import EnvConfig
 
@@ -69,9 +69,9 @@ class RainbowConfig(EnvConfig, TrainConfig):
     """Discount per agent step."""
     atoms: Count = 51
     """Atoms of the return distribution."""
-    v_min: float = -200.0
+    v_min: Finite = -200.0
     """Return of the lowest atom, in scaled reward."""
-    v_max: float = 200.0
+    v_max: Finite = 200.0
     """Return of the highest atom, in scaled reward."""
     sigma0: NonNegative = 0.5
     """Initial noise of a noisy layer, times 1/sqrt(inputs)."""

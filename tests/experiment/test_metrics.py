@@ -28,6 +28,16 @@ def test_each_row_is_on_disk_at_once(tmp_path: Path) -> None:
     metrics.close()
 
 
+def test_a_full_disk_is_a_user_error(tmp_path: Path) -> None:
+    with Metrics(tmp_path, tensorboard=False) as metrics:
+        metrics.log(1, {"a": 1})
+        metrics._table.close()
+        metrics._table._file = Path("/dev/full").open("a")  # noqa: SIM115
+        with pytest.raises(UserError, match=r"cannot write .*metrics\.csv: No space"):
+            metrics.log(2, {"a": 2})
+    assert (tmp_path / "metrics.csv").read_text() == "step,a\n1,1\n"
+
+
 def test_columns_may_appear_and_be_missing_later(tmp_path: Path) -> None:
     with Metrics(tmp_path, tensorboard=False) as metrics:
         metrics.log(1, {"a": 1})

@@ -53,10 +53,22 @@ def test_a_column_comes_from_episodes_else_metrics_without_gaps(runs: list[Path]
 
 
 def test_an_unknown_column_names_the_known_ones(runs: list[Path], tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no column 'los'; it has: step, env"):
+    with pytest.raises(UserError, match=r"no column 'los'; it has: step, .*, env"):
         read_curve(runs[0], "los")
     with pytest.raises(UserError, match="not a run folder"):
         read_curve(tmp_path, "loss")
+
+
+def test_metrics_are_drawn_before_an_episode_has_ended(runs: list[Path]) -> None:
+    EpisodeLog(runs[0]).close()
+    assert len(read_curve(runs[0], "loss")[0]) == 16
+    with pytest.raises(UserError, match="no rows yet"):
+        read_curve(runs[0], "r")
+
+
+def test_the_mean_of_curves_that_never_meet_is_empty(tmp_path: Path) -> None:
+    a, b = (np.array([8.0]), np.array([1.0])), (np.array([4.0]), np.array([1.0]))
+    assert [len(each) for each in mean_curve([a, b])] == [0, 0]
 
 
 def test_the_png_is_drawn(runs: list[Path], tmp_path: Path) -> None:
@@ -80,6 +92,7 @@ def test_an_unwritable_place_is_a_user_error(runs: list[Path]) -> None:
         (["--out", "folder"], "a name that ends in .png"),
         (["--window", "0"], "window"),
         (["--window=-3"], "window"),
+        (["--column", "level"], "'level' is text"),
         (None, "no runs to draw"),
     ],
 )

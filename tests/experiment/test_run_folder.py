@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from experiment.checkpoint import latest_checkpoint
 from experiment.errors import UserError
 from experiment.run_folder import RunFolder, numbered_folder, resumable
 
@@ -30,7 +31,12 @@ def test_create_writes_the_config_and_the_folders(tmp_path: Path) -> None:
 
 def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
     RunFolder.create(tmp_path / "a", {"x": 1})
-    with pytest.raises(UserError, match="already holds a run"):
+    with pytest.raises(UserError, match=r"already holds a run.* saved no checkpoint"):
+        RunFolder.create(tmp_path / "a", {"x": 2})
+    with pytest.raises(UserError, match="saved no checkpoint"):
+        latest_checkpoint(tmp_path / "a")
+    (tmp_path / "a/checkpoints/step-000000010").mkdir()
+    with pytest.raises(UserError, match=r"already holds a run.* add --resume"):
         RunFolder.create(tmp_path / "a", {"x": 2})
     assert RunFolder.open(tmp_path / "a").read_config() == {"x": 1}
 

@@ -290,7 +290,9 @@ def test_seeded_replay_holds_only_true_transitions(steps, count, target_envs):
         following = [number_of(f) for f in batch.next_obs[row].reshape(STACK, 1, 2, 2)]
         if obs[-1] not in expected or following != expected[obs[-1]][3]:
             # Cut where the source ended: a shorter return, bootstrapped from the newest frame.
-            assert seeded.ends[(indices[row] + np.arange(N_STEP)) % seeded.slots].max() >= 2
+            env, slot = divmod(indices[row], seeded.slots)
+            ring = seeded.ends.reshape(target_envs, seeded.slots)[env]
+            assert ring[(slot + np.arange(N_STEP)) % seeded.slots].max() >= 2
             continue
         want_obs, action, total, _, discount = expected[obs[-1]]
         assert (obs, batch.actions[row]) == (want_obs, action)

@@ -1,0 +1,36 @@
+"""What holds for every command: `python -m PACKAGE.MODULE`."""
+
+import importlib
+import sys
+
+import pytest
+
+from tests.runs import ROOT
+
+FOLDERS = ("benchmarks", "cartridge", "contest", "es", "experiment", "jerk", "ppo2", "rainbow")
+INNER = ("benchmarks.peers.", "es.master", "es.worker", "retro_env.worker")
+"""Others start these, in ways of their own; peers' code is only timed."""
+COMMANDS = [
+    name
+    for folder in (*FOLDERS, "retro_env")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if '__name__ == "__main__"' in path.read_text()
+    and not (name := ".".join(path.relative_to(ROOT).with_suffix("").parts)).startswith(INNER)
+]
+
+
+def test_commands_are_found():
+    known = {"benchmarks.ppo2", "cartridge.build_states", "contest.run", "retro_env.doctor"}
+    assert known < set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_misspelt_flag_is_refused_before_anything_is_done(name, monkeypatch, tmp_path, capsys):
+    module = importlib.import_module(name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [name, "--no-such-flag"])
+    with pytest.raises(SystemExit) as stop:
+        module.main()
+    said = capsys.readouterr()
+    assert stop.value.code == 2 and said.err and not said.out
+    assert not list(tmp_path.iterdir())
