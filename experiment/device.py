@@ -24,9 +24,11 @@ def prepare_device(name: str, *, threads: int = 0) -> torch.device:
         raise UserError(f"unknown device {name!r}; expected cpu, cuda, cuda:N or auto") from None
     if device.type not in ("cpu", "cuda"):
         raise UserError(f"device {name!r} is not supported; expected cpu, cuda, cuda:N or auto")
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+    # Counting asks the driver, which may be too old for this torch: then none is available.
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if device.type == "cuda" and (device.index or 0) >= count:
         raise UserError(
-            f"device {name!r} is not there: torch sees {torch.cuda.device_count()} CUDA devices; "
+            f"device {name!r} is not there: torch sees {count} CUDA devices; "
             "use cpu, or a build of torch that fits the driver"
         )
     if threads > 0:

@@ -13,6 +13,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from experiment.device import prepare_device
+
 
 @final
 class Group:
@@ -53,7 +55,7 @@ def joined(device: str) -> Iterator[str]:
     """Join the group that torchrun has announced, if it has -> the device of this process.
 
     device: as in configs; CUDA, asked for or chosen, becomes a device of this process's own.
-    NCCL joins GPUs, gloo CPUs.
+    NCCL joins GPUs, gloo CPUs. UserError: fewer GPUs here than processes.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield device
@@ -61,7 +63,7 @@ def joined(device: str) -> Iterator[str]:
     on_gpu = device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
     if on_gpu:
         device = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
-        torch.cuda.set_device(device)
+        torch.cuda.set_device(prepare_device(device))
     dist.init_process_group("nccl" if on_gpu else "gloo")
     try:
         yield device

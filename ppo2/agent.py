@@ -65,7 +65,8 @@ class PPO2Agent:
         if half and Acting.fits(net, self.device):
             self.actor = Acting(net)
         elif half or apart:
-            self.actor = copy.deepcopy(net).requires_grad_(False)
+            # A copied core's weights lie apart; `to` lays them on end again, as cuDNN wants them.
+            self.actor = copy.deepcopy(net).requires_grad_(False).to(self.device)
             for part in (self.actor.encoder, self.actor.hidden, self.actor.head) if half else ():
                 part.to(torch.bfloat16)  # the core computes in fp32
         self.state = self.no_state(0)

@@ -1,9 +1,15 @@
 """What a job's end is called."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from contest.job import judge
+from contest.agents import Agent
+from contest.job import Job, Rules, judge
 from contest.player import SERVER_GONE
+from retro_env import Level
 
 LIMIT, LEFT = "TimestepTimeoutError: all", "ClientDisconnectError: the client closed"
 THROWN_OUT = "GymRemoteError: 100 bad requests in a row"
@@ -33,3 +39,25 @@ def test_status_of_a_job(
 ) -> None:
     found = judge(ended, played=played, server_died=server_died, agent_code=agent_code)
     assert found == status
+
+
+@pytest.mark.parametrize("record", [False, True])
+def test_a_job_whose_server_wrote_nothing_is_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record: bool
+) -> None:
+    """The agent was gone before the server had begun, which was then told to end."""
+
+    def start(job: Job, side: str, command: list[str], lock: int) -> subprocess.Popen[bytes]:
+        code = 1 if side == "agent" else 0
+        ended = [sys.executable, "-c", f"raise SystemExit({code})"]
+        return subprocess.Popen(ended, stdin=subprocess.PIPE, process_group=0)
+
+    monkeypatch.setattr(Job, "start", start)
+    rules = Rules(timesteps=10, wall_clock=60.0, stall=60.0, record=record)
+    level = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
+    job = Job(tmp_path, Agent("random"), level, name="job", seed=0, rules=rules, facts={}, lock=0)
+    job.stopped_server = True
+    for process in (job.server, job.player):
+        process.wait()
+    assert job.finish() == "interrupted"
+    assert not (job.folder / "result.json").exists()

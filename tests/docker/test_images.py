@@ -1,6 +1,7 @@
 """The images' files, as far as they can be checked without building: docker-build/prove builds."""
 
 import ast
+import importlib.metadata
 import importlib.util
 import os
 import re
@@ -127,6 +128,46 @@ def test_the_agents_image_has_the_libraries_that_agents_import():
         for module in (ROOT / package).glob("*.py"):
             for name in imported(module) - known:
                 assert distribution.get(name, name) in installed, f"{module} imports {name}"
+
+
+ONLY = """
+import sys
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+
+class Missing(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {missing}:
+            raise ModuleNotFoundError(f"no {{name}} in the image", name=name)
+
+sys.meta_path.insert(0, Missing())
+for name in {modules}:
+    import_module(name)
+"""
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_sides_start_with_nothing_but_what_their_images_have(side):
+    """Modules import one another: what an agent needs may stand in none of its own files."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    installed = set((BUILD / f"{side}.txt").read_text().split())
+    left_out = set(project["dependencies"]) - installed
+    names = importlib.metadata.packages_distributions()
+    missing = {name for name, of in names.items() if normal(of[0]) in left_out}
+    assert {"imageio", "matplotlib"} <= missing
+    modules = ["contest.serve"]
+    if side == "agent":
+        agents = sorted(path.parent.name for path in ROOT.glob("*/agent.py"))
+        assert agents == ["es", "jerk", "ppo2", "rainbow"]
+        modules = ["contest.player", *(f"{agent}.train" for agent in agents)]
+    code = ONLY.format(missing=missing, modules=modules)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def normal(distribution: str) -> str:
+    """A distribution's name as pyproject.toml spells it."""
+    return distribution.lower().replace("_", "-")
 
 
 def imported(module: Path) -> set[str]:

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from experiment.device import prepare_device
+from experiment.distributed import joined
 from experiment.errors import UserError
 
 
@@ -15,6 +16,21 @@ def test_auto_is_a_device_that_works() -> None:
 def test_a_device_that_is_not_there_is_a_user_error(name: str) -> None:
     with pytest.raises(UserError, match="device"):
         prepare_device(name)
+
+
+def test_a_driver_too_old_for_this_torch_is_a_user_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver counts its GPUs all the same."""
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(UserError, match="sees 0 CUDA devices"):
+        prepare_device("cuda")
+
+
+def test_more_processes_than_gpus_is_a_user_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("LOCAL_RANK", "99")
+    with pytest.raises(UserError, match="cuda:99"), joined("cuda"):
+        pass
 
 
 def test_threads_are_set_only_where_a_number_is_given() -> None:

@@ -269,6 +269,7 @@ def test_compiled_update_equals_the_eager_one():
 
 
 @pytest.mark.gpu
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch", "ignore:TensorFloat32")
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("compiled", [False, True])
 def test_update_on_a_gpu_equals_the_one_on_the_cpu(compiled):

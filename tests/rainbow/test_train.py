@@ -251,6 +251,22 @@ def test_a_run_that_goes_on_longer_keeps_that_for_the_next_time(corridor, tmp_pa
     assert parse(again) == longer  # one that is refused changes nothing
 
 
+def test_a_run_of_no_steps_leaves_what_it_started_from(corridor, tmp_path):
+    run(corridor(2), QUICK, tmp_path / "source")
+    config = dataclasses.replace(QUICK, timesteps=0)
+    run(corridor(2), config, tmp_path / "run", init=tmp_path / "source")
+    source, copied = (load_checkpoint(tmp_path / name) for name in ("source", "run"))
+    assert copied.counters["env_steps"] == 0
+    for name, tensor in source.tensors["net"].items():
+        assert torch.equal(tensor, copied.tensors["net"][name])
+
+
+@pytest.mark.parametrize("flags", [["--v-max", "inf"], ["--v-min", "nan"], ["--v-min=-inf"]])
+def test_the_support_is_finite(flags):
+    with pytest.raises(UserError, match="v_m"):
+        parse(flags)
+
+
 def test_learning_may_start_at_once(corridor, tmp_path):
     config = dataclasses.replace(QUICK, learning_starts=0, n_step=10, timesteps=40)
     run(corridor(2), config, tmp_path / "run")
