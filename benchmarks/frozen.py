@@ -24,7 +24,8 @@ class FrozenConfig:
     """Play levels under contest rules without learning, and keep the scores."""
 
     agent: str = "random"
-    """A checkpoint or run folder of ppo2, or random, hold-right, run-and-jump."""
+    """A checkpoint or run folder of ppo2 or benchmarks.sb3_ppo; or random, hold-right,
+    run-and-jump."""
     draws: bool = False
     """Draw actions from the policy, instead of its most probable one."""
     levels: str = "bramble-test"

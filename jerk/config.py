@@ -85,7 +85,7 @@ class JerkConfig(EnvConfig, TrainConfig):
     match_steps: NonNegative = 1.0
     """What is seen matches a step nearer to it than this many ordinary steps are to each other."""
     lost_steps: Natural = 30
-    """Steps on end without a match after which a replay is left to explore."""
+    """Steps on end that may match nothing; with one more a replay is left to explore."""
     embed: Literal["frames", "policy"] = "frames"
     """What observations are compared by: frames in small, or the policy's encoder."""
     embedding: Count = 128

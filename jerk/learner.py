@@ -228,7 +228,7 @@ def excise(length: int, rng: Rng) -> Ints:
 def truncate(length: int, rng: Rng) -> int:
     """Length left after cutting the tail off, from any step on; each length is as likely.
 
-    # Differs from the seed, which cuts off up to L/5: what fails early could not be mended.
+    # Differs from the contest's entry, which cuts off up to L/5: that mends no early failure.
     """
     return int(rng.integers(0, length + 1))
 

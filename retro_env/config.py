@@ -1,4 +1,7 @@
-"""How the environment treats a level: one dataclass, the contest's values as defaults."""
+"""How the environment treats a level: one dataclass, the contest's values as defaults.
+
+But for `backtracking`: the contest's reward is that without.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
