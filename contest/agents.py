@@ -8,7 +8,9 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import random
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, final
@@ -123,7 +125,7 @@ def play(
             actor = Actor(reference(agent.name, seed=seed))
             play_policy(actor, EnvConfig(), directory, level=level)
         elif ":" in agent.name:
-            play_function(find_function(agent.name), directory, level=level)
+            play_function(find_function(agent.name), directory, level=level, seed=seed)
         elif agent.mode != "adapt":
             actor, settings = load_policy(agent, seed=seed)
             play_policy(actor, settings, directory, level=level)
@@ -155,9 +157,20 @@ def load_policy(agent: Agent, *, seed: int) -> tuple[Actor, EnvConfig]:
     return Actor(loaded, explore=agent.mode == "explore"), contest_settings(loaded.config)
 
 
-def play_function(function: Callable[[Any], object], directory: Path, *, level: str) -> None:
-    """Let a user's function play: Discrete(7) -> uint8 [4, 84, 84]. Errors: as it raises."""
+def play_function(
+    function: Callable[[Any], object], directory: Path, *, level: str, seed: int
+) -> None:
+    """Let a user's function play: Discrete(7) -> uint8 [4, 84, 84]. Errors: as it raises.
+
+    seed: of Python's and NumPy's generators, of PyTorch's where the function's module has imported
+    it, and of the action space.
+    """
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002 - what the user may draw from
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.manual_seed(seed)
     with contextlib.closing(wrap_agent(RemoteEnv(directory, level=level), EnvConfig())) as env:
+        env.action_space.seed(seed)
         function(env)
 
 

@@ -19,10 +19,11 @@ from contest.standings import shown_names
 from experiment.checkpoint import load_agent
 from experiment.config import parse_command
 from experiment.device import prepare_device
-from experiment.errors import command
+from experiment.errors import UserError, command
 from experiment.files import make_folder, write_json
 from experiment.progress import Progress
 from experiment.ranges import Count, Seed
+from experiment.run_folder import numbered_folder
 from experiment.seeding import seed_everything
 from retro_env import EnvConfig, Level, make_env, parse_levels
 from retro_env.integrations import check_playable
@@ -43,13 +44,23 @@ class EvaluateConfig:
     """Seed of the first episode's sticky actions; each further episode takes the next."""
     video: bool = False
     """Keep the best episode of each level as .mp4 (and .bk2)."""
-    out: Path = Path("runs/evaluation")
-    """Folder for result.json and the videos."""
+    out: Path | None = None
+    """Folder for result.json and the videos; none: the next of runs/evaluation-001, -002, …"""
     device: str = "cpu"
     """Where the net computes: cpu, cuda, cuda:1, auto."""
 
 
 FIELDS = [field.name for field in dataclasses.fields(Episode) if field.name != "complete"]
+
+
+def make_out(out: Path | None) -> Path:
+    """The folder to write to, made. UserError: it holds an evaluation, or cannot be written."""
+    if out is None:
+        return numbered_folder("runs", "evaluation")
+    if (out / "result.json").exists():
+        raise UserError(f"{out} already holds an evaluation; give another --out")
+    make_folder(out)
+    return out
 
 
 def load(name: str, *, device: str) -> tuple[Policy, EnvConfig]:
@@ -107,14 +118,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         check_playable(level.game, level.state, scenario="contest")
     seed_everything(config.seed)
     policy, settings = load(config.agent, device=config.device)
-    make_folder(config.out)  # before anything is played
+    out = make_out(config.out)  # before anything is played
     names = shown_names(map(str, levels))
     rows: list[Score] = []
     every: list[Episode] = []
     with Progress(config.episodes * len(levels), "evaluate", unit="episodes") as progress:
         for level in levels:
             name = names[str(level)].replace(":", "-")
-            recordings = config.out / f".{name}" if config.video else None
+            recordings = out / f".{name}" if config.video else None
             played = play_episodes(
                 policy,
                 level,
@@ -127,12 +138,12 @@ def main(argv: Sequence[str] | None = None) -> None:
             every += played
             progress.update(len(every), {"return": rows[-1].mean})
             if recordings is not None:
-                video = film_best(played, recordings, config.out / name)
+                video = film_best(played, recordings, out / name)
                 print(video)
     rows.append(score("all levels", every))
     Console().print(score_table(rows, title=f"{config.agent}, without noise or learning"))
     result = {"agent": config.agent, "seed": config.seed, "scores": [score_dict(r) for r in rows]}
-    path = config.out / "result.json"
+    path = out / "result.json"
     write_json(path, result)
     print(path)
 

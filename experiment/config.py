@@ -20,6 +20,14 @@ from experiment.errors import UserError
 from experiment.ranges import bad_value
 from experiment.train_config import TrainConfig
 
+ELSEWHERE = {
+    "lr": "learning-rate",
+    "gpu": "device",
+    "cuda": "device",
+    "steps": "timesteps",
+    "buffer-size": "replay-size",
+}
+"""What other programs call a flag -> what ours do."""
 T = TypeVar("T")
 Run = TypeVar("Run", bound=TrainConfig)
 
@@ -207,7 +215,18 @@ def _check_flag_names(cls: type, flags: Sequence[str]) -> None:
     for word in flags:
         flag = word.partition("=")[0].replace("_", "-")
         if flag.startswith("--") and flag not in known:
-            raise UserError(f"unknown flag {word.partition('=')[0]}; {_nearest(flag, known)}")
+            raise UserError(f"unknown flag {word.partition('=')[0]}; {_nearest_flag(flag, known)}")
+
+
+def _nearest_flag(flag: str, known: Sequence[str]) -> str:
+    """What to say of a flag that is none: it is another's name elsewhere, or words of one, or
+    written like one."""
+    ours = f"--{ELSEWHERE.get(flag[2:])}"
+    words = set(flag[2:].split("-"))
+    close = [ours] if ours in known else []
+    close += [other for other in known if words <= set(other[2:].split("-"))]
+    close += difflib.get_close_matches(flag, known, n=1, cutoff=0.7)
+    return f"did you mean {close[0]!r}?" if close else "see --help"
 
 
 def _with_flags(

@@ -27,7 +27,7 @@ class PlotConfig:
     runs: tyro.conf.Positional[tuple[Path, ...]]
     """Run folders; runs under the same label are seeds of one curve."""
     label: tuple[str, ...] = ()
-    """One label per run; default: the folders' names."""
+    """One label per run; default: the folders' names, or where two have the same, their paths."""
     out: Path = Path("curve.png")
     """The PNG (or SVG, PDF) to write."""
     column: str = "r"
@@ -131,6 +131,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if not config.runs:
         raise UserError("no runs to draw: give their folders")
     labels = config.label or tuple(run.name for run in config.runs)
+    if not config.label and len(set(labels)) < len(set(config.runs)):
+        labels = tuple(map(str, config.runs))
     if len(labels) != len(config.runs):
         raise UserError(f"{len(config.runs)} runs but {len(labels)} labels; give one per run")
     curves: dict[str, list[Path]] = {}

@@ -29,11 +29,9 @@ class RunFolder:
         """
         run = cls(Path(path))
         if (run.path / "config.json").exists() or (run.path / "metrics.csv").exists():
-            how = (
-                "add --resume"
-                if run.has_checkpoint
-                else "delete this one, which saved no checkpoint"
-            )
+            how = "go on with it: --resume, and no --preset"
+            if not run.has_checkpoint:
+                how = "delete this one, which saved no checkpoint"
             raise UserError(
                 f"run folder {path} already holds a run; give another --run-dir, or {how}"
             )

@@ -24,9 +24,11 @@ class TrainConfig:
     run_dir: str = "runs/run"
     """Folder of this run: config, metrics, checkpoints."""
     resume: bool = False
-    """Go on from the last checkpoint in run_dir."""
+    """Go on from the last checkpoint in run_dir, with the run's own settings; flags given beside
+    it change them (timesteps prolongs it)."""
     init: str = ""
-    """A checkpoint (or run folder) to start from."""
+    """A checkpoint (or run folder) to start from. Its settings are not taken over: give the same
+    preset, or config CHECKPOINT/config.json."""
     seed: Seed = 0
     """Seeds all that is drawn: weights, actions, the sticky frames of the environment."""
     checkpoint_every: Natural = 50_000

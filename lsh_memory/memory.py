@@ -8,7 +8,6 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from experiment.checkpoint import load_checkpoint, save_checkpoint
 from experiment.config import from_dict
 from experiment.ranges import Count, Natural, check
 from lsh_memory.backends import make_index
@@ -173,6 +172,8 @@ class EpisodicMemory:
     def save(self, folder: Path | str) -> Path:
         """Write everything into a folder, as a checkpoint without code; an earlier one is replaced
         when this is complete. UserError: it cannot be written."""
+        from experiment.checkpoint import save_checkpoint  # torch takes seconds to import
+
         return save_checkpoint(
             Path(folder),
             agent="lsh_memory",
@@ -186,6 +187,8 @@ class EpisodicMemory:
     @classmethod
     def load(cls, folder: Path | str) -> "EpisodicMemory":
         """The memory that `save` wrote. UserError: there is none, or it is damaged."""
+        from experiment.checkpoint import load_checkpoint
+
         saved = load_checkpoint(folder).of("lsh_memory")
         memory = cls(from_dict(MemoryConfig, saved.config))
         memory.restore(

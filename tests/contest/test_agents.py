@@ -1,15 +1,17 @@
 """Who plays."""
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
 
-from contest.agents import Agent, load_policy, make_config, play, resolve
+from contest.agents import Agent, load_policy, make_config, play, play_function, resolve
 from experiment import load_agent
 from experiment.checkpoint import latest_checkpoint
 from experiment.errors import UserError
@@ -92,3 +94,21 @@ def test_how_a_checkpoints_own_run_began_is_not_repeated(saved: dict[str, str]) 
     assert [c.policy for c in policies] == ["", "x"] and not policies[0].record
     found = [config("rainbow"), config("rainbow", "--init-encoder=x")]
     assert [(c.init_encoder, c.freeze_encoder_updates) for c in found] == [("", 0), ("x", 0)]
+
+
+def test_a_users_function_draws_by_the_contests_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[tuple[float, ...]] = []
+
+    class Level(gymnasium.Env[np.ndarray, int]):
+        action_space = gymnasium.spaces.Discrete(1000)
+
+    def draw(env: gymnasium.Env[np.ndarray, int]) -> None:
+        numbers = (random.random(), np.random.random(), torch.rand(()), env.action_space.sample())  # noqa: NPY002
+        drawn.append(tuple(map(float, numbers)))
+
+    monkeypatch.setattr("contest.agents.RemoteEnv", lambda *_, **__: None)
+    monkeypatch.setattr("contest.agents.wrap_agent", lambda *_: Level())
+    for seed in (3, 3, 2**40):
+        play_function(draw, Path(), level="level", seed=seed)
+    assert drawn[0] == drawn[1]
+    assert not {*drawn[0]} & {*drawn[2]}

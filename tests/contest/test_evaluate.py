@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from contest.acting import RULES, contest_settings
-from contest.evaluate import main, play_episodes
+from contest.evaluate import main, make_out, play_episodes
 from contest.references import reference
 from experiment.errors import UserError
 from rainbow.agent import RainbowAgent, make_net
@@ -35,6 +35,15 @@ def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
         "BrambleWood.Act1.mp4",
         "result.json",
     ]
+
+
+def test_an_evaluation_is_never_overwritten(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = [make_out(None), make_out(None), make_out(Path("given")), make_out(Path("given"))]
+    assert [str(out) for out in made[:2]] == ["runs/evaluation-001", "runs/evaluation-002"]
+    Path("given/result.json").touch()
+    with pytest.raises(UserError, match="already holds an evaluation"):
+        make_out(Path("given"))
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+import shutil
 import sys
 from pathlib import Path
 
@@ -113,6 +114,22 @@ def test_mistakes_are_told_in_one_line(
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_runs_of_the_same_name_are_told_apart_by_their_paths(
+    runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[list[str]] = []
+    monkeypatch.setattr(
+        "experiment.plot.plot_curves", lambda curves, *_, **__: drawn.append([*curves])
+    )
+    for name in ("a", "b"):
+        shutil.copytree(runs[0], tmp_path / name / "training")
+    paths = [str(tmp_path / name / "training") for name in ("a", "b")]
+    main([str(runs[0]), str(runs[1])])
+    main(paths)
+    main([*paths, "--label", "c", "c"])
+    assert drawn == [["seed-0", "seed-1"], paths, ["c"]]
 
 
 def test_the_command_draws_and_says_where(

@@ -36,7 +36,7 @@ def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="saved no checkpoint"):
         latest_checkpoint(tmp_path / "a")
     (tmp_path / "a/checkpoints/step-000000010").mkdir()
-    with pytest.raises(UserError, match=r"already holds a run.* add --resume"):
+    with pytest.raises(UserError, match=r"already holds a run.* go on with it: --resume"):
         RunFolder.create(tmp_path / "a", {"x": 2})
     assert RunFolder.open(tmp_path / "a").read_config() == {"x": 1}
 
