@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, final
 
@@ -59,7 +59,22 @@ class _HashingReader:
         return self._hash.hexdigest()
 
 
-def write_array(array: np.ndarray, sink: HashingWriter) -> None:
+@final
+class Parts:
+    """Arrays that are stored as one, on end along the first axis, without ever being one."""
+
+    def __init__(self, parts: Sequence[np.ndarray]) -> None:
+        """parts: at least one, all of one dtype and, but for their lengths, of one shape."""
+        self.parts = list(parts)
+        self.dtype = self.parts[0].dtype
+        self.shape = (sum(map(len, self.parts)), *self.parts[0].shape[1:])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """As one after all, for `np.asarray`."""
+        return np.concatenate(self.parts, dtype=dtype)
+
+
+def write_array(array: np.ndarray | Parts, sink: HashingWriter) -> None:
     """Write `array` (any strides, no objects) as a zstd-compressed .npy file."""
     if array.dtype.hasobject:
         raise TypeError("an array of Python objects cannot be saved")
@@ -102,7 +117,7 @@ class StoredArrays(Mapping[str, np.ndarray]):
         self.read_into(name, out)
         return out
 
-    def read_into(self, name: str, out: np.ndarray) -> None:
+    def read_into(self, name: str, out: np.ndarray | Parts) -> None:
         """Fill `out` (any strides) with a stored array of the same shape and dtype.
 
         ValueError: `out` differs in shape or dtype. UserError: the file is damaged.
@@ -122,7 +137,20 @@ class StoredArrays(Mapping[str, np.ndarray]):
             ) from None
 
 
-def _read_file(file: BinaryIO, out: np.ndarray, *, sha256: str) -> None:
+def copy_into(arrays: Mapping[str, Any], name: str, out: Parts) -> None:
+    """Fill `out` with arrays[name], streamed where that is stored. Errors: as `read_into`."""
+    if isinstance(arrays, StoredArrays):
+        arrays.read_into(name, out)
+        return
+    source, start = np.asarray(arrays[name]), 0
+    if source.shape != out.shape:
+        raise ValueError(f"array {name!r} is {source.shape}, cannot be copied into {out.shape}")
+    for part in out.parts:
+        part[...] = source[start : start + len(part)]
+        start += len(part)
+
+
+def _read_file(file: BinaryIO, out: np.ndarray | Parts, *, sha256: str) -> None:
     source = _HashingReader(file)
     with zstandard.ZstdDecompressor().stream_reader(source, closefd=False) as stream:  # type: ignore[arg-type]
         expected = _npy_header(out)
@@ -135,7 +163,7 @@ def _read_file(file: BinaryIO, out: np.ndarray, *, sha256: str) -> None:
         raise ValueError("its checksum does not match meta.json")
 
 
-def _npy_header(array: np.ndarray) -> bytes:
+def _npy_header(array: np.ndarray | Parts) -> bytes:
     buffer = io.BytesIO()
     description = {
         "descr": np.lib.format.dtype_to_descr(array.dtype),
@@ -151,8 +179,20 @@ def _bytes_of(array: np.ndarray) -> np.ndarray:
     return array.reshape(-1).view(np.uint8)
 
 
-def _pieces(array: np.ndarray) -> Iterator[memoryview]:
+def _smaller(array: np.ndarray) -> list[np.ndarray]:
+    """Views that make up an array of more than a piece, in their order."""
+    rows = PIECE * len(array) // array.nbytes
+    if rows == 0:
+        return list(array)
+    return [array[start : start + rows] for start in range(0, len(array), rows)]
+
+
+def _pieces(array: np.ndarray | Parts) -> Iterator[memoryview]:
     """The array's bytes in C order, a few megabytes at a time."""
+    if isinstance(array, Parts):
+        for part in array.parts:
+            yield from _pieces(part)
+        return
     if array.size == 0:
         return
     if array.flags.c_contiguous:
@@ -162,12 +202,16 @@ def _pieces(array: np.ndarray) -> Iterator[memoryview]:
     elif array.nbytes <= PIECE:
         yield _bytes_of(np.ascontiguousarray(array)).data
     else:
-        for part in array:
+        for part in _smaller(array):
             yield from _pieces(part)
 
 
-def _fill(stream: Any, out: np.ndarray) -> None:
+def _fill(stream: Any, out: np.ndarray | Parts) -> None:
     """Read the bytes of `out` in C order from `stream` straight into it."""
+    if isinstance(out, Parts):
+        for part in out.parts:
+            _fill(stream, part)
+        return
     if out.size == 0:
         return
     if out.flags.c_contiguous:
@@ -179,7 +223,7 @@ def _fill(stream: Any, out: np.ndarray) -> None:
         _fill(stream, part)
         out[...] = part
     else:
-        for part in out:
+        for part in _smaller(out):
             _fill(stream, part)
 
 

@@ -27,14 +27,15 @@ import numpy as np
 import safetensors.torch
 import torch
 
-from experiment.arrays import HashingWriter, StoredArray, StoredArrays, write_array
+from experiment.arrays import HashingWriter, Parts, StoredArray, StoredArrays, write_array
 from experiment.config import to_dict
 from experiment.errors import UserError
 
 FORMAT = "retro-contest-agents checkpoint"
 VERSION = 1
+ASIDE = ".replaced"
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
-_FOLDER = re.compile(r"step-(\d+)(\.replaced)?")
+_FOLDER = re.compile(rf"step-\d+({re.escape(ASIDE)})?")
 
 
 class _File(msgspec.Struct, omit_defaults=True):
@@ -81,7 +82,7 @@ def save_checkpoint(
     config: Any,
     counters: Mapping[str, int],
     tensors: Mapping[str, Mapping[str, torch.Tensor]],
-    arrays: Mapping[str, np.ndarray] | None = None,
+    arrays: Mapping[str, np.ndarray | Parts] | None = None,
     state: Mapping[str, Any] | None = None,
     keep: int = 2,
 ) -> Path:
@@ -94,6 +95,9 @@ def save_checkpoint(
     """
     folder = Path(folder)
     final_folder = folder / f"step-{counters['env_steps']:09d}"
+    later = [path.name for path in _complete(folder) if _step(path) > counters["env_steps"]]
+    if later:
+        raise UserError(f"{folder} holds a later checkpoint, {later[-1]}; give another folder")
     draft = folder / f".draft-{final_folder.name}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -196,7 +200,7 @@ def _write_files(
     draft: Path,
     *,
     tensors: Mapping[str, Mapping[str, torch.Tensor]],
-    arrays: Mapping[str, np.ndarray],
+    arrays: Mapping[str, np.ndarray | Parts],
     state: Mapping[str, Any],
 ) -> dict[str, _File]:
     """Write every file but the two JSON ones -> what meta.json says of each."""
@@ -241,7 +245,7 @@ def _publish(draft: Path, final_folder: Path) -> None:
     """Give a complete draft its name, so that a kill at any moment leaves a whole checkpoint."""
     _sync_folder(draft)
     if final_folder.exists():
-        aside = final_folder.with_name(final_folder.name + ".replaced")
+        aside = final_folder.with_name(final_folder.name + ASIDE)
         shutil.rmtree(aside, ignore_errors=True)
         final_folder.rename(aside)
     draft.rename(final_folder)
@@ -256,19 +260,22 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def _step(checkpoint: Path) -> int:
+    return int(checkpoint.name.removeprefix("step-").removesuffix(ASIDE))
+
+
 def _complete(folder: Path) -> list[Path]:
     """Complete checkpoints in a folder, oldest first; one put aside goes before its successor."""
     found = []
     for path in folder.iterdir() if folder.is_dir() else []:
-        match = _FOLDER.fullmatch(path.name)
-        if match and (path / "meta.json").is_file():
-            found.append((int(match[1]), match[2] is None, path))
+        if _FOLDER.fullmatch(path.name) and (path / "meta.json").is_file():
+            found.append((_step(path), not path.name.endswith(ASIDE), path))
     return [path for *_, path in sorted(found)]
 
 
 def _prune(folder: Path, *, keep: int) -> None:
     complete = _complete(folder)
-    replaced = [path for path in complete if path.name.endswith(".replaced")]
+    replaced = [path for path in complete if path.name.endswith(ASIDE)]
     kept = [path for path in complete if path not in replaced]
     for path in replaced + kept[: max(len(kept) - keep, 0)]:
         # Unnamed as a checkpoint first: a kill while deleting must not leave half of one.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from experiment.config import to_dict
 from experiment.errors import UserError
 from experiment.files import write_text
 from experiment.optimiser import optimiser_parts, restore_optimiser
@@ -98,16 +99,16 @@ def save_replay(training: Training, folder: Path) -> None:
     """Write the best runs as a checkpoint that `rainbow.train --init` seeds its replay from; with
     a Rainbow behind JERK also that net, and rewards as it has them."""
     policy, config = policy_state(training.agent.policy), training.config
-    tensors, agent, values = {}, "jerk", None
-    scale, backtracking = config.replay_scale, True
+    own = dataclasses.replace(config, reward_scale=config.replay_scale, backtracking=True)
+    tensors, agent, values = {}, "jerk", to_dict(own)
     if policy is not None and policy["agent"] == "rainbow":
         agent, values = "rainbow", policy["config"]
-        scale, backtracking = values["reward_scale"], values["backtracking"]
         tensors["net"] = training.agent.given
+    scale, backtracking = values["reward_scale"], values["backtracking"]
     save_checkpoint(
         folder,
         agent=agent,
-        config=dataclasses.replace(config, reward_scale=scale) if values is None else values,
+        config=values,
         counters={"env_steps": training.env_steps},
         tensors=tensors,
         arrays=as_replay(training.runs, scale=scale, backtracking=backtracking),

@@ -12,9 +12,12 @@ Sources: Schaul et al., arXiv:1511.05952 (priorities); Hessel et al., arXiv:1710
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from experiment.arrays import Parts, copy_into
 
 GOES_ON, TERMINATED, TRUNCATED, FINAL = 0, 1, 2, 3
 SLOT_FIELDS = ("frames", "actions", "rewards", "ends", "ages")
@@ -232,18 +235,22 @@ class Replay:
         self.max_priority = max(self.max_priority, float(priorities.max()))
         self.tree.set(indices, priorities)
 
-    def arrays(self) -> dict[str, NDArray]:
-        """All it remembers, for a checkpoint; `restore` and `seed` read it back."""
-        used = np.arange(self.slots) < self.filled[:, None]
-        where = slice(None) if used.all() else np.flatnonzero(used)
+    def arrays(self) -> dict[str, NDArray | Parts]:
+        """All it remembers, for a checkpoint; `restore` and `seed` read it back. They are views: of
+        the slots in use, ring by ring."""
         return {
-            **{name: getattr(self, name)[where] for name in SLOT_FIELDS},
-            "priorities": self.tree.leaves[where],
+            **{name: self._used(getattr(self, name)) for name in SLOT_FIELDS},
+            "priorities": self._used(self.tree.leaves),
             **{name: getattr(self, name) for name in RING_FIELDS},
             "max_priority": np.array([self.max_priority]),
         }
 
-    def restore(self, saved: Mapping[str, NDArray]) -> None:
+    def _used(self, array: NDArray) -> Parts:
+        """Of an array of all slots, those in use."""
+        rings = array.reshape(self.num_envs, self.slots, *array.shape[1:])
+        return Parts([ring[:filled] for ring, filled in zip(rings, self.filled, strict=True)])
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
         """Be what `arrays` was taken from. ValueError where the shape of the rings differs."""
         filled, heads = saved["filled"], saved["heads"]
         wrapped = len(filled) == self.num_envs and ((filled < self.slots) & (heads != filled)).any()
@@ -251,26 +258,26 @@ class Replay:
             raise ValueError("the saved replay has other rings: other num_envs or replay_size")
         for name in RING_FIELDS:
             getattr(self, name)[:] = saved[name]
-        where = np.flatnonzero(np.arange(self.slots) < self.filled[:, None])
+        self.heads %= self.slots  # of a larger ring that had as many slots in use as these have
         for name in SLOT_FIELDS:
-            getattr(self, name)[where] = saved[name]
-        self.tree.set(where, self.taken_over(saved["priorities"]))
+            copy_into(saved, name, self._used(getattr(self, name)))
+        where = np.flatnonzero(np.arange(self.slots) < self.filled[:, None])
+        self.tree.set(where, self.taken_over(np.asarray(saved["priorities"])))
         self.max_priority = self.taken_over(saved["max_priority"]).item()
 
     def taken_over(self, priorities: Floats) -> Floats:
         """Another replay's priorities as they count here: all alike where none are set."""
         return priorities if self.prioritised else np.where(priorities > 0.0, 1.0, 0.0)
 
-    def seed(self, saved: Mapping[str, NDArray], count: int) -> int:
+    def seed(self, saved: Mapping[str, Any], count: int) -> int:
         """Take over the newest `count` slots of another replay, its rings dealt out over these.
 
         Returns how many were taken. Call it before the first `add`.
         """
-        if saved["frames"].shape[1:] != self.frames.shape[1:]:
-            raise ValueError(
-                f"the saved replay holds frames of shape {saved['frames'].shape[1:]}, "
-                f"not {self.frames.shape[1:]}"
-            )
+        fields = {name: np.asarray(saved[name]) for name in (*SLOT_FIELDS, "priorities")}
+        theirs, ours = fields["frames"].shape[1:], self.frames.shape[1:]
+        if theirs != ours:
+            raise ValueError(f"the saved replay holds frames of shape {theirs}, not {ours}")
         self.max_priority = self.taken_over(saved["max_priority"]).item()
         shares = np.diff(np.linspace(0, count, len(saved["filled"]) + 1).astype(int))
         ring_starts = np.cumsum(saved["filled"]) - saved["filled"]
@@ -280,7 +287,7 @@ class Replay:
             env = ring % self.num_envs
             room = self.slots - int(self.filled[env])
             newest = oldest_first[max(0, filled - min(int(share), room)) :]
-            self._append(env, saved, ring_starts[ring] + newest)
+            self._append(env, fields, ring_starts[ring] + newest)
         return self.size
 
     def _append(self, env: int, saved: Mapping[str, NDArray], source: Ints) -> None:

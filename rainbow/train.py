@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from experiment.checkpoint import load_checkpoint, save_checkpoint
+from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import load_run_config, subset
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
@@ -223,6 +223,7 @@ class Training:
     def restore(self, run_dir: Path, envs: RetroVectorEnv) -> NDArray[np.uint8]:
         """Be what the last checkpoint of a run was -> the observations to act on."""
         saved = load_checkpoint(run_dir)
+        self.check_replay(saved, ("n_step", "reward_scale", "backtracking"), instead="begin anew")
         self.agent.load_weights(saved)
         self.learner.target.load_state_dict(saved.tensors["target"])
         restore_optimiser(
@@ -241,6 +242,20 @@ class Training:
         set_rng_state(saved.state["rng"])
         return obs
 
+    def check_replay(self, saved: Checkpoint, names: Sequence[str], *, instead: str) -> None:
+        """UserError: transitions of a checkpoint were made otherwise than this run makes them."""
+        for name in names:
+            theirs, ours = saved.config[name], getattr(self.config, name)
+            if theirs != ours:
+                flag = name.replace("_", "-")
+                give = f"--{flag} {theirs}"
+                if isinstance(theirs, bool):
+                    give = f"--{flag}" if theirs else f"--no-{flag}"
+                raise UserError(
+                    f"{saved.folder} remembers transitions of {name} {theirs}, this run makes them "
+                    f"of {ours}; give {give}, or {instead}"
+                )
+
     def start_from(self, init: Path | str) -> None:
         """Take the weights of another run's checkpoint, and its newest transitions as a seed; of
         transitions without a net, as JERK writes them, only these."""
@@ -256,12 +271,8 @@ class Training:
             blend(self.agent.net, fresh, share=self.config.init_shrink)
             self.learner.copy_target()
         if self.config.init_replay and "frames" in saved.arrays:
-            theirs, ours = saved.config["reward_scale"], self.config.reward_scale
-            if theirs != ours:
-                raise UserError(
-                    f"{init} has rewards × {theirs}, this run × {ours}; give --reward-scale "
-                    f"{theirs}, or --init-replay 0 for the weights alone"
-                )
+            alone = "--init-replay 0 for the weights alone"
+            self.check_replay(saved, ("reward_scale", "backtracking"), instead=alone)
             try:
                 self.seeded = self.replay.seed(saved.arrays, self.config.init_replay)
             except ValueError as error:

@@ -7,10 +7,18 @@ import numpy as np
 import pytest
 import zstandard
 
-from experiment.arrays import PIECE, HashingWriter, StoredArray, StoredArrays, write_array
+from experiment.arrays import (
+    PIECE,
+    HashingWriter,
+    Parts,
+    StoredArray,
+    StoredArrays,
+    copy_into,
+    write_array,
+)
 
 
-def store(path: Path, array: np.ndarray) -> StoredArrays:
+def store(path: Path, array: np.ndarray | Parts) -> StoredArrays:
     with path.open("wb") as file:
         sink = HashingWriter(file)
         write_array(array, sink)
@@ -26,6 +34,28 @@ def big() -> np.ndarray:
 def test_strided_arrays_of_several_pieces_come_back(tmp_path: Path) -> None:
     for array in (big(), big()[:, ::2], np.asfortranarray(big()[:, :1000]), big()[0]):
         assert np.array_equal(store(tmp_path / "x.npy.zst", array)["x"], array)
+
+
+def test_a_long_strided_row_comes_back_into_a_strided_one(tmp_path: Path) -> None:
+    row = np.random.default_rng(0).integers(0, 4, 2 * PIECE + 10, dtype=np.uint16)[::2]
+    out = np.zeros((len(row), 2), np.uint16)
+    store(tmp_path / "x.npy.zst", row).read_into("x", out[:, 1])
+    assert np.array_equal(out[:, 1], row) and not out[:, 0].any()
+
+
+def test_parts_are_stored_as_one_and_read_back_in_place(tmp_path: Path) -> None:
+    array = big()
+    parts = Parts([array[0, :7], array[1, ::3], array[2, :0]])
+    stored = store(tmp_path / "x.npy.zst", parts)
+    assert np.array_equal(stored["x"], np.concatenate(parts.parts))
+    for source in (stored, {"x": parts}, {"x": np.asarray(parts)}):
+        out = np.full_like(array, 9)
+        copy_into(source, "x", Parts([out[2, :7], out[0, ::3], out[1, :0]]))
+        assert np.array_equal(out[2, :7], array[0, :7])
+        assert np.array_equal(out[0, ::3], array[1, ::3])
+        assert (out[1] == 9).all() and (out[0, 1::3] == 9).all()
+    with pytest.raises(ValueError, match="cannot be"):
+        copy_into({"x": parts}, "x", Parts([array[0]]))
 
 
 def test_read_into_fills_only_the_given_part(tmp_path: Path) -> None:

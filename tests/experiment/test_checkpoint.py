@@ -78,6 +78,13 @@ def test_saving_the_same_step_again_replaces_it(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["step-000000010"]
 
 
+def test_a_checkpoint_behind_a_later_one_is_refused_and_that_one_kept(tmp_path: Path) -> None:
+    save(tmp_path, 20)
+    with pytest.raises(UserError, match=r"later checkpoint, step-000000020; give another folder"):
+        save(tmp_path, 10)
+    assert load_checkpoint(tmp_path).counters["env_steps"] == 20
+
+
 def test_a_kill_between_the_two_renames_leaves_the_replaced_one(tmp_path: Path) -> None:
     save(tmp_path, 10).rename(tmp_path / "step-000000010.replaced")
     assert load_checkpoint(tmp_path).counters["env_steps"] == 10

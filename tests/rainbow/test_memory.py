@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from rainbow.memory import FINAL, Replay, SumTree
+from rainbow.memory import FINAL, SLOT_FIELDS, Replay, SumTree
 
 STACK, N_STEP, GAMMA = 3, 3, 0.9
 
@@ -258,7 +258,7 @@ def test_restored_replay_draws_and_goes_on_alike(steps):
         world.step(replay)
     replay.update_priorities(drawable(replay)[:5], np.arange(5.0))
     copy = make_replay(80, 2)
-    copy.restore({name: array.copy() for name, array in replay.arrays().items()})
+    copy.restore({name: np.array(array) for name, array in replay.arrays().items()})
     for _ in range(30):
         for memory in (replay, copy):
             memory.last = memory.sample(8, beta=0.4, rng=np.random.default_rng(3))
@@ -270,6 +270,27 @@ def test_restored_replay_draws_and_goes_on_alike(steps):
         world.rng.bit_generator.state, world.count, world.obs = rng, count, obs
         world.episodes = episodes
         world.step(copy)
+
+
+def test_a_checkpoint_takes_no_second_replay():
+    replay = make_replay(80, 2)
+    world = World(2, [6, 3], ["terminated", "truncated"])
+    for _ in range(20):
+        world.step(replay)
+    saved = replay.arrays()
+    for name in SLOT_FIELDS:
+        assert all(np.shares_memory(part, getattr(replay, name)) for part in saved[name].parts)
+        assert saved[name].shape[0] == replay.size < 80
+
+
+def test_a_smaller_ring_that_is_just_full_begins_at_its_start():
+    replay, smaller = make_replay(80, 1), make_replay(20, 1)
+    world = World(1, [1000], ["terminated"])
+    for _ in range(20):
+        world.step(replay)
+    smaller.restore(replay.arrays())
+    world.step(smaller)
+    assert smaller.heads.tolist() == [1] and smaller.size == 20
 
 
 @pytest.mark.parametrize(("steps", "count"), [(20, 1000), (130, 1000), (130, 60)])

@@ -251,6 +251,29 @@ def test_a_run_that_goes_on_longer_keeps_that_for_the_next_time(corridor, tmp_pa
     assert parse(again) == longer  # one that is refused changes nothing
 
 
+@pytest.mark.parametrize(
+    ("change", "give"),
+    [
+        ({"n_step": 3}, "--n-step 10"),
+        ({"reward_scale": 0.5}, "--reward-scale 1.0"),
+        ({"backtracking": False}, "--backtracking"),
+    ],
+)
+def test_a_replay_is_not_gone_on_with_where_it_would_mean_something_else(
+    corridor, tmp_path, change, give
+):
+    run(corridor(2), dataclasses.replace(QUICK, n_step=10), tmp_path / "run")
+    other = dataclasses.replace(QUICK, **{"n_step": 10, **change})
+    with pytest.raises(UserError, match=give):
+        run(corridor(2), dataclasses.replace(other, resume=True), tmp_path / "run")
+    if "n_step" in change:  # returns are summed when they are drawn
+        Training(other, 1).start_from(tmp_path / "run")
+        return
+    with pytest.raises(UserError, match=give):
+        Training(other, 1).start_from(tmp_path / "run")
+    Training(dataclasses.replace(other, init_replay=0), 1).start_from(tmp_path / "run")
+
+
 def test_a_run_of_no_steps_leaves_what_it_started_from(corridor, tmp_path):
     run(corridor(2), QUICK, tmp_path / "source")
     config = dataclasses.replace(QUICK, timesteps=0)
