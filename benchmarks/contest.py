@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import queue
 import statistics
 import subprocess
 import sys
@@ -29,7 +30,7 @@ import numpy as np
 from benchmarks.cases import add_seconds, make_parser, report
 from benchmarks.env import LEVEL
 from contest.client import RemoteEnv
-from experiment.errors import command
+from experiment.errors import UserError, command
 from retro_env import EnvConfig, make_env
 from retro_env.make import wrap_agent
 
@@ -112,7 +113,15 @@ def measure(levels: int, seconds: float) -> dict[str, float]:
     processes = [context.Process(target=alternate, args=arguments) for _ in range(levels)]
     for process in processes:
         process.start()
-    rates = [results.get() for _ in processes]
+    rates: list[Any] = []
+    while len(rates) < levels:
+        try:
+            rates.append(results.get(timeout=1.0))
+        except queue.Empty:
+            if any(process.exitcode for process in processes):
+                for process in processes:  # that wait for the one that has ended
+                    process.terminate()
+                raise UserError("a level's process ended early; what it said is above") from None
     for process in processes:
         process.join()
     found = {f"{kind}_{levels}": sum(rate[kind][0] for rate in rates) for kind in KINDS}

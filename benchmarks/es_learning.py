@@ -202,16 +202,17 @@ def tables(config: LearningConfig) -> tuple[list[Score], dict[str, Any]]:
     return rows, changes
 
 
-def curves(config: LearningConfig) -> list[dict[str, list[float]]]:
-    """Of each search: agent steps, and the current policy's mean return without noise there. The
-    first was played before any update; steps are those of the end of the generation."""
-    found = []
+def curves(config: LearningConfig) -> dict[int, dict[str, list[float]]]:
+    """Of each complete search, by its seed: agent steps, and the current policy's mean return
+    without noise there. The first was played before any update; steps are those of the end of the
+    generation."""
+    found = {}
     for seed in range(config.seeds):
         if complete(search(config, seed)):
             columns = read_columns(searched(config, seed) / "metrics.csv")
             there = ~np.isnan(columns["current"])
             names = ("generation", "step", "current", "return", "spread")
-            found.append({name: columns[name][there].tolist() for name in names})
+            found[seed] = {name: columns[name][there].tolist() for name in names}
     return found
 
 
@@ -223,24 +224,24 @@ def report(config: LearningConfig) -> str:
     for name, change in changes.items():
         numbers = f"{change['mean']:+,.0f} (95 % over levels: {change['low']:+,.0f} to "
         text.append(f"{name}: searched − start = {numbers}{change['high']:+,.0f})")
-    for seed, curve in enumerate(found):
+    for seed, curve in found.items():
         values = ", ".join(f"{value:,.0f}" for value in curve["current"])
         text.append(f"seed {seed}, current policy on the training levels: {values}")
     costs = read_costs(config.out / "costs.jsonl")
     text.append(f"CPU hours: {costs}")
     if found:
         plot_curves(
-            {"current policy": [searched(config, seed) for seed in range(len(found))]},
+            {"current policy": [searched(config, seed) for seed in found]},
             config.out / "curve.png",
             column="current",
             window=1,
             title="Searching the head: the current policy on the training levels",
-            levels={"before the search": float(np.mean([c["current"][0] for c in found]))},
+            levels={"before the search": float(np.mean([c["current"][0] for c in found.values()]))},
         )
     result = {
         "rows": [dataclasses.asdict(one) for one in rows],
         "changes": changes,
-        "curves": found,
+        "curves": list(found.values()),
         "cpu_hours": costs,
         "start": load_checkpoint(config.init).counters,
     }

@@ -38,7 +38,7 @@ from benchmarks.cases import (
 from benchmarks.peers.stopwatch import LEVEL
 from benchmarks.rainbow_parts import cpu_seconds, timed
 from experiment.config import load_config, subset
-from experiment.errors import command
+from experiment.errors import UserError, command
 from jerk.config import JerkConfig
 from jerk.learner import Learner, locate
 from jerk.memory import Run, Runs
@@ -48,6 +48,7 @@ from lsh_memory import EpisodicMemory, MemoryConfig
 from retro_env import EnvConfig, Level, RetroVectorEnv, make_vec
 
 CASES = ["baseline-1", "mutating-1", "baseline-4", "mutating-4", "parts"]
+MOST_EMULATORS = 4
 AIM = 0.9
 WARM_UP = 200
 """Vector steps before the clock starts."""
@@ -222,6 +223,9 @@ def main() -> None:
     help_ = "agent steps per case"
     parser.add_argument("--steps", type=above_zero(int), default=6000, help=help_)
     options = parser.parse_args()
+    least = WARM_UP * MOST_EMULATORS
+    if options.steps <= least:
+        raise UserError(f"--steps must be above {least}, the warm-up, not {options.steps}")
     if options.case:
         print(json.dumps(run_here(options.case, options.steps)))
         return

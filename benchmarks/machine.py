@@ -4,6 +4,7 @@ import json
 import math
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Collection
@@ -14,7 +15,8 @@ from typing import Any, TypeVar
 from experiment.errors import UserError
 from experiment.files import write_text
 
-RESULTS = Path(__file__).parent / "results"
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
 T = TypeVar("T")
 
 
@@ -32,14 +34,18 @@ def machine() -> dict[str, Any]:
 
 
 def commit() -> str:
-    """The commit measured; '+' when files differ from it."""
+    """The commit measured; '+' when files differ from it; "unknown" without git."""
     git = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
-    return subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+    try:
+        done = subprocess.run(git, cwd=HERE, capture_output=True, text=True, check=False)
+    except OSError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
 
 
 def write_result(name: str, content: dict[str, Any]) -> Path:
     """Store a benchmark's outcome, with command, commit and machine, as results/NAME.json."""
-    command = " ".join([f"python -m benchmarks.{name}", *sys.argv[1:]])
+    command = shlex.join(["python", "-m", f"benchmarks.{name}", *sys.argv[1:]])
     result = {"command": command, "commit": commit(), "machine": machine(), **content}
     path = RESULTS / f"{name}.json"
     store(path, result)

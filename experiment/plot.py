@@ -99,6 +99,8 @@ def read_curve(run: Path, column: str) -> tuple[np.ndarray, np.ndarray]:
             if values.dtype.kind != "f":
                 raise UserError(f"{run}: column {column!r} is text; give one of numbers")
             good = np.isfinite(values)
+            if not good.any():
+                raise UserError(f"{run}: column {column!r} has no value yet")
             return steps[good], values[good]
         seen += [text for text in columns if text not in seen]
     if not seen:

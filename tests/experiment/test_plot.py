@@ -65,6 +65,9 @@ def test_metrics_are_drawn_before_an_episode_has_ended(runs: list[Path]) -> None
     assert len(read_curve(runs[0], "loss")[0]) == 16
     with pytest.raises(UserError, match="no rows yet"):
         read_curve(runs[0], "r")
+    (runs[0] / "metrics.csv").write_text("step,loss\n1,\n2,\n")
+    with pytest.raises(UserError, match="'loss' has no value yet"):
+        read_curve(runs[0], "loss")
 
 
 def test_the_mean_of_curves_that_never_meet_is_empty(tmp_path: Path) -> None:

@@ -36,6 +36,22 @@ def test_bad_input_is_one_line_and_exit_code_2(checkout: Path) -> None:
     assert not (checkout / ".venv").exists()
 
 
+def test_help_is_there_from_anywhere(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(checkout.parent)
+    command = [f"{checkout.name}/scripts/install", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0 and "TORCH_INDEX_URL" in done.stdout and not done.stderr
+
+
+def test_a_pythons_path_may_have_blanks(checkout: Path) -> None:
+    python = checkout / "a b" / "python"
+    python.parent.mkdir()
+    python.write_text('#!/bin/sh\n[ "$1" = -c ] && exit 0\necho called with $1; exit 1\n')
+    python.chmod(0o755)
+    done = install(checkout, PYTHON=str(python))
+    assert "no Python 3.11" not in done.stderr and "called with" in done.stdout + done.stderr
+
+
 def test_a_stamped_venv_is_left_alone(checkout: Path) -> None:
     """A venv whose Python does nothing but write down that it was called, and cannot be made."""
     (checkout / ".venv" / "bin").mkdir(parents=True)
