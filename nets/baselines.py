@@ -21,6 +21,8 @@ from experiment.errors import UserError
 
 LARGEST = 2**30  # bytes of a decompressed file; such a net has 7 MB
 NUMBERS = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1")
+OTHER_COMPRESSIONS = {b"BZh": "bz2", b"\xfd7zXZ": "xz", b"]\0\0": "lzma"}
+"""What such a file begins with -> its name."""
 LAYERS = ("encoder.convolutions.0", "encoder.convolutions.2", "encoder.convolutions.4", "hidden")
 
 
@@ -103,6 +105,9 @@ def _after_convolutions(image: tuple[int, int, int]) -> tuple[int, int]:
 
 def _decompressed(data: bytes) -> bytes:
     """A file's content, from zlib or gzip where it is compressed."""
+    for start, name in OTHER_COMPRESSIONS.items():
+        if data.startswith(start):
+            raise ValueError(f"it is compressed by {name}; write it with zlib, gzip or without")
     if data[:1] != b"\x78" and data[:2] != b"\x1f\x8b":
         return data
     stream = zlib.decompressobj(wbits=47)  # either header
@@ -132,6 +137,8 @@ class _DType:
 
 class _Array:
     """In place of numpy.ndarray, as plain pickles hold it."""
+
+    array = np.zeros(0)  # of one that is only named
 
     def __init__(self, *unused: Any) -> None:
         self.array = np.zeros(0)
@@ -168,11 +175,18 @@ ADMITTED = {
 """What a name in a file stands for, beside joblib's wrapper."""
 
 
+def _refuse_bytearray(_: pickle._Unpickler) -> None:
+    raise ValueError("it holds a bytearray, which an array does not need")
+
+
 class _Unpickler(pickle._Unpickler):
     """Knows arrays by classes of this file, and no other name.
 
-    Python's own unpickler, not C's: that one gives memory for any index a file names.
+    Python's own unpickler, not C's: that one gives memory for any index a file names. Python's
+    does so for the length of a bytearray, so there are none.
     """
+
+    dispatch = {**pickle._Unpickler.dispatch, pickle.BYTEARRAY8[0]: _refuse_bytearray}  # noqa: RUF012
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__(file)

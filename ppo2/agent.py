@@ -12,7 +12,7 @@ from torch import Tensor
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict, subset
-from nets.encoders import make_encoder, parse_widths
+from nets.encoders import PixelConv, make_encoder, parse_widths
 from nets.heads import ActorCriticHead
 from nets.initialise import RELU_GAIN, orthogonal
 from nets.noisy import NoisyLinear, PlainLinear
@@ -69,6 +69,9 @@ class PPO2Agent:
             self.actor = copy.deepcopy(net).requires_grad_(False).to(self.device)
             for part in (self.actor.encoder, self.actor.hidden, self.actor.head) if half else ():
                 part.to(torch.bfloat16)  # the core computes in fp32
+            for layer in self.actor.encoder.modules():
+                if isinstance(layer, PixelConv):
+                    layer.float()  # divides its weights before they are cast, as the learner's does
         self.state = self.no_state(0)
 
     def renew(self) -> None:

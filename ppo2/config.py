@@ -44,7 +44,7 @@ class PPO2Config(EnvConfig, TrainConfig):
 
     # The winners' tricks
     death_penalty: NonNegative = 0.0
-    """Taken off, where an episode ends without reaching the level's end, in units of what is
+    """Taken off where an episode ends by itself short of the level's end, in units of what is
     learned from: rewards as reward_scale and normalise_returns make them."""
     brightness: Share = 0.0
     """Images are made brighter or darker by up to this part, anew for each rollout."""

@@ -77,10 +77,17 @@ def check(saved: Checkpoint, training: Training) -> None:
         if getattr(training, name) is not None and name not in found:
             raise UserError(f"the saved run has no --{name}: resume without, or begin another run")
     steps = saved.arrays.stored["rewards"].shape[1]
-    if steps > training.rollout.steps:
+    whole = saved.config["rollout_steps"]
+    if steps > 0 and whole != training.rollout.steps:
         raise UserError(
-            f"the saved run is {steps} steps into a rollout, more than --rollout-steps "
-            f"{training.rollout.steps}: resume with the same"
+            f"the saved run is {steps} steps into a rollout of {whole}, not of "
+            f"{training.rollout.steps}: resume with the same --rollout-steps"
+        )
+    theirs, ours = saved.arrays.stored["obs"].shape[2:], tuple(training.rollout.obs.shape[2:])
+    if theirs != ours:
+        raise UserError(
+            f"the saved run sees images [H,W,C] of {list(theirs)}, this one {list(ours)}: resume "
+            "with the same --image-height, --image-width, --colour and --frame-stack"
         )
 
 

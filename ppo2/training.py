@@ -81,9 +81,15 @@ class Training:
             state_size=self.state.shape[1],
             device=self.device,
         )
-        self.rollout = rollout()
-        self.other = rollout() if config.overlap else self.rollout
-        """What is learned from while `rollout` fills."""
+        try:
+            self.rollout = rollout()
+            self.other = rollout() if config.overlap else self.rollout
+            """What is learned from while `rollout` fills."""
+        except RuntimeError:
+            raise UserError(
+                f"no memory for rollouts of {config.rollout_steps} steps of {num_envs} "
+                "environments; give fewer --rollout-steps or --num-envs"
+            ) from None
         ends = np.linspace(0, num_envs, min(config.act_parts, num_envs) + 1).astype(int).tolist()
         self.parts = [slice(*ends) for ends in pairwise(ends)]
         self.progress = np.zeros(num_envs)

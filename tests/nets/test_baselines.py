@@ -1,5 +1,7 @@
+import bz2
 import gzip
 import io
+import lzma
 import os
 import pickle
 import zlib
@@ -232,6 +234,22 @@ def test_compressed_file_that_grows_without_end_is_refused(tmp_path, monkeypatch
     (tmp_path / "bomb").write_bytes(zlib.compress(pickle.dumps([np.zeros(10**6)])))
     with pytest.raises(UserError, match="too large"):
         read_arrays(tmp_path / "bomb")
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"\x80\x05]\x96" + (2**40).to_bytes(8, "little") + b"a.", "bytearray"),
+        (b"\x80\x02]cnumpy\nndarray\n)\x81a.", "1 arrays"),  # named, and nothing said of it
+        (bz2.compress(pickle.dumps(CONTENT)), "compressed by bz2"),
+        (lzma.compress(pickle.dumps(CONTENT)), "compressed by xz"),
+        (lzma.compress(pickle.dumps(CONTENT), lzma.FORMAT_ALONE), "compressed by lzma"),
+    ],
+)
+def test_odd_files_are_one_line(tmp_path, data, words):
+    (tmp_path / "odd").write_bytes(data)
+    with pytest.raises(UserError, match=words):
+        read_baselines(tmp_path / "odd", image=IMAGE)
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,9 @@ def test_in_bf16_the_agent_acts_as_its_net_learns(flags, rows):
     agent = agent_of(config)
     shape = (rows, config.frame_stack, config.image_height, config.image_width)
     images = torch.from_numpy(np.random.default_rng(0).integers(0, 256, shape, np.uint8))
+    near = 0.02 if isinstance(agent.actor, Acting) else 0.0  # that adds in another order
     for found, expected in outputs(agent, images):
-        torch.testing.assert_close(found, expected, rtol=0.02, atol=0.02)
+        torch.testing.assert_close(found, expected, rtol=near, atol=near)
     (log_probs, _), _ = outputs(agent, images)
     assert log_probs.std() > 0.05
 

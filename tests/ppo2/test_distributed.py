@@ -62,8 +62,12 @@ def test_two_processes_equal_one(tmp_path):
     assert_equal_runs(tmp_path / "one", tmp_path / "two")
 
 
-def test_run_of_one_process_goes_on_in_two(tmp_path):
+def test_run_of_one_process_goes_on_in_two_and_in_one_again(tmp_path):
+    """The second time within a rollout in which levels were left."""
     main([*FLAGS, "--noisy", "--run-dir", str(tmp_path / "whole")])
-    main([*FLAGS, "--noisy", "--timesteps", "148", "--run-dir", str(tmp_path / "parts")])
-    in_two_processes(tmp_path / "parts", "--timesteps", "200", "--resume")
+    parts = str(tmp_path / "parts")
+    main([*FLAGS, "--noisy", "--timesteps", "60", "--run-dir", parts])
+    in_two_processes(tmp_path / "parts", "--timesteps", "168", "--resume")
+    assert len(load_checkpoint(parts).state["finals"]) == 4
+    main(["--run-dir", parts, "--resume", "--timesteps", "200"])
     assert_equal_runs(tmp_path / "whole", tmp_path / "parts")

@@ -233,15 +233,30 @@ def test_first_minibatch_finds_the_policy_unchanged():
         assert metrics["clipped"] == 0.0
 
 
-def test_accumulated_gradients_make_the_same_step():
+def test_accumulated_gradients_make_the_same_step(monkeypatch):
+    pieces, piece = [], Learner._piece
+
+    def spied(*arguments, **named):
+        pieces.append(0)
+        return piece(*arguments, **named)
+
+    monkeypatch.setattr(Learner, "_piece", spied)
     whole, _ = learned(TINY)
+    count = len(pieces)
     parts, _ = learned(dataclasses.replace(TINY, accumulate=3))
+    assert len(pieces) == 4 * count == 4 * TINY.epochs * TINY.minibatches
     assert_same_weights(whole, parts, rtol=1e-3, atol=2e-6)
 
 
 def test_learning_stops_at_the_target_kl():
     _, metrics = learned(dataclasses.replace(TINY, learning_rate=0.01, target_kl=1e-4, epochs=9))
     assert metrics["epochs"] < 9
+    # The step that would leave it farther is not taken: one at which the target is passed already.
+    config = dataclasses.replace(TINY, target_kl=1e-9)
+    untouched, batch = make_batch(config)
+    net, metrics = learned(config, logp=batch.logp - 0.5)
+    assert metrics["epochs"] == 0
+    assert_same_weights(net, untouched, rtol=0, atol=0)
     _, metrics = learned(dataclasses.replace(TINY, target_kl=1e9))
     assert metrics["epochs"] == TINY.epochs
 

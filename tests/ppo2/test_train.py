@@ -205,6 +205,25 @@ def test_brightness_is_each_environments_own_and_new_in_each_rollout():
     assert (training.shown(np.full_like(obs, 255), range(2)) >= 178).all()  # no overflow
 
 
+def test_checkpoints_are_auditioned_when_a_run_begins_and_not_when_it_goes_on(
+    corridor, tmp_path, monkeypatch
+):
+    names = [str(tmp_path / name) for name in "ab"]
+    for name in names:
+        run(corridor(2), dataclasses.replace(QUICK, timesteps=32), name)
+    heard = []
+
+    def listen(candidates, training, envs, obs):
+        heard.append(candidates)
+        return obs
+
+    monkeypatch.setattr("ppo2.train.best_of", listen)
+    for resume, timesteps in ((False, 32), (True, 64)):
+        config = dataclasses.replace(QUICK, timesteps=timesteps, resume=resume)
+        run(corridor(2), config, tmp_path / "run", init=",".join(names))
+    assert heard == [names, []]
+
+
 def test_best_of_several_checkpoints_goes_on(corridor, tmp_path):
     for name, steps in (("novice", 64), ("master", 6400)):
         config = dataclasses.replace(QUICK, num_envs=4, rollout_steps=32, timesteps=steps, epochs=4)
@@ -238,13 +257,21 @@ def test_best_so_far_goes_on_where_the_steps_end_first(corridor, tmp_path):
     [
         ({"novelty": 0.1}, "no --novelty"),
         ({"distillation": 0.1}, "no --distillation"),
-        ({"rollout_steps": 8}, "14 steps into a rollout"),
+        ({"rollout_steps": 8}, "14 steps into a rollout of 16"),
+        ({"rollout_steps": 32}, "14 steps into a rollout of 16"),
     ],
 )
 def test_what_a_saved_run_cannot_go_on_with_is_refused(corridor, tmp_path, flags, words):
     run(corridor(2), dataclasses.replace(QUICK, timesteps=60), tmp_path)  # 16 + 14 of each
     with pytest.raises(UserError, match=words):
         run(corridor(2), dataclasses.replace(QUICK, resume=True, **flags), tmp_path)
+
+
+def test_other_images_are_refused_where_the_net_would_take_them(corridor, tmp_path):
+    config = dataclasses.replace(QUICK, encoder="impala", widths="4", pool=True, timesteps=32)
+    run(corridor(2), config, tmp_path)
+    with pytest.raises(UserError, match=r"\[36, 36, 4\].*--image-height"):
+        run(corridor(2), dataclasses.replace(config, image_height=40, resume=True), tmp_path)
 
 
 def test_an_agent_alone_is_no_run_to_resume(corridor, tmp_path):
