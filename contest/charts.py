@@ -117,14 +117,14 @@ def grid(
 
 
 def path(frame: Frame, curve: Curve) -> str:
-    """A curve's line, broken where it has no value."""
+    """A curve's line, broken where it has no value; a point by itself is a dot."""
     d, pen = "", "M"
     for x, y in zip(curve.x, curve.y, strict=True):
         if not math.isfinite(y):
             pen = "M"
             continue
         right, down = frame.at(float(x), float(y))
-        d += f"{pen}{right:.1f} {down:.1f}"
+        d += f"{pen}{right:.1f} {down:.1f}{'h0' * (pen == 'M')}"
         pen = "L"
     return f'<path {stroke(curve.number)} d="{d}"/>' if d else ""
 

@@ -159,12 +159,22 @@ def progress_shares(progress: NDArray[np.float64]) -> NDArray[np.float64]:
     return shares
 
 
+def roms(entry: Entry) -> set[tuple[str, str]]:
+    """Games and the SHA-1 of their ROMs, as they were played."""
+    return {
+        (one.level.partition(":")[0], str(one.result.get("rom_sha1")))
+        for one in entry.standings.played
+    }
+
+
 def read_references(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
     """Mean return of the cartridge's own players: {player: {level: return}}.
 
-    Only of those that know all levels of the entries (of other games they know none), and that
-    have played no contest here.
+    Only of those that know all levels of the entries (of other games they know none, nor of another
+    ROM of the cartridge), and that have played no contest here.
     """
+    if any(rom != rom_hash(GAME) for entry in entries for game, rom in roms(entry) if game == GAME):
+        return {}
     levels = {row.label for entry in entries for row in entry.standings.levels}
     here = {entry.facts.get("name") for entry in entries}
     if not REFERENCES.is_file():

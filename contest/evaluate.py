@@ -34,7 +34,7 @@ from retro_env.video import convert
 class EvaluateConfig:
     """Play whole episodes under contest rules, without noise, and score them."""
 
-    agent: Annotated[str, tyro.conf.Positional]
+    agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="AGENT")]
     """A checkpoint or run folder, or random, hold-right, run-and-jump."""
     levels: str = "bramble-test"
     """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""

@@ -73,6 +73,13 @@ def card(heading: str, body: str) -> str:
     return f'<div class="card"><h3>{escape(heading)}</h3>{body}</div>\n'
 
 
+def most_often(entry: Entry) -> str:
+    """How far most episodes came."""
+    if not entry.progress.any():
+        return "no episode has ended"
+    return f"most often {100 * int(entry.progress.argmax()) // BINS} % of the level"
+
+
 def histograms(entries: Sequence[Entry]) -> str:
     """How far episodes came, one chart per agent."""
     cards = [
@@ -81,8 +88,7 @@ def histograms(entries: Sequence[Entry]) -> str:
             histogram(
                 entry.progress,
                 number=number,
-                title=f"How far the episodes of {entry.label} came: most often "
-                f"{100 * int(entry.progress.argmax()) // BINS} % of the level",
+                title=f"How far the episodes of {entry.label} came: {most_often(entry)}",
                 x_label="furthest point, % of the level",
             ),
         )

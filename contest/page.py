@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from contest.charts import COLOURS
-from contest.entries import Entry, Shown, level_names
+from contest.entries import Entry, Shown, level_names, roms
 from contest.figures import film_cards, histograms, learning_curves, section
 from contest.standings import interval_text, notes
 
@@ -86,6 +86,11 @@ def leaderboard(entries: Sequence[Entry], references: References) -> str:
     warning = ""
     if len({frozenset(row.label for row in e.standings.levels) for e in entries}) > 1:
         warning = '<p class="warn">The agents played different levels: means do not compare.</p>'
+    played = set[tuple[str, str]]().union(*map(roms, entries))
+    if len({game for game, _ in played}) < len(played):
+        warning += (
+            '<p class="warn">They played different ROMs of a game: scores do not compare.</p>'
+        )
     head = "<thead><tr><th scope=col>agent</th><th scope=col>score</th></tr></thead>"
     body = "".join(text for _, text in rows)
     table = f'<div class="scroll"><table id="board">{head}<tbody>{body}</tbody></table></div>'

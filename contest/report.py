@@ -21,7 +21,7 @@ from experiment.files import write_text
 class ReportConfig:
     """Compare contests on one HTML page: scores, curves, histograms, films."""
 
-    folders: Annotated[list[Path], tyro.conf.Positional]
+    folders: Annotated[list[Path], tyro.conf.Positional, tyro.conf.arg(metavar="DIR [DIR ...]")]
     """Folders that contest.run wrote."""
     out: Path = Path("report.html")
     """The page."""

@@ -31,9 +31,9 @@ UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 class ServeConfig:
     """Wait in a folder for one agent, and let it play one level under contest rules."""
 
-    game: Annotated[str, tyro.conf.Positional]
+    game: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
     """Game, such as BrambleDash-Genesis-v0."""
-    state: Annotated[str, tyro.conf.Positional]
+    state: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="STATE")]
     """Start state, such as BrambleWood.Act1."""
     dir: Path = Path("tmp")
     """Folder shared with the agent: its socket and its screens."""

@@ -1,6 +1,8 @@
 """What a user sees when something they gave us is wrong: one line, exit code 2."""
 
 import functools
+import os
+import select
 import sys
 from collections.abc import Callable
 from typing import ParamSpec
@@ -14,7 +16,7 @@ class UserError(Exception):
 
 def command(main: Callable[P, None]) -> Callable[P, None]:
     """Wrap a `main`: a UserError becomes one line on stderr, exit code 2 (Ctrl-C: 130, and what
-    the KeyboardInterrupt says)."""
+    the KeyboardInterrupt says; where nobody reads on, as in `| head`: 1, without a word)."""
 
     @functools.wraps(main)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -26,5 +28,18 @@ def command(main: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt as stop:
             print("; ".join(["interrupted", *map(str, stop.args)]), file=sys.stderr)
             raise SystemExit(130) from None
+        except BrokenPipeError:
+            if not _nobody_reads():
+                raise
+            # For what Python flushes in the end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(1) from None
 
     return wrapped
+
+
+def _nobody_reads() -> bool:
+    """Whether the other end of standard output is gone."""
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))

@@ -7,6 +7,7 @@ import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import tyro
@@ -24,7 +25,7 @@ KINDS = (".png", ".svg", ".pdf")
 class PlotConfig:
     """Draw the learning curves of runs."""
 
-    runs: tyro.conf.Positional[tuple[Path, ...]]
+    runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")]
     """Run folders; runs under the same label are seeds of one curve."""
     label: tuple[str, ...] = ()
     """One label per run; default: the folders' names, or where two have the same, their paths."""

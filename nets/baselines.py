@@ -175,7 +175,7 @@ ADMITTED = {
 """What a name in a file stands for, beside joblib's wrapper."""
 
 
-def _refuse_bytearray(_: pickle._Unpickler) -> None:
+def _refuse_bytearray(_: Any) -> None:
     raise ValueError("it holds a bytearray, which an array does not need")
 
 

@@ -111,6 +111,8 @@ def main() -> None:
     parser.add_argument("--scale", type=int, default=3, help="window size (default: 3 times)")
     parser.add_argument("--record", type=Path, metavar="DIR", help="write a .bk2 per try")
     arguments = parser.parse_args()
+    if arguments.scale < 1:
+        raise UserError(f"--scale must be 1 or more, not {arguments.scale}")
     levels = parse_levels(arguments.levels)
     pygame, window = open_window(320 * arguments.scale, 224 * arguments.scale)
     emulator = Emulator(levels[0], scenario=arguments.scenario, record_dir=arguments.record)

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -113,7 +116,8 @@ def write(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         beside.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
         raise UserError(
             f"cannot write {path}: {error.strerror}; ROMs are kept in stable-retro's folder, "
             "which must be writable"
@@ -253,11 +257,19 @@ def report(lines: Iterable[Line]) -> Counter[str]:
 
 def files_below(path: Path) -> list[Path]:
     """A file, or the files in a folder and its folders. Errors: UserError."""
-    if path.is_file():
+    if may_be_file(path):
         return [path]
     if not path.is_dir():
         raise UserError(f"no file or folder {path}: give the folder that holds your ROMs")
-    return sorted(file for file in path.rglob("*") if file.is_file())
+    return sorted(file for file in path.rglob("*") if may_be_file(file))
+
+
+def may_be_file(path: Path) -> bool:
+    """Whether it is a file, or nobody may know: then reading says why it cannot be read."""
+    try:
+        return path.is_file()
+    except OSError:
+        return True
 
 
 @command
@@ -267,6 +279,8 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(prog="scripts/import-roms", description=__doc__)
     parser.add_argument("paths", nargs="+", type=Path, metavar="DIR", help="folders, or files")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # names of files may be no text
+        sys.stdout.reconfigure(errors="backslashreplace")
     library = Library()
     files = report(import_files(library, parser.parse_args().paths))
     count = files + report(build_games(library))

@@ -1,6 +1,11 @@
+import shlex
+import subprocess
+import sys
+
 import pytest
 
 from experiment.errors import UserError, command
+from tests.runs import ROOT
 
 
 def test_a_user_error_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,6 +38,13 @@ def test_an_interrupt_says_what_it_is_told(capsys: pytest.CaptureFixture[str]) -
     with pytest.raises(SystemExit):
         main()
     assert capsys.readouterr().err == "interrupted; --resume goes on\n"
+
+
+def test_output_that_nobody_reads_ends_the_command_without_a_word() -> None:
+    python = shlex.quote(sys.executable)
+    line = f"{python} -m contest.serve --help | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "")
 
 
 def test_our_own_mistakes_keep_their_traceback() -> None:

@@ -62,3 +62,11 @@ def test_held_keys_are_buttons(window):
 
     right, b = 128, 1
     assert play.pressed_mask(Pygame) == right | b
+
+
+@pytest.mark.parametrize("scale", ["0", "-1"])
+def test_a_window_of_no_size_is_refused(scale, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["play", "LEVEL", f"--scale={scale}"])
+    with pytest.raises(SystemExit) as stop:
+        play.main()
+    assert stop.value.code == 2 and "--scale must be 1 or more" in capsys.readouterr().err

@@ -1,6 +1,9 @@
 """Importing a user's ROMs, in a data folder of the tests' own; ROMs here are made up."""
 
+import errno
 import hashlib
+import io
+import os
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -292,3 +295,43 @@ def test_an_imported_game_can_be_played_under_the_contests_rules(
     assert obs.shape == (4, 84, 84)
     env.step(1)
     env.close()
+
+
+def test_a_read_only_place_is_one_line(library, mine, monkeypatch):
+    (mine / "rom.bin").write_bytes(BASE)
+
+    def refuse(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(UserError, match="Read-only file system"):
+        lines(mine)
+
+
+def test_what_cannot_even_be_looked_at_is_named(library, mine, monkeypatch):
+    (mine / "rom.bin").write_bytes(BASE)
+    (mine / "locked").touch()
+    is_file, stat = Path.is_file, Path.stat
+
+    def refuse(path):
+        if path.name == "locked":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return path
+
+    monkeypatch.setattr(Path, "is_file", lambda path: is_file(refuse(path)))
+    monkeypatch.setattr(Path, "stat", lambda path, **options: stat(refuse(path), **options))
+    for folder in (mine, mine / "locked"):
+        assert lines(folder)["locked"] == ("no", "cannot be read: Permission denied")
+    assert lines(mine)["rom.bin"][0] == "there"
+
+
+def test_names_that_are_no_text_are_shown(library, mine, monkeypatch):
+    (mine / os.fsdecode(b"old\xff.bin")).write_bytes(b"nothing")
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="strict")
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setattr("sys.argv", ["import-roms", str(mine)])
+    with pytest.raises(SystemExit) as stop:
+        roms.main()
+    out.flush()
+    assert stop.value.code == 1 and b"old\\udcff.bin" in out.buffer.getvalue()
