@@ -65,10 +65,16 @@ def test_committed_rom_equals_a_rebuild(rebuilt: Path) -> None:
 
 def test_no_word_is_read_at_an_odd_address(rebuilt: Path) -> None:
     listing = subprocess.run(
-        ["m68k-linux-gnu-objdump", "-d", rebuilt / "rom.elf"], capture_output=True, text=True
+        ["m68k-linux-gnu-objdump", "-d", rebuilt / "rom.elf"],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
-    words = r"\t(?:move|add|sub|cmp|and|or|tst|clr|not|neg)[iaq]?[wl] .*"
+    words = r"\t(?:(?:move|add|sub|cmp|and|or|tst|clr|not|neg)[iaq]?[wl]|(?:mul|div)[su]w) .*"
     odd = r"(?:@\(-?\d*[13579]\)|\bff[0-9a-f]{3}[13579bdf]\b).*"
+    for line in ("\tmovew %a0@(5),%d0", "\tmulsw %a0@(-3),%d0", "\ttstw ff0123 <ram>"):
+        assert re.search(words + odd, line)
+    assert len(re.findall(words, listing)) > 1_000
     assert re.findall(words + odd, listing) == []
 
 
