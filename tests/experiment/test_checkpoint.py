@@ -90,6 +90,23 @@ def test_a_kill_between_the_two_renames_leaves_the_replaced_one(tmp_path: Path) 
     assert load_checkpoint(tmp_path).counters["env_steps"] == 10
 
 
+def test_a_checkpoint_is_not_gone_before_its_successor_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(tmp_path, 10, config={"seed": 1})
+    rename = Path.rename
+
+    def stop(path: Path, target: Path) -> Path:
+        if path.name.startswith(".draft-step"):
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", stop)
+    with pytest.raises(KeyboardInterrupt):
+        save(tmp_path, 10, config={"seed": 2})
+    assert load_checkpoint(tmp_path).config == {"seed": 1}
+
+
 def test_a_full_disk_leaves_the_previous_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ from experiment.errors import UserError
 from experiment.metrics import read_columns
 from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
+from rainbow.memory import Replay
 from rainbow.train import Training, main, parse, run
 from tests.runs import ROOT, assert_same_run, kill_at
 
@@ -272,6 +273,34 @@ def test_a_replay_is_not_gone_on_with_where_it_would_mean_something_else(
     with pytest.raises(UserError, match=give):
         Training(other, 1).start_from(tmp_path / "run")
     Training(dataclasses.replace(other, init_replay=0), 1).start_from(tmp_path / "run")
+
+
+@pytest.mark.parametrize("share", [0.25, 1.0])
+def test_a_run_starts_from_a_share_of_the_weights(corridor, tmp_path, share):
+    run(corridor(2), QUICK, tmp_path / "source")
+    source = load_checkpoint(tmp_path / "source").tensors["net"]
+    training = Training(dataclasses.replace(QUICK, seed=5, init_shrink=share), 1)
+    fresh = {name: tensor.clone() for name, tensor in training.agent.net.state_dict().items()}
+    training.start_from(tmp_path / "source")
+    for net in (training.agent.net, training.learner.target):
+        for name, tensor in net.state_dict().items():
+            wanted = share * source[name] + (1.0 - share) * fresh[name]
+            torch.testing.assert_close(tensor, wanted, msg=name)
+
+
+def test_importance_weights_grow_to_their_last_exponent(corridor, tmp_path, monkeypatch):
+    drawn, sample = [], Replay.sample
+
+    def spied(replay, batch_size, *, beta, rng):
+        drawn.append(beta)
+        return sample(replay, batch_size, beta=beta, rng=rng)
+
+    monkeypatch.setattr(Replay, "sample", spied)
+    config = dataclasses.replace(QUICK, priority_beta=0.4, priority_beta_final=0.8)
+    run(corridor(2), config, tmp_path / "run")
+    assert drawn == sorted(drawn)
+    assert drawn[0] == pytest.approx(0.4 + 0.4 * QUICK.learning_starts / 200, abs=0.02)
+    assert drawn[-1] == pytest.approx(0.8, abs=0.02)
 
 
 def test_a_run_of_no_steps_leaves_what_it_started_from(corridor, tmp_path):
