@@ -48,7 +48,6 @@ from lsh_memory import EpisodicMemory, MemoryConfig
 from retro_env import EnvConfig, Level, RetroVectorEnv, make_vec
 
 CASES = ["baseline-1", "mutating-1", "baseline-4", "mutating-4", "parts"]
-MOST_EMULATORS = 4
 AIM = 0.9
 WARM_UP = 200
 """Vector steps before the clock starts."""
@@ -134,7 +133,10 @@ def env_only(config: JerkConfig, actions: list[NDArray[np.int64]]) -> tuple[floa
 
 
 def whole(preset: str, num_envs: int, steps: int) -> Row:
-    """A run beside its own actions."""
+    """A run beside its own actions. UserError: too few steps to measure anything."""
+    least = WARM_UP * num_envs
+    if steps <= least:
+        raise UserError(f"--steps must be above {least}, the warm-up, not {steps}")
     config = make_config(preset, **{"num-envs": num_envs, "timesteps": steps})
     actions, (wall, cpu) = searched(config)
     bare_wall, bare_cpu = env_only(config, actions)
@@ -223,9 +225,6 @@ def main() -> None:
     help_ = "agent steps per case"
     parser.add_argument("--steps", type=above_zero(int), default=6000, help=help_)
     options = parser.parse_args()
-    least = WARM_UP * MOST_EMULATORS
-    if options.steps <= least:
-        raise UserError(f"--steps must be above {least}, the warm-up, not {options.steps}")
     if options.case:
         print(json.dumps(run_here(options.case, options.steps)))
         return

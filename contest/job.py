@@ -213,7 +213,7 @@ class Job:
         shutil.rmtree(self.meeting, ignore_errors=True)
 
     def finish(self) -> str:
-        """Write down how it went -> its status, "interrupted" where the server died.
+        """Write down how it went -> its status, "interrupted" where the server died or left nothing.
 
         Errors: UserError (the agent was given something wrong, or the server was).
         """

@@ -91,16 +91,17 @@ def save_checkpoint(
     agent: the package whose `load` reads it. config: a dataclass or a dictionary.
     counters: must hold env_steps, which names the folder. state: what msgpack can hold.
     keep: how many checkpoints stay; older ones go once this one is complete.
-    UserError: it cannot be written (a full disk); the earlier checkpoints are intact.
+    UserError: it cannot be written (a full disk), or the folder holds one of a later step; what is
+    there is intact.
     """
     folder = Path(folder)
     final_folder = folder / f"step-{counters['env_steps']:09d}"
-    later = [path.name for path in _complete(folder) if _step(path) > counters["env_steps"]]
-    if later:
-        raise UserError(f"{folder} holds a later checkpoint, {later[-1]}; give another folder")
     draft = folder / f".draft-{final_folder.name}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        later = [path.name for path in _complete(folder) if _step(path) > counters["env_steps"]]
+        if later:
+            raise UserError(f"{folder} holds a later checkpoint, {later[-1]}; give another folder")
         for left_over in folder.glob(".draft-*"):  # of a run that was killed while it saved
             shutil.rmtree(left_over)
         draft.mkdir()
@@ -164,7 +165,7 @@ def latest_checkpoint(path: Path | str) -> Path:
     if not path.is_dir():
         reason = "it is a file, not a folder" if path.exists() else "there is no such folder"
         raise UserError(f"no checkpoint at {path}: {reason}; give a run or a checkpoint's folder")
-    if (path / "config.json").is_file():
+    if (path / "config.json").is_file() and not _FOLDER.fullmatch(path.name):
         raise UserError(
             f"the run in {path} has saved no checkpoint: give one that has, or start it anew"
         )

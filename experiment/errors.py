@@ -21,7 +21,10 @@ def command(main: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(main)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            main(*args, **kwargs)
+            try:
+                main(*args, **kwargs)
+            finally:
+                sys.stdout.flush()
         except UserError as error:
             print(f"error: {error}", file=sys.stderr)
             raise SystemExit(2) from None

@@ -28,7 +28,7 @@ class TrainConfig:
     it change them (timesteps prolongs it)."""
     init: str = ""
     """A checkpoint (or run folder) to start from. Its settings are not taken over: give the same
-    preset, or config CHECKPOINT/config.json."""
+    preset and flags."""
     seed: Seed = 0
     """Seeds all that is drawn: weights, actions, the sticky frames of the environment."""
     checkpoint_every: Natural = 50_000

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from retro_env import RetroVectorEnv
 from retro_env.wrappers import ACTIONS
 
 MEMORY_PREFIX = "memory-"
+REPLAY = "replay"
 PARTS = ("closed_loop", "memory_share", "policy_share", "learn", "write_replay", "record")
 """Fields that decide what is kept of an episode."""
 
@@ -32,8 +34,6 @@ def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
     the recordings only those stay that it names."""
     agent, config = training.agent, training.config
     write_sequences(training, folder.path / "sequences.json")
-    if config.write_replay and len(training.runs):
-        save_replay(training, folder.path / "replay")
     tensors, state = agent.tensors(), agent.state()
     if training.learner is not None:
         tensors["optimiser"], state["optimiser"] = optimiser_parts(training.learner.optimiser)
@@ -64,6 +64,8 @@ def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
             "envs": envs.save_states(),
         },
     )
+    if config.write_replay and len(training.runs):
+        save_replay(training, folder.path / REPLAY)
     if training.recordings is not None:
         training.recordings.keep(training.sequences.recordings())
     return saved
@@ -99,12 +101,13 @@ def save_replay(training: Training, folder: Path) -> None:
     """Write the best runs as a checkpoint that `rainbow.train --init` seeds its replay from; with
     a Rainbow behind JERK also that net, and rewards as it has them."""
     policy, config = policy_state(training.agent.policy), training.config
-    own = dataclasses.replace(config, reward_scale=config.replay_scale, backtracking=True)
-    tensors, agent, values = {}, "jerk", to_dict(own)
+    tensors, agent, backtracking = {}, "jerk", True
+    values = to_dict(dataclasses.replace(config, reward_scale=config.replay_scale))
     if policy is not None and policy["agent"] == "rainbow":
         agent, values = "rainbow", policy["config"]
+        backtracking = values["backtracking"]
         tensors["net"] = training.agent.given
-    scale, backtracking = values["reward_scale"], values["backtracking"]
+    scale = values["reward_scale"]
     save_checkpoint(
         folder,
         agent=agent,
@@ -117,7 +120,8 @@ def save_replay(training: Training, folder: Path) -> None:
 
 
 def restore(training: Training, run_dir: Path, envs: RetroVectorEnv) -> NDArray[np.uint8]:
-    """Be what the last checkpoint of a run was -> the observations to act on."""
+    """Be what the last checkpoint of a run was -> the observations to act on. A replay that was
+    written later goes, as rows of metrics do."""
     saved = load_checkpoint(run_dir)
     training.agent.restore(saved)
     state = saved.state
@@ -146,6 +150,9 @@ def restore(training: Training, run_dir: Path, envs: RetroVectorEnv) -> NDArray[
     training.policy_returns = dict(state["policy_returns"])
     training.gains = state["gains"]
     training.recent_returns.extend(state["recent_returns"])
+    for replay in (run_dir / REPLAY).glob("step-*"):
+        if replay.name > f"step-{training.env_steps:09d}":
+            shutil.rmtree(replay)
     set_generator_state(training.rng, state["jerk_rng"])
     obs = envs.restore_states(state["envs"])
     set_rng_state(state["rng"])

@@ -160,7 +160,7 @@ class Training:
         self.counts["lost"] += sum(not self.plays[row].exploring for row in rows)
         if len(rows) and self.memory is not None and len(self.memory):
             actions[rows] = self.remembered(seen[rows])
-        policy = self.agent.able_policy() if self.config.policy_share > 0.0 else None
+        policy = self.agent.able_policy() if self.shares().policy > 0.0 else None
         rows = np.array([r for r in np.flatnonzero(actions < 0) if self.plays[r].exploring], int)
         if len(rows) and policy is not None:
             actions[rows] = policy.act(obs[rows], explore=True)

@@ -226,4 +226,4 @@ class EpisodicMemory:
         if not np.isfinite(squares).all():
             raise ValueError("embeddings that are not finite cannot be compared")
         lengths = np.maximum(np.sqrt(squares), np.finfo(np.float32).tiny)
-        return units / lengths[:, None].astype(np.float32)
+        return (units / lengths[:, None]).astype(np.float32)

@@ -1,3 +1,4 @@
+import os
 import shlex
 import subprocess
 import sys
@@ -43,8 +44,12 @@ def test_an_interrupt_says_what_it_is_told(capsys: pytest.CaptureFixture[str]) -
 def test_output_that_nobody_reads_ends_the_command_without_a_word() -> None:
     python = shlex.quote(sys.executable)
     line = f"{python} -m contest.serve --help | true; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", line], cwd=ROOT, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "")
+    for buffered in ("", "1"):
+        env = {**os.environ, "PYTHONUNBUFFERED": buffered}
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=ROOT, env=env, capture_output=True, text=True
+        )
+        assert (done.returncode, done.stderr) == (1, "")
 
 
 def test_our_own_mistakes_keep_their_traceback() -> None:

@@ -1,6 +1,7 @@
 """The hybrid: a policy and a memory that explore, learning, and what it hands on."""
 
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
@@ -118,6 +119,27 @@ def test_rainbow_starts_from_the_best_runs_without_a_net(course, tmp_path):
         assert torch.equal(value, fresh[key])
     with pytest.raises(UserError, match="not of rainbow"):
         training.start_from(tmp_path / "jerk")
+
+
+def test_a_run_goes_on_before_the_replay_that_it_wrote(course, tmp_path):
+    """Its last checkpoint was damaged, and taken away."""
+    config = preset("hybrid", timesteps=600, checkpoint_every=200)
+    run(course(2), config, tmp_path / "jerk")
+    before = load_checkpoint(tmp_path / "jerk/replay").arrays.stored
+    shutil.rmtree(tmp_path / "jerk/checkpoints/step-000000600")
+    config = dataclasses.replace(config, checkpoint_every=100, resume=True)
+    run(course(2), config, tmp_path / "jerk")
+    assert load_checkpoint(tmp_path / "jerk/replay").arrays.stored == before
+
+
+def test_a_replay_of_jerk_is_one_of_backtracking(course, tmp_path):
+    run(course(2), preset("hybrid", timesteps=400), tmp_path / "jerk")
+    saved = load_checkpoint(tmp_path / "jerk/replay")
+    assert saved.config["backtracking"] is False  # the search's own
+    rainbow.train.Training(rainbow_config(reward_scale=0.01), 1).start_from(saved.folder)
+    other = rainbow_config(reward_scale=0.01, backtracking=False)
+    with pytest.raises(UserError, match=r"give --backtracking"):
+        rainbow.train.Training(other, 1).start_from(saved.folder)
 
 
 def test_a_rainbow_behind_jerk_gets_its_net_and_the_best_runs_back(course, tmp_path):

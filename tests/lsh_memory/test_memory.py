@@ -169,7 +169,7 @@ def test_empty_memory_knows_nothing():
     assert memory.query_batch(np.ones((0, 16)), 4).slots.shape == (0, 4)
 
 
-@pytest.mark.parametrize("scale", [1e-25, 1e-21, 1.0, 1e20])
+@pytest.mark.parametrize("scale", [1e-25, 1e-21, 1.0, 1e20, 2e38])
 def test_length_of_an_embedding_counts_for_nothing(scale):
     memory = EpisodicMemory(SMALL)
     memory.add(np.full(16, scale), 0, 1.0)
