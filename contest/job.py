@@ -213,7 +213,7 @@ class Job:
         shutil.rmtree(self.meeting, ignore_errors=True)
 
     def finish(self) -> str:
-        """Write down how it went -> its status, "interrupted" where the server died or left nothing.
+        """Write down how it went -> its status; "interrupted": the server died or wrote nothing.
 
         Errors: UserError (the agent was given something wrong, or the server was).
         """
