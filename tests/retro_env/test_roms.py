@@ -45,7 +45,7 @@ def sha1(rom: bytes) -> str:
 
 
 @pytest.fixture
-def library(tmp_path, monkeypatch) -> Path:
+def library(tmp_path, monkeypatch, forgotten_games) -> Path:
     """A data folder that wants two versions of a game, its custom levels, and another console's."""
     folder = tmp_path / "data"
     wanted = {
