@@ -150,12 +150,12 @@ def restore(training: Training, run_dir: Path, envs: RetroVectorEnv) -> NDArray[
     training.policy_returns = dict(state["policy_returns"])
     training.gains = state["gains"]
     training.recent_returns.extend(state["recent_returns"])
-    for replay in (run_dir / REPLAY).glob("step-*"):
-        if replay.name > f"step-{training.env_steps:09d}":
-            shutil.rmtree(replay)
     set_generator_state(training.rng, state["jerk_rng"])
     obs = envs.restore_states(state["envs"])
     set_rng_state(state["rng"])
+    for replay in (run_dir / REPLAY).glob("step-*"):
+        if replay.name > f"step-{training.env_steps:09d}":
+            shutil.rmtree(replay)
     return obs
 
 
