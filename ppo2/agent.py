@@ -2,8 +2,10 @@
 
 import copy
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +14,7 @@ from torch import Tensor
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict, subset
+from experiment.device import computes_in_bf16
 from nets.encoders import PixelConv, make_encoder, parse_widths
 from nets.heads import ActorCriticHead
 from nets.initialise import RELU_GAIN, orthogonal
@@ -57,13 +60,15 @@ class PPO2Agent:
     def __init__(
         self, net: ActorCritic, config: PPO2Config, *, device: str = "cpu", apart: bool = False
     ) -> None:
-        """apart: act with a copy of the net in fp32 too, so that the net may change meanwhile."""
+        """apart: act with a copy of the net in fp32 too, so that the net may change meanwhile, and
+        because it is faster."""
         self.device = torch.device(device)
         self.net, self.config = net.to(self.device), config
         self.actor: ActorCritic | Acting = net
-        half = config.precision == "bf16"
-        if half and Acting.fits(net, self.device):
-            self.actor = Acting(net)
+        self.half = half = computes_in_bf16(config.precision, self.device)
+        dtype = torch.bfloat16 if half else torch.float32
+        if (half or apart) and Acting.fits(net, self.device, dtype):
+            self.actor = Acting(net, dtype)
         elif half or apart:
             # A copied core's weights lie apart; `to` lays them on end again, as cuDNN wants them.
             self.actor = copy.deepcopy(net).requires_grad_(False).to(self.device)
@@ -92,8 +97,10 @@ class PPO2Agent:
         self, images: Tensor, *, state: Tensor, starts: Tensor, noise: Noises = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Images [N,C,H,W] on the device -> log-probabilities [N,A], values [N], new state."""
-        half = self.config.precision == "bf16"
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=half):
+        cast: AbstractContextManager[Any] = nullcontext()  # Acting casts by itself
+        if self.half and not isinstance(self.actor, Acting):
+            cast = torch.autocast(self.device.type, torch.bfloat16)
+        with cast:
             logits, values, after = self.actor(images, noise=noise, state=state, starts=starts)
         return logits.log_softmax(dim=1), values, after
 

@@ -29,8 +29,9 @@ class PPO2Config(EnvConfig, TrainConfig):
     """Agent steps between checkpoints, which wait for the end of a rollout; 0: only the last."""
 
     # How it computes
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """Arithmetic of the nets; losses and advantages are fp32 either way."""
+    precision: Literal["auto", "fp32", "bf16"] = "fp32"
+    """Arithmetic of the nets; losses and advantages are fp32 either way. auto: bf16 where the
+    processor has instructions for it (where not, bf16 is many times slower than fp32)."""
     compile: bool = False
     """Compile the learning step with torch.compile (CUDA graphs on a GPU; one thread on a CPU)."""
     torch_threads: Natural = 0

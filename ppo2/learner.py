@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from experiment.device import computes_in_bf16
 from experiment.distributed import Group
 from nets.heads import ActorCriticHead
 from nets.noisy import NoisyLinear, signed_root
@@ -89,8 +90,8 @@ def explained_variance(values: Floats, returns: Floats) -> float:
 def sample_actions(log_probs: Tensor, uniforms: Tensor) -> Tensor:
     """One action per row by inverting the distribution function. log_probs [B,A], uniforms [B] in
     [0,1) -> [B]."""
-    below = log_probs.exp().cumsum(dim=-1) <= uniforms[:, None]
-    return below.sum(dim=-1).clamp(max=log_probs.shape[-1] - 1)
+    below = torch.searchsorted(log_probs.exp().cumsum(dim=-1), uniforms[:, None], right=True)
+    return below.squeeze(-1).clamp(max=log_probs.shape[-1] - 1)
 
 
 def scheduled(text: str, part: float) -> float:
@@ -187,6 +188,7 @@ class Learner:
         self.optimiser = torch.optim.Adam(
             self.parameters, lr=config.learning_rate, eps=config.adam_epsilon, fused=True
         )
+        self.half = computes_in_bf16(config.precision, device)
         self._losses = self.losses
         if config.compile:
             mode = "reduce-overhead" if device.type == "cuda" else "default"
@@ -257,7 +259,7 @@ class Learner:
     def losses(self, mb: Minibatch, clip: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Loss with gradient, and what it is made of, of one part of a minibatch."""
         config = self.config
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             logits, values, _ = self.net(
                 mb.obs, noise=mb.noise, state=mb.state, starts=mb.starts, steps=mb.steps
             )

@@ -58,7 +58,7 @@ class Training:
         # the emulators use, at every layer.
         torch.set_num_threads(1)
         net = make_net(config).to(self.device)
-        self.agent = PPO2Agent(net, config, device=str(self.device), apart=config.overlap)
+        self.agent = PPO2Agent(net, config, device=str(self.device), apart=True)
         self.learner = Learner(
             net,
             config,

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict, subset
+from experiment.device import computes_in_bf16
 from nets.encoders import make_encoder, parse_widths
 from nets.heads import QHead
 from nets.transfer import load_net
@@ -49,7 +50,8 @@ class RainbowAgent:
         self.device = torch.device(device)
         self.net, self.config = net.to(self.device), config
         self.z = support(config, self.device)
-        self.half = config.precision == "bf16" and self.device.type == "cuda"
+        half = computes_in_bf16(config.precision, self.device)
+        self.half = half and self.device.type == "cuda"
 
     @torch.no_grad()
     def act(

@@ -30,9 +30,10 @@ class RainbowConfig(EnvConfig, TrainConfig):
     """Agent steps between rows of metrics.csv."""
 
     # How it computes
-    precision: Literal["fp32", "bf16"] = "fp32"
+    precision: Literal["auto", "fp32", "bf16"] = "fp32"
     """Arithmetic of the nets (fp32 on a GPU multiplies matrices in TF32); losses and targets are
-    fp32 either way."""
+    fp32 either way. auto: bf16 where the processor has instructions for it (where not, bf16 is many
+    times slower than fp32)."""
     compile: bool = False
     """Compile the update with torch.compile (CUDA graphs on a GPU)."""
     torch_threads: Natural = 0

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from experiment.device import computes_in_bf16
 from nets.encoders import Encoder
 from nets.heads import QHead
 from nets.noisy import Noise
@@ -115,7 +116,8 @@ class Learner:
     def __init__(self, net: RainbowNet, config: RainbowConfig, *, device: torch.device) -> None:
         self.net, self.config, self.device = net, config, device
         self.target = copy.deepcopy(net).requires_grad_(False)
-        if config.precision == "bf16":  # cast once per copy instead of once per update
+        self.half = computes_in_bf16(config.precision, device)
+        if self.half:  # cast once per copy instead of once per update
             self.target.to(torch.bfloat16)
         self.z = support(config, device)
         self.optimiser = torch.optim.Adam(
@@ -130,7 +132,7 @@ class Learner:
         """Losses [B] with gradient, and the mean value of the taken actions."""
         config, head = self.config, self.net.head
         next_obs = batch.next_obs.contiguous(memory_format=torch.channels_last)  # once for both
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             # With gradient first: autocast keeps this pass's bf16 weights for the one without.
             outputs = self.net(batch.obs, head.sample_noise(None, self.device))
             with torch.no_grad():

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from experiment.device import prepare_device
+from experiment.device import computes_in_bf16, prepare_device
 from experiment.distributed import joined
 from experiment.errors import UserError
 
@@ -42,3 +42,18 @@ def test_threads_are_set_only_where_a_number_is_given() -> None:
         assert torch.get_num_threads() == 1
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("has", "expected"),
+    [({}, False), ({"avx2": True, "avx512_bf16": False}, False), ({"amx_bf16": True}, True)],
+    ids=["unknown", "without", "with"],
+)
+def test_auto_is_bf16_where_the_processor_has_it(
+    monkeypatch: pytest.MonkeyPatch, has: dict[str, bool], expected: bool
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
+    cpu = torch.device("cpu")
+    assert computes_in_bf16("auto", cpu) == expected
+    assert computes_in_bf16("bf16", cpu)
+    assert not computes_in_bf16("fp32", cpu)

@@ -10,11 +10,13 @@ from ppo2.config import PPO2Config
 
 SMALL = PPO2Config(precision="bf16", hidden=64, encoder="data-efficient")
 CPU = torch.device("cpu")
+NEAR = {"bf16": 0.02, "fp32": 1e-5}
+"""How far adding in another order may lead."""
 
 
 def agent_of(config):
     torch.manual_seed(0)
-    agent = PPO2Agent(make_net(config), config)
+    agent = PPO2Agent(make_net(config), config, apart=True)
     with torch.no_grad():  # a policy that tells images apart
         agent.net.head.policy.weight.mul_(300.0)
     agent.renew()
@@ -25,7 +27,7 @@ def outputs(agent, images):
     """Log-probabilities and values by the agent, and by its net as the learner runs it."""
     state, starts = agent.no_state(len(images)), torch.ones(len(images), dtype=torch.bool)
     log_probs, values, _ = agent.evaluate(images, state=state, starts=starts)
-    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=agent.half):
         logits, expected, _ = agent.net(images, state=state, starts=starts)
     return (log_probs, logits.log_softmax(dim=1)), (values, expected)
 
@@ -42,39 +44,46 @@ def outputs(agent, images):
     ],
     ids=lambda flags: next(iter(flags.values()), "data-efficient"),
 )
+@pytest.mark.parametrize("precision", NEAR)
 @pytest.mark.parametrize("rows", [1, 5])
-def test_in_bf16_the_agent_acts_as_its_net_learns(flags, rows):
-    config = dataclasses.replace(SMALL, **flags)
+def test_agent_acts_as_its_net_learns(flags, precision, rows):
+    config = dataclasses.replace(SMALL, **flags, precision=precision)
     agent = agent_of(config)
     shape = (rows, config.frame_stack, config.image_height, config.image_width)
     images = torch.from_numpy(np.random.default_rng(0).integers(0, 256, shape, np.uint8))
-    near = 0.02 if isinstance(agent.actor, Acting) else 0.0  # that adds in another order
+    near = NEAR[precision] if isinstance(agent.actor, Acting) else 0.0
     for found, expected in outputs(agent, images):
         torch.testing.assert_close(found, expected, rtol=near, atol=near)
     (log_probs, _), _ = outputs(agent, images)
     assert log_probs.std() > 0.05
 
 
-def test_agent_acts_with_new_weights_once_renewed():
-    agent = agent_of(SMALL)
-    images = torch.zeros(2, 4, 84, 84, dtype=torch.uint8)
+@pytest.mark.parametrize("precision", NEAR)
+@pytest.mark.parametrize("flags", [{}, {"encoder": "impala"}], ids=["packed", "copied"])
+def test_agent_acts_with_new_weights_once_renewed(precision, flags):
+    agent = agent_of(dataclasses.replace(SMALL, precision=precision, **flags))
+    images = torch.full((2, 4, 84, 84), 200, dtype=torch.uint8)
+    before = outputs(agent, images)
     with torch.no_grad():
-        agent.net.head.value.bias.add_(1.0)
-    _, (before, expected) = outputs(agent, images)
-    assert (expected - before).min() > 0.9
+        for parameter in agent.net.parameters():
+            parameter.add_(0.01)
+    for (old, _), (found, expected) in zip(before, outputs(agent, images), strict=True):
+        assert torch.equal(found, old)
+        assert (expected - old).abs().max() > 0.1
     agent.renew()
-    _, (after, _) = outputs(agent, images)
-    torch.testing.assert_close(after, expected, rtol=0.02, atol=0.02)
+    for found, expected in outputs(agent, images):
+        torch.testing.assert_close(found, expected, rtol=NEAR[precision], atol=NEAR[precision])
 
 
-def test_what_cannot_be_packed_acts_with_a_copy_of_the_net():
-    if not Acting.fits(make_net(SMALL), CPU):
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_what_cannot_be_packed_acts_with_a_copy_of_the_net(dtype):
+    if not Acting.fits(make_net(SMALL), CPU, dtype):
         pytest.skip("this CPU has no bf16")
     packed = {"encoder": "mobilenet"}, {"encoder": "nature"}
     plain = {"noisy": True}, {"recurrent": "lstm"}, {"encoder": "impala"}
     for flags in (*packed, *plain):
         net = make_net(dataclasses.replace(SMALL, **flags))
-        assert Acting.fits(net, CPU) == (flags in packed), flags
+        assert Acting.fits(net, CPU, dtype) == (flags in packed), flags
 
 
 def test_exploring_a_noisy_net_has_its_noise():
@@ -83,6 +92,7 @@ def test_exploring_a_noisy_net_has_its_noise():
         agent.net.head.policy.weight.zero_()
         agent.net.head.policy.bias.copy_(torch.arange(7.0) * 100.0)
         agent.net.head.policy.bias_sigma.fill_(1e4)
+    agent.renew()
     obs = np.zeros((20, 4, 84, 84), np.uint8)
     assert set(agent.act(obs).tolist()) == {6}
     drawn = agent.act(obs, explore=True)
