@@ -20,6 +20,15 @@ PART = "--write stores a whole result, and --only measures a part of it; leave o
 """What is said where both are given."""
 
 
+def precisions() -> tuple[str, ...]:
+    """What is measured on a CPU: bf16 too where it has instructions for that."""
+    import torch  # takes seconds to import
+
+    from experiment.device import computes_in_bf16
+
+    return ("bf16", "fp32") if computes_in_bf16("auto", torch.device("cpu")) else ("fp32",)
+
+
 def in_own_process(case: str, argv: Sequence[str], **environment: str) -> dict[str, Any]:
     """Run a command in the project's folder -> the row it prints last. UserError: it failed."""
     done = subprocess.run(

@@ -5,9 +5,10 @@ Cases run in processes of their own, in turn, several times; ratios are taken wi
 `--write` stores the rows in benchmarks/results/ppo2.json. Needs the `dev` extra.
 
 env              eight workers alone, with random actions
-update-*         learning from one rollout alone (act_8: acting for eight observations)
 ppo2-*           ppo2.train.run
-overlap-*        the same with --overlap
+parts-*          the same, each cycle followed by its parts alone: emulators, acting for eight
+                 observations, learning
+overlap-*        ppo2.train.run with --overlap
 sb3-*            Stable-Baselines3's PPO on this project's environment, in its own workers
 sb3_usual-*      the same on the environment that stable-retro's users build by hand
 
@@ -17,9 +18,10 @@ number of threads of each, and for `ppo2` the faster precision too; `ppo2_fp32` 
 Stable-Baselines3 does. `*_cpu` compares the CPU time of all processes per agent step, which hardly
 depends on what else the machine does.
 
-The bound: an agent step needs the time of one in `env` and that of one in `update`; acting is
-left out, as if it were free, because it could overlap with the emulators. With --overlap learning
-itself overlaps, so that what is called the bound is none there.
+The bound: an agent step needs the time of one of the emulators alone and that of one of learning
+alone; acting is left out, as if it were free, because it could overlap with the emulators. It is
+measured in `parts`, beside the whole in every cycle. A CPU without instructions for bf16 is
+measured in fp32 alone.
 """
 
 import sys
@@ -36,20 +38,20 @@ from benchmarks.cases import (
     make_parser,
     median_cases,
     median_row,
+    precisions,
     report,
 )
 from experiment.errors import command
 
-SETTINGS = [(precision, threads) for precision in ("bf16", "fp32") for threads in (1, 2)]
-OVERLAP = ["overlap-bf16-1", "overlap-fp32-1"]
+PRECISIONS, THREADS = precisions(), (1, 2)
+SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in THREADS]
 PEERS: dict[str, list[str]] = {"sb3": [], "sb3_usual": ["--usual"]}
 """Name -> further arguments of benchmarks.peers.sb3_ppo."""
 CASES = [
     "env",
-    *(f"update-{precision}-{threads}" for precision, threads in SETTINGS),
-    *(f"ppo2-{precision}-{threads}" for precision, threads in SETTINGS),
-    *OVERLAP,
-    *(f"{peer}-{threads}" for peer in PEERS for threads in (1, 2)),
+    *(f"{name}-{setting}" for name in ("ppo2", "parts") for setting in SETTINGS),
+    *(f"overlap-{precision}-1" for precision in PRECISIONS),
+    *(f"{peer}-{threads}" for peer in PEERS for threads in THREADS),
 ]
 RATIOS: list[tuple[str, str, str, float | None]] = [
     ("ppo2", "ppo2-", "sb3_usual-", 2.5),
@@ -70,8 +72,8 @@ def run_here(case: str, seconds: float) -> Row:
     if name == "env":
         return parts.env_only(seconds)
     precision, threads = setting[0], int(setting[1])
-    if name == "update":
-        return parts.update_only(seconds, precision=precision, threads=threads)
+    if name == "parts":
+        return parts.whole_and_parts(seconds, precision=precision, threads=threads)
     overlap = name == "overlap"
     return parts.end_to_end(seconds, precision=precision, threads=threads, overlap=overlap)
 
@@ -84,12 +86,6 @@ def command_of(case: str, seconds: float) -> list[str]:
         return [*here, "benchmarks.ppo2", "--case", case, "--seconds", str(seconds)]
     peer = [*here, "benchmarks.peers.sb3_ppo", "--seconds", str(seconds)]
     return [*peer, "--threads", setting[0], *PEERS[name]]
-
-
-def bound(repeat: Repeat, setting: str) -> float:
-    """Agent steps per second that the parts allow; see the module's text."""
-    rates = (repeat[case]["steps_per_second"] for case in ("env", f"update-{setting}"))
-    return 1.0 / sum(1.0 / rate for rate in rates)
 
 
 def quotient(repeat: Repeat, above: str, below: str, *, cpu: bool = False) -> float | None:
@@ -108,14 +104,6 @@ def quotient(repeat: Repeat, above: str, below: str, *, cpu: bool = False) -> fl
     return max(values(above, "steps_per_second")) / max(values(below, "steps_per_second"))
 
 
-def of_bound(repeat: Repeat, case: str) -> float | None:
-    """The whole over what its parts allow."""
-    _, _, setting = case.partition("-")
-    if not {"env", f"update-{setting}", case} <= repeat.keys():
-        return None
-    return repeat[case]["steps_per_second"] / bound(repeat, setting)
-
-
 def table(repeats: list[Repeat]) -> list[dict[str, Any]]:
     """Medians per case, then ratios within repeats with their aims."""
     rows = median_cases(repeats)
@@ -125,10 +113,9 @@ def table(repeats: list[Repeat]) -> list[dict[str, Any]]:
         rows += median_row({"ratio": f"{name}/{peer}"}, by_clock, at_least=aim)
         by_cpu = [quotient(r, above, below, cpu=True) for r in repeats]
         rows += median_row({"ratio": f"{name}_cpu/{peer}_cpu"}, by_cpu)
-    for case in (case for case in CASES if case.startswith(("ppo2-", "overlap-"))):
-        values = [of_bound(repeat, case) for repeat in repeats]
-        aim = None if case in OVERLAP else BOUND_AIM
-        rows += median_row({"ratio": f"{case}/bound"}, values, at_least=aim)
+    for setting in SETTINGS:
+        values = [repeat.get(f"parts-{setting}", {}).get("of_bound") for repeat in repeats]
+        rows += median_row({"ratio": f"ppo2-{setting}/bound"}, values, at_least=BOUND_AIM)
     return rows
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiment.config import load_config
 from ppo2.config import PPO2Config
-from ppo2.train import PRESETS, run
+from ppo2.train import PRESETS, Reports, play, run
 from ppo2.training import Training
 from retro_env import EnvConfig, Level, RetroVectorEnv, make_vec
 
@@ -99,34 +100,51 @@ def env_only(seconds: float) -> Row:
     return cycles.result()
 
 
-def update_only(seconds: float, *, precision: str, threads: int) -> Row:
-    """Learning from one rollout of noise, and acting for eight observations."""
-    config = shared_config(precision, threads)
-    training = Training(config, WORKERS)
-    random = np.random.default_rng(0)
-    obs = random.integers(0, 256, (16, WORKERS, 4, 84, 84), np.uint8)
+def whole_and_parts(seconds: float, *, precision: str, threads: int) -> Row:
+    """Cycles of `ppo2.train`, after each of which its parts run alone: the emulators with random
+    actions, acting for eight observations without emulators, learning.
+
+    of_bound is taken within a cycle, so that most of what else the machine does cancels. All are
+    medians over cycles, the first one left out.
+    """
+    config, envs = shared_config(precision, threads), make_envs()
+    training, random = Training(config, WORKERS), np.random.default_rng(0)
     never = np.zeros(WORKERS, bool)
-    cycles, acted = Cycles(seconds, []), []
-    while True:
-        start = time.process_time(), time.perf_counter()
-        for t in range(ROLLOUT_STEPS):
-            for part in training.parts:
-                training.act(obs[t % 16], part)
-                flags = never[part]
-                rewards = random.normal(size=len(flags))
-                training.add(rewards, flags, flags, {}, levels=[""] * WORKERS, part=part)
-        acted.append((time.process_time() - start[0], time.perf_counter() - start[1]))
-        if cycles.mark():
-            break
-        training.learn(obs[0])
-    cpu, wall = (float(np.mean(acted[2:], axis=0)[i]) for i in (0, 1))
-    row = cycles.result()
-    learning = ROWS / row["steps_per_second"] - wall
+    cycles: list[NDArray[np.float64]] = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Reports(Path(folder) / "run", config, training) as reports,
+        contextlib.closing(training),
+        contextlib.closing(envs),
+    ):
+        obs, _ = envs.reset(seed=training.env_seeds())
+        begin = time.perf_counter()
+        while len(cycles) < 3 or time.perf_counter() - begin < seconds:
+            marks = [time.perf_counter()]
+            obs = play(training, envs, obs)
+            reports.write(training.learn(obs))
+            marks.append(time.perf_counter())
+            for _ in range(ROLLOUT_STEPS):
+                obs, *_ = envs.step(random.integers(0, 7, WORKERS))
+            marks.append(time.perf_counter())
+            for _ in range(ROLLOUT_STEPS):
+                for part in training.parts:
+                    training.act(obs, part)
+                    flags = never[part]
+                    rewards = random.normal(size=len(flags))
+                    training.add(rewards, flags, flags, {}, levels=envs.levels, part=part)
+            marks.append(time.perf_counter())
+            training.learn(obs)
+            marks.append(time.perf_counter())
+            cycles.append(np.diff(marks))
+    spans = np.array(cycles[1:])
+    whole, env, act, update = np.median(spans, axis=0).tolist()
     return {
-        "steps_per_second": ROWS / learning,
-        "cpu_ms_per_step": row["cpu_ms_per_step"] - 1000.0 * cpu / ROWS,
-        "act_8_ms": 1000.0 * wall / ROLLOUT_STEPS,
-        "act_8_cpu_ms": 1000.0 * cpu / ROLLOUT_STEPS,
+        "steps_per_second": ROWS / whole,
+        "env_steps_per_second": ROWS / env,
+        "update_steps_per_second": ROWS / update,
+        "act_8_ms": 1000.0 * act / ROLLOUT_STEPS,
+        "of_bound": float(np.median((spans[:, 1] + spans[:, 3]) / spans[:, 0])),
     }
 
 

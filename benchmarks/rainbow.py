@@ -9,7 +9,7 @@ tree, priorities, replay  one batch drawn, priorities set: the tree alone, witho
 learner-*                 updates alone and acting alone (act_8: for eight observations)
 env                       eight workers alone
 rainbow-*                 rainbow.train.run: an update of 32 transitions per 4 agent steps
-laptop-*                  the same with the laptop preset: a small net, in bf16
+laptop-*                  the same with the laptop preset: a small net
 qrdqn-*                   sb3-contrib's QR-DQN, its 200 quantiles, or as many as C51 has atoms
 qrdqnsmall-*              the same on the laptop preset's encoder and hidden layer
 tianshou-*                Tianshou's Rainbow
@@ -44,13 +44,14 @@ from benchmarks.cases import (
     make_parser,
     median_cases,
     median_row,
+    precisions,
     report,
 )
 from benchmarks.peers.environments import peer_python
 from benchmarks.peers.stopwatch import STEPS_PER_UPDATE, WORKERS
 from experiment.errors import command
 
-PRECISIONS, THREADS = ("bf16", "fp32"), (1, 2)
+PRECISIONS, THREADS = precisions(), (1, 2)
 SETTINGS = [(precision, threads) for precision in PRECISIONS for threads in THREADS]
 PEERS: dict[str, tuple[str, str, list[str]]] = {
     "qrdqn": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", []),
@@ -63,7 +64,7 @@ CASES = [
     *("tree", "priorities", "replay", "env"),
     *(f"learner-{precision}-{threads}" for precision, threads in SETTINGS),
     *(f"rainbow-{precision}-{threads}" for precision, threads in SETTINGS),
-    *(f"laptop-bf16-{threads}" for threads in THREADS),
+    *(f"laptop-{precision}-{threads}" for precision, threads in SETTINGS),
     *(f"{peer}-{threads}" for peer in PEERS for threads in THREADS),
 ]
 RATIOS: list[tuple[str, str, str, float | None]] = [

@@ -11,10 +11,8 @@ def row(rate: float, cpu: float = 1.0) -> ppo2.Row:
 
 
 def repeat(*, whole: float = 900.0) -> ppo2.Repeat:
-    """Emulators of 0.5 ms a step and learning of 0.5 ms, of all processes together."""
+    """Two cases of this project and two of a peer."""
     return {
-        "env": row(2000.0),
-        "update-fp32-2": row(2000.0),
         "ppo2-fp32-1": row(whole / 2, cpu=2.0),
         "ppo2-fp32-2": row(whole, cpu=3.0),
         "sb3-1": row(300.0, cpu=8.0),
@@ -22,10 +20,14 @@ def repeat(*, whole: float = 900.0) -> ppo2.Repeat:
     }
 
 
-def test_bound_adds_the_times_of_an_emulated_and_a_learned_step() -> None:
-    assert ppo2.bound(repeat(), "fp32-2") == pytest.approx(1000.0)
-    assert ppo2.of_bound(repeat(), "ppo2-fp32-2") == pytest.approx(0.9)
-    assert ppo2.of_bound(repeat(), "ppo2-bf16-2") is None
+def test_bound_is_that_of_the_parts_beside_the_whole() -> None:
+    rows = ppo2.table(
+        [{**repeat(), "parts-fp32-2": {"of_bound": part}} for part in (0.8, 0.9, 0.7)]
+    )
+    found = [row for row in rows if "/bound" in row.get("ratio", "")]
+    assert found == [
+        {"ratio": "ppo2-fp32-2/bound", "value": 0.8, "all": [0.8, 0.9, 0.7], "at_least": 0.85}
+    ]
 
 
 def test_quotient_takes_the_fastest_of_each() -> None:
