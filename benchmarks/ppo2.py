@@ -2,7 +2,8 @@
 
 `python -m benchmarks.ppo2` prints one JSON line per row: the cases, then ratios with their aims.
 Cases run in processes of their own, in turn, several times; ratios are taken within a repeat.
-`--write` stores the rows in benchmarks/results/ppo2.json. Needs the `dev` extra.
+`--write` stores the rows in benchmarks/results/ppo2.json, or ppo2_fp32.json on a CPU that has no
+instructions for bf16 and is measured in fp32 alone. Needs the `dev` extra.
 
 env              eight workers alone, with random actions
 ppo2-*           ppo2.train.run
@@ -20,8 +21,7 @@ depends on what else the machine does.
 
 The bound: an agent step needs the time of one of the emulators alone and that of one of learning
 alone; acting is left out, as if it were free, because it could overlap with the emulators. It is
-measured in `parts`, beside the whole in every cycle. A CPU without instructions for bf16 is
-measured in fp32 alone.
+measured in `parts`, beside the whole in every cycle.
 """
 
 import sys
@@ -44,6 +44,7 @@ from benchmarks.cases import (
 from experiment.errors import command
 
 PRECISIONS, THREADS = precisions(), (1, 2)
+RESULT = "ppo2" if "bf16" in PRECISIONS else "ppo2_fp32"
 SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in THREADS]
 PEERS: dict[str, list[str]] = {"sb3": [], "sb3_usual": ["--usual"]}
 """Name -> further arguments of benchmarks.peers.sb3_ppo."""
@@ -122,7 +123,7 @@ def table(repeats: list[Repeat]) -> list[dict[str, Any]]:
 @command
 def main() -> None:
     """The command line."""
-    parser = make_parser("ppo2", __doc__)
+    parser = make_parser(RESULT, __doc__)
     add_choice(parser, CASES)
     add_seconds(parser)
     options = parser.parse_args()
@@ -136,7 +137,7 @@ def main() -> None:
         {case: in_own_process(case, command_of(case, options.seconds)) for case in cases}
         for _ in range(options.repeats)
     ]
-    report("ppo2", table(repeats), write=options.write)
+    report(RESULT, table(repeats), write=options.write)
 
 
 if __name__ == "__main__":

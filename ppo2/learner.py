@@ -193,7 +193,7 @@ class Learner:
         if config.compile:
             mode = "reduce-overhead" if device.type == "cuda" else "default"
             self._losses = torch.compile(self.losses, mode=mode)
-        alone = device.type == "cuda" or config.compile or threads == 1
+        alone = device.type != "cpu" or config.compile or threads == 1
         self.threads = 1 if alone else threads
         self.cancelled = False
         """Set it to make a running `update` end before its next minibatch."""

@@ -155,7 +155,7 @@ class Rollout:
         images [n,C,H,W] on the device."""
         t = self.step_of(part)
         row = self.obs[t, part]
-        if self.device.type == "cuda":
+        if self.device.type != "cpu":
             images = torch.from_numpy(obs).pin_memory().to(self.device, non_blocking=True)
             row.copy_(images.permute(0, 2, 3, 1))
         else:
