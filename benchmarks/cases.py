@@ -29,6 +29,11 @@ def precisions() -> tuple[str, ...]:
     return ("bf16", "fp32") if computes_in_bf16("auto", torch.device("cpu")) else ("fp32",)
 
 
+def suffix_of(measured: Sequence[str]) -> str:
+    """What the result's name ends in: machines with and without bf16 have a result each."""
+    return "" if "bf16" in measured else "_fp32"
+
+
 def in_own_process(case: str, argv: Sequence[str], **environment: str) -> dict[str, Any]:
     """Run a command in the project's folder -> the row it prints last. UserError: it failed."""
     done = subprocess.run(
@@ -94,8 +99,8 @@ def above_zero(kind: Callable[[str], float]) -> Callable[[str], float]:
     return read
 
 
-def make_parser(name: str, text: str | None, *, repeats: int = 3) -> Parser:
-    """The options that all benchmarks have; `text` is the module's."""
+def make_parser(name: str, text: str | None, *, repeats: int = 3, suffix: str = "") -> Parser:
+    """The options that all benchmarks have; `text` is the module's, `suffix` its result's."""
     parser = Parser(
         prog=f"python -m benchmarks.{name}",
         description=text,
@@ -103,7 +108,9 @@ def make_parser(name: str, text: str | None, *, repeats: int = 3) -> Parser:
     )
     help_ = f"of all cases (default: {repeats})"
     parser.add_argument("--repeats", type=above_zero(int), default=repeats, help=help_)
-    parser.add_argument("--write", action="store_true", help=f"store in results/{name}.json")
+    parser.add_argument(
+        "--write", action="store_true", help=f"store in results/{name}{suffix}.json"
+    )
     return parser
 
 
@@ -136,9 +143,9 @@ def chosen(cases: Sequence[str], options: argparse.Namespace) -> list[str]:
     return found
 
 
-def report(name: str, rows: Sequence[dict[str, Any]], *, write: bool) -> None:
+def report(name: str, rows: Sequence[dict[str, Any]], *, write: bool, suffix: str = "") -> None:
     """Print the rows, and store them."""
     for row in rows:
         print(json.dumps(row))
     if write:
-        write_result(name, {"rows": list(rows)})
+        write_result(name, {"rows": list(rows)}, suffix=suffix)

@@ -43,11 +43,12 @@ def commit() -> str:
     return done.stdout.strip() or "unknown"
 
 
-def write_result(name: str, content: dict[str, Any]) -> Path:
-    """Store a benchmark's outcome, with command, commit and machine, as results/NAME.json."""
+def write_result(name: str, content: dict[str, Any], *, suffix: str = "") -> Path:
+    """Store the outcome of benchmarks.NAME, with command, commit and machine, as
+    results/NAME{suffix}.json."""
     command = shlex.join(["python", "-m", f"benchmarks.{name}", *sys.argv[1:]])
     result = {"command": command, "commit": commit(), "machine": machine(), **content}
-    path = RESULTS / f"{name}.json"
+    path = RESULTS / f"{name}{suffix}.json"
     store(path, result)
     return path
 

@@ -40,11 +40,12 @@ from benchmarks.cases import (
     median_row,
     precisions,
     report,
+    suffix_of,
 )
 from experiment.errors import command
 
 PRECISIONS, THREADS = precisions(), (1, 2)
-RESULT = "ppo2" if "bf16" in PRECISIONS else "ppo2_fp32"
+SUFFIX = suffix_of(PRECISIONS)
 SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in THREADS]
 PEERS: dict[str, list[str]] = {"sb3": [], "sb3_usual": ["--usual"]}
 """Name -> further arguments of benchmarks.peers.sb3_ppo."""
@@ -109,6 +110,8 @@ def table(repeats: list[Repeat]) -> list[dict[str, Any]]:
     """Medians per case, then ratios within repeats with their aims."""
     rows = median_cases(repeats)
     for name, above, below, aim in RATIOS:
+        if name.endswith("_fp32") and len(PRECISIONS) == 1:
+            continue  # all is fp32
         peer = below.rstrip("-")
         by_clock = [quotient(r, above, below) for r in repeats]
         rows += median_row({"ratio": f"{name}/{peer}"}, by_clock, at_least=aim)
@@ -123,7 +126,7 @@ def table(repeats: list[Repeat]) -> list[dict[str, Any]]:
 @command
 def main() -> None:
     """The command line."""
-    parser = make_parser(RESULT, __doc__)
+    parser = make_parser("ppo2", __doc__, suffix=SUFFIX)
     add_choice(parser, CASES)
     add_seconds(parser)
     options = parser.parse_args()
@@ -137,7 +140,7 @@ def main() -> None:
         {case: in_own_process(case, command_of(case, options.seconds)) for case in cases}
         for _ in range(options.repeats)
     ]
-    report(RESULT, table(repeats), write=options.write)
+    report("ppo2", table(repeats), write=options.write, suffix=SUFFIX)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 `python -m benchmarks.rainbow` prints one JSON line per row: the cases, then ratios and limits with
 their aims. Cases run in processes of their own, in turn, several times; ratios are taken within a
-repeat. `--write` stores the rows in benchmarks/results/rainbow.json. Peers run in environments of
+repeat. `--write` stores the rows in benchmarks/results/rainbow.json, or rainbow_fp32.json on a CPU
+that has no instructions for bf16 and is measured in fp32 alone. Peers run in environments of
 their own under runs/peers, made at the first use from the versions pinned in benchmarks/peers.
 
 tree, priorities, replay  one batch drawn, priorities set: the tree alone, without frames, whole
@@ -46,12 +47,14 @@ from benchmarks.cases import (
     median_row,
     precisions,
     report,
+    suffix_of,
 )
 from benchmarks.peers.environments import peer_python
 from benchmarks.peers.stopwatch import STEPS_PER_UPDATE, WORKERS
 from experiment.errors import command
 
 PRECISIONS, THREADS = precisions(), (1, 2)
+SUFFIX = suffix_of(PRECISIONS)
 SETTINGS = [(precision, threads) for precision in PRECISIONS for threads in THREADS]
 PEERS: dict[str, tuple[str, str, list[str]]] = {
     "qrdqn": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", []),
@@ -156,6 +159,8 @@ def table(repeats: list[Repeat], *, cores: int) -> list[dict[str, Any]]:
     """Medians per case, then ratios within repeats and limits, with their aims."""
     rows = median_cases(repeats)
     for name, above, below, aim in RATIOS:
+        if name.endswith("_fp32") and len(PRECISIONS) == 1:
+            continue  # all is fp32
         values = [quotient(repeat, above, below) for repeat in repeats]
         rows += median_row({"ratio": f"{name}/{below.rstrip('-')}"}, values, at_least=aim)
     for setting in (f"{precision}-{threads}" for precision, threads in SETTINGS):
@@ -170,7 +175,7 @@ def table(repeats: list[Repeat], *, cores: int) -> list[dict[str, Any]]:
 @command
 def main() -> None:
     """The command line."""
-    parser = make_parser("rainbow", __doc__)
+    parser = make_parser("rainbow", __doc__, suffix=SUFFIX)
     add_choice(parser, CASES)
     add_seconds(parser)
     help_ = "for the bound"
@@ -186,7 +191,7 @@ def main() -> None:
         {case: in_own_process(case, command_of(case, options.seconds)) for case in cases}
         for _ in range(options.repeats)
     ]
-    report("rainbow", table(repeats, cores=options.cores), write=options.write)
+    report("rainbow", table(repeats, cores=options.cores), write=options.write, suffix=SUFFIX)
 
 
 if __name__ == "__main__":

@@ -60,8 +60,8 @@ class PPO2Agent:
     def __init__(
         self, net: ActorCritic, config: PPO2Config, *, device: str = "cpu", apart: bool = False
     ) -> None:
-        """apart: act with a copy of the net in fp32 too, so that the net may change meanwhile, and
-        because it is faster."""
+        """apart: act in fp32 too with weights as they were at the last `renew`: where they can be
+        packed, which is faster, and with config.overlap, where the net changes meanwhile."""
         self.device = torch.device(device)
         self.net, self.config = net.to(self.device), config
         self.actor: ActorCritic | Acting = net
@@ -69,7 +69,7 @@ class PPO2Agent:
         dtype = torch.bfloat16 if half else torch.float32
         if (half or apart) and Acting.fits(net, self.device, dtype):
             self.actor = Acting(net, dtype)
-        elif half or apart:
+        elif half or (apart and config.overlap):
             # A copied core's weights lie apart; `to` lays them on end again, as cuDNN wants them.
             self.actor = copy.deepcopy(net).requires_grad_(False).to(self.device)
             for part in (self.actor.encoder, self.actor.hidden, self.actor.head) if half else ():
@@ -80,8 +80,8 @@ class PPO2Agent:
         self.state = self.no_state(0)
 
     def renew(self) -> None:
-        """Let `actor` be what the net has become: the net itself, or a copy, which in bf16 has its
-        weights cast here, once, instead of at every step."""
+        """Let `actor` be what the net has become: the net itself, or a copy, whose weights are
+        packed (in bf16: cast) here, once, instead of at every step."""
         if isinstance(self.actor, Acting):
             self.actor.take(self.net)
         elif self.actor is not self.net:

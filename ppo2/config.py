@@ -30,8 +30,8 @@ class PPO2Config(EnvConfig, TrainConfig):
 
     # How it computes
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
-    """Arithmetic of the nets; losses and advantages are fp32 either way. auto: bf16 where the
-    processor has instructions for it (where not, bf16 is many times slower than fp32)."""
+    """Arithmetic of the nets; losses and advantages are fp32 either way. auto: bf16 on a
+    GPU or an x86 CPU that has instructions for it (without, it is several times slower)."""
     compile: bool = False
     """Compile the learning step with torch.compile (CUDA graphs on a GPU; one thread on a CPU)."""
     torch_threads: Natural = 0

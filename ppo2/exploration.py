@@ -133,7 +133,7 @@ class Distillation:
         flat, total = frames.flatten(0, 1), torch.zeros((), device=self.device)
         for indices in minibatches(rngs, len(frames), count=count):
             quarter = indices.reshape(-1, len(rngs))[::4].flatten()  # of the steps of each
-            rows = torch.from_numpy(quarter).to(self.device)
+            rows = torch.from_numpy(quarter).to(self.device, non_blocking=True)
             loss = self.errors(flat[rows]).mean()
             self.optimiser.zero_grad(set_to_none=True)
             loss.backward()

@@ -208,7 +208,8 @@ class Learner:
         rate = config.learning_rate * scheduled(config.learning_rate_schedule, part)
         for settings in self.optimiser.param_groups:
             settings["lr"] = rate
-        clip = torch.tensor(config.clip * scheduled(config.clip_schedule, part)).to(self.device)
+        clip = torch.tensor(config.clip * scheduled(config.clip_schedule, part))
+        clip = clip.to(self.device, non_blocking=True)
         if config.normalise == "rollout":
             batch = replace(batch, advantages=normalised(batch.advantages, self.group))
         rows: list[dict[str, Tensor]] = []

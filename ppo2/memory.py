@@ -7,7 +7,6 @@ are laid out channels last, as the convolutions want them, so that no epoch has 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -153,14 +152,12 @@ class Rollout:
     ) -> Tensor:
         """Keep what the next actions of some environments, all of that part, rest on; returns the
         images [n,C,H,W] on the device."""
+        images = torch.from_numpy(obs)
+        if self.device.type != "cpu":
+            images = images.pin_memory().to(self.device, non_blocking=True)
         t = self.step_of(part)
         row = self.obs[t, part]
-        if self.device.type != "cpu":
-            images = torch.from_numpy(obs).pin_memory().to(self.device, non_blocking=True)
-            row.copy_(images.permute(0, 2, 3, 1))
-        else:
-            for image, place in zip(obs, row.numpy(), strict=True):
-                cv2.merge(list(image), place)  # torch takes several times as long
+        row.copy_(images.permute(0, 2, 3, 1))
         self.states[t, part] = state
         self.starts[t, part] = starts
         return row.permute(0, 3, 1, 2)

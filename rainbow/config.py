@@ -32,8 +32,8 @@ class RainbowConfig(EnvConfig, TrainConfig):
     # How it computes
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
     """Arithmetic of the nets (fp32 on a GPU multiplies matrices in TF32); losses and targets are
-    fp32 either way. auto: bf16 where the processor has instructions for it (where not, bf16 is many
-    times slower than fp32)."""
+    fp32 either way. auto: bf16 on a GPU or an x86 CPU that has instructions for it (without, it is
+    several times slower)."""
     compile: bool = False
     """Compile the update with torch.compile (CUDA graphs on a GPU)."""
     torch_threads: Natural = 0

@@ -1,3 +1,7 @@
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -57,3 +61,23 @@ def test_auto_is_bf16_where_the_processor_has_it(
     assert computes_in_bf16("auto", cpu) == expected
     assert computes_in_bf16("bf16", cpu)
     assert not computes_in_bf16("fp32", cpu)
+
+
+@pytest.mark.parametrize("has", [True, False], ids=["with", "without"])
+def test_auto_asks_the_gpu_that_is_used(monkeypatch: pytest.MonkeyPatch, has: bool) -> None:
+    asked = []
+
+    @contextlib.contextmanager
+    def use(device: torch.device) -> Iterator[None]:
+        asked.append(device)
+        yield
+
+    monkeypatch.setattr(torch.cuda, "device", use)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: has)
+    assert computes_in_bf16("auto", torch.device("cuda:1")) == has
+    assert asked == [torch.device("cuda:1")]
+
+
+@pytest.mark.parametrize("preset", ["rainbow/presets/laptop.yaml", "ppo2/presets/fast.yaml"])
+def test_presets_for_two_cores_suit_any_of_them(preset: str) -> None:
+    assert "precision: auto" in (Path(__file__).parents[2] / preset).read_text().splitlines()

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from experiment.distributed import Group
 from ppo2.acting import Acting
 from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
+from ppo2.learner import Learner
 
 SMALL = PPO2Config(precision="bf16", hidden=64, encoder="data-efficient")
 CPU = torch.device("cpu")
@@ -61,7 +63,7 @@ def test_agent_acts_as_its_net_learns(flags, precision, rows):
 @pytest.mark.parametrize("precision", NEAR)
 @pytest.mark.parametrize("flags", [{}, {"encoder": "impala"}], ids=["packed", "copied"])
 def test_agent_acts_with_new_weights_once_renewed(precision, flags):
-    agent = agent_of(dataclasses.replace(SMALL, precision=precision, **flags))
+    agent = agent_of(dataclasses.replace(SMALL, precision=precision, overlap=True, **flags))
     images = torch.full((2, 4, 84, 84), 200, dtype=torch.uint8)
     before = outputs(agent, images)
     with torch.no_grad():
@@ -77,7 +79,7 @@ def test_agent_acts_with_new_weights_once_renewed(precision, flags):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_what_cannot_be_packed_acts_with_a_copy_of_the_net(dtype):
-    if not Acting.fits(make_net(SMALL), CPU, dtype):
+    if dtype == torch.bfloat16 and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
         pytest.skip("this CPU has no bf16")
     packed = {"encoder": "mobilenet"}, {"encoder": "nature"}
     plain = {"noisy": True}, {"recurrent": "lstm"}, {"encoder": "impala"}
@@ -101,3 +103,17 @@ def test_exploring_a_noisy_net_has_its_noise():
     first = agent.act(obs, explore=True)
     torch.manual_seed(3)
     np.testing.assert_array_equal(first, agent.act(obs, explore=True))
+
+
+def test_a_run_in_fp32_acts_with_packed_weights_where_there_is_onednn():
+    packed = isinstance(agent_of(dataclasses.replace(SMALL, precision="fp32")).actor, Acting)
+    assert packed == torch.backends.mkldnn.is_available()
+
+
+@pytest.mark.parametrize("has", [True, False], ids=["with bf16", "without"])
+def test_auto_is_what_the_nets_compute_in(monkeypatch, has):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has})
+    config = dataclasses.replace(SMALL, precision="auto")
+    agent = PPO2Agent(make_net(config), config)
+    learner = Learner(agent.net, config, device=CPU, group=Group())
+    assert agent.half == learner.half == has

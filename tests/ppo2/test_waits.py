@@ -34,13 +34,16 @@ class Waits(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         if func is Tensor.pin_memory:  # needs a driver
             return args[0]
+        kwargs = kwargs or {}
+        if func is Tensor.to and torch.device("meta") in args and not kwargs.get("non_blocking"):
+            self.seen["to"] += args[0].device.type == "cpu"
         if not args or not isinstance(args[0], Tensor) or args[0].device.type != "meta":
-            return func(*args, **(kwargs or {}))
+            return func(*args, **kwargs)
         if func is Tensor.cpu or func in READS:
             self.seen[func.__name__] += 1
             zeros = torch.zeros(args[0].shape, dtype=args[0].dtype)
             return func(zeros, *args[1:])
-        return func(*args, **(kwargs or {}))
+        return func(*args, **kwargs)
 
     def taken(self):
         """What was counted since the last time."""
@@ -65,12 +68,12 @@ def waits(config):
         training = Training(config, ENVS)
         for _ in range(2):
             mode.taken()
-            for _ in range(STEPS):
+            for step in range(STEPS):
                 for part in training.parts:
                     training.act(obs, part)
-                    flags = never[part]
-                    rewards = np.zeros(len(flags))
-                    training.add(rewards, flags, flags, {}, levels=[""] * ENVS, part=part)
+                    flags, cut = never[part], np.full(len(never[part]), step == 3)
+                    infos, levels = {"final_obs": obs}, [""] * ENVS
+                    training.add(np.zeros(len(cut)), flags, cut, infos, levels=levels, part=part)
             acting = mode.taken()
             training.learn(obs)
     return acting, mode.taken()
@@ -86,13 +89,13 @@ def waits(config):
     ],
     ids=["plain", "noisy", "impala", "curious"],
 )
-def test_waits_for_actions_and_once_per_rollout(flags):
+def test_waits_for_actions_and_not_for_minibatches(flags):
     config = dataclasses.replace(CONFIG, **flags)
     acting, learning = waits(config)
     assert acting == {"cpu": STEPS * config.act_parts}
     _, longer = waits(dataclasses.replace(config, minibatches=4, epochs=3))
     assert learning == longer
-    assert learning["tolist"] == 1  # the metrics
+    assert learning["tolist"] == 2  # values of episodes that were cut, and the metrics
 
 
 def test_a_target_kl_is_asked_for_at_every_minibatch():

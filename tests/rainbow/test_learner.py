@@ -206,6 +206,16 @@ def test_bf16_stays_close_to_fp32():
     torch.testing.assert_close(losses[0], losses[1], rtol=0.03, atol=0.03)
 
 
+@pytest.mark.parametrize("has", [True, False], ids=["with bf16", "without"])
+def test_auto_is_what_the_net_learns_in(monkeypatch, has):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": has})
+    config = dataclasses.replace(SMALL, precision="auto")
+    learner = Learner(make_net(config), config, device=CPU)
+    assert learner.half == has
+    dtype = torch.bfloat16 if has else torch.float32
+    assert {p.dtype for p in learner.target.parameters()} == {dtype}
+
+
 def test_bf16_gradients_reach_every_parameter():
     torch.manual_seed(0)
     config = dataclasses.replace(SMALL, precision="bf16")
