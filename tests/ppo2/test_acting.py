@@ -68,10 +68,10 @@ def test_agent_acts_with_new_weights_once_renewed(precision, flags):
     before = outputs(agent, images)
     with torch.no_grad():
         for parameter in agent.net.parameters():
-            parameter.add_(0.01)
+            parameter.mul_(0.5)
     for (old, _), (found, expected) in zip(before, outputs(agent, images), strict=True):
         assert torch.equal(found, old)
-        assert (expected - old).abs().max() > 0.1
+        assert (expected - old).abs().max() > 2.0 * NEAR["bf16"]
     agent.renew()
     for found, expected in outputs(agent, images):
         torch.testing.assert_close(found, expected, rtol=NEAR[precision], atol=NEAR[precision])
