@@ -32,8 +32,6 @@ ELSEWHERE = {
     "buffer-size": "replay-size",
 }
 """What other programs call a flag -> what ours do."""
-FILES = """--preset NAME starts from a preset ({}).
---config FILE reads a YAML or JSON file, which wins over the preset; flags win over both."""
 T = TypeVar("T")
 
 
@@ -186,9 +184,9 @@ def _required(cls: Any) -> bool:
     )
 
 
-def _sections(cls: Any, values: Mapping[str, Any]) -> dict[str, type]:
+def _sections(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     """Field -> class of each section, for these flat values."""
-    found = {}
+    found: dict[str, Any] = {}
     for field in dataclasses.fields(cls):
         if "class_for" in field.metadata:
             found[field.name] = field.metadata["class_for"](values)
@@ -200,7 +198,7 @@ def _sections(cls: Any, values: Mapping[str, Any]) -> dict[str, type]:
 def _classes(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     """Field -> the class that has it, `cls` or a section's, for these flat values."""
     sections = _sections(cls, values)
-    found = {}
+    found: dict[str, Any] = {}
     for owner in (*sections.values(), cls):
         found |= {f.name: owner for f in dataclasses.fields(owner) if f.name not in sections}
     return found
@@ -295,10 +293,14 @@ def _with_flags(
     base = None if _required(cls) else _filled(cls(), values | levels)
     parser = _parser(cls, owners, base=base, command=command)
     if files:
-        parser.usage = f"{command} [--preset NAME] [--config FILE] [FLAGS]"
-        parser.description = (
-            f"{parser.description}\n\n{FILES.format(_listed(preset_names(presets)))}"
+        parser.usage = f"{command} [--config FILE] [FLAGS]"
+        about = (
+            f"{parser.description}\n\n--config FILE reads a YAML or JSON file; flags win over it."
         )
+        if presets is not None:
+            names = _listed(preset_names(presets))
+            about += f"\n--preset NAME starts from a preset ({names}); the file wins over it."
+        parser.description = about
         for flag in ("--preset", "--config"):
             parser.add_argument(flag, help=argparse.SUPPRESS)
     given = vars(parser.parse_intermixed_args(words))

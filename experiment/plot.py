@@ -7,12 +7,10 @@ import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import tyro
 
-from experiment.config import parse_command
+from experiment.config import parse_command, positional
 from experiment.errors import UserError, command
 from experiment.files import drafted
 from experiment.metrics import EPISODE_COLUMNS, read_columns
@@ -25,7 +23,7 @@ KINDS = (".png", ".svg", ".pdf")
 class PlotConfig:
     """Draw the learning curves of runs."""
 
-    runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")]
+    runs: tuple[Path, ...] = positional("RUN")
     """Run folders; runs under the same label are seeds of one curve."""
     label: tuple[str, ...] = ()
     """One label per run; default: the folders' names, or where two have the same, their paths."""

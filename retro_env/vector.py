@@ -177,7 +177,8 @@ class RetroVectorEnv(VectorEnv):
         """
         self.assert_open()
         options = options or {}
-        rows = np.flatnonzero(options.get("reset_mask", np.ones(self.num_envs, bool)))
+        mask = options.get("reset_mask", np.ones(self.num_envs, bool))
+        rows = np.flatnonzero(mask).tolist()
         names = options.get("levels", [None] * self.num_envs)
         if seed is None:
             seed, self.seed = self.seed, None

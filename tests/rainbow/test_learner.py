@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 
+from experiment.config import replaced
 from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import (
