@@ -1,6 +1,13 @@
 """Vector environments: the contract that agents train on, and how one is made."""
 
-from envs.contract import EnvSettings, EnvSpec, VectorEnv, ended_episodes, saved_states
+from envs.contract import (
+    EnvSettings,
+    EnvSpec,
+    VectorEnv,
+    ended_episodes,
+    row_seeds,
+    saved_states,
+)
 from envs.families import HELD_OUT, TRAINING, env_settings, level_names, make
 
 __all__ = [
@@ -13,5 +20,6 @@ __all__ = [
     "env_settings",
     "level_names",
     "make",
+    "row_seeds",
     "saved_states",
 ]

@@ -125,6 +125,11 @@ def ended_episodes(infos: Infos) -> list[dict[str, Any]]:
     return [{**value, "env": int(i)} for value, i in zip(values, ended, strict=True)]
 
 
+def row_seeds(seed: int, num_envs: int) -> list[int]:
+    """The seeds that rows have where one is given for all; neighbouring ones share no stream."""
+    return [int(np.random.SeedSequence([seed, i]).generate_state(1)[0]) for i in range(num_envs)]
+
+
 def saved_states(envs: VectorEnv) -> list[dict[str, Any]]:
     """The rows' states for a checkpoint; of environments without, where they stood is not kept."""
     return envs.save_states() if envs.saves_states else []

@@ -129,8 +129,6 @@ def mean_curve(drawn: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarr
 def main(argv: Sequence[str] | None = None) -> None:
     """Draw what the command line asks for."""
     config = parse_command(PlotConfig, argv, command="python -m experiment.plot")
-    if not config.runs:
-        raise UserError("no runs to draw: give their folders")
     labels = config.label or tuple(run.name for run in config.runs)
     if not config.label and len(set(labels)) < len(set(config.runs)):
         labels = tuple(map(str, config.runs))

@@ -21,7 +21,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from envs.contract import Infos, Step
+from envs.contract import Infos, Step, row_seeds
 from experiment.errors import UserError
 from retro_env.config import EnvConfig
 from retro_env.integrations import custom_folders
@@ -52,11 +52,6 @@ def assign_levels(
     shuffled = [levels[i] for i in np.random.default_rng(seed).permutation(len(levels))]
     starts = [i * len(levels) // num_envs for i in range(num_envs)]
     return [shuffled[start:] + shuffled[:start] for start in starts]
-
-
-def worker_seeds(seed: int, num_envs: int) -> list[int]:
-    """One seed per worker; neighbouring seeds share no stream."""
-    return [int(np.random.SeedSequence([seed, i]).generate_state(1)[0]) for i in range(num_envs)]
 
 
 class RetroVectorEnv(VectorEnv):
@@ -184,7 +179,7 @@ class RetroVectorEnv(VectorEnv):
             seed, self.seed = self.seed, None
         seeds: Sequence[int | None]
         if isinstance(seed, (int, np.integer)):
-            seeds = worker_seeds(int(seed), self.num_envs)
+            seeds = row_seeds(int(seed), self.num_envs)
         else:
             seeds = [None] * self.num_envs if seed is None else seed
         assert len(seeds) == len(names) == self.num_envs, f"{len(seeds)} seeds, {len(names)} levels"
