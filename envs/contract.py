@@ -73,7 +73,8 @@ class VectorEnv(Protocol):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.uint8], Infos]:
-        """New episodes -> observations uint8 [N,C,H,W] of all rows.
+        """New episodes -> observations uint8 [N,C,H,W] of all rows, infos of the episodes that this
+        cuts, as `ended_episodes` reads them.
 
         seed: one for all, or one per row. options: "reset_mask" bool [N]: only these rows begin
         anew (Gymnasium's name); "levels": a name per row, or None: the row's own next one. Both

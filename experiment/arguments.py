@@ -76,6 +76,7 @@ def read_flags(
     about: what help says first. files: whether --preset and --config are flags too.
     UserError: an unknown flag (names the nearest), or one without its value.
     """
+    owners = {name: owner for name, owner in owners.items() if not _hidden(owner, name)}
     others = ["preset", "config"] if files else []
     if not {"-h", "--help"} & set(words):
         _check_names(words, owners, others)
@@ -95,6 +96,10 @@ def read_flags(
         _add_flag(groups[owner], owner, name, default=defaults.get(name, ""))
     given = vars(parser.parse_intermixed_args(words))
     return {name: value for name, value in given.items() if name not in others}
+
+
+def _hidden(owner: Any, name: str) -> bool:
+    return any(f.name == name and "hidden" in f.metadata for f in dataclasses.fields(owner))
 
 
 def _add_flag(group: Any, owner: Any, name: str, *, default: Any) -> None:

@@ -34,6 +34,11 @@ def section(class_for: Callable[[Mapping[str, Any]], type]) -> Any:
     )
 
 
+def hidden(default: Any) -> Any:
+    """A field that is no flag: the run writes it into its config."""
+    return dataclasses.field(default=default, metadata={"hidden": True})
+
+
 def positional(metavar: str) -> Any:
     """A field given without a flag; a tuple takes one or more. metavar: as help shows it."""
     return dataclasses.field(metadata={"metavar": metavar})

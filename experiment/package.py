@@ -1,17 +1,22 @@
 """What an agent's package offers to everybody who knows only its name: one written protocol."""
 
+from __future__ import annotations
+
 import contextlib
 import importlib
 import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiment.config import nearest_text
 from experiment.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn  # slow to import
 
 AGENTS = ("rainbow", "ppo2", "jerk", "es")
 """Packages named in messages; any other that keeps to the protocol works too."""
@@ -41,6 +46,18 @@ class Agent(Protocol):
         ...
 
 
+class ScoringAgent(Agent, Protocol):
+    """One with a net whose scores others may search, learn from or draw actions by."""
+
+    net: nn.Module
+    logits: bool
+    """Whether scores are a policy's logits; else they are expected returns."""
+
+    def scores(self, images: Tensor) -> Tensor:
+        """Images uint8 [B,C,H,W] -> [B,A], with gradient; larger is better."""
+        ...
+
+
 PARTS = ("Config", "PRESETS", "NOT_INHERITED", "build", "load", "run")
 
 
@@ -56,9 +73,14 @@ class AgentPackage(Protocol):
     checkpoint."""
 
     def build(
-        self, config: Mapping[str, Any], weights: Mapping[str, Any], *, device: str = "cpu"
+        self,
+        config: Mapping[str, Any],
+        weights: Mapping[str, Any] | None = None,
+        *,
+        device: str = "cpu",
     ) -> Agent:
-        """The agent of a checkpoint's config and weights (its tensors["net"])."""
+        """The agent of a checkpoint's config and weights (its tensors["net"]); without these an
+        untrained one."""
         ...
 
     def load(self, folder: Path | str, *, device: str = "cpu") -> Agent:

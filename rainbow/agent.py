@@ -48,6 +48,8 @@ class RainbowAgent:
     every step costs more than bf16 saves.
     """
 
+    logits = False
+
     def __init__(self, net: RainbowNet, config: RainbowConfig, *, device: str = "cpu") -> None:
         self.device = torch.device(device)
         self.net, self.config = net.to(self.device), config
@@ -101,12 +103,14 @@ class RainbowAgent:
 
 
 def build(
-    config: Mapping[str, Any], weights: Mapping[str, Tensor], *, device: str = "cpu"
+    config: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None, *, device: str = "cpu"
 ) -> RainbowAgent:
-    """The agent of a checkpoint's config and of its net's weights."""
+    """The agent of a checkpoint's config and of its net's weights; without these an untrained
+    one."""
     own = from_dict(RainbowConfig, config)
     agent = RainbowAgent(make_net(own), own, device=device)
-    agent.net.load_state_dict(weights)
+    if weights is not None:
+        agent.net.load_state_dict(weights)
     return agent
 
 

@@ -182,15 +182,21 @@ class RetroVectorEnv(VectorEnv):
             seeds = row_seeds(int(seed), self.num_envs)
         else:
             seeds = [None] * self.num_envs if seed is None else seed
-        assert len(seeds) == len(names) == self.num_envs, f"{len(seeds)} seeds, {len(names)} levels"
+        assert len(seeds) == len(names) == self.num_envs, (
+            f"{len(seeds)} seeds for {self.num_envs} workers"
+        )
         for i in rows:
             level = names[i] and parse_level(names[i])
             start = {"seed": seeds[i], "level": level and (level.game, level.state)}
             self.send(i, "reset", start)
         self.seed = None
+        infos: Infos = {}
         for i in rows:
-            self.levels[i] = self.receive(i)
-        return self.batch.obs.copy(), {"level": np.array(self.levels, dtype=object)}
+            answer = self.receive(i)
+            self.levels[i] = answer["level"]
+            if answer["episode"]:
+                infos = self._add_info(infos, {"episode": answer["episode"]}, i)
+        return self.batch.obs.copy(), {**infos, "level": np.array(self.levels, dtype=object)}
 
     def step_async(self, actions: np.ndarray, part: slice | None = None) -> None:
         """Let every worker take its step, or those of `part`, so that some run while what others

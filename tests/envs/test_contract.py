@@ -119,8 +119,12 @@ def test_a_row_begins_anew_on_a_level_and_seed_of_its_own(make):
     for actions in drawn(envs, 4):
         before, *_ = envs.step(actions)
     mask = np.array([False, True])
-    obs, _ = envs.reset(seed=[None, 77], options={"reset_mask": mask, "levels": [None, ACTS[0]]})
+    obs, infos = envs.reset(
+        seed=[None, 77], options={"reset_mask": mask, "levels": [None, ACTS[0]]}
+    )
     np.testing.assert_array_equal(obs[0], before[0])
+    (cut,) = ended_episodes(infos)
+    assert (cut["env"], cut["l"], cut["level"], cut["finished"]) == (1, 4, ACTS[1], False)
     assert envs.levels == [ACTS[0], ACTS[0]]
     first, _ = alone.reset(seed=[77, 0], options={"levels": [ACTS[0], None]})
     np.testing.assert_array_equal(obs[1], first[0])
