@@ -73,9 +73,10 @@ class Worker:
         self.obs[:], first_info = self.env.reset()
         send_message(self.sock, ["ok", {"episode": info["episode"], "level": first_info["level"]}])
 
-    def on_reset(self, seed: int | None) -> str:
-        """A new episode; the answer is its level."""
-        self.obs[:], info = self.env.reset(seed=seed)
+    def on_reset(self, start: dict[str, Any]) -> str:
+        """A new episode, on a level if one is given; the answer is its level."""
+        options = {"level": Level(*start["level"])} if start["level"] else None
+        self.obs[:], info = self.env.reset(seed=start["seed"], options=options)
         return str(info["level"])
 
     def on_save(self, _: None) -> dict[str, Any]:

@@ -12,16 +12,13 @@ import gymnasium
 import numpy as np
 
 from retro_env.area import AreaShrinker
+from retro_env.config import ACTIONS
 from retro_env.emulator import BUTTONS
 from retro_env.levels import Level
 
 Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 
 BUTTON_NAMES = ("B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z")
-SEVEN = ("LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B")
-ACTIONS = {7: SEVEN, 10: (*SEVEN, "", "LEFT B", "RIGHT B")}
-"""Buttons that each action holds: the contest's seven, and the winner's ten."""
-
 CONTEST_PROGRESS = 9000.0
 """Contest reward for going from a level's start to its end."""
 
@@ -54,7 +51,9 @@ class LevelRotation(Stateful):
         self.fresh = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Start the level whose turn it is."""
+        """Start options["level"], where it is given, or else the level whose turn it is."""
+        if options is not None and "level" in options:
+            return self.env.reset(seed=seed, options=options)
         if self.rotate_every == 0 and not self.fresh:
             self.index += 1
         elif 0 < self.rotate_every <= self.steps:
