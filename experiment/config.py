@@ -4,34 +4,23 @@ A config may have sections: fields that are dataclasses of their own (the run, t
 Flags and files name all fields flat; config.json keeps the sections apart, and reads back too.
 """
 
-import argparse
 import dataclasses
 import difflib
-import functools
 import inspect
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
-import docstring_parser
 import msgspec
 import yaml
 
+from experiment.arguments import read_first, read_flags, words_of
 from experiment.errors import UserError
 from experiment.ranges import bad_value
 
-ELSEWHERE = {
-    "lr": "learning-rate",
-    "gpu": "device",
-    "cuda": "device",
-    "steps": "timesteps",
-    "buffer-size": "replay-size",
-}
-"""What other programs call a flag -> what ours do."""
 T = TypeVar("T")
 
 
@@ -45,9 +34,9 @@ def section(class_for: Callable[[Mapping[str, Any]], type]) -> Any:
     )
 
 
-def positional(metavar: str, *, default: Any = dataclasses.MISSING) -> Any:
+def positional(metavar: str) -> Any:
     """A field given without a flag; a tuple takes one or more. metavar: as help shows it."""
-    return dataclasses.field(default=default, metadata={"metavar": metavar})
+    return dataclasses.field(metadata={"metavar": metavar})
 
 
 def load_config(
@@ -64,8 +53,8 @@ def load_config(
     command: as it is called, for --help. defaults: of some fields, instead of those of `cls`.
     UserError: unknown preset, field or flag (names the nearest), unreadable file, bad value.
     """
-    words = _joined(argv)
-    given = _given_first(words)
+    words = words_of(argv)
+    given = read_first(words)
     values = dict(defaults)
     if "preset" in given:
         values |= _read(_preset_path(given["preset"], presets), what=f"preset {given['preset']!r}")
@@ -80,7 +69,7 @@ def parse_command(cls: type[T], argv: Sequence[str] | None = None, *, command: s
     argv: without the program; None: the program's own. command: how it is called, for --help.
     UserError: unknown, missing or bad arguments.
     """
-    words = _joined(sys.argv[1:] if argv is None else argv)
+    words = words_of(sys.argv[1:] if argv is None else argv)
     return _with_flags(cls, words, values={}, presets=None, command=command, files=False)
 
 
@@ -92,8 +81,8 @@ def load_run_config(
     A resumed run keeps its own config, as far as no flag or file changes it. UserError: also for a
     preset, which is all of a config.
     """
-    words = _joined(sys.argv[1:] if argv is None else argv)
-    given = _given_first(words)
+    words = words_of(sys.argv[1:] if argv is None else argv)
+    given = read_first(words)
     file = given.get("config")
     values = _read(Path(file), what=f"config file {file}") if file is not None else {}
     # Before anything is checked: what does not fit the defaults may fit the run.
@@ -156,11 +145,6 @@ def flat(values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def field_names(cls: type) -> list[str]:
-    """Names of all fields, those of sections too."""
-    return list(_classes(cls, {}))
-
-
 def preset_names(presets: Path | None) -> list[str]:
     """Names of the presets in a folder, sorted; none without a folder."""
     return sorted(path.stem for path in presets.glob("*.yaml")) if presets else []
@@ -170,11 +154,35 @@ def nearest_text(name: str, known: Iterable[str]) -> str:
     """'did you mean X?' when a known name is close to `name`, else 'expected one of …'."""
     known = list(known)
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"expected one of: {_listed(known)}"
+    return f"did you mean {close[0]!r}?" if close else f"expected one of: {', '.join(known)}"
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) or "(none)"
+def _with_flags(
+    cls: type[T],
+    words: list[str],
+    *,
+    values: Mapping[str, Any],
+    presets: Path | None,
+    command: str,
+    files: bool,
+) -> T:
+    """`cls` from values, then flags. files: whether --preset and --config are among these."""
+    first = flat(values) | {k: v for k, v in read_first(words).items() if k == "levels"}
+    about = inspect.getdoc(cls) or cls.__name__
+    if files:
+        about += "\n\n--config FILE reads a YAML or JSON file; flags win over it."
+    if presets is not None:
+        names = ", ".join(preset_names(presets))
+        about += f"\n--preset NAME starts from a preset ({names}); the file wins over it."
+    given = read_flags(
+        words,
+        _classes(cls, first),
+        command=command,
+        about=about,
+        defaults={} if _required(cls) else flat(to_dict(_filled(cls(), first))),
+        files=files,
+    )
+    return from_dict(cls, {**values, **given})
 
 
 def _required(cls: Any) -> bool:
@@ -242,143 +250,6 @@ def _made(cls: Any, values: dict[str, Any], before: Any = None, **whole: Any) ->
         raise UserError(f"bad value for {cls.__name__}: {error}") from None
 
 
-def _joined(argv: Sequence[str]) -> list[str]:
-    """The words, flags with - for _, and numbers below zero joined to their flag."""
-    words: list[str] = []
-    for word in argv:
-        if word.startswith("--"):
-            name, equals, value = word.partition("=")
-            words.append(name.replace("_", "-") + equals + value)
-        elif words and words[-1].startswith("--") and re.fullmatch(r"-(inf|[\d.].*)", word):
-            words[-1] += f"={word}"
-        else:
-            words.append(word)
-    return words
-
-
-class _Parser(argparse.ArgumentParser):
-    """argparse, whose complaint is a UserError."""
-
-    def error(self, message: str) -> NoReturn:
-        flag, _, reason = message.removeprefix("argument ").partition(": ")
-        if reason == "expected one argument":
-            message = f"{flag} needs a value"
-        raise UserError(f"{message}; see --help")
-
-
-def _given_first(words: Sequence[str]) -> dict[str, Any]:
-    """What is given of the flags that decide how all others are read."""
-    parser = _Parser(add_help=False, allow_abbrev=False, argument_default=argparse.SUPPRESS)
-    for flag in ("--preset", "--config", "--levels", "--run-dir"):
-        parser.add_argument(flag)
-    parser.add_argument("--resume", action=argparse.BooleanOptionalAction)
-    return vars(parser.parse_known_args(words)[0])
-
-
-def _with_flags(
-    cls: type[T],
-    words: list[str],
-    *,
-    values: Mapping[str, Any],
-    presets: Path | None,
-    command: str,
-    files: bool,
-) -> T:
-    """`cls` from values, then flags. files: whether --preset and --config are among these."""
-    values = flat(values)
-    levels = {name: v for name, v in _given_first(words).items() if name == "levels"}
-    owners = _classes(cls, values | levels)
-    if not {"-h", "--help"} & set(words):
-        _check_flag_names(owners, words, files=files)
-    base = None if _required(cls) else _filled(cls(), values | levels)
-    parser = _parser(cls, owners, base=base, command=command)
-    if files:
-        parser.usage = f"{command} [--config FILE] [FLAGS]"
-        about = (
-            f"{parser.description}\n\n--config FILE reads a YAML or JSON file; flags win over it."
-        )
-        if presets is not None:
-            names = _listed(preset_names(presets))
-            about += f"\n--preset NAME starts from a preset ({names}); the file wins over it."
-        parser.description = about
-        for flag in ("--preset", "--config"):
-            parser.add_argument(flag, help=argparse.SUPPRESS)
-    given = vars(parser.parse_intermixed_args(words))
-    if files:
-        given = {name: value for name, value in given.items() if name not in ("preset", "config")}
-    return from_dict(cls, {**values, **given})
-
-
-def _parser(cls: Any, owners: Mapping[str, Any], *, base: Any, command: str) -> _Parser:
-    """The parser of a command's flags, with what each means and its default, that of `base`."""
-    parser = _Parser(
-        prog=command,
-        description=inspect.getdoc(cls) or cls.__name__,
-        allow_abbrev=False,
-        argument_default=argparse.SUPPRESS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    defaults = {} if base is None else flat(to_dict(base))
-    groups: dict[type, Any] = {}
-    for name, owner in owners.items():
-        if owner not in groups:
-            title = (inspect.getdoc(owner) or "").partition("\n")[0].rstrip(".")
-            groups[owner] = parser.add_argument_group("settings" if owner is cls else title)
-        _add_flag(groups[owner], owner, name, default=defaults.get(name))
-    return parser
-
-
-def _add_flag(group: Any, owner: Any, name: str, *, default: Any) -> None:
-    """One field as a flag, or as what is given without one."""
-    (field,) = (f for f in dataclasses.fields(owner) if f.name == name)
-    hint = get_type_hints(owner)[name]
-    if default is None and field.default is not dataclasses.MISSING:
-        default = field.default
-    help_text = _texts(owner).get(name, "")
-    if default is not None and default is not dataclasses.MISSING:
-        shown = " ".join(map(str, default)) if isinstance(default, (list, tuple)) else default
-        help_text += f" (default: {shown if shown != '' else repr('')})"
-    options: dict[str, Any] = {"help": help_text.replace("%", "%%")}
-    many = get_origin(hint) in (tuple, list)
-    if "metavar" in field.metadata:
-        some = "+" if field.default is dataclasses.MISSING else "*"
-        group.add_argument(
-            name, metavar=field.metadata["metavar"], nargs=some if many else None, **options
-        )
-        return
-    flag = "--" + name.replace("_", "-")
-    if hint is bool:
-        group.add_argument(flag, action=argparse.BooleanOptionalAction, **options)
-        return
-    choices = get_args(hint) if get_origin(hint) is Literal else ()
-    metavar = "{" + ",".join(map(str, choices)) + "}" if choices else _metavar(hint)
-    group.add_argument(
-        flag,
-        metavar=metavar,
-        nargs="*" if many else None,
-        required=field.default is dataclasses.MISSING
-        and field.default_factory is dataclasses.MISSING,
-        **options,
-    )
-
-
-def _metavar(hint: Any) -> str:
-    kinds = [kind for kind in get_args(hint) or (hint,) if isinstance(kind, type)]
-    names = {int: "INT", float: "FLOAT", str: "TEXT", Path: "PATH"}
-    return next((names[kind] for kind in kinds if kind in names), "VALUE")
-
-
-@functools.cache
-def _texts(owner: Any) -> dict[str, str]:
-    """Field -> what the source says below it, on one line."""
-    return {
-        text.arg_name: " ".join((text.description or "").split())
-        for cls in reversed(owner.__mro__)
-        if dataclasses.is_dataclass(cls)
-        for text in docstring_parser.parse_from_object(cls).params
-    }
-
-
 def _preset_path(name: str, presets: Path | None) -> Path:
     names = preset_names(presets)
     if presets is None or name not in names:
@@ -401,30 +272,6 @@ def _read(path: Path, *, what: str) -> dict[str, Any]:
     if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
         raise UserError(f"{what} must hold one mapping of field names to values")
     return flat(values)
-
-
-def _check_flag_names(owners: Mapping[str, Any], words: Sequence[str], *, files: bool) -> None:
-    """UserError for the first --flag that is no field; it names the nearest one."""
-    known = ["--preset", "--config", "--help"] if files else ["--help"]
-    for name, owner in owners.items():
-        flag = "--" + name.replace("_", "-")
-        switch = get_type_hints(owner)[name] is bool
-        known += [flag, "--no-" + flag[2:]] if switch else [flag]
-    for word in words:
-        flag = word.partition("=")[0]
-        if flag.startswith("--") and flag not in known:
-            raise UserError(f"unknown flag {flag}; {_nearest_flag(flag, known)}")
-
-
-def _nearest_flag(flag: str, known: Sequence[str]) -> str:
-    """What to say of a flag that is none: it is another's name elsewhere, or words of one, or
-    written like one."""
-    ours = f"--{ELSEWHERE.get(flag[2:])}"
-    parts = set(flag[2:].split("-"))
-    close = [ours] if ours in known else []
-    close += [other for other in known if parts <= set(other[2:].split("-"))]
-    close += difflib.get_close_matches(flag, known, n=1, cutoff=0.7)
-    return f"did you mean {close[0]!r}?" if close else "see --help"
 
 
 def _decode_hook(kind: type, value: Any) -> Any:
