@@ -4,7 +4,6 @@ python -m experiment.plot runs/a runs/b --label scratch pretrained --out curve.p
 """
 
 import dataclasses
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -140,7 +139,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     out = plot_curves(
         curves, config.out, column=config.column, window=config.window, title=config.title
     )
-    print(out, file=sys.stdout)
+    print(out)
 
 
 if __name__ == "__main__":
