@@ -15,6 +15,7 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf /build/install environment
 
 COPY cartridge/integration /app/cartridge/integration
 COPY contest /app/contest
+COPY envs /app/envs
 COPY experiment /app/experiment
 COPY retro_env /app/retro_env
 COPY roms /app/roms
