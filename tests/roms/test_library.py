@@ -33,7 +33,7 @@ def integer(value: int) -> bytes:
 
 
 def custom_delta() -> bytes:
-    """COPY 1000 from 0, ADD, COPY the rest: the VCDIFF from BASE to CUSTOM, as xdelta3 writes it."""
+    """COPY 1000 from 0, ADD, COPY the rest: the delta from BASE to CUSTOM, as xdelta3 writes it."""
     added, rest = CUSTOM[1000:1017], len(BASE) - 1000
     codes = b"\x13" + integer(1000) + bytes([1 + 17]) + b"\x13" + integer(rest)
     addresses = integer(0) + integer(1000)
