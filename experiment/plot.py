@@ -53,12 +53,10 @@ def plot_curves(
     """
     if out.suffix not in KINDS:
         raise UserError(f"cannot draw {out}: expected a name that ends in {', '.join(KINDS)}")
-    import matplotlib as mpl
+    from matplotlib.figure import Figure
 
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(7.2, 4.2), dpi=120, layout="constrained")
+    figure = Figure(figsize=(7.2, 4.2), dpi=120, layout="constrained")
+    axes = figure.subplots()
     for number, (label, runs) in enumerate(curves.items()):
         colour = f"C{number}"
         drawn = [smooth(*read_curve(run, column), window=window) for run in runs]
@@ -76,11 +74,8 @@ def plot_curves(
     axes.set_title(title)
     axes.grid(alpha=0.3)
     axes.legend()
-    try:
-        with drafted(out) as draft:
-            figure.savefig(draft)
-    finally:
-        plt.close(figure)
+    with drafted(out) as draft:
+        figure.savefig(draft)
     return out
 
 
