@@ -50,7 +50,7 @@ def write_array(rows: Rows, file: BinaryIO) -> None:
     header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     compressor = zstandard.ZstdCompressor(level=1, threads=2, write_checksum=True)
     with compressor.stream_writer(file, closefd=False) as stream:
-        np.lib.format.write_array_header_1_0(stream, header)  # type: ignore[arg-type]
+        np.lib.format.write_array_header_1_0(stream, header)
         for part in parts_of(rows):
             stream.write(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
 
@@ -109,7 +109,7 @@ def whole(arrays: Mapping[str, Any], name: str) -> np.ndarray:
 
 def _pieces(file: BinaryIO, stored: StoredArray) -> Iterator[np.ndarray]:
     decompressor = zstandard.ZstdDecompressor()
-    with io.BufferedReader(decompressor.stream_reader(file, closefd=False)) as stream:  # type: ignore[type-var]
+    with io.BufferedReader(decompressor.stream_reader(file, closefd=False)) as stream:
         np.lib.format.read_magic(stream)
         shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
         if (shape, dtype) != (stored.shape, stored.dtype):
