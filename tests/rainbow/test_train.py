@@ -193,7 +193,13 @@ def test_frozen_convolutions_stay_for_as_many_updates_as_asked(
     corridor, tmp_path, timesteps, frozen
 ):
     weights = save_encoder(tmp_path / "ppo2", QUICK)
-    config = replaced(QUICK, freeze_encoder_updates=20, timesteps=timesteps, gradient_norm=1.0)
+    config = replaced(
+        QUICK,
+        init_encoder=str(tmp_path / "ppo2"),
+        freeze_encoder_updates=20,
+        timesteps=timesteps,
+        gradient_norm=1.0,
+    )
     agent = run(corridor(2), config, tmp_path / "run")
     updates = load_checkpoint(tmp_path / "run").counters["updates"]
     assert (updates <= 20) == frozen and updates > 18  # 20 updates are made by step 132
