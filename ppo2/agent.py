@@ -1,11 +1,8 @@
 """The acting side of PPO2: pick actions, be saved, be loaded."""
 
-import copy
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,16 +12,15 @@ from torch import Tensor
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict, subset
 from experiment.device import computes_in_bf16
-from nets.encoders import PixelConv, make_encoder, parse_widths
+from nets.actor_critic import ActorCritic, sample_actions
+from nets.baselines import read_baselines
+from nets.encoders import make_encoder, parse_widths
 from nets.heads import ActorCriticHead
 from nets.initialise import RELU_GAIN, orthogonal
-from nets.noisy import NoisyLinear, PlainLinear
+from nets.noisy import Noises, NoisyLinear, PlainLinear
 from nets.recurrent import RecurrentCore
 from nets.transfer import load_net
-from ppo2.acting import Acting
 from ppo2.config import PPO2Config
-from ppo2.learner import ActorCritic, sample_actions
-from ppo2.memory import Noises
 from retro_env import EnvConfig
 
 
@@ -57,35 +53,15 @@ def make_net(config: PPO2Config) -> ActorCritic:
 class PPO2Agent:
     """Acts by the most probable action; exploring, by a draw from the policy."""
 
-    def __init__(
-        self, net: ActorCritic, config: PPO2Config, *, device: str = "cpu", apart: bool = False
-    ) -> None:
-        """apart: act in fp32 too with weights as they were at the last `renew`: where they can be
-        packed, which is faster, and with config.overlap, where the net changes meanwhile."""
+    def __init__(self, net: ActorCritic, config: PPO2Config, *, device: str = "cpu") -> None:
         self.device = torch.device(device)
         self.net, self.config = net.to(self.device), config
-        self.actor: ActorCritic | Acting = net
-        self.half = half = computes_in_bf16(config.precision, self.device)
-        dtype = torch.bfloat16 if half else torch.float32
-        if (half or apart) and Acting.fits(net, self.device, dtype):
-            self.actor = Acting(net, dtype)
-        elif half or (apart and config.overlap):
-            # A copied core's weights lie apart; `to` lays them on end again, as cuDNN wants them.
-            self.actor = copy.deepcopy(net).requires_grad_(False).to(self.device)
-            for part in (self.actor.encoder, self.actor.hidden, self.actor.head) if half else ():
-                part.to(torch.bfloat16)  # the core computes in fp32
-            for layer in self.actor.encoder.modules():
-                if isinstance(layer, PixelConv):
-                    layer.float()  # divides its weights before they are cast, as the learner's does
+        self.half = computes_in_bf16(config.precision, self.device)
         self.state = self.no_state(0)
 
-    def renew(self) -> None:
-        """Let `actor` be what the net has become: the net itself, or a copy, whose weights are
-        packed (in bf16: cast) here, once, instead of at every step."""
-        if isinstance(self.actor, Acting):
-            self.actor.take(self.net)
-        elif self.actor is not self.net:
-            self.actor.load_state_dict(self.net.state_dict())
+    def autocast(self) -> torch.autocast:
+        """The net's precision. Within an outer one, weights are cast once: for many calls."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.half)
 
     def no_state(self, rows: int) -> Tensor:
         """What a recurrent net remembers of nothing, [rows,S]; S is 0 without one."""
@@ -97,11 +73,8 @@ class PPO2Agent:
         self, images: Tensor, *, state: Tensor, starts: Tensor, noise: Noises = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Images [N,C,H,W] on the device -> log-probabilities [N,A], values [N], new state."""
-        cast: AbstractContextManager[Any] = nullcontext()  # Acting casts by itself
-        if self.half and not isinstance(self.actor, Acting):
-            cast = torch.autocast(self.device.type, torch.bfloat16)
-        with cast:
-            logits, values, after = self.actor(images, noise=noise, state=state, starts=starts)
+        with self.autocast():
+            logits, values, after = self.net(images, noise=noise, state=state, starts=starts)
         return logits.log_softmax(dim=1), values, after
 
     def act(
@@ -118,12 +91,9 @@ class PPO2Agent:
         """
         if len(self.state) != len(obs):
             self.state = self.no_state(len(obs))
-        begins = torch.zeros(len(obs), dtype=torch.bool)
-        if starts is not None:
-            begins = torch.from_numpy(starts)
-        images = torch.from_numpy(obs).to(self.device)
+        begins = torch.from_numpy(np.zeros(len(obs), bool) if starts is None else starts)
         log_probs, _, self.state = self.evaluate(
-            images,
+            torch.from_numpy(obs).to(self.device),
             state=self.state,
             starts=begins.to(self.device),
             noise=self.drawn_noise(len(obs)) if explore else None,
@@ -177,6 +147,14 @@ class PPO2Agent:
         """Take a checkpoint's net. UserError where it is another agent's or of another shape."""
         self.take(saved.of("ppo2").tensors["net"], saved.folder)
 
+    def start_from(self, init: Path | str) -> None:
+        """Take the weights of another run's checkpoint, or of a file of baselines' PPO2."""
+        if not str(init).endswith(".joblib"):
+            self.load_weights(load_checkpoint(init))
+            return
+        image = subset(self.config, EnvConfig).observation_shape
+        self.take(read_baselines(init, image=image), init)
+
     def take(self, weights: Mapping[str, Tensor], source: Path | str) -> None:
         """Take a net's weights, which are from `source`. UserError where it has another shape."""
         load_net(
@@ -185,4 +163,3 @@ class PPO2Agent:
             source=source,
             same="encoder, hidden, recurrent, noisy, actions, image and stack",
         )
-        self.renew()

@@ -35,13 +35,9 @@ class PPO2Config(EnvConfig, TrainConfig):
     compile: bool = False
     """Compile the learning step with torch.compile (CUDA graphs on a GPU; one thread on a CPU)."""
     torch_threads: Natural = 0
-    """CPU threads of the learner, each with a piece of a minibatch; 0: PyTorch decides (with
-    --overlap one less)."""
+    """CPU threads of the learner, each with a piece of a minibatch; 0: PyTorch decides."""
     act_parts: Count = 2
     """Groups of environments: the emulators of one run while actions of the next are chosen."""
-    overlap: bool = False
-    """Play a rollout while the one before is learned from, so that each is played by the policy of
-    one rollout earlier, but after a checkpoint, which waits; for one process, on a CPU."""
 
     # The winners' tricks
     death_penalty: NonNegative = 0.0
@@ -70,7 +66,7 @@ class PPO2Config(EnvConfig, TrainConfig):
     rollout_steps: Count = 128
     """Agent steps of each environment between two rounds of learning (nsteps)."""
     minibatches: Count = 4
-    """Parts that a rollout is dealt out to, each a step of Adam."""
+    """Parts of a rollout, each a step of Adam."""
     epochs: Count = 4
     """Times that a rollout is learned from, shuffled anew each time."""
     accumulate: Count = 1
@@ -111,9 +107,9 @@ class PPO2Config(EnvConfig, TrainConfig):
     """Noisy layers before and in the policy; each environment has a draw per rollout."""
     sigma0: NonNegative = 0.5
     """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
-    distillation: NonNegative = 0.0
-    """Weight of the bonus of random network distillation; 0: none."""
-    distillation_learning_rate: Positive = 1e-4
+    rnd: NonNegative = 0.0
+    """Weight of the bonus of random network distillation (RND); 0: none."""
+    rnd_learning_rate: Positive = 1e-4
     """Of the net that predicts the random one."""
     novelty: NonNegative = 0.0
     """Scaled reward for each new pair of progress and colour sum on a level; 0: none."""
@@ -132,11 +128,6 @@ class PPO2Config(EnvConfig, TrainConfig):
             )
         if self.recurrent == "none" and self.sequence_steps != 1:
             raise UserError("sequence_steps is for --recurrent gru or lstm; leave it at 1 without")
-        if self.overlap and self.target_kl > 0.0:
-            raise UserError(
-                "overlap and target_kl exclude each other: a rollout of an earlier policy could be "
-                "left before anything is learned from it"
-            )
         for name in ("learning_rate_schedule", "clip_schedule"):
             parse_schedule(getattr(self, name))
 

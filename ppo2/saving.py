@@ -1,5 +1,6 @@
-"""Checkpoints of a PPO2 run, from which it goes on exactly, in any number of processes."""
+"""What a PPO2 run writes: metrics, episodes, and checkpoints, from which it goes on exactly."""
 
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 
@@ -9,10 +10,54 @@ from numpy.typing import NDArray
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.errors import UserError
+from experiment.metrics import EpisodeLog, Metrics
 from experiment.optimiser import optimiser_parts, restore_optimiser
+from experiment.progress import Progress
+from experiment.run_folder import RunFolder
 from experiment.seeding import rng_state, set_generator_state, set_rng_state
+from ppo2.config import PPO2Config
 from ppo2.training import Training
 from retro_env import RetroVectorEnv
+
+
+class Reports:
+    """metrics.csv, episodes.csv and the progress shown: written by the first process."""
+
+    def __init__(self, run_dir: Path | str, config: PPO2Config, training: Training) -> None:
+        self.training, self.stack = training, ExitStack()
+        self.first = training.group.first
+        if not self.first:
+            return
+        folder = RunFolder.open(run_dir) if config.resume else RunFolder.create(run_dir, config)
+        if config.resume:
+            folder.write_config(config)
+        start = training.env_steps if config.resume else None
+        enter = self.stack.enter_context
+        self.metrics = enter(Metrics(folder.path, resume_step=start))
+        self.episodes = enter(EpisodeLog(folder.path, resume_step=start))
+        self.progress = enter(Progress(config.timesteps, "ppo2", start=training.env_steps))
+
+    def write(self, values: dict[str, float]) -> None:
+        """Episodes ended since the last time, and a row of metrics if there are any."""
+        training = self.training
+        ended = sorted(chain(*training.group.gather(training.ended)), key=lambda e: e[:2])
+        training.ended.clear()
+        training.recent_returns.extend(episode["r"] for _, _, episode in ended)
+        if not self.first:
+            return
+        for step, env, episode in ended:
+            self.episodes.log(step, env, episode)
+        if values:
+            if training.recent_returns:
+                values = {**values, "mean_return": float(np.mean(training.recent_returns))}
+            self.metrics.log(training.env_steps, values)
+        self.progress.update(training.env_steps, values)
+
+    def __enter__(self) -> "Reports":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stack.close()
 
 
 def save(training: Training, run_dir: Path | str, envs: RetroVectorEnv) -> None:
@@ -34,10 +79,10 @@ def save(training: Training, run_dir: Path | str, envs: RetroVectorEnv) -> None:
     arrays, tensors, state = {}, {}, {}
     if training.novelty is not None:
         arrays["novelty"] = training.novelty.array()
-    if training.distillation is not None:
-        tensors["distillation"] = training.distillation.tensors()
-        state["distillation"] = training.distillation.state()
-        own["distillation_sums"] = training.distillation.scale.sums.tolist()
+    if training.rnd is not None:
+        tensors["rnd"] = training.rnd.tensors()
+        state["rnd"] = training.rnd.state()
+        own["rnd_sums"] = training.rnd.scale.sums.tolist()
     everyone = training.group.gather((own, training.rollout.arrays()))
     if not training.group.first:
         return
@@ -73,7 +118,7 @@ def check(saved: Checkpoint, training: Training) -> None:
             f"the saved run has {envs} environments, this one {num_envs}: resume with the same "
             "--num-envs"
         )
-    for name, found in (("novelty", saved.arrays), ("distillation", saved.tensors)):
+    for name, found in (("novelty", saved.arrays), ("rnd", saved.tensors)):
         if getattr(training, name) is not None and name not in found:
             raise UserError(f"the saved run has no --{name}: resume without, or begin another run")
     steps = saved.arrays.stored["rewards"].shape[1]
@@ -103,18 +148,18 @@ def restore(training: Training, run_dir: Path | str, envs: RetroVectorEnv) -> ND
     training.return_scale.restore(state["return_moments"], state["return_sums"][training.mine])
     if training.novelty is not None:
         training.novelty.restore(saved.arrays["novelty"])
-    if training.distillation is not None:
-        training.distillation.restore(
-            saved.tensors["distillation"],
-            state["distillation"],
-            sums=state["distillation_sums"][training.mine],
+    if training.rnd is not None:
+        training.rnd.restore(
+            saved.tensors["rnd"],
+            state["rnd"],
+            sums=state["rnd_sums"][training.mine],
         )
     training.progress = np.array(state["progress"][training.mine])
     training.starts = np.array(state["starts"][training.mine], bool)
     training.state = torch.tensor(state["state"][training.mine], device=training.device)
     for rng, began in zip(training.rngs, state["rngs"][training.mine], strict=True):
         set_generator_state(rng, began)
-    training.begin()
+    training.begin_rollout()
     training.rollout.restore(saved.arrays, state["finals"], training.mine)
     obs = envs.restore_states(state["envs"][training.mine])
     set_rng_state(state["rng"])

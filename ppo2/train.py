@@ -6,25 +6,25 @@ torchrun --nproc-per-node 2 -m ppo2.train --preset joint --num-envs 8 --run-dir 
 """
 
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from experience.advantages import explained_variance, generalised_advantages
 from experiment.config import load_run_config, subset
 from experiment.distributed import Group, joined
 from experiment.errors import UserError, command
-from experiment.metrics import EpisodeLog, Metrics
-from experiment.progress import Progress
-from experiment.run_folder import RunFolder, resumable
+from experiment.run_folder import resumable
+from nets.actor_critic import sample_actions
 from ppo2.agent import PPO2Agent
-from ppo2.audition import best_of
 from ppo2.config import PPO2Config
-from ppo2.saving import restore, save
+from ppo2.memory import minibatches
+from ppo2.saving import Reports, restore, save
 from ppo2.training import Training
 from retro_env import EnvConfig, RetroVectorEnv, parse_levels
 from retro_env.integrations import check_playable
@@ -44,8 +44,9 @@ def run(
     """Train on `envs` for config.timesteps agent steps and return the agent.
 
     run_dir: where config, metrics, episodes and checkpoints go; with config.resume an existing run
-    goes on. init: a checkpoint that gives the weights. In a group of processes, each calls this
-    with environments of its own; the first one writes.
+    goes on. init: a checkpoint that gives the weights, or several, with commas between, of which
+    the best does. In a group of processes, each calls this with environments of its own; the first
+    one writes.
     """
     if config.recurrent != "none" and config.sequence_steps == 1:
         raise UserError("--recurrent learns nothing over time with --sequence-steps 1: give more")
@@ -55,18 +56,18 @@ def run(
         obs = restore(training, run_dir, envs)
     else:
         for candidate in candidates:
-            training.start_from(candidate)
+            training.agent.start_from(candidate)
         obs, _ = envs.reset(seed=training.env_seeds())
-    with Reports(run_dir, config, training) as reports, closing(training):
-        obs = best_of(candidates, training, envs, obs)
+    with Reports(run_dir, config, training) as reports:
+        if len(candidates) > 1:
+            obs = choose(candidates, training, envs, obs)
         while training.env_steps < config.timesteps:
             obs = play(training, envs, obs)
             if training.rollout.full:
-                reports.write(training.learn(obs))
+                reports.write(learn(training, obs))
                 if training.passes(config.checkpoint_every):
-                    reports.write(training.finish())
                     save(training, run_dir, envs)
-        reports.write(training.finish())
+        reports.write({})
         save(training, run_dir, envs)
     return training.agent
 
@@ -78,54 +79,85 @@ def play(training: Training, envs: RetroVectorEnv, obs: NDArray[np.uint8]) -> ND
     its own emulators only.
     """
     obs, steps = obs.copy(), training.steps_to_play()
-    for step in range(steps + 1):
-        for part in training.parts:
-            if step > 0:
-                obs[part], rewards, terminated, truncated, infos = envs.step_wait(part)
-                training.add(rewards, terminated, truncated, infos, levels=envs.levels, part=part)
-            if step < steps:
-                envs.step_async(training.act(obs, part), part)
+    with training.agent.autocast():
+        for step in range(steps + 1):
+            for part in training.parts:
+                if step > 0:
+                    obs[part], rewards, terminated, truncated, infos = envs.step_wait(part)
+                    levels = envs.levels[part]
+                    training.add(rewards, terminated, truncated, infos, levels=levels, part=part)
+                if step < steps:
+                    envs.step_async(training.act(obs[part], part), part)
     return obs
 
 
-class Reports:
-    """metrics.csv, episodes.csv and the progress shown: written by the first process."""
+def learn(training: Training, obs: NDArray[np.uint8]) -> dict[str, float]:
+    """Learn from the full rollout, which led to `obs`, and begin another -> metrics."""
+    config, rollout = training.config, training.rollout
+    rewards, bonuses = training.rewards(obs)
+    values = rollout.values.cpu().numpy()
+    advantages = generalised_advantages(
+        rewards,
+        values,
+        training.next_values(obs),
+        rollout.terminated,
+        rollout.ended,
+        gamma=config.gamma,
+        lam=config.lam,
+    )
+    shuffled = partial(
+        minibatches,
+        training.rngs,
+        rollout.steps,
+        count=config.minibatches,
+        length=config.sequence_steps,
+    )
+    losses = training.learner.update(
+        rollout.batch(advantages, noise=training.noise),
+        [shuffled() for _ in range(config.epochs)],
+        part=training.part_of_run(),
+    )
+    everyone = training.group.gather((values, advantages + values))
+    explained = explained_variance(*(np.hstack(parts) for parts in zip(*everyone, strict=True)))
+    training.updates += 1
+    training.begin_rollout()
+    return {"explained_variance": explained, **losses, **bonuses, "updates": training.updates}
 
-    def __init__(self, run_dir: Path | str, config: PPO2Config, training: Training) -> None:
-        self.training, self.stack = training, ExitStack()
-        self.first = training.group.first
-        if not self.first:
-            return
-        folder = RunFolder.open(run_dir) if config.resume else RunFolder.create(run_dir, config)
-        if config.resume:
-            folder.write_config(config)
-        start = training.env_steps if config.resume else None
-        enter = self.stack.enter_context
-        self.metrics = enter(Metrics(folder.path, resume_step=start))
-        self.episodes = enter(EpisodeLog(folder.path, resume_step=start))
-        self.progress = enter(Progress(config.timesteps, "ppo2", start=training.env_steps))
 
-    def write(self, values: dict[str, float]) -> None:
-        """Episodes ended since the last time, and a row of metrics if there are any."""
-        training = self.training
-        ended = sorted(chain(*training.group.gather(training.ended)), key=lambda e: e[:2])
-        training.ended.clear()
-        training.recent_returns.extend(episode["r"] for _, _, episode in ended)
-        if not self.first:
-            return
-        for step, env, episode in ended:
-            self.episodes.log(step, env, episode)
-        if values:
-            if training.recent_returns:
-                values = {**values, "mean_return": float(np.mean(training.recent_returns))}
-            self.metrics.log(training.env_steps, values)
-        self.progress.update(training.env_steps, values)
+def choose(
+    candidates: Sequence[str], training: Training, envs: RetroVectorEnv, obs: NDArray[np.uint8]
+) -> NDArray[np.uint8]:
+    """Leave the agent with the weights of the highest mean return -> the observations then.
 
-    def __enter__(self) -> "Reports":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stack.close()
+    Each plays `init_episodes` episodes in turn, drawing actions from its policy; these steps and
+    episodes count like all others. With many environments the episodes under way at a change are
+    counted for the net that ends them. Where the run's steps end before all have played, the best
+    so far goes on.
+    """
+    means, everyone, config = [], slice(0, training.num_envs), training.config
+    for candidate in candidates:
+        training.agent.start_from(candidate)
+        training.state.zero_()
+        returns: list[float] = []
+        while len(returns) < config.init_episodes and training.env_steps < config.timesteps:
+            before = len(training.ended)
+            log_probs, _, training.state = training.agent.evaluate(
+                torch.from_numpy(obs).to(training.device),
+                state=training.state,
+                starts=torch.from_numpy(training.starts).to(training.device),
+                noise=training.noise,
+            )
+            uniforms = torch.tensor([rng.random() for rng in training.rngs]).to(log_probs)
+            actions = sample_actions(log_probs, uniforms).cpu().numpy()
+            obs, rewards, terminated, truncated, infos = envs.step(actions)
+            training.count(rewards, terminated, truncated, infos, part=everyone)
+            ended = training.group.gather([e["r"] for _, _, e in training.ended[before:]])
+            returns += [value for values in ended for value in values]
+        means.append(float(np.mean(returns)) if returns else -np.inf)
+    training.agent.start_from(candidates[int(np.argmax(means))])
+    training.state.zero_()
+    training.begin_rollout()
+    return obs
 
 
 def resolve(config: PPO2Config, *, levels: int) -> PPO2Config:
@@ -169,8 +201,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         config = replace(config, device=device)
         envs = make_envs(config, Group())
         with closing(envs), resumable(config.run_dir):
-            if config.overlap:
-                envs.lower_priority()
             run(envs, config, config.run_dir, init=config.init or None)
 
 

@@ -20,7 +20,7 @@ from experiment.errors import UserError
 from experiment.metrics import read_columns
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
-from ppo2.train import parse
+from ppo2.train import learn, parse
 from ppo2.training import Training
 
 ENVS, STEPS = 8, 64
@@ -36,7 +36,7 @@ TOLD = {
 }  # fmt: skip
 MEANINGLESS = {  # without what is lacking or refused, or of speed only
     "init_episodes", "precision", "compile", "act_parts", "accumulate", "widths", "pool",
-    "recurrent_hidden", "sequence_steps", "sigma0", "distillation_learning_rate",
+    "recurrent_hidden", "sequence_steps", "sigma0", "rnd_learning_rate",
     "novelty_progress", "novelty_colours",
 }  # fmt: skip
 
@@ -129,7 +129,7 @@ def test_one_update_has_the_gradients_of_ours(corridor: Callable[[int], Any]) ->
     with torch.no_grad():
         last = model.policy.predict_values(torch.from_numpy(obs))
     model.rollout_buffer.compute_returns_and_advantage(last_values=last, dones=dones)
-    training.learn(obs)
+    learn(training, obs)
     model.train()
     for theirs, ours in sb3_ppo.pairs(model, net):
         for one, other in zip(theirs.parameters(), ours.parameters(), strict=True):
