@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from experiment.config import load_config
 from ppo2.config import PPO2Config
-from ppo2.saving import Reports
+from ppo2.saving import reports
 from ppo2.train import PRESETS, learn, play, run
 from ppo2.training import Training
 from retro_env import EnvConfig, Level, RetroVectorEnv, make_vec
@@ -123,7 +123,7 @@ def whole_and_parts(seconds: float, *, precision: str, threads: int) -> Row:
     cycles: list[NDArray[np.float64]] = []
     with (
         tempfile.TemporaryDirectory() as folder,
-        Reports(Path(folder) / "run", config, training) as reports,
+        reports(Path(folder) / "run", config, training) as write,
         contextlib.closing(envs),
     ):
         obs, _ = envs.reset(seed=training.env_seeds())
@@ -131,7 +131,7 @@ def whole_and_parts(seconds: float, *, precision: str, threads: int) -> Row:
         while len(cycles) < 3 or time.perf_counter() - begin < seconds:
             marks = [time.perf_counter()]
             obs = play(training, envs, obs)
-            reports.write(learn(training, obs))
+            write(learn(training, obs))
             marks.append(time.perf_counter())
             for _ in range(ROLLOUT_STEPS):
                 obs, *_ = envs.step(random.integers(0, 7, WORKERS))

@@ -111,13 +111,6 @@ class PPO2Agent:
         seeds = torch.randint(2**62, (rows,)).tolist()
         return self.net.draw_noise([np.random.default_rng(seed) for seed in seeds], self.device)
 
-    def probabilities(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """obs uint8 [N,C,H,W] -> the policy [N,A], of a net without memory."""
-        images = torch.from_numpy(obs).to(self.device)
-        starts = torch.ones(len(obs), dtype=torch.bool, device=self.device)
-        log_probs, _, _ = self.evaluate(images, state=self.no_state(len(obs)), starts=starts)
-        return log_probs.exp().cpu().numpy()
-
     def scores(self, images: Tensor) -> Tensor:
         """Logits [B,A] of images uint8 [B,C,H,W], of a net without memory, with gradient."""
         starts = torch.ones(len(images), dtype=torch.bool, device=self.device)

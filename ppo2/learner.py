@@ -18,7 +18,7 @@ from experiment.device import computes_in_bf16
 from experiment.distributed import Group
 from nets.actor_critic import ActorCritic
 from ppo2.config import PPO2Config, parse_schedule
-from ppo2.memory import Batch, Minibatch
+from ppo2.memory import Batch
 
 
 def clipped_surrogate(log_ratio: Tensor, advantages: Tensor, *, clip: Tensor) -> Tensor:
@@ -148,18 +148,22 @@ class Learner:
     ) -> tuple[list[Tensor], dict[str, Tensor]]:
         """Gradients and metrics of a piece of a minibatch of `rows`, as shares of the whole's."""
         share = indices.numel() / rows
-        loss, metrics = self._losses(batch.rows(indices, advantages), clip)
+        loss, metrics = self._losses(batch.minibatch(indices, advantages), clip)
         gradients = list(torch.autograd.grad(loss * share, self.parameters))
         if self.config.compile:  # a CUDA graph writes its outputs to the same memory again
             gradients = [gradient.clone() for gradient in gradients]
         return gradients, {name: value.detach() * share for name, value in metrics.items()}
 
-    def losses(self, mb: Minibatch, clip: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    def losses(self, mb: Batch, clip: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Loss with gradient, and what it is made of, of one part of a minibatch."""
         config = self.config
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             logits, values, _ = self.net(
-                mb.obs, noise=mb.noise, state=mb.state, starts=mb.starts, steps=mb.steps
+                mb.obs.permute(0, 3, 1, 2),
+                noise=mb.noise,
+                state=mb.states,
+                starts=mb.starts,
+                steps=mb.steps,
             )
         log_probs = logits.log_softmax(dim=1)
         log_ratio = log_probs.gather(1, mb.actions[:, None]).squeeze(1) - mb.logp

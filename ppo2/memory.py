@@ -16,27 +16,12 @@ from nets.noisy import Noises, noise_of
 
 
 @dataclass(frozen=True)
-class Minibatch:
-    """Rows of a `Batch`: `steps` steps of rows/steps environments, step by step."""
-
-    obs: Tensor
-    state: Tensor
-    starts: Tensor
-    noise: Noises
-    actions: Tensor
-    logp: Tensor
-    values: Tensor
-    advantages: Tensor
-    returns: Tensor
-    steps: int
-
-
-@dataclass(frozen=True)
 class Batch:
-    """A whole rollout to learn from. Rows are step by step: row t·N + n is step t of environment n.
+    """Rows to learn from, step by step: row t·N + n is step t of environment n of N.
 
     obs uint8 [T·N,H,W,C]; states [T·N,S] before each step; starts: of an episode; noise: of each
-    environment; all others [T·N].
+    environment; all others [T·N]. In a minibatch states [N,S] are before its first step, and noise
+    is of each row.
     """
 
     obs: Tensor
@@ -50,13 +35,13 @@ class Batch:
     returns: Tensor
     steps: int
 
-    def rows(self, indices: Tensor, advantages: Tensor) -> Minibatch:
+    def minibatch(self, indices: Tensor, advantages: Tensor) -> "Batch":
         """Rows [L,K]: L steps on end of K environments. advantages [L,K] replace the batch's."""
         flat = indices.flatten()
         num_envs = len(self.actions) // self.steps
-        return Minibatch(
-            obs=self.obs.index_select(0, flat).permute(0, 3, 1, 2),
-            state=self.states[indices[0]],
+        return Batch(
+            obs=self.obs.index_select(0, flat),
+            states=self.states[indices[0]],
             starts=self.starts[flat],
             noise=noise_of(self.noise, flat % num_envs),
             actions=self.actions[flat],
@@ -114,7 +99,7 @@ class Rollout:
         self.rewards = np.zeros(shape, np.float32)
         self.progress = np.zeros(shape, np.float32)
         self.levels = np.zeros(shape, np.int64)
-        self.terminated, self.truncated = np.zeros(shape, bool), np.zeros(shape, bool)
+        self.terminated, self.ended = np.zeros(shape, bool), np.zeros(shape, bool)
         self.deaths = np.zeros(shape, bool)
         self.finals: dict[tuple[int, int], NDArray[np.uint8]] = {}
         """Last observation [C,H,W] of each episode that was cut, by (step, environment)."""
@@ -132,11 +117,6 @@ class Rollout:
     def full(self) -> bool:
         """Whether there is a whole rollout to learn from."""
         return self.filled == self.steps
-
-    @property
-    def ended(self) -> NDArray[np.bool_]:
-        """Which steps [T,N] were an episode's last."""
-        return self.terminated | self.truncated
 
     def add_actions(
         self,
@@ -173,7 +153,7 @@ class Rollout:
         raw reward of the episode so far; levels: numbers."""
         t = self.step_of(part)
         self.rewards[t, part] = rewards
-        self.terminated[t, part], self.truncated[t, part] = terminated, truncated
+        self.terminated[t, part], self.ended[t, part] = terminated, terminated | truncated
         self.deaths[t, part] = deaths
         self.progress[t, part], self.levels[t, part] = progress, levels
         for row in np.flatnonzero(truncated & ~terminated).tolist():
@@ -211,9 +191,8 @@ class Rollout:
 
     def arrays(self) -> dict[str, NDArray]:
         """An unfinished rollout, for a checkpoint: each array [N,…]; `restore` reads it back."""
-        saved = {name: np.asarray(getattr(self, name)[: self.filled].cpu()) for name in ON_DEVICE}
-        saved |= {name: getattr(self, name)[: self.filled] for name in ON_HOST}
-        return {name: np.swapaxes(array, 0, 1) for name, array in saved.items()}
+        kept = {name: torch.as_tensor(getattr(self, name))[: self.filled] for name in SAVED}
+        return {name: array.cpu().numpy().swapaxes(0, 1) for name, array in kept.items()}
 
     def restore(
         self,
@@ -222,12 +201,10 @@ class Rollout:
         envs: slice,
     ) -> None:
         """Be what `arrays` was taken from, as far as it is of the environments `envs`."""
-        mine = {name: np.swapaxes(saved[name][envs], 0, 1) for name in (*ON_DEVICE, *ON_HOST)}
-        self.taken[:] = len(mine["rewards"])
-        for name in ON_DEVICE:
-            getattr(self, name)[: self.filled] = torch.from_numpy(mine[name].copy())
-        for name in ON_HOST:
-            getattr(self, name)[: self.filled] = mine[name]
+        for name in SAVED:
+            array = saved[name][envs].swapaxes(0, 1)
+            torch.as_tensor(getattr(self, name))[: len(array)] = torch.from_numpy(array.copy())
+            self.taken[:] = len(array)
         _, _, height, width, channels = self.obs.shape
         for t, env, image in finals:
             if env in range(envs.start, envs.stop):
@@ -235,5 +212,7 @@ class Rollout:
                 self.finals[t, env - envs.start] = pixels
 
 
-ON_DEVICE = ("obs", "states", "actions", "logp", "values")
-ON_HOST = ("starts", "rewards", "terminated", "truncated", "deaths", "progress", "levels")
+SAVED = (
+    *("obs", "states", "starts", "actions", "logp", "values", "rewards"),
+    *("terminated", "ended", "deaths", "progress", "levels"),
+)

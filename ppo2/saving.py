@@ -1,6 +1,7 @@
 """What a PPO2 run writes: metrics, episodes, and checkpoints, from which it goes on exactly."""
 
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
 
@@ -20,44 +21,38 @@ from ppo2.training import Training
 from retro_env import RetroVectorEnv
 
 
-class Reports:
-    """metrics.csv, episodes.csv and the progress shown: written by the first process."""
+@contextmanager
+def reports(
+    run_dir: Path | str, config: PPO2Config, training: Training
+) -> Iterator[Callable[[dict[str, float]], None]]:
+    """metrics.csv, episodes.csv and the progress shown, by the first process -> what writes them:
+    the episodes ended since the last time, and a row of metrics if any are given."""
+    with ExitStack() as stack:
+        if training.group.first:
+            folder = RunFolder.open(run_dir) if config.resume else RunFolder.create(run_dir, config)
+            if config.resume:
+                folder.write_config(config)
+            start = training.env_steps if config.resume else None
+            metrics = stack.enter_context(Metrics(folder.path, resume_step=start))
+            episodes = stack.enter_context(EpisodeLog(folder.path, resume_step=start))
+            progress = Progress(config.timesteps, "ppo2", start=training.env_steps)
+            stack.enter_context(progress)
 
-    def __init__(self, run_dir: Path | str, config: PPO2Config, training: Training) -> None:
-        self.training, self.stack = training, ExitStack()
-        self.first = training.group.first
-        if not self.first:
-            return
-        folder = RunFolder.open(run_dir) if config.resume else RunFolder.create(run_dir, config)
-        if config.resume:
-            folder.write_config(config)
-        start = training.env_steps if config.resume else None
-        enter = self.stack.enter_context
-        self.metrics = enter(Metrics(folder.path, resume_step=start))
-        self.episodes = enter(EpisodeLog(folder.path, resume_step=start))
-        self.progress = enter(Progress(config.timesteps, "ppo2", start=training.env_steps))
+        def write(values: dict[str, float]) -> None:
+            ended = sorted(chain(*training.group.gather(training.ended)), key=lambda e: e[:2])
+            training.ended.clear()
+            training.recent_returns.extend(episode["r"] for _, _, episode in ended)
+            if not training.group.first:
+                return
+            for step, env, episode in ended:
+                episodes.log(step, env, episode)
+            if values:
+                if training.recent_returns:
+                    values = {**values, "mean_return": float(np.mean(training.recent_returns))}
+                metrics.log(training.env_steps, values)
+            progress.update(training.env_steps, values)
 
-    def write(self, values: dict[str, float]) -> None:
-        """Episodes ended since the last time, and a row of metrics if there are any."""
-        training = self.training
-        ended = sorted(chain(*training.group.gather(training.ended)), key=lambda e: e[:2])
-        training.ended.clear()
-        training.recent_returns.extend(episode["r"] for _, _, episode in ended)
-        if not self.first:
-            return
-        for step, env, episode in ended:
-            self.episodes.log(step, env, episode)
-        if values:
-            if training.recent_returns:
-                values = {**values, "mean_return": float(np.mean(training.recent_returns))}
-            self.metrics.log(training.env_steps, values)
-        self.progress.update(training.env_steps, values)
-
-    def __enter__(self) -> "Reports":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stack.close()
+        yield write
 
 
 def save(training: Training, run_dir: Path | str, envs: RetroVectorEnv) -> None:

@@ -24,7 +24,7 @@ from nets.actor_critic import sample_actions
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.memory import minibatches
-from ppo2.saving import Reports, restore, save
+from ppo2.saving import reports, restore, save
 from ppo2.training import Training
 from retro_env import EnvConfig, RetroVectorEnv, parse_levels
 from retro_env.integrations import check_playable
@@ -58,16 +58,16 @@ def run(
         for candidate in candidates:
             training.agent.start_from(candidate)
         obs, _ = envs.reset(seed=training.env_seeds())
-    with Reports(run_dir, config, training) as reports:
+    with reports(run_dir, config, training) as report:
         if len(candidates) > 1:
             obs = choose(candidates, training, envs, obs)
         while training.env_steps < config.timesteps:
             obs = play(training, envs, obs)
             if training.rollout.full:
-                reports.write(learn(training, obs))
+                report(learn(training, obs))
                 if training.passes(config.checkpoint_every):
                     save(training, run_dir, envs)
-        reports.write({})
+        report({})
         save(training, run_dir, envs)
     return training.agent
 

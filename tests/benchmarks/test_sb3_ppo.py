@@ -172,9 +172,9 @@ def test_run_stops_at_its_last_step_and_plays_as_ppo2(
     saved = load_checkpoint(tmp_path / "run")
     assert saved.counters["env_steps"] == steps
     assert read_columns(tmp_path / "run" / "episodes.csv")["step"].max() <= steps
-    obs, _ = corridor(ENVS).reset()
+    images = torch.from_numpy(corridor(ENVS).reset()[0])
     loaded = PPO2Agent.load(saved.folder)
-    assert np.array_equal(loaded.probabilities(obs), agent.probabilities(obs))
+    assert torch.equal(loaded.scores(images), agent.scores(images))
 
 
 def test_init_gives_the_weights(corridor: Callable[[int], Any], tmp_path: Path) -> None:
@@ -182,5 +182,5 @@ def test_init_gives_the_weights(corridor: Callable[[int], Any], tmp_path: Path) 
     first = sb3_ppo.run(corridor(ENVS), config, tmp_path / "first")
     other = dataclasses.replace(config, seed=1)
     second = sb3_ppo.run(corridor(ENVS), other, tmp_path / "second", init=tmp_path / "first")
-    obs, _ = corridor(ENVS).reset()
-    assert np.array_equal(first.probabilities(obs), second.probabilities(obs))
+    images = torch.from_numpy(corridor(ENVS).reset()[0])
+    assert torch.equal(first.scores(images), second.scores(images))

@@ -102,6 +102,12 @@ def test_normalised_advantages_have_mean_zero_and_deviation_one():
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+def seen(net, mb):
+    """What a net makes of a minibatch."""
+    images = mb.obs.permute(0, 3, 1, 2)
+    return net(images, noise=mb.noise, state=mb.states, starts=mb.starts, steps=mb.steps)
+
+
 def make_batch(config, num_envs=4, seed=0, starts_rate=0.0):
     """A rollout as the net itself would have played it, with advantages of chance."""
     rng = np.random.default_rng(seed)
@@ -124,11 +130,9 @@ def make_batch(config, num_envs=4, seed=0, starts_rate=0.0):
         returns=torch.from_numpy(rng.normal(size=rows).astype(np.float32)),
         steps=config.rollout_steps,
     )
-    mb = batch.rows(torch.arange(rows).view(config.rollout_steps, num_envs), batch.advantages)
+    mb = batch.minibatch(torch.arange(rows).view(config.rollout_steps, num_envs), batch.advantages)
     with torch.no_grad():
-        logits, values, _ = net(
-            mb.obs, noise=mb.noise, state=mb.state, starts=mb.starts, steps=mb.steps
-        )
+        logits, values, _ = seen(net, mb)
     logp = logits.log_softmax(1).gather(1, batch.actions[:, None]).squeeze(1)
     return net, dataclasses.replace(batch, logp=logp, values=values)
 
@@ -211,8 +215,8 @@ def test_rate_and_clip_follow_their_schedules():
 
 def slow_loss(net, batch, config, *, clip):
     """The README's loss of a whole rollout, row by row."""
-    everything = batch.rows(torch.arange(len(batch.actions))[None], batch.advantages[None])
-    logits, values, _ = net(everything.obs, state=everything.state, starts=everything.starts)
+    rows = torch.arange(len(batch.actions))[None]
+    logits, values, _ = seen(net, batch.minibatch(rows, batch.advantages[None]))
     total = torch.zeros(())
     for row, value in enumerate(values):
         old, target = batch.values[row], batch.returns[row]
@@ -298,9 +302,8 @@ def test_recurrent_net_sees_in_pieces_what_it_saw_step_by_step(kind):
     stepwise = torch.stack(logits)  # [T,N,A]
     batch = dataclasses.replace(batch, states=torch.stack(states[:-1]).flatten(0, 1))
     pieces = torch.arange(8 * 4).view(2, 4, 4).transpose(0, 1).reshape(4, 8)  # [L,K]
-    mb = batch.rows(pieces, batch.advantages[pieces])
     with torch.no_grad():
-        found, _, _ = net(mb.obs, state=mb.state, starts=mb.starts, steps=4)
+        found, _, _ = seen(net, batch.minibatch(pieces, batch.advantages[pieces]))
     np.testing.assert_allclose(
         found, stepwise.flatten(0, 1)[pieces.flatten()], rtol=1e-5, atol=1e-6
     )

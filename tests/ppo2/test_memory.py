@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from ppo2.memory import ON_DEVICE, ON_HOST, Rollout, minibatches
+from ppo2.memory import SAVED, Rollout, minibatches
 
 CPU = torch.device("cpu")
 IMAGE = (2, 3, 5)
@@ -81,9 +81,10 @@ def test_rollout_gives_back_the_images_it_was_shown():
     assert rollout.full
     batch = rollout.batch(np.zeros((6, 3), np.float32), noise=None)
     indices = torch.tensor([[4, 0, 17]])
-    images = batch.rows(indices, batch.advantages[indices]).obs
-    np.testing.assert_array_equal(images, record["obs"].reshape(18, *IMAGE)[[4, 0, 17]])
-    assert images.is_contiguous(memory_format=torch.channels_last)
+    images = batch.minibatch(indices, batch.advantages[indices]).obs
+    expected = record["obs"].reshape(18, *IMAGE)[[4, 0, 17]]
+    np.testing.assert_array_equal(images.permute(0, 3, 1, 2), expected)
+    assert images.is_contiguous()  # channels last, as the convolutions want them
 
 
 def test_rows_carry_the_noise_of_their_environment():
@@ -91,7 +92,7 @@ def test_rows_carry_the_noise_of_their_environment():
     noise = [(torch.arange(3.0)[:, None], 10.0 * torch.arange(3.0)[:, None])]
     batch = rollout.batch(np.zeros((6, 3), np.float32), noise=noise)
     indices = torch.tensor([[4, 0, 17]])
-    ((inputs, outputs),) = batch.rows(indices, batch.advantages[indices]).noise
+    ((inputs, outputs),) = batch.minibatch(indices, batch.advantages[indices]).noise
     assert inputs.flatten().tolist() == [1.0, 0.0, 2.0]
     assert outputs.flatten().tolist() == [10.0, 0.0, 20.0]
 
@@ -117,7 +118,7 @@ def test_unfinished_rollout_comes_back_in_parts():
     part = Rollout(6, 2, image=IMAGE, state_size=4, device=CPU)
     part.restore(rollout.arrays(), finals, slice(1, 3))
     assert part.filled == 4
-    for name in (*ON_DEVICE, *ON_HOST):
+    for name in SAVED:
         np.testing.assert_array_equal(
             getattr(part, name)[:4], getattr(rollout, name)[:4, 1:3], err_msg=name
         )
