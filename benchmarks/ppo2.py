@@ -9,7 +9,6 @@ env              eight workers alone, with random actions
 ppo2-*           ppo2.train.run
 parts-*          the same, each cycle followed by its parts alone: emulators, acting for eight
                  observations, learning
-overlap-*        ppo2.train.run with --overlap
 sb3-*            Stable-Baselines3's PPO on this project's environment, in its own workers
 sb3_usual-*      the same on the environment that stable-retro's users build by hand
 
@@ -20,7 +19,7 @@ Stable-Baselines3 does. `*_cpu` compares the CPU time of all processes per agent
 depends on what else the machine does.
 
 The bound: an agent step needs the time of one of the emulators alone and that of one of learning
-alone; acting is left out, as if it were free, because it could overlap with the emulators. It is
+alone; acting is left out, as if it were free, because it could run beside the emulators. It is
 measured in `parts`, beside the whole in every cycle.
 """
 
@@ -52,7 +51,6 @@ PEERS: dict[str, list[str]] = {"sb3": [], "sb3_usual": ["--usual"]}
 CASES = [
     "env",
     *(f"{name}-{setting}" for name in ("ppo2", "parts") for setting in SETTINGS),
-    *(f"overlap-{precision}-1" for precision in PRECISIONS),
     *(f"{peer}-{threads}" for peer in PEERS for threads in THREADS),
 ]
 RATIOS: list[tuple[str, str, str, float | None]] = [
@@ -60,9 +58,6 @@ RATIOS: list[tuple[str, str, str, float | None]] = [
     ("ppo2_fp32", "ppo2-fp32-", "sb3_usual-", None),
     ("ppo2", "ppo2-", "sb3-", None),
     ("ppo2_fp32", "ppo2-fp32-", "sb3-", None),
-    ("overlap", "overlap-", "sb3_usual-", None),
-    ("overlap_fp32", "overlap-fp32-", "sb3_usual-", None),
-    ("overlap", "overlap-", "sb3-", None),
 ]
 """Name, cases, the cases they are divided by (the fastest of each), and the aim."""
 BOUND_AIM = 0.85
@@ -76,8 +71,7 @@ def run_here(case: str, seconds: float) -> Row:
     precision, threads = setting[0], int(setting[1])
     if name == "parts":
         return parts.whole_and_parts(seconds, precision=precision, threads=threads)
-    overlap = name == "overlap"
-    return parts.end_to_end(seconds, precision=precision, threads=threads, overlap=overlap)
+    return parts.end_to_end(seconds, precision=precision, threads=threads)
 
 
 def command_of(case: str, seconds: float) -> list[str]:

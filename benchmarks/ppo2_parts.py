@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from experiment.config import load_config
 from ppo2.config import PPO2Config
-from ppo2.train import PRESETS, Reports, play, run
+from ppo2.saving import reports
+from ppo2.train import PRESETS, learn, play, run
 from ppo2.training import Training
 from retro_env import EnvConfig, Level, RetroVectorEnv, make_vec
 
@@ -62,7 +63,7 @@ def report(row: Row) -> None:
     print(json.dumps(row), flush=True)
 
 
-def shared_config(precision: str, threads: int, *, overlap: bool = False) -> PPO2Config:
+def shared_config(precision: str, threads: int) -> PPO2Config:
     """The contest preset, with what every agent in this comparison shares."""
     flags = {
         "precision": precision,
@@ -76,7 +77,7 @@ def shared_config(precision: str, threads: int, *, overlap: bool = False) -> PPO
         "device": "cpu",
     }
     argv = [part for name, value in flags.items() for part in (f"--{name}", str(value))]
-    argv += ["--preset", "contest", *(["--overlap"] if overlap else [])]
+    argv += ["--preset", "contest"]
     return load_config(PPO2Config, argv, presets=PRESETS, command="benchmarks.ppo2")
 
 
@@ -100,6 +101,16 @@ def env_only(seconds: float) -> Row:
     return cycles.result()
 
 
+def act_alone(training: Training, obs: NDArray[np.uint8], random: np.random.Generator) -> None:
+    """Fill the rollout from the same observations and rewards of chance, as `play` does."""
+    never = np.zeros(WORKERS, bool)
+    with training.agent.autocast():
+        for _, part in itertools.product(range(ROLLOUT_STEPS), training.parts):
+            training.act(obs[part], part)
+            flags, rewards = never[part], random.normal(size=len(obs[part]))
+            training.add(rewards, flags, flags, {}, levels=[""] * len(flags), part=part)
+
+
 def whole_and_parts(seconds: float, *, precision: str, threads: int) -> Row:
     """Cycles of `ppo2.train`, after each of which its parts run alone: the emulators with random
     actions, acting for eight observations without emulators, learning.
@@ -109,12 +120,10 @@ def whole_and_parts(seconds: float, *, precision: str, threads: int) -> Row:
     """
     config, envs = shared_config(precision, threads), make_envs()
     training, random = Training(config, WORKERS), np.random.default_rng(0)
-    never = np.zeros(WORKERS, bool)
     cycles: list[NDArray[np.float64]] = []
     with (
         tempfile.TemporaryDirectory() as folder,
-        Reports(Path(folder) / "run", config, training) as reports,
-        contextlib.closing(training),
+        reports(Path(folder) / "run", config, training) as write,
         contextlib.closing(envs),
     ):
         obs, _ = envs.reset(seed=training.env_seeds())
@@ -122,19 +131,14 @@ def whole_and_parts(seconds: float, *, precision: str, threads: int) -> Row:
         while len(cycles) < 3 or time.perf_counter() - begin < seconds:
             marks = [time.perf_counter()]
             obs = play(training, envs, obs)
-            reports.write(training.learn(obs))
+            write(learn(training, obs))
             marks.append(time.perf_counter())
             for _ in range(ROLLOUT_STEPS):
                 obs, *_ = envs.step(random.integers(0, 7, WORKERS))
             marks.append(time.perf_counter())
-            for _ in range(ROLLOUT_STEPS):
-                for part in training.parts:
-                    training.act(obs, part)
-                    flags = never[part]
-                    rewards = random.normal(size=len(flags))
-                    training.add(rewards, flags, flags, {}, levels=envs.levels, part=part)
+            act_alone(training, obs, random)
             marks.append(time.perf_counter())
-            training.learn(obs)
+            learn(training, obs)
             marks.append(time.perf_counter())
             cycles.append(np.diff(marks))
     spans = np.array(cycles[1:])
@@ -148,11 +152,9 @@ def whole_and_parts(seconds: float, *, precision: str, threads: int) -> Row:
     }
 
 
-def end_to_end(seconds: float, *, precision: str, threads: int, overlap: bool) -> Row:
+def end_to_end(seconds: float, *, precision: str, threads: int) -> Row:
     """`ppo2.train.run` as it is."""
-    config, envs = shared_config(precision, threads, overlap=overlap), make_envs()
-    if overlap:
-        envs.lower_priority()
+    config, envs = shared_config(precision, threads), make_envs()
     cycles, wait = Cycles(seconds, envs.workers), envs.step_wait
     # Marked at the first wait of each rollout: one step late, every time.
     waits = itertools.cycle(range(ROLLOUT_STEPS * config.act_parts))

@@ -33,18 +33,18 @@ from experiment.optimiser import optimiser_parts, restore_optimiser
 from experiment.progress import Progress
 from experiment.run_folder import RunFolder
 from experiment.seeding import rng_state, seed_everything, set_rng_state
+from nets.actor_critic import ActorCritic
 from nets.encoders import make_encoder
 from nets.transfer import load_net
 from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
-from ppo2.learner import ActorCritic
 from ppo2.train import make_envs, parse, resolve
 from retro_env import EnvConfig, RetroVectorEnv, parse_levels
 
 LACKING: dict[str, Any] = {
     "recurrent": "none",
     "noisy": False,
-    "distillation": 0.0,
+    "rnd": 0.0,
     "novelty": 0.0,
     "death_penalty": 0.0,
     "brightness": 0.0,
@@ -52,7 +52,6 @@ LACKING: dict[str, Any] = {
     "target_kl": 0.0,
     "learning_rate_schedule": "constant",
     "clip_schedule": "constant",
-    "overlap": False,
 }
 """Settings that Stable-Baselines3 has not, or otherwise than here, and the value it can have."""
 NEVER = 10**9

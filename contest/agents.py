@@ -32,7 +32,7 @@ PACKAGES = ("rainbow", "ppo2", "jerk", "es")
 """Packages named in messages; any other of the same make works too."""
 OURS = ("levels", "timesteps", "num_envs", "rotate_every", "run_dir", "resume", "init", "seed")
 """Fields of an agent's config that the contest sets."""
-ONCE = {"init_encoder": "", "freeze_encoder_updates": 0, "overlap": False, "policy": ""}
+ONCE = {"init_encoder": "", "freeze_encoder_updates": 0, "policy": ""}
 """What holds for the run that it was given to, not for those that start from its checkpoint."""
 Mode = Literal["adapt", "frozen", "explore"]
 """What a package's agent does: learn on; act as well as it can; act as it does while it learns."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+from collections.abc import Iterator
 
 import torch
 
@@ -53,6 +54,20 @@ def computes_in_bf16(precision: str, device: torch.device) -> bool:
             return torch.cuda.is_bf16_supported(including_emulation=False)
     has = torch.cpu.get_capabilities()
     return any(has.get(name, False) for name in ("avx512_bf16", "amx_bf16"))
+
+
+@contextlib.contextmanager
+def memory_for(what: str, *, instead: str) -> Iterator[None]:
+    """Let allocations within that find no memory be a UserError: no memory for what; instead."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        # On a CPU torch has no class of its own for it.
+        words = ("not enough memory", "can't allocate memory", "calculation overflowed")
+        known = isinstance(error, MemoryError | torch.OutOfMemoryError)
+        if not known and not any(part in str(error) for part in words):
+            raise
+        raise UserError(f"no memory for {what}; {instead}") from None
 
 
 def _keep_freed_memory() -> None:

@@ -6,12 +6,12 @@ which all of this does nothing; so callers ask no questions.
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, final
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
+from torch import Tensor, nn
 
 from experiment.device import prepare_device
 
@@ -35,6 +35,16 @@ class Group:
         if self.active:
             dist.all_reduce(tensor)
         return tensor
+
+    def average_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
+        """Give every process the mean of all processes' gradients."""
+        if not self.active:
+            return
+        gradients = [p.grad for p in parameters if p.grad is not None]
+        flat = self.sum(torch.cat([g.flatten() for g in gradients])) / self.size
+        parts = flat.split([g.numel() for g in gradients])
+        for gradient, mean in zip(gradients, parts, strict=True):
+            gradient.copy_(mean.view_as(gradient))
 
     def gather(self, value: Any) -> list[Any]:
         """Every process's value, in the order of ranks, in every process."""

@@ -11,11 +11,12 @@ P = ParamSpec("P")
 
 EXTRAS = {
     "mpi4py": "es",
-    "imageio": "play",
-    "imageio_ffmpeg": "play",
     "pygame": "play",
+    "imageio": "report",
+    "imageio_ffmpeg": "report",
+    "jinja2": "report",
+    "matplotlib": "report",
     "datasketch": "benchmarks",
-    "matplotlib": "benchmarks",
     "stable_baselines3": "benchmarks",
 }
 """Modules that not everybody installs -> the extra in pyproject.toml that brings them."""
@@ -41,11 +42,12 @@ def command(main: Callable[P, None]) -> Callable[P, None]:
             print(f"error: {error}", file=sys.stderr)
             raise SystemExit(2) from None
         except ModuleNotFoundError as error:
-            if (extra := EXTRAS.get((error.name or "").partition(".")[0])) is None:
+            module = (error.name or "").partition(".")[0]
+            if module not in EXTRAS:
                 raise
             print(
-                f"error: {error.name} is not installed: run scripts/install, or "
-                f"pip install 'retro-contest-agents[{extra}]'",
+                f"error: {module} is not installed: run scripts/install, or "
+                f"pip install 'retro-contest-agents[{EXTRAS[module]}]'",
                 file=sys.stderr,
             )
             raise SystemExit(2) from None

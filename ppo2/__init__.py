@@ -1,10 +1,19 @@
 """PPO2: proximal policy optimisation on many levels at once."""
 
 from pathlib import Path
+from typing import Any
 
-from ppo2.agent import PPO2Agent
+from ppo2.agent import PPO2Agent, build, load
+from ppo2.config import PPO2Config as Config
+
+__all__ = ["NOT_INHERITED", "PRESETS", "Config", "PPO2Agent", "build", "load", "run"]
+
+PRESETS = Path(__file__).parent / "presets"
+NOT_INHERITED = {"serial": False}
 
 
-def load(folder: Path | str, *, device: str = "cpu") -> PPO2Agent:
-    """The agent in a checkpoint folder, ready to act."""
-    return PPO2Agent.load(folder, device=device)
+def run(*args: Any, **kwargs: Any) -> PPO2Agent:
+    """`ppo2.train.run`, imported only now: that module is also a command."""
+    from ppo2 import train
+
+    return train.run(*args, **kwargs)

@@ -1,8 +1,6 @@
 """The acting side of PPO2: pick actions, be saved, be loaded."""
 
-import copy
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,19 +11,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from experiment.config import from_dict, subset
+from experiment.config import from_dict
 from experiment.device import computes_in_bf16
-from nets.encoders import PixelConv, make_encoder, parse_widths
+from nets.actor_critic import ActorCritic, sample_actions
+from nets.baselines import read_baselines
+from nets.encoders import make_encoder, parse_widths
 from nets.heads import ActorCriticHead
 from nets.initialise import RELU_GAIN, orthogonal
-from nets.noisy import NoisyLinear, PlainLinear
+from nets.noisy import Noises, NoisyLinear, PlainLinear
 from nets.recurrent import RecurrentCore
 from nets.transfer import load_net
-from ppo2.acting import Acting
 from ppo2.config import PPO2Config
-from ppo2.learner import ActorCritic, sample_actions
-from ppo2.memory import Noises
-from retro_env import EnvConfig
 
 
 def make_net(config: PPO2Config) -> ActorCritic:
@@ -33,9 +29,10 @@ def make_net(config: PPO2Config) -> ActorCritic:
 
     Initial weights as in openai/baselines, ppo2: orthogonal, the policy nearly uniform.
     """
+    spec = config.env.spec()
     encoder = make_encoder(
         config.encoder,
-        subset(config, EnvConfig).observation_shape,
+        spec.observation_shape,
         widths=parse_widths(config.widths),
         pool=config.pool,
     )
@@ -48,44 +45,24 @@ def make_net(config: PPO2Config) -> ActorCritic:
     if config.recurrent != "none":
         core = RecurrentCore(config.recurrent, config.hidden, hidden=config.recurrent_hidden)
         features = core.features
-    head = ActorCriticHead(
-        features, actions=config.actions, noisy=config.noisy, sigma0=config.sigma0
-    )
+    head = ActorCriticHead(features, actions=spec.actions, noisy=config.noisy, sigma0=config.sigma0)
     return ActorCritic(encoder, hidden=hidden, core=core, head=head)
 
 
 class PPO2Agent:
     """Acts by the most probable action; exploring, by a draw from the policy."""
 
-    def __init__(
-        self, net: ActorCritic, config: PPO2Config, *, device: str = "cpu", apart: bool = False
-    ) -> None:
-        """apart: act in fp32 too with weights as they were at the last `renew`: where they can be
-        packed, which is faster, and with config.overlap, where the net changes meanwhile."""
+    logits = True
+
+    def __init__(self, net: ActorCritic, config: PPO2Config, *, device: str = "cpu") -> None:
         self.device = torch.device(device)
         self.net, self.config = net.to(self.device), config
-        self.actor: ActorCritic | Acting = net
-        self.half = half = computes_in_bf16(config.precision, self.device)
-        dtype = torch.bfloat16 if half else torch.float32
-        if (half or apart) and Acting.fits(net, self.device, dtype):
-            self.actor = Acting(net, dtype)
-        elif half or (apart and config.overlap):
-            # A copied core's weights lie apart; `to` lays them on end again, as cuDNN wants them.
-            self.actor = copy.deepcopy(net).requires_grad_(False).to(self.device)
-            for part in (self.actor.encoder, self.actor.hidden, self.actor.head) if half else ():
-                part.to(torch.bfloat16)  # the core computes in fp32
-            for layer in self.actor.encoder.modules():
-                if isinstance(layer, PixelConv):
-                    layer.float()  # divides its weights before they are cast, as the learner's does
+        self.half = computes_in_bf16(config.precision, self.device)
         self.state = self.no_state(0)
 
-    def renew(self) -> None:
-        """Let `actor` be what the net has become: the net itself, or a copy, whose weights are
-        packed (in bf16: cast) here, once, instead of at every step."""
-        if isinstance(self.actor, Acting):
-            self.actor.take(self.net)
-        elif self.actor is not self.net:
-            self.actor.load_state_dict(self.net.state_dict())
+    def autocast(self) -> torch.autocast:
+        """The net's precision. Within an outer one, weights are cast once: for many calls."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.half)
 
     def no_state(self, rows: int) -> Tensor:
         """What a recurrent net remembers of nothing, [rows,S]; S is 0 without one."""
@@ -97,11 +74,8 @@ class PPO2Agent:
         self, images: Tensor, *, state: Tensor, starts: Tensor, noise: Noises = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Images [N,C,H,W] on the device -> log-probabilities [N,A], values [N], new state."""
-        cast: AbstractContextManager[Any] = nullcontext()  # Acting casts by itself
-        if self.half and not isinstance(self.actor, Acting):
-            cast = torch.autocast(self.device.type, torch.bfloat16)
-        with cast:
-            logits, values, after = self.actor(images, noise=noise, state=state, starts=starts)
+        with self.autocast():
+            logits, values, after = self.net(images, noise=noise, state=state, starts=starts)
         return logits.log_softmax(dim=1), values, after
 
     def act(
@@ -118,12 +92,9 @@ class PPO2Agent:
         """
         if len(self.state) != len(obs):
             self.state = self.no_state(len(obs))
-        begins = torch.zeros(len(obs), dtype=torch.bool)
-        if starts is not None:
-            begins = torch.from_numpy(starts)
-        images = torch.from_numpy(obs).to(self.device)
+        begins = torch.from_numpy(np.zeros(len(obs), bool) if starts is None else starts)
         log_probs, _, self.state = self.evaluate(
-            images,
+            torch.from_numpy(obs).to(self.device),
             state=self.state,
             starts=begins.to(self.device),
             noise=self.drawn_noise(len(obs)) if explore else None,
@@ -141,13 +112,6 @@ class PPO2Agent:
         seeds = torch.randint(2**62, (rows,)).tolist()
         return self.net.draw_noise([np.random.default_rng(seed) for seed in seeds], self.device)
 
-    def probabilities(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """obs uint8 [N,C,H,W] -> the policy [N,A], of a net without memory."""
-        images = torch.from_numpy(obs).to(self.device)
-        starts = torch.ones(len(obs), dtype=torch.bool, device=self.device)
-        log_probs, _, _ = self.evaluate(images, state=self.no_state(len(obs)), starts=starts)
-        return log_probs.exp().cpu().numpy()
-
     def scores(self, images: Tensor) -> Tensor:
         """Logits [B,A] of images uint8 [B,C,H,W], of a net without memory, with gradient."""
         starts = torch.ones(len(images), dtype=torch.bool, device=self.device)
@@ -164,18 +128,17 @@ class PPO2Agent:
             tensors={"net": self.net.state_dict()},
         )
 
-    @classmethod
-    def load(cls, folder: Path | str, *, device: str = "cpu") -> "PPO2Agent":
-        """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
-        saved = load_checkpoint(folder).of("ppo2")
-        config = from_dict(PPO2Config, saved.config)
-        agent = cls(make_net(config), config, device=device)
-        agent.load_weights(saved)
-        return agent
-
     def load_weights(self, saved: Checkpoint) -> None:
         """Take a checkpoint's net. UserError where it is another agent's or of another shape."""
         self.take(saved.of("ppo2").tensors["net"], saved.folder)
+
+    def start_from(self, init: Path | str) -> None:
+        """Take the weights of another run's checkpoint, or of a file of baselines' PPO2."""
+        if not str(init).endswith(".joblib"):
+            self.load_weights(load_checkpoint(init))
+            return
+        image = self.config.env.spec().observation_shape
+        self.take(read_baselines(init, image=image), init)
 
     def take(self, weights: Mapping[str, Tensor], source: Path | str) -> None:
         """Take a net's weights, which are from `source`. UserError where it has another shape."""
@@ -185,4 +148,24 @@ class PPO2Agent:
             source=source,
             same="encoder, hidden, recurrent, noisy, actions, image and stack",
         )
-        self.renew()
+
+
+def build(
+    config: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None, *, device: str = "cpu"
+) -> PPO2Agent:
+    """The agent of a checkpoint's config and of its net's weights; without these an untrained
+    one."""
+    own = from_dict(PPO2Config, config)
+    agent = PPO2Agent(make_net(own), own, device=device)
+    if weights is not None:
+        agent.net.load_state_dict(weights)
+    return agent
+
+
+def load(folder: Path | str, *, device: str = "cpu") -> PPO2Agent:
+    """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
+    saved = load_checkpoint(folder).of("ppo2")
+    config = from_dict(PPO2Config, saved.config)
+    agent = PPO2Agent(make_net(config), config, device=device)
+    agent.load_weights(saved)
+    return agent

@@ -3,30 +3,25 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from envs import TRAINING, EnvSettings, env_settings
 from experiment.errors import UserError
-from experiment.ranges import LARGEST, Count, Natural, NonNegative, Positive, Share
-from experiment.train_config import TrainConfig
-from retro_env.config import EnvConfig
+from experiment.ranges import LARGEST, Count, Natural, NonNegative, Positive, Share, check
+from experiment.run_settings import RunSettings
 
 
 @dataclass(frozen=True)
-class PPO2Config(EnvConfig, TrainConfig):
+class PPO2Config:
     """Train PPO2: on many levels at once to pretrain it, on one level to play the contest."""
 
+    run: RunSettings = RunSettings(levels=TRAINING, run_dir="runs/ppo2")
+    env: EnvSettings = env_settings()
+
     # The run
-    num_envs: Natural = 8
-    """Emulators that run side by side, each in a process of its own; 0: one for every level, which
-    it always plays, whatever rotate_every says."""
     serial: bool = False
-    """All emulators play one level after another, instead of all levels at once; rotate_every then
-    follows from timesteps, whatever it says."""
-    run_dir: str = "runs/ppo2"
-    init: str = ""
-    """A checkpoint (or run folder) whose weights to start from; several with commas between."""
+    """All environments play one level after another, instead of all levels at once; rotate_every
+    then follows from timesteps, whatever it says."""
     init_episodes: Count = 1
-    """Of several checkpoints: episodes that each plays before the best goes on."""
-    checkpoint_every: Natural = 50_000
-    """Agent steps between checkpoints, which wait for the end of a rollout; 0: only the last."""
+    """Where init names several checkpoints: episodes that each plays before the best goes on."""
 
     # How it computes
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
@@ -35,13 +30,9 @@ class PPO2Config(EnvConfig, TrainConfig):
     compile: bool = False
     """Compile the learning step with torch.compile (CUDA graphs on a GPU; one thread on a CPU)."""
     torch_threads: Natural = 0
-    """CPU threads of the learner, each with a piece of a minibatch; 0: PyTorch decides (with
-    --overlap one less)."""
+    """CPU threads of the learner, each with a piece of a minibatch; 0: PyTorch decides."""
     act_parts: Count = 2
     """Groups of environments: the emulators of one run while actions of the next are chosen."""
-    overlap: bool = False
-    """Play a rollout while the one before is learned from, so that each is played by the policy of
-    one rollout earlier, but after a checkpoint, which waits; for one process, on a CPU."""
 
     # The winners' tricks
     death_penalty: NonNegative = 0.0
@@ -70,7 +61,7 @@ class PPO2Config(EnvConfig, TrainConfig):
     rollout_steps: Count = 128
     """Agent steps of each environment between two rounds of learning (nsteps)."""
     minibatches: Count = 4
-    """Parts that a rollout is dealt out to, each a step of Adam."""
+    """Parts of a rollout, each a step of Adam."""
     epochs: Count = 4
     """Times that a rollout is learned from, shuffled anew each time."""
     accumulate: Count = 1
@@ -111,9 +102,9 @@ class PPO2Config(EnvConfig, TrainConfig):
     """Noisy layers before and in the policy; each environment has a draw per rollout."""
     sigma0: NonNegative = 0.5
     """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
-    distillation: NonNegative = 0.0
-    """Weight of the bonus of random network distillation; 0: none."""
-    distillation_learning_rate: Positive = 1e-4
+    rnd: NonNegative = 0.0
+    """Weight of the bonus of random network distillation (RND); 0: none."""
+    rnd_learning_rate: Positive = 1e-4
     """Of the net that predicts the random one."""
     novelty: NonNegative = 0.0
     """Scaled reward for each new pair of progress and colour sum on a level; 0: none."""
@@ -123,7 +114,7 @@ class PPO2Config(EnvConfig, TrainConfig):
     """Different colour sums told apart."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        check(self)
         pieces, rest = divmod(self.rollout_steps, self.sequence_steps)
         if rest or pieces % self.minibatches:
             raise UserError(
@@ -132,11 +123,6 @@ class PPO2Config(EnvConfig, TrainConfig):
             )
         if self.recurrent == "none" and self.sequence_steps != 1:
             raise UserError("sequence_steps is for --recurrent gru or lstm; leave it at 1 without")
-        if self.overlap and self.target_kl > 0.0:
-            raise UserError(
-                "overlap and target_kl exclude each other: a rollout of an earlier policy could be "
-                "left before anything is learned from it"
-            )
         for name in ("learning_rate_schedule", "clip_schedule"):
             parse_schedule(getattr(self, name))
 

@@ -1,7 +1,7 @@
-"""PPO's mathematics: pure functions on top, then the net and the learning from one rollout.
+"""PPO's mathematics: pure functions on top, then the learning from one rollout.
 
-Letters: T steps, N environments, B rows of a minibatch, A actions. `logp` is the log-probability of
-the action taken, `log_ratio` its difference to that when it was taken.
+Letters: B rows of a minibatch, A actions. `logp` is the log-probability of the action taken,
+`log_ratio` its difference to that when it was taken.
 """
 
 from collections.abc import Sequence
@@ -16,39 +16,9 @@ from torch import Tensor, nn
 
 from experiment.device import computes_in_bf16
 from experiment.distributed import Group
-from nets.heads import ActorCriticHead
-from nets.noisy import NoisyLinear, signed_root
-from nets.recurrent import RecurrentCore
+from nets.actor_critic import ActorCritic
 from ppo2.config import PPO2Config, parse_schedule
-from ppo2.memory import Batch, Deal, Minibatch, Noises
-
-Floats = NDArray[np.floating]
-Flags = NDArray[np.bool_]
-
-
-def generalised_advantages(
-    rewards: Floats,
-    values: Floats,
-    next_values: Floats,
-    terminated: Flags,
-    ended: Flags,
-    *,
-    gamma: float,
-    lam: float,
-) -> NDArray[np.float32]:
-    """Generalised advantage estimation, all [T,N] -> advantages [T,N].
-
-    next_values: of the state reached, before any reset; counts for nothing where terminated.
-    ended: terminated or truncated. Source: Schulman et al., arXiv:1506.02438, eq. 16.
-    Differs: the sum is cut at a truncation, behind its own bootstrapped difference.
-    """
-    deltas = rewards + gamma * next_values * ~terminated - values
-    decay = gamma * lam * ~ended
-    advantages = np.zeros_like(deltas)
-    later = np.zeros_like(deltas[0])
-    for t in reversed(range(len(deltas))):
-        later = advantages[t] = deltas[t] + decay[t] * later
-    return advantages.astype(np.float32)
+from ppo2.memory import Batch
 
 
 def clipped_surrogate(log_ratio: Tensor, advantages: Tensor, *, clip: Tensor) -> Tensor:
@@ -80,20 +50,6 @@ def approximate_kl(log_ratio: Tensor) -> Tensor:
     return (log_ratio.exp() - 1.0 - log_ratio).mean()
 
 
-def explained_variance(values: Floats, returns: Floats) -> float:
-    """1 − Var(returns − values) / Var(returns): 1 is perfect, 0 no better than the mean."""
-    variance = returns.var(dtype=np.float64)
-    unexplained = (returns - values).var(dtype=np.float64)
-    return float(1.0 - unexplained / variance) if variance > 0.0 else 0.0
-
-
-def sample_actions(log_probs: Tensor, uniforms: Tensor) -> Tensor:
-    """One action per row by inverting the distribution function. log_probs [B,A], uniforms [B] in
-    [0,1) -> [B]."""
-    below = torch.searchsorted(log_probs.exp().cumsum(dim=-1), uniforms[:, None], right=True)
-    return below.squeeze(-1).clamp(max=log_probs.shape[-1] - 1)
-
-
 def scheduled(text: str, part: float) -> float:
     """The factor after that part (0 to 1) of the run: straight lines between the points."""
     points = parse_schedule(text)
@@ -106,63 +62,6 @@ def normalised(advantages: Tensor, group: Group) -> Tensor:
     mean = group.sum(advantages.sum()) / count
     variance = group.sum((advantages - mean).square().sum()) / count
     return (advantages - mean) / (variance.sqrt() + 1e-8)
-
-
-def share_gradients(parameters: list[nn.Parameter], group: Group) -> None:
-    """Give every process the mean of all processes' gradients."""
-    if not group.active:
-        return
-    gradients = [p.grad for p in parameters if p.grad is not None]
-    flat = group.sum(torch.cat([g.flatten() for g in gradients])) / group.size
-    for gradient, mean in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
-        gradient.copy_(mean.view_as(gradient))
-
-
-class ActorCritic(nn.Module):
-    """uint8 images [B,C,H,W] -> logits [B,A], values [B]. Noise is given, see `nets.noisy`.
-
-    With a recurrent core the rows are `steps` steps of B/steps environments, step by step.
-    """
-
-    def __init__(
-        self,
-        encoder: nn.Module,
-        *,
-        hidden: nn.Module,
-        core: RecurrentCore | None,
-        head: ActorCriticHead,
-    ) -> None:
-        super().__init__()
-        self.encoder, self.hidden, self.core, self.head = encoder, hidden, core, head
-
-    def forward(
-        self,
-        obs: Tensor,
-        *,
-        noise: Noises = None,
-        state: Tensor,
-        starts: Tensor,
-        steps: int = 1,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """state [N,S] before the first step; starts bool [B]: rows that begin an episode.
-        -> (logits, values, state after the last step)."""
-        features = torch.relu(self.hidden(self.encoder(obs), noise[0] if noise else None))
-        if self.core is not None:
-            sequence = features.view(steps, -1, features.shape[1])
-            out, state = self.core(sequence, state, starts.view(steps, -1))
-            features = out.flatten(0, 1)
-        logits, values = self.head(features, noise[1:] if noise else None)
-        return logits.float(), values.squeeze(1).float(), state
-
-    def draw_noise(self, rngs: list[np.random.Generator], device: torch.device) -> Noises:
-        """A draw for each of as many rows as there are generators; None without noisy layers."""
-
-        def draw(width: int) -> Tensor:
-            rows = [rng.standard_normal(width, np.float32) for rng in rngs]
-            return signed_root(torch.from_numpy(np.stack(rows))).to(device)
-
-        layers = [m for m in (self.hidden, *self.head.layers()) if isinstance(m, NoisyLinear)]
-        return [(draw(layer.inputs), draw(layer.outputs)) for layer in layers] or None
 
 
 class Learner:
@@ -195,14 +94,14 @@ class Learner:
             self._losses = torch.compile(self.losses, mode=mode)
         alone = device.type != "cpu" or config.compile or threads == 1
         self.threads = 1 if alone else threads
-        self.cancelled = False
-        """Set it to make a running `update` end before its next minibatch."""
         self._pool = ThreadPoolExecutor(threads, "learner", partial(torch.set_num_threads, 1))
 
-    def update(self, batch: Batch, epochs: Sequence[Deal], *, part: float) -> dict[str, float]:
-        """Learn from a rollout, once per deal -> metrics, means over its minibatches.
+    def update(
+        self, batch: Batch, epochs: Sequence[Sequence[NDArray[np.int64]]], *, part: float
+    ) -> dict[str, float]:
+        """Learn from a rollout -> metrics, means over minibatches.
 
-        part: of the run that has passed, 0 to 1.
+        epochs: the rows [L,K] of each one's minibatches. part: of the run that has passed, 0 to 1.
         """
         config = self.config
         rate = config.learning_rate * scheduled(config.learning_rate_schedule, part)
@@ -213,10 +112,8 @@ class Learner:
         if config.normalise == "rollout":
             batch = replace(batch, advantages=normalised(batch.advantages, self.group))
         rows: list[dict[str, Tensor]] = []
-        for epoch, deal in enumerate(epochs):
-            for indices in deal:
-                if self.cancelled:
-                    return {}
+        for epoch, minibatches in enumerate(epochs):
+            for indices in minibatches:
                 on_device = torch.from_numpy(indices).to(self.device, non_blocking=True)
                 rows.append(self._minibatch(batch, on_device, clip))
                 if config.target_kl > 0.0 and rows[-1]["kl"] > config.target_kl:
@@ -251,18 +148,22 @@ class Learner:
     ) -> tuple[list[Tensor], dict[str, Tensor]]:
         """Gradients and metrics of a piece of a minibatch of `rows`, as shares of the whole's."""
         share = indices.numel() / rows
-        loss, metrics = self._losses(batch.rows(indices, advantages), clip)
+        loss, metrics = self._losses(batch.minibatch(indices, advantages), clip)
         gradients = list(torch.autograd.grad(loss * share, self.parameters))
         if self.config.compile:  # a CUDA graph writes its outputs to the same memory again
             gradients = [gradient.clone() for gradient in gradients]
         return gradients, {name: value.detach() * share for name, value in metrics.items()}
 
-    def losses(self, mb: Minibatch, clip: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    def losses(self, mb: Batch, clip: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Loss with gradient, and what it is made of, of one part of a minibatch."""
         config = self.config
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             logits, values, _ = self.net(
-                mb.obs, noise=mb.noise, state=mb.state, starts=mb.starts, steps=mb.steps
+                mb.obs.permute(0, 3, 1, 2),
+                noise=mb.noise,
+                state=mb.states,
+                starts=mb.starts,
+                steps=mb.steps,
             )
         log_probs = logits.log_softmax(dim=1)
         log_ratio = log_probs.gather(1, mb.actions[:, None]).squeeze(1) - mb.logp
@@ -283,7 +184,7 @@ class Learner:
 
     def _step(self, metrics: dict[str, Tensor]) -> None:
         """One step of Adam along the group's mean gradient."""
-        share_gradients(self.parameters, self.group)
+        self.group.average_gradients(self.parameters)
         if self.config.gradient_norm > 0.0:
             metrics["gradient_norm"] = nn.utils.clip_grad_norm_(
                 self.parameters, self.config.gradient_norm

@@ -1,4 +1,4 @@
-"""What PPO remembers: one rollout, T steps of N environments, and how it is dealt out.
+"""What PPO remembers: one rollout, T steps of N environments, and its minibatches.
 
 Images stay uint8, on the learner's device, where they were put to act on: they go there once. They
 are laid out channels last, as the convolutions want them, so that no epoch has to do it again.
@@ -12,40 +12,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nets.noisy import Noise
-
-Noises = list[Noise] | None
-Deal = list[NDArray[np.int64]]
-"""Rows [L,K] of each minibatch of an epoch."""
-
-
-def noise_of(noise: Noises, envs: slice | list[int] | Tensor) -> Noises:
-    """The noise of those environments, row by row."""
-    return noise and [(inputs[envs], outputs[envs]) for inputs, outputs in noise]
-
-
-@dataclass(frozen=True)
-class Minibatch:
-    """Rows of a `Batch`: `steps` steps of rows/steps environments, step by step."""
-
-    obs: Tensor
-    state: Tensor
-    starts: Tensor
-    noise: Noises
-    actions: Tensor
-    logp: Tensor
-    values: Tensor
-    advantages: Tensor
-    returns: Tensor
-    steps: int
+from nets.noisy import Noises, noise_of
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A whole rollout to learn from. Rows are step by step: row t·N + n is step t of environment n.
+    """Rows to learn from, step by step: row t·N + n is step t of environment n of N.
 
     obs uint8 [T·N,H,W,C]; states [T·N,S] before each step; starts: of an episode; noise: of each
-    environment; all others [T·N].
+    environment; all others [T·N]. In a minibatch states [N,S] are before its first step, and noise
+    is of each row.
     """
 
     obs: Tensor
@@ -59,13 +35,13 @@ class Batch:
     returns: Tensor
     steps: int
 
-    def rows(self, indices: Tensor, advantages: Tensor) -> Minibatch:
+    def minibatch(self, indices: Tensor, advantages: Tensor) -> "Batch":
         """Rows [L,K]: L steps on end of K environments. advantages [L,K] replace the batch's."""
         flat = indices.flatten()
         num_envs = len(self.actions) // self.steps
-        return Minibatch(
-            obs=self.obs.index_select(0, flat).permute(0, 3, 1, 2),
-            state=self.states[indices[0]],
+        return Batch(
+            obs=self.obs.index_select(0, flat),
+            states=self.states[indices[0]],
             starts=self.starts[flat],
             noise=noise_of(self.noise, flat % num_envs),
             actions=self.actions[flat],
@@ -79,8 +55,8 @@ class Batch:
 
 def minibatches(
     rngs: Sequence[np.random.Generator], steps: int, *, count: int, length: int = 1
-) -> Deal:
-    """Deal T steps of N environments out to `count` minibatches: rows [L,K] of a `Batch`.
+) -> list[NDArray[np.int64]]:
+    """T steps of N environments in `count` minibatches: rows [L,K] of a `Batch`.
 
     Each environment's steps are shuffled by its own generator, in pieces of `length` steps on end,
     and every minibatch gets as many from each: levels are balanced in it, and processes that share
@@ -94,7 +70,7 @@ def minibatches(
 
 
 class Rollout:
-    """T steps of N environments, filled step by step: `see`, `decide`, `add`."""
+    """T steps of N environments, filled step by step: `add_actions`, then `add_outcomes`."""
 
     def __init__(
         self,
@@ -123,7 +99,7 @@ class Rollout:
         self.rewards = np.zeros(shape, np.float32)
         self.progress = np.zeros(shape, np.float32)
         self.levels = np.zeros(shape, np.int64)
-        self.terminated, self.truncated = np.zeros(shape, bool), np.zeros(shape, bool)
+        self.terminated, self.ended = np.zeros(shape, bool), np.zeros(shape, bool)
         self.deaths = np.zeros(shape, bool)
         self.finals: dict[tuple[int, int], NDArray[np.uint8]] = {}
         """Last observation [C,H,W] of each episode that was cut, by (step, environment)."""
@@ -142,34 +118,25 @@ class Rollout:
         """Whether there is a whole rollout to learn from."""
         return self.filled == self.steps
 
-    @property
-    def ended(self) -> NDArray[np.bool_]:
-        """Which steps [T,N] were an episode's last."""
-        return self.terminated | self.truncated
-
-    def see(
-        self, obs: NDArray[np.uint8], state: Tensor, starts: NDArray[np.bool_], part: slice
-    ) -> Tensor:
-        """Keep what the next actions of some environments, all of that part, rest on; returns the
-        images [n,C,H,W] on the device."""
-        images = torch.from_numpy(obs)
-        if self.device.type != "cpu":
-            images = images.pin_memory().to(self.device, non_blocking=True)
+    def add_actions(
+        self,
+        images: Tensor,
+        state: Tensor,
+        starts: NDArray[np.bool_],
+        actions: Tensor,
+        logp: Tensor,
+        values: Tensor,
+        *,
+        part: slice,
+    ) -> None:
+        """Keep the next actions of the environments of that part, all [n], and what they rest on:
+        images [n,C,H,W], states, and which begin an episode."""
         t = self.step_of(part)
-        row = self.obs[t, part]
-        row.copy_(images.permute(0, 2, 3, 1))
-        self.states[t, part] = state
-        self.starts[t, part] = starts
-        return row.permute(0, 3, 1, 2)
+        self.obs[t, part] = images.permute(0, 2, 3, 1)
+        self.states[t, part], self.starts[t, part] = state, starts
+        self.actions[t, part], self.logp[t, part], self.values[t, part] = actions, logp, values
 
-    def decide(self, actions: Tensor, logp: Tensor, values: Tensor, part: slice) -> None:
-        """Keep what was decided for them, all [n]."""
-        t = self.step_of(part)
-        self.actions[t, part] = actions
-        self.logp[t, part] = logp
-        self.values[t, part] = values
-
-    def add(
+    def add_outcomes(
         self,
         rewards: NDArray[np.floating],
         terminated: NDArray[np.bool_],
@@ -181,12 +148,12 @@ class Rollout:
         levels: NDArray[np.int64],
         part: slice,
     ) -> None:
-        """Keep what came of it; the step is complete for them. All [n], but final_obs: N times
+        """Keep what came of them, which completes the step. All [n], but final_obs: N times
         [C,H,W], read only where an episode was cut. deaths: ends short of the level's; progress:
         raw reward of the episode so far; levels: numbers."""
         t = self.step_of(part)
         self.rewards[t, part] = rewards
-        self.terminated[t, part], self.truncated[t, part] = terminated, truncated
+        self.terminated[t, part], self.ended[t, part] = terminated, terminated | truncated
         self.deaths[t, part] = deaths
         self.progress[t, part], self.levels[t, part] = progress, levels
         for row in np.flatnonzero(truncated & ~terminated).tolist():
@@ -199,19 +166,11 @@ class Rollout:
         self.taken[:] = 0
         self.finals.clear()
 
-    def reached(self, obs: NDArray[np.uint8], channels: int) -> Tensor:
+    def frames_reached(self, images: Tensor, channels: int) -> Tensor:
         """The newest frame, of so many channels, of the state each step led to, after a reset where
-        there was one: uint8 [T,N,H,W,channels]. obs [N,C,H,W]: after the rollout."""
-        last = torch.from_numpy(obs).to(self.device).permute(0, 2, 3, 1)
+        there was one: uint8 [T,N,H,W,channels]. images [N,C,H,W]: after the rollout."""
+        last = images.permute(0, 2, 3, 1)
         return torch.cat([self.obs[1:, ..., -channels:], last[None, ..., -channels:]])
-
-    def next_values(self, last: NDArray[np.float32], cut: Sequence[float]) -> NDArray[np.float32]:
-        """Values [T,N] of the state that each step reached. last [N]: of the state after the last
-        step; cut: of `finals`, in their order. Meaningless where terminated."""
-        values = np.concatenate([self.values[1:].cpu().numpy(), last[None]])
-        for where, value in zip(self.finals, cut, strict=True):
-            values[where] = value
-        return values
 
     def batch(self, advantages: NDArray[np.float32], *, noise: Noises) -> Batch:
         """The whole rollout, with its advantages [T,N]."""
@@ -232,9 +191,8 @@ class Rollout:
 
     def arrays(self) -> dict[str, NDArray]:
         """An unfinished rollout, for a checkpoint: each array [N,…]; `restore` reads it back."""
-        saved = {name: np.asarray(getattr(self, name)[: self.filled].cpu()) for name in ON_DEVICE}
-        saved |= {name: getattr(self, name)[: self.filled] for name in ON_HOST}
-        return {name: np.swapaxes(array, 0, 1) for name, array in saved.items()}
+        kept = {name: torch.as_tensor(getattr(self, name))[: self.filled] for name in SAVED}
+        return {name: array.cpu().numpy().swapaxes(0, 1) for name, array in kept.items()}
 
     def restore(
         self,
@@ -243,14 +201,10 @@ class Rollout:
         envs: slice,
     ) -> None:
         """Be what `arrays` was taken from, as far as it is of the environments `envs`."""
-        # Earlier versions saved no deaths, whose cost they had taken off the rewards by then.
-        names = [name for name in (*ON_DEVICE, *ON_HOST) if name in saved or name != "deaths"]
-        mine = {name: np.swapaxes(saved[name][envs], 0, 1) for name in names}
-        self.taken[:] = len(mine["rewards"])
-        for name in ON_DEVICE:
-            getattr(self, name)[: self.filled] = torch.from_numpy(mine[name].copy())
-        for name in mine.keys() - ON_DEVICE:
-            getattr(self, name)[: self.filled] = mine[name]
+        for name in SAVED:
+            array = saved[name][envs].swapaxes(0, 1)
+            torch.as_tensor(getattr(self, name))[: len(array)] = torch.from_numpy(array.copy())
+            self.taken[:] = len(array)
         _, _, height, width, channels = self.obs.shape
         for t, env, image in finals:
             if env in range(envs.start, envs.stop):
@@ -258,5 +212,7 @@ class Rollout:
                 self.finals[t, env - envs.start] = pixels
 
 
-ON_DEVICE = ("obs", "states", "actions", "logp", "values")
-ON_HOST = ("starts", "rewards", "terminated", "truncated", "deaths", "progress", "levels")
+SAVED = (
+    *("obs", "states", "starts", "actions", "logp", "values", "rewards"),
+    *("terminated", "ended", "deaths", "progress", "levels"),
+)

@@ -1,5 +1,7 @@
-"""Checkpoints of a PPO2 run, from which it goes on exactly, in any number of processes."""
+"""What a PPO2 run writes: metrics, episodes, and checkpoints, from which it goes on exactly."""
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
 
@@ -7,15 +9,54 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from envs import VectorEnv, saved_states
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.errors import UserError
+from experiment.metrics import EpisodeLog, Metrics
 from experiment.optimiser import optimiser_parts, restore_optimiser
+from experiment.progress import Progress
+from experiment.run_folder import RunFolder
 from experiment.seeding import rng_state, set_generator_state, set_rng_state
+from ppo2.config import PPO2Config
 from ppo2.training import Training
-from retro_env import RetroVectorEnv
 
 
-def save(training: Training, run_dir: Path | str, envs: RetroVectorEnv) -> None:
+@contextmanager
+def reports(
+    run_dir: Path | str, config: PPO2Config, training: Training
+) -> Iterator[Callable[[dict[str, float]], None]]:
+    """metrics.csv, episodes.csv and the progress shown, by the first process -> what writes them:
+    the episodes ended since the last time, and a row of metrics if any are given."""
+    with ExitStack() as stack:
+        if training.group.first:
+            resume = config.run.resume
+            folder = RunFolder.open(run_dir) if resume else RunFolder.create(run_dir, config)
+            if resume:
+                folder.write_config(config)
+            start = training.env_steps if resume else None
+            metrics = stack.enter_context(Metrics(folder.path, resume_step=start))
+            episodes = stack.enter_context(EpisodeLog(folder.path, resume_step=start))
+            progress = Progress(config.run.timesteps, "ppo2", start=training.env_steps)
+            stack.enter_context(progress)
+
+        def write(values: dict[str, float]) -> None:
+            ended = sorted(chain(*training.group.gather(training.ended)), key=lambda e: e[:2])
+            training.ended.clear()
+            training.recent_returns.extend(episode["r"] for _, _, episode in ended)
+            if not training.group.first:
+                return
+            for step, env, episode in ended:
+                episodes.log(step, env, episode)
+            if values:
+                if training.recent_returns:
+                    values = {**values, "mean_return": float(np.mean(training.recent_returns))}
+                metrics.log(training.env_steps, values)
+            progress.update(training.env_steps, values)
+
+        yield write
+
+
+def save(training: Training, run_dir: Path | str, envs: VectorEnv) -> None:
     """Write a checkpoint from which `restore` goes on exactly, in any number of processes."""
     adam, adam_rest = optimiser_parts(training.learner.optimiser)
     finals = [
@@ -23,7 +64,7 @@ def save(training: Training, run_dir: Path | str, envs: RetroVectorEnv) -> None:
         for (t, env), image in training.rollout.finals.items()
     ]
     own = {
-        "envs": envs.save_states(),
+        "envs": saved_states(envs),
         "rngs": training.began,
         "starts": training.starts.tolist(),
         "state": training.state.tolist(),
@@ -34,10 +75,10 @@ def save(training: Training, run_dir: Path | str, envs: RetroVectorEnv) -> None:
     arrays, tensors, state = {}, {}, {}
     if training.novelty is not None:
         arrays["novelty"] = training.novelty.array()
-    if training.distillation is not None:
-        tensors["distillation"] = training.distillation.tensors()
-        state["distillation"] = training.distillation.state()
-        own["distillation_sums"] = training.distillation.scale.sums.tolist()
+    if training.rnd is not None:
+        tensors["rnd"] = training.rnd.tensors()
+        state["rnd"] = training.rnd.state()
+        own["rnd_sums"] = training.rnd.scale.sums.tolist()
     everyone = training.group.gather((own, training.rollout.arrays()))
     if not training.group.first:
         return
@@ -73,7 +114,7 @@ def check(saved: Checkpoint, training: Training) -> None:
             f"the saved run has {envs} environments, this one {num_envs}: resume with the same "
             "--num-envs"
         )
-    for name, found in (("novelty", saved.arrays), ("distillation", saved.tensors)):
+    for name, found in (("novelty", saved.arrays), ("rnd", saved.tensors)):
         if getattr(training, name) is not None and name not in found:
             raise UserError(f"the saved run has no --{name}: resume without, or begin another run")
     steps = saved.arrays.stored["rewards"].shape[1]
@@ -91,7 +132,7 @@ def check(saved: Checkpoint, training: Training) -> None:
         )
 
 
-def restore(training: Training, run_dir: Path | str, envs: RetroVectorEnv) -> NDArray[np.uint8]:
+def restore(training: Training, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
     """Be what the last checkpoint of a run was -> the observations to act on."""
     saved = load_checkpoint(run_dir)
     training.agent.load_weights(saved)
@@ -103,18 +144,18 @@ def restore(training: Training, run_dir: Path | str, envs: RetroVectorEnv) -> ND
     training.return_scale.restore(state["return_moments"], state["return_sums"][training.mine])
     if training.novelty is not None:
         training.novelty.restore(saved.arrays["novelty"])
-    if training.distillation is not None:
-        training.distillation.restore(
-            saved.tensors["distillation"],
-            state["distillation"],
-            sums=state["distillation_sums"][training.mine],
+    if training.rnd is not None:
+        training.rnd.restore(
+            saved.tensors["rnd"],
+            state["rnd"],
+            sums=state["rnd_sums"][training.mine],
         )
     training.progress = np.array(state["progress"][training.mine])
     training.starts = np.array(state["starts"][training.mine], bool)
     training.state = torch.tensor(state["state"][training.mine], device=training.device)
     for rng, began in zip(training.rngs, state["rngs"][training.mine], strict=True):
         set_generator_state(rng, began)
-    training.begin()
+    training.begin_rollout()
     training.rollout.restore(saved.arrays, state["finals"], training.mine)
     obs = envs.restore_states(state["envs"][training.mine])
     set_rng_state(state["rng"])

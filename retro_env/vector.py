@@ -130,12 +130,6 @@ class RetroVectorEnv(VectorEnv):
             sock.close()
         self.workers = [self.receive(i) for i in range(self.num_envs)]
 
-    def lower_priority(self) -> None:
-        """Let this process's threads compute first, and the emulators where a core is left."""
-        lower = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
-        for worker in self.workers:
-            os.setpriority(os.PRIO_PROCESS, worker, lower)
-
     def receive(self, index: int) -> Any:
         """A worker's answer: None to a plain step. A worker's error or end raises."""
         try:

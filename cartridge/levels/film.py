@@ -6,8 +6,6 @@ from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
-import imageio_ffmpeg
-
 from cartridge.levels.cells import Act
 from cartridge.levels.console import Console, Status, open_console
 from cartridge.levels.gallery import HEIGHT, PLAIN, WIDTH, Screen, replayed, richest, screen
@@ -70,6 +68,8 @@ def write_film(shots: Iterator[Screen], *, path: Path = FILM) -> Path:
 def _write_gif(path: Path, shots: Iterator[Screen]) -> Path:
     colours = f"palettegen=max_colors={GIF_COLOURS}:stats_mode=full"
     filters = f"split[a][b];[a]{colours}[p];[b][p]paletteuse=dither=none"
+    import imageio_ffmpeg
+
     with drafted(path) as draft:
         writer = imageio_ffmpeg.write_frames(
             str(draft),

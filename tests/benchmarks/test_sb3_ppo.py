@@ -20,7 +20,7 @@ from experiment.errors import UserError
 from experiment.metrics import read_columns
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
-from ppo2.train import parse
+from ppo2.train import learn, parse
 from ppo2.training import Training
 
 ENVS, STEPS = 8, 64
@@ -36,7 +36,7 @@ TOLD = {
 }  # fmt: skip
 MEANINGLESS = {  # without what is lacking or refused, or of speed only
     "init_episodes", "precision", "compile", "act_parts", "accumulate", "widths", "pool",
-    "recurrent_hidden", "sequence_steps", "sigma0", "distillation_learning_rate",
+    "recurrent_hidden", "sequence_steps", "sigma0", "rnd_learning_rate",
     "novelty_progress", "novelty_colours",
 }  # fmt: skip
 
@@ -129,7 +129,7 @@ def test_one_update_has_the_gradients_of_ours(corridor: Callable[[int], Any]) ->
     with torch.no_grad():
         last = model.policy.predict_values(torch.from_numpy(obs))
     model.rollout_buffer.compute_returns_and_advantage(last_values=last, dones=dones)
-    training.learn(obs)
+    learn(training, obs)
     model.train()
     for theirs, ours in sb3_ppo.pairs(model, net):
         for one, other in zip(theirs.parameters(), ours.parameters(), strict=True):
@@ -172,9 +172,9 @@ def test_run_stops_at_its_last_step_and_plays_as_ppo2(
     saved = load_checkpoint(tmp_path / "run")
     assert saved.counters["env_steps"] == steps
     assert read_columns(tmp_path / "run" / "episodes.csv")["step"].max() <= steps
-    obs, _ = corridor(ENVS).reset()
+    images = torch.from_numpy(corridor(ENVS).reset()[0])
     loaded = PPO2Agent.load(saved.folder)
-    assert np.array_equal(loaded.probabilities(obs), agent.probabilities(obs))
+    assert torch.equal(loaded.scores(images), agent.scores(images))
 
 
 def test_init_gives_the_weights(corridor: Callable[[int], Any], tmp_path: Path) -> None:
@@ -182,5 +182,5 @@ def test_init_gives_the_weights(corridor: Callable[[int], Any], tmp_path: Path) 
     first = sb3_ppo.run(corridor(ENVS), config, tmp_path / "first")
     other = dataclasses.replace(config, seed=1)
     second = sb3_ppo.run(corridor(ENVS), other, tmp_path / "second", init=tmp_path / "first")
-    obs, _ = corridor(ENVS).reset()
-    assert np.array_equal(first.probabilities(obs), second.probabilities(obs))
+    images = torch.from_numpy(corridor(ENVS).reset()[0])
+    assert torch.equal(first.scores(images), second.scores(images))

@@ -25,7 +25,7 @@ from rainbow.agent import make_net as make_rainbow
 from rainbow.config import RainbowConfig
 from retro_env import EnvConfig
 
-PPO2 = PPO2Config(image_height=36, image_width=36, hidden=16, serial=True, overlap=True)
+PPO2 = PPO2Config(image_height=36, image_width=36, hidden=16, serial=True)
 JERK = JerkConfig(image_height=36, image_width=36, policy="elsewhere", record=True)
 RAINBOW = RainbowConfig(
     image_height=36,
@@ -88,8 +88,7 @@ def test_how_a_checkpoints_own_run_began_is_not_repeated(saved: dict[str, str]) 
         agent = Agent(name, saved[name], flags=flags)
         return make_config(agent, timesteps=1, seed=0, run_dir=Path())
 
-    assert not config("ppo2").serial and not config("ppo2").overlap
-    assert config("ppo2", "--overlap").overlap
+    assert not config("ppo2").serial
     policies = [config("jerk"), config("jerk", "--policy=x")]
     assert [c.policy for c in policies] == ["", "x"] and not policies[0].record
     found = [config("rainbow"), config("rainbow", "--init-encoder=x")]

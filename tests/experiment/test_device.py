@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from experiment.device import computes_in_bf16, prepare_device
+from experiment.device import computes_in_bf16, memory_for, prepare_device
 from experiment.distributed import joined
 from experiment.errors import UserError
 
@@ -81,3 +81,17 @@ def test_auto_asks_the_gpu_that_is_used(monkeypatch: pytest.MonkeyPatch, has: bo
 @pytest.mark.parametrize("preset", ["rainbow/presets/laptop.yaml", "ppo2/presets/fast.yaml"])
 def test_presets_for_two_cores_suit_any_of_them(preset: str) -> None:
     assert "precision: auto" in (Path(__file__).parents[2] / preset).read_text().splitlines()
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA is full"), MemoryError(), None])
+def test_a_lack_of_memory_is_a_user_error(error: Exception | None) -> None:
+    lack = pytest.raises(UserError, match="no memory for images; give fewer")
+    with lack, memory_for("images", instead="give fewer"):
+        if error is not None:
+            raise error
+        torch.zeros(2**50)
+
+
+def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
+    with pytest.raises(RuntimeError, match="must match"), memory_for("images", instead=""):
+        torch.zeros(2) + torch.zeros(3)

@@ -44,7 +44,7 @@ def bar(*columns):
 def agents():
     torch.manual_seed(0)
     rainbow = RainbowConfig(**SMALL, precision="bf16")
-    ppo2 = PPO2Config(**SMALL, precision="bf16", overlap=True)
+    ppo2 = PPO2Config(**SMALL, precision="bf16")
     return RainbowAgent(rainbow_net(rainbow), rainbow), PPO2Agent(ppo2_net(ppo2), ppo2)
 
 

@@ -17,7 +17,7 @@ FLAGS = [
     *(
         "--novelty",
         "0.1",
-        "--distillation",
+        "--rnd",
         "0.1",
         "--target-kl",
         "1.0",

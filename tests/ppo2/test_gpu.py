@@ -11,7 +11,7 @@ from experiment.metrics import read_columns
 from ppo2.learner import Learner
 from ppo2.memory import Batch
 from ppo2.train import run
-from tests.ppo2.test_learner import TINY, assert_same_weights, dealt, make_batch
+from tests.ppo2.test_learner import TINY, assert_same_weights, epochs_of, make_batch
 from tests.ppo2.test_train import QUICK, play
 
 pytestmark = [
@@ -51,7 +51,7 @@ def test_update_on_a_gpu_equals_the_one_on_the_cpu(flags):
         place = torch.device(device)
         learner = Learner(net.to(place), config, device=place, group=Group())
         for part in (0.0, 0.5):
-            metrics = learner.update(moved(batch, place), dealt(config), part=part)
+            metrics = learner.update(moved(batch, place), epochs_of(config), part=part)
         assert np.isfinite(list(metrics.values())).all()
         nets.append(net.cpu())
     assert_same_weights(*nets, rtol=2e-2, atol=2e-3)
@@ -65,7 +65,7 @@ def test_update_on_a_gpu_equals_the_one_on_the_cpu(flags):
         {"compile": True},
         {"recurrent": "lstm", "recurrent_hidden": 8, "sequence_steps": 8},
         {"recurrent": "gru", "recurrent_hidden": 8, "sequence_steps": 8, "precision": "bf16"},
-        {"distillation": 0.1, "normalise_returns": True},
+        {"rnd": 0.1, "normalise_returns": True},
     ],
     ids=["plain", "bf16", "compiled", "recurrent", "recurrent in bf16", "curious"],
 )

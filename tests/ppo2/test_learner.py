@@ -1,6 +1,5 @@
 import dataclasses
 import shutil
-from functools import partial
 
 import numpy as np
 import pytest
@@ -15,10 +14,7 @@ from ppo2.learner import (
     approximate_kl,
     clipped_surrogate,
     entropies,
-    explained_variance,
-    generalised_advantages,
     normalised,
-    sample_actions,
     scheduled,
     value_losses,
 )
@@ -28,53 +24,6 @@ TINY = PPO2Config(
     device="cpu", image_height=36, image_width=36, hidden=16, rollout_steps=8, minibatches=2
 )
 CPU = torch.device("cpu")
-
-
-def slow_advantage(t, n, *, rewards, values, next_values, terminated, ended, gamma, lam):
-    """The sum of the paper's equation 16, to the end of the episode or of the rollout."""
-    total, k = 0.0, 0
-    while True:
-        bootstrap = 0.0 if terminated[t + k, n] else next_values[t + k, n]
-        delta = rewards[t + k, n] + gamma * bootstrap - values[t + k, n]
-        total += (gamma * lam) ** k * delta
-        if ended[t + k, n] or t + k + 1 == len(rewards):
-            return total
-        k += 1
-
-
-@pytest.mark.parametrize(("gamma", "lam"), [(0.99, 0.95), (0.9, 0.0), (1.0, 1.0)])
-def test_advantages_equal_the_papers_sum(gamma, lam):
-    rng = np.random.default_rng(0)
-    rewards, values, next_values = rng.normal(size=(3, 40, 5))
-    terminated, truncated = rng.random((2, 40, 5)) < 0.1
-    case = {
-        "rewards": rewards,
-        "values": values,
-        "next_values": next_values,
-        "terminated": terminated,
-        "ended": terminated | truncated,
-    }
-    found = generalised_advantages(**case, gamma=gamma, lam=lam)
-    expected = [
-        [slow_advantage(t, n, **case, gamma=gamma, lam=lam) for n in range(5)] for t in range(40)
-    ]
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
-
-
-def test_truncation_bootstraps_and_termination_does_not():
-    one, no = np.ones((1, 1)), np.zeros((1, 1), bool)
-    case = {"rewards": one, "values": one, "next_values": 10 * one, "gamma": 0.5, "lam": 1.0}
-    assert generalised_advantages(**case, terminated=no, ended=~no) == 5.0
-    assert generalised_advantages(**case, terminated=~no, ended=~no) == 0.0
-
-
-def test_no_advantage_flows_back_over_a_truncation():
-    rewards = np.array([[0.0], [7.0]])
-    zeros, ended = np.zeros((2, 1)), np.array([[True], [False]])
-    advantages = generalised_advantages(
-        rewards, zeros, zeros, np.zeros((2, 1), bool), ended, gamma=1.0, lam=1.0
-    )
-    assert advantages.tolist() == [[0.0], [7.0]]
 
 
 def test_surrogate_is_the_pessimistic_one():
@@ -110,27 +59,13 @@ def test_value_loss_takes_the_larger_of_the_clipped_and_the_plain():
     np.testing.assert_allclose(plain, 0.5 * (values - returns) ** 2, rtol=1e-6)
 
 
-def test_entropy_kl_and_explained_variance_follow_their_definitions():
+def test_entropy_and_kl_follow_their_definitions():
     p = np.array([[0.7, 0.2, 0.1], [1 / 3, 1 / 3, 1 / 3]])
     expected = [-sum(x * np.log(x) for x in row) for row in p]
     np.testing.assert_allclose(entropies(torch.from_numpy(np.log(p))), expected)
     log_ratio = np.array([0.1, -0.2, 0.0])
     kl = np.mean([np.exp(x) - 1 - x for x in log_ratio])
     np.testing.assert_allclose(approximate_kl(torch.from_numpy(log_ratio)), kl)
-    returns = np.array([1.0, 2.0, 3.0, 6.0])
-    assert explained_variance(returns, returns) == 1.0
-    assert explained_variance(np.full(4, 3.0), returns) == 0.0
-    assert explained_variance(returns + 5.0, returns) == 1.0  # a constant error explains as much
-    assert explained_variance(np.ones(4), np.zeros(4)) == 0.0
-
-
-def test_actions_are_drawn_with_their_probabilities():
-    log_probs = torch.log(torch.tensor([[0.1, 0.0, 0.6, 0.3]])).expand(10_000, 4)
-    uniforms = (torch.arange(10_000) + 0.5) / 10_000
-    counts = torch.bincount(sample_actions(log_probs, uniforms), minlength=4)
-    assert counts.tolist() == [1000, 0, 6000, 3000]
-    rounded_down = torch.log(torch.tensor([[0.3, 0.3, 0.3999]]))
-    assert sample_actions(rounded_down, torch.tensor([0.99999])).tolist() == [2]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +102,12 @@ def test_normalised_advantages_have_mean_zero_and_deviation_one():
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+def seen(net, mb):
+    """What a net makes of a minibatch."""
+    images = mb.obs.permute(0, 3, 1, 2)
+    return net(images, noise=mb.noise, state=mb.states, starts=mb.starts, steps=mb.steps)
+
+
 def make_batch(config, num_envs=4, seed=0, starts_rate=0.0):
     """A rollout as the net itself would have played it, with advantages of chance."""
     rng = np.random.default_rng(seed)
@@ -189,32 +130,27 @@ def make_batch(config, num_envs=4, seed=0, starts_rate=0.0):
         returns=torch.from_numpy(rng.normal(size=rows).astype(np.float32)),
         steps=config.rollout_steps,
     )
-    mb = batch.rows(torch.arange(rows).view(config.rollout_steps, num_envs), batch.advantages)
+    mb = batch.minibatch(torch.arange(rows).view(config.rollout_steps, num_envs), batch.advantages)
     with torch.no_grad():
-        logits, values, _ = net(
-            mb.obs, noise=mb.noise, state=mb.state, starts=mb.starts, steps=mb.steps
-        )
+        logits, values, _ = seen(net, mb)
     logp = logits.log_softmax(1).gather(1, batch.actions[:, None]).squeeze(1)
     return net, dataclasses.replace(batch, logp=logp, values=values)
 
 
-def dealt(config):
+def epochs_of(config):
     rngs = [np.random.default_rng(i) for i in range(4)]
-    deal = partial(
-        minibatches,
-        rngs,
-        config.rollout_steps,
-        count=config.minibatches,
-        length=config.sequence_steps,
-    )
-    return [deal() for _ in range(config.epochs)]
+    length = config.sequence_steps
+    return [
+        minibatches(rngs, config.rollout_steps, count=config.minibatches, length=length)
+        for _ in range(config.epochs)
+    ]
 
 
 def learned(config, seed=0, **extra):
     net, batch = make_batch(config, seed=seed)
     batch = dataclasses.replace(batch, **extra)
     learner = Learner(net, config, device=CPU, group=Group())
-    metrics = learner.update(batch, dealt(config), part=0.5)
+    metrics = learner.update(batch, epochs_of(config), part=0.5)
     return net, metrics
 
 
@@ -279,8 +215,8 @@ def test_rate_and_clip_follow_their_schedules():
 
 def slow_loss(net, batch, config, *, clip):
     """The README's loss of a whole rollout, row by row."""
-    everything = batch.rows(torch.arange(len(batch.actions))[None], batch.advantages[None])
-    logits, values, _ = net(everything.obs, state=everything.state, starts=everything.starts)
+    rows = torch.arange(len(batch.actions))[None]
+    logits, values, _ = seen(net, batch.minibatch(rows, batch.advantages[None]))
     total = torch.zeros(())
     for row, value in enumerate(values):
         old, target = batch.values[row], batch.returns[row]
@@ -366,9 +302,8 @@ def test_recurrent_net_sees_in_pieces_what_it_saw_step_by_step(kind):
     stepwise = torch.stack(logits)  # [T,N,A]
     batch = dataclasses.replace(batch, states=torch.stack(states[:-1]).flatten(0, 1))
     pieces = torch.arange(8 * 4).view(2, 4, 4).transpose(0, 1).reshape(4, 8)  # [L,K]
-    mb = batch.rows(pieces, batch.advantages[pieces])
     with torch.no_grad():
-        found, _, _ = net(mb.obs, state=mb.state, starts=mb.starts, steps=4)
+        found, _, _ = seen(net, batch.minibatch(pieces, batch.advantages[pieces]))
     np.testing.assert_allclose(
         found, stepwise.flatten(0, 1)[pieces.flatten()], rtol=1e-5, atol=1e-6
     )
@@ -388,5 +323,5 @@ def test_threads_make_the_same_step():
     one, _ = learned(TINY)
     net, batch = make_batch(TINY)
     learner = Learner(net, TINY, device=CPU, group=Group(), threads=3)
-    learner.update(batch, dealt(TINY), part=0.5)
+    learner.update(batch, epochs_of(TINY), part=0.5)
     assert_same_weights(one, net, rtol=1e-3, atol=2e-6)

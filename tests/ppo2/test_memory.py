@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from ppo2.memory import ON_DEVICE, ON_HOST, Rollout, minibatches
+from ppo2.memory import SAVED, Rollout, minibatches
 
 CPU = torch.device("cpu")
 IMAGE = (2, 3, 5)
@@ -23,11 +23,12 @@ def filled(steps=6, num_envs=3, fill=6, seed=0):
         state = torch.from_numpy(rng.normal(size=(num_envs, 4)).astype(np.float32))
         values = torch.from_numpy(rng.normal(size=num_envs).astype(np.float32))
         for part in (slice(0, 1), slice(1, num_envs)):  # the first is a step ahead of the rest
-            seen = rollout.see(obs[part], state[part], terminated[part], part)
-            np.testing.assert_array_equal(seen, obs[part])
-            numbers = torch.arange(num_envs)[part]
-            rollout.decide(numbers, values[part] - 1.0, values[part], part)
-            rollout.add(
+            numbers, value = torch.arange(num_envs)[part], values[part]
+            images = torch.from_numpy(obs[part])
+            rollout.add_actions(
+                images, state[part], terminated[part], numbers, value - 1.0, value, part=part
+            )
+            rollout.add_outcomes(
                 rewards[part],
                 terminated[part],
                 truncated[part],
@@ -80,9 +81,10 @@ def test_rollout_gives_back_the_images_it_was_shown():
     assert rollout.full
     batch = rollout.batch(np.zeros((6, 3), np.float32), noise=None)
     indices = torch.tensor([[4, 0, 17]])
-    images = batch.rows(indices, batch.advantages[indices]).obs
-    np.testing.assert_array_equal(images, record["obs"].reshape(18, *IMAGE)[[4, 0, 17]])
-    assert images.is_contiguous(memory_format=torch.channels_last)
+    images = batch.minibatch(indices, batch.advantages[indices]).obs
+    expected = record["obs"].reshape(18, *IMAGE)[[4, 0, 17]]
+    np.testing.assert_array_equal(images.permute(0, 3, 1, 2), expected)
+    assert images.is_contiguous()  # channels last, as the convolutions want them
 
 
 def test_rows_carry_the_noise_of_their_environment():
@@ -90,25 +92,17 @@ def test_rows_carry_the_noise_of_their_environment():
     noise = [(torch.arange(3.0)[:, None], 10.0 * torch.arange(3.0)[:, None])]
     batch = rollout.batch(np.zeros((6, 3), np.float32), noise=noise)
     indices = torch.tensor([[4, 0, 17]])
-    ((inputs, outputs),) = batch.rows(indices, batch.advantages[indices]).noise
+    ((inputs, outputs),) = batch.minibatch(indices, batch.advantages[indices]).noise
     assert inputs.flatten().tolist() == [1.0, 0.0, 2.0]
     assert outputs.flatten().tolist() == [10.0, 0.0, 20.0]
 
 
-def test_next_values_are_those_of_the_state_reached_before_any_reset():
+def test_last_observations_are_kept_of_episodes_that_were_cut():
     rollout, record = filled()
-    last = np.array([100.0, 101.0, 102.0], np.float32)
-    cut = 1000.0 + np.arange(len(rollout.finals), dtype=np.float32)
-    found = rollout.next_values(last, cut.tolist())
-    values, seen = rollout.values.numpy(), iter(cut)
-    for t in range(6):
-        for n in range(3):
-            if record["truncated"][t, n] and not record["terminated"][t, n]:
-                assert found[t, n] == next(seen)
-                np.testing.assert_array_equal(rollout.finals[t, n], record["final"][t, n])
-            elif not record["terminated"][t, n]:
-                assert found[t, n] == (values[t + 1, n] if t < 5 else last[n])
-    assert len(rollout.finals) > 0 and next(seen, None) is None
+    cut = record["truncated"] & ~record["terminated"]
+    assert list(rollout.finals) == [tuple(where) for where in np.argwhere(cut).tolist()]
+    for where, image in rollout.finals.items():
+        np.testing.assert_array_equal(image, record["final"][where])
 
 
 def test_returns_are_advantages_plus_values():
@@ -124,7 +118,7 @@ def test_unfinished_rollout_comes_back_in_parts():
     part = Rollout(6, 2, image=IMAGE, state_size=4, device=CPU)
     part.restore(rollout.arrays(), finals, slice(1, 3))
     assert part.filled == 4
-    for name in (*ON_DEVICE, *ON_HOST):
+    for name in SAVED:
         np.testing.assert_array_equal(
             getattr(part, name)[:4], getattr(rollout, name)[:4, 1:3], err_msg=name
         )
@@ -133,20 +127,12 @@ def test_unfinished_rollout_comes_back_in_parts():
         np.testing.assert_array_equal(image, rollout.finals[t, n + 1])
 
 
-def test_unfinished_rollout_of_an_earlier_version_has_no_deaths():
-    rollout, _ = filled(fill=4)
-    saved = {name: array for name, array in rollout.arrays().items() if name != "deaths"}
-    part = Rollout(6, 3, image=IMAGE, state_size=4, device=CPU)
-    part.restore(saved, [], slice(0, 3))
-    np.testing.assert_array_equal(part.rewards, rollout.rewards)
-    assert rollout.deaths.any() and not part.deaths.any()
-
-
 def test_newest_frames_of_the_states_reached():
     rollout, record = filled()
     last = np.random.default_rng(3).integers(256, size=(3, *IMAGE), dtype=np.uint8)
     expected = np.concatenate([record["obs"][1:], last[None]])[:, :, -1:]  # [T,N,1,H,W]
-    np.testing.assert_array_equal(rollout.reached(last, 1).permute(0, 1, 4, 2, 3), expected)
+    found = rollout.frames_reached(torch.from_numpy(last), 1).permute(0, 1, 4, 2, 3)
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_cleared_rollout_is_empty():

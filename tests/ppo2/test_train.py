@@ -9,12 +9,11 @@ import pytest
 import torch
 
 import ppo2.train
-from experiment.checkpoint import latest_checkpoint, load_agent
+from experiment.checkpoint import load_agent
 from experiment.errors import UserError
 from experiment.metrics import read_columns
-from ppo2.audition import best_of
 from ppo2.config import PPO2Config
-from ppo2.train import main, parse, resolve, run
+from ppo2.train import choose, main, parse, resolve, run
 from ppo2.training import Training
 from tests.runs import ROOT, assert_same_run, kill_at
 
@@ -55,9 +54,8 @@ def play(agent, envs, episodes=4):
         {},
         {"noisy": True},
         {"recurrent": "gru", "recurrent_hidden": 32, "sequence_steps": 8},
-        {"overlap": True},
     ],
-    ids=["plain", "noisy", "recurrent", "overlap"],
+    ids=["plain", "noisy", "recurrent"],
 )
 def test_ppo2_learns_the_corridor(corridor, tmp_path, flags):
     config = dataclasses.replace(
@@ -105,7 +103,7 @@ def test_another_seed_gives_another_run(corridor, tmp_path):
         {},
         {"noisy": True, "normalise_returns": False},
         {"recurrent": "lstm", "recurrent_hidden": 8, "sequence_steps": 4},
-        {"novelty": 0.1, "distillation": 0.1, "brightness": 0.3, "death_penalty": 0.5},
+        {"novelty": 0.1, "rnd": 0.1, "brightness": 0.3, "death_penalty": 0.5},
     ],
     ids=["plain", "noisy", "recurrent", "curious"],
 )
@@ -113,19 +111,6 @@ def test_resumed_run_equals_an_uninterrupted_one(corridor, tmp_path, flags, midd
     config = dataclasses.replace(QUICK, timesteps=300, **flags)
     run(corridor(2), config, tmp_path / "whole")
     run(corridor(2), dataclasses.replace(config, timesteps=middle), tmp_path / "parts")
-    run(corridor(2), dataclasses.replace(config, resume=True), tmp_path / "parts")
-    assert_same_run(tmp_path / "whole", tmp_path / "parts")
-
-
-def test_interrupted_overlapping_run_resumes_exactly(corridor, tmp_path):
-    config = dataclasses.replace(QUICK, timesteps=500, overlap=True)
-    run(corridor(2), config, tmp_path / "whole")
-    envs = corridor(2)
-    wait, waits = envs.step_wait, iter(range(150 * config.act_parts))
-    envs.step_wait = lambda part: wait(part) if next(waits, None) is not None else 1 / 0
-    with pytest.raises(ZeroDivisionError):
-        run(envs, config, tmp_path / "parts")
-    assert latest_checkpoint(tmp_path / "parts").name == "step-000000224"
     run(corridor(2), dataclasses.replace(config, resume=True), tmp_path / "parts")
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
@@ -157,7 +142,8 @@ def test_saved_agent_acts_alike(corridor, tmp_path):
     for folder in (tmp_path / "run", tmp_path / "alone"):
         loaded = load_agent(folder)
         np.testing.assert_array_equal(loaded.act(obs), agent.act(obs))
-        np.testing.assert_allclose(loaded.probabilities(obs), agent.probabilities(obs), rtol=1e-5)
+        images = torch.from_numpy(obs)
+        assert torch.equal(loaded.scores(images), agent.scores(images))
 
 
 def test_exploring_agent_draws_from_its_policy():
@@ -165,14 +151,15 @@ def test_exploring_agent_draws_from_its_policy():
     agent = Training(QUICK, 1).agent
     obs = np.zeros((7000, 4, 36, 36), np.uint8)
     counts = np.bincount(agent.act(obs, explore=True), minlength=7)
-    assert (np.abs(counts - 7000 * agent.probabilities(obs[:1])[0]) < 150).all()
+    policy = agent.scores(torch.from_numpy(obs[:1])).softmax(1)[0].detach().numpy()
+    assert (np.abs(counts - 7000 * policy) < 150).all()
     assert len(set(agent.act(obs).tolist())) == 1
 
 
 def test_new_run_starts_from_another_runs_weights(corridor, tmp_path):
     source = run(corridor(2), QUICK, tmp_path / "source")
     training = Training(dataclasses.replace(QUICK, seed=1), 1)
-    training.start_from(str(tmp_path / "source"))
+    training.agent.start_from(str(tmp_path / "source"))
     for key, value in source.net.state_dict().items():
         assert torch.equal(value, training.agent.net.state_dict()[key])
 
@@ -199,29 +186,29 @@ def test_brightness_is_each_environments_own_and_new_in_each_rollout():
         values = training.rollout.obs[0].flatten(1)
         assert (values.min(dim=1).values == values.max(dim=1).values).all()
         seen += values[:, 0].tolist()
-        training.begin()
+        training.begin_rollout()
     assert seen[0] != seen[1] and seen[:2] != seen[2:]
     assert min(seen) >= 70 and max(seen) <= 130
-    assert (training.shown(np.full_like(obs, 255), range(2)) >= 178).all()  # no overflow
+    assert (training.images(np.full_like(obs, 255), range(2)) >= 178).all()  # no overflow
 
 
-def test_checkpoints_are_auditioned_when_a_run_begins_and_not_when_it_goes_on(
+def test_checkpoints_are_chosen_from_when_a_run_begins_and_not_when_it_goes_on(
     corridor, tmp_path, monkeypatch
 ):
     names = [str(tmp_path / name) for name in "ab"]
     for name in names:
         run(corridor(2), dataclasses.replace(QUICK, timesteps=32), name)
-    heard = []
+    chosen_from = []
 
-    def listen(candidates, training, envs, obs):
-        heard.append(candidates)
+    def record(candidates, training, envs, obs):
+        chosen_from.append(candidates)
         return obs
 
-    monkeypatch.setattr("ppo2.train.best_of", listen)
+    monkeypatch.setattr("ppo2.train.choose", record)
     for resume, timesteps in ((False, 32), (True, 64)):
         config = dataclasses.replace(QUICK, timesteps=timesteps, resume=resume)
         run(corridor(2), config, tmp_path / "run", init=",".join(names))
-    assert heard == [names, []]
+    assert chosen_from == [names]
 
 
 def test_best_of_several_checkpoints_goes_on(corridor, tmp_path):
@@ -230,7 +217,7 @@ def test_best_of_several_checkpoints_goes_on(corridor, tmp_path):
         run(corridor(4), config, tmp_path / name)
     for order in (("novice", "master"), ("master", "novice")):
         training, envs = Training(dataclasses.replace(QUICK, init_episodes=5), 1), corridor(1)
-        best_of([str(tmp_path / name) for name in order], training, envs, envs.reset()[0])
+        choose([str(tmp_path / name) for name in order], training, envs, envs.reset()[0])
         chosen = load_agent(tmp_path / "master").net.state_dict()
         for key, value in training.agent.net.state_dict().items():
             assert torch.equal(value, chosen[key])
@@ -247,7 +234,7 @@ def test_best_so_far_goes_on_where_the_steps_end_first(corridor, tmp_path):
     config = dataclasses.replace(QUICK, init_episodes=3, timesteps=40)
     training, envs = Training(config, 1), corridor(1)
     both = [str(tmp_path / name) for name in ("jumps", "stands")]
-    best_of(both, training, envs, envs.reset()[0])
+    choose(both, training, envs, envs.reset()[0])
     assert [episode["r"] for *_, episode in training.ended] == [8.0] * 3  # the other got no end
     assert training.agent.net.head.policy.bias.argmax() == 6
 
@@ -256,7 +243,7 @@ def test_best_so_far_goes_on_where_the_steps_end_first(corridor, tmp_path):
     ("flags", "words"),
     [
         ({"novelty": 0.1}, "no --novelty"),
-        ({"distillation": 0.1}, "no --distillation"),
+        ({"rnd": 0.1}, "no --rnd"),
         ({"rollout_steps": 8}, "14 steps into a rollout of 16"),
         ({"rollout_steps": 32}, "14 steps into a rollout of 16"),
     ],
@@ -298,7 +285,7 @@ def test_checkpoint_of_another_net_is_refused_in_one_line(corridor, tmp_path):
     run(corridor(2), QUICK, tmp_path / "source")
     training = Training(dataclasses.replace(QUICK, hidden=16), 1)
     with pytest.raises(UserError, match="another shape") as error:
-        training.start_from(str(tmp_path / "source"))
+        training.agent.start_from(str(tmp_path / "source"))
     assert "\n" not in str(error.value)
 
 
@@ -339,7 +326,6 @@ def test_levels_in_series_are_played_by_all_at_once(tmp_path):
         (["--learning-rat", "1"], "learning-rate"),
         (["--minibatches", "5"], "multiple"),
         (["--sequence-steps", "4"], "recurrent"),
-        (["--overlap", "--target-kl", "0.1"], "exclude"),
         (["--clip-schedule", "falling"], "schedule"),
         (["--levels", LEVEL, "--widths", "8,16"], "fixed size"),
         (["--levels", LEVEL, "--device", "tpu"], "device"),

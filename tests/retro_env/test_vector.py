@@ -167,15 +167,6 @@ def test_a_killed_worker_is_reported_and_ends_the_others(bramble, make):
         envs.step(np.zeros(2, np.int64))
 
 
-def test_emulators_let_their_parent_go_first(bramble, make):
-    level, config = bramble
-    envs = make([level], num_envs=2, config=config)
-    envs.lower_priority()
-    own = os.getpriority(os.PRIO_PROCESS, 0)
-    lower = min(19, own + 10)
-    assert all(os.getpriority(os.PRIO_PROCESS, worker) == lower for worker in envs.workers)
-
-
 def test_an_error_in_a_worker_reaches_the_parent(bramble, make):
     level, config = bramble
     envs = make([level], num_envs=1, config=config)

@@ -1,6 +1,7 @@
 """What holds for every command: `python -m PACKAGE.MODULE`."""
 
 import importlib
+import subprocess
 import sys
 
 import pytest
@@ -21,6 +22,25 @@ COMMANDS = [
 def test_commands_are_found():
     known = {"benchmarks.ppo2", "cartridge.build_states", "contest.run", "roms.__main__"}
     assert known < set(COMMANDS)
+
+
+ALONE = """
+import sys
+from importlib import import_module
+from experiment.errors import EXTRAS
+
+sys.modules.update(dict.fromkeys(EXTRAS))  # as if they were not installed
+for name in sys.argv[1:]:
+    import_module(name)
+"""
+
+
+def test_commands_begin_without_any_extra():
+    """What they lack of one is then said in one line."""
+    made_of_extras = {"benchmarks.sb3_ppo", "contest.report"}
+    command = [sys.executable, "-c", ALONE, *(set(COMMANDS) - made_of_extras)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -1,7 +1,7 @@
 import numpy as np
 
+from experience.return_scale import ReturnScale, merged, moments_of
 from experiment.distributed import Group
-from ppo2.rewards import ReturnScale, merged, moments_of
 
 
 def slow_returns(rewards, ended, gamma):

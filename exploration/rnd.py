@@ -1,7 +1,4 @@
-"""Rewards of the agent's own making: for what it has not seen before.
-
-Both kinds look at the state that a step reached, and give nothing for an episode's last.
-"""
+"""Random network distillation (RND): a reward for images that a net cannot predict yet."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,66 +8,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from experience.return_scale import ReturnScale
 from experiment.distributed import Group
 from experiment.optimiser import optimiser_parts, restore_optimiser
 from nets.encoders import width_of
-from ppo2.learner import share_gradients
-from ppo2.memory import minibatches
-from ppo2.rewards import ReturnScale
 
 ROWS = 2048
 """Images looked at together."""
 
 
-class Novelty:
-    """A reward for every key (level, progress, colour sum) that no environment has met before.
-
-    Source: the winners of the Retro Contest. The colour sum is of the newest frame, as the agent
-    sees it; progress is the episode's reward so far: with `backtracking` the furthest, without it
-    the present one.
-    """
-
-    def __init__(self, *, progress: float, colours: int) -> None:
-        """progress: raw reward that makes a key differ. colours: as many sums differ."""
-        self.progress, self.colours = progress, colours
-        self.seen: set[tuple[int, ...]] = set()
-
-    def new(
-        self,
-        frames: Tensor,
-        *,
-        levels: NDArray[np.int64],
-        progress: NDArray[np.floating],
-        goes_on: NDArray[np.bool_],
-        group: Group,
-    ) -> NDArray[np.bool_]:
-        """Which of the steps [T,N] led to a new key. frames uint8 [T,N,...]: reached by them;
-        goes_on: not an episode's last. Earlier steps come first, then earlier environments."""
-        means = frames.flatten(2).float().mean(dim=2).cpu().numpy()
-        keys = np.stack(
-            [levels, progress // self.progress, means * self.colours // 256, goes_on], axis=2
-        ).astype(np.int64)
-        everyone = np.concatenate(group.gather(keys), axis=1)
-        steps, num_envs = everyone.shape[:2]
-        new = np.zeros((steps, num_envs), bool)
-        for row, (*key, counts) in enumerate(everyone.reshape(-1, 4).tolist()):
-            if counts and tuple(key) not in self.seen:
-                self.seen.add(tuple(key))
-                new.flat[row] = True
-        own = num_envs // group.size
-        return new[:, group.rank * own : (group.rank + 1) * own]
-
-    def array(self) -> NDArray[np.int64]:
-        """All keys met, [K,3], for a checkpoint."""
-        return np.array(sorted(self.seen), np.int64).reshape(-1, 3)
-
-    def restore(self, keys: NDArray[np.int64]) -> None:
-        """Go on from `array`."""
-        self.seen = {tuple(key) for key in keys.tolist()}
-
-
-class Distillation:
-    """Random network distillation: the error of a net that learns to predict a random one.
+class RND:
+    """The error of a net that learns to predict a random one.
 
     Source: Burda et al., arXiv:1810.12894. Differs: one value for both kinds of reward, hence
     episodic; the normaliser of images begins with the first rollout instead of random play.
@@ -98,16 +46,16 @@ class Distillation:
         self.moments = torch.zeros(3, *frame, dtype=torch.float64, device=device)
         """Of every pixel: images seen, their sum, their sum of squares."""
 
-    def bonus(self, frames: Tensor) -> NDArray[np.float32]:
-        """Prediction errors [T,N] of frames uint8 [T,N,H,W,C], by the running deviation of their
-        discounted sum."""
+    def bonus(self, frames: Tensor, ended: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Prediction errors [T,N] of frames uint8 [T,N,H,W,C], which steps reached, over the
+        running deviation of their discounted sum. ended [T,N]: an episode's last, without any."""
         steps, num_envs = frames.shape[:2]
         flat = frames.flatten(0, 1)
         self.look_at(flat)
         with torch.no_grad():
             errors = torch.cat([self.errors(part) for part in flat.split(ROWS)])
         raw = errors.view(steps, num_envs).cpu().numpy()
-        return self.scale(raw, np.zeros(raw.shape, bool), self.group)
+        return self.scale(raw, np.zeros(raw.shape, bool), self.group) * ~ended
 
     def look_at(self, frames: Tensor) -> None:
         """Take the moments of pixels over all processes."""
@@ -127,19 +75,22 @@ class Distillation:
         x = ((frames - mean.float()) / deviation.float()).clamp(-5.0, 5.0).permute(0, 3, 1, 2)
         return (self.nets["predictor"](x) - self.nets["target"](x)).square().mean(dim=1)
 
-    def learn(self, frames: Tensor, rngs: Sequence[np.random.Generator], *, count: int) -> float:
-        """One pass of the predictor over a rollout's frames uint8 [T,N,H,W,C], in `count`
-        minibatches of which it takes a quarter -> mean error."""
-        flat, total = frames.flatten(0, 1), torch.zeros((), device=self.device)
-        for indices in minibatches(rngs, len(frames), count=count):
-            quarter = indices.reshape(-1, len(rngs))[::4].flatten()  # of the steps of each
+    def learn(self, frames: Tensor, minibatches: Sequence[NDArray[np.int64]]) -> float:
+        """One pass of the predictor over a quarter of a rollout's frames uint8 [T,N,H,W,C].
+
+        minibatches: rows t·N + n of all frames, as many of each environment -> mean error.
+        """
+        num_envs, flat = frames.shape[1], frames.flatten(0, 1)
+        total = torch.zeros((), device=self.device)
+        for indices in minibatches:
+            quarter = indices.reshape(-1, num_envs)[::4].flatten()  # of the steps of each
             rows = torch.from_numpy(quarter).to(self.device, non_blocking=True)
             loss = self.errors(flat[rows]).mean()
             self.optimiser.zero_grad(set_to_none=True)
             loss.backward()
-            share_gradients(self.parameters, self.group)
+            self.group.average_gradients(self.parameters)
             self.optimiser.step()
-            total += loss.detach() / count
+            total += loss.detach() / len(minibatches)
         return float(self.group.sum(total)) / self.group.size
 
     def tensors(self) -> dict[str, Tensor]:

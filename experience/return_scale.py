@@ -1,4 +1,4 @@
-"""What is done to the rewards of a rollout before they are learned from."""
+"""Rewards of any size, brought to one that nets can learn from."""
 
 from typing import Any
 

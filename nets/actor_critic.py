@@ -1,0 +1,63 @@
+"""A policy and a value function in one net."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from nets.heads import ActorCriticHead
+from nets.noisy import Noises, NoisyLinear, signed_root
+from nets.recurrent import RecurrentCore
+
+
+class ActorCritic(nn.Module):
+    """uint8 images [B,C,H,W] -> logits [B,A], values [B]. Noise is given, see `nets.noisy`.
+
+    With a recurrent core the rows are `steps` steps of B/steps environments, step by step.
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        *,
+        hidden: nn.Module,
+        core: RecurrentCore | None,
+        head: ActorCriticHead,
+    ) -> None:
+        super().__init__()
+        self.encoder, self.hidden, self.core, self.head = encoder, hidden, core, head
+
+    def forward(
+        self,
+        obs: Tensor,
+        *,
+        noise: Noises = None,
+        state: Tensor,
+        starts: Tensor,
+        steps: int = 1,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """state [N,S] before the first step; starts bool [B]: rows that begin an episode.
+        -> (logits, values, state after the last step)."""
+        features = torch.relu(self.hidden(self.encoder(obs), noise[0] if noise else None))
+        if self.core is not None:
+            sequence = features.view(steps, -1, features.shape[1])
+            out, state = self.core(sequence, state, starts.view(steps, -1))
+            features = out.flatten(0, 1)
+        logits, values = self.head(features, noise[1:] if noise else None)
+        return logits.float(), values.squeeze(1).float(), state
+
+    def draw_noise(self, rngs: list[np.random.Generator], device: torch.device) -> Noises:
+        """A draw for each of as many rows as there are generators; None without noisy layers."""
+
+        def draw(width: int) -> Tensor:
+            rows = [rng.standard_normal(width, np.float32) for rng in rngs]
+            return signed_root(torch.from_numpy(np.stack(rows))).to(device)
+
+        layers = [m for m in (self.hidden, *self.head.layers()) if isinstance(m, NoisyLinear)]
+        return [(draw(layer.inputs), draw(layer.outputs)) for layer in layers] or None
+
+
+def sample_actions(log_probs: Tensor, uniforms: Tensor) -> Tensor:
+    """One action per row by inverting the distribution function. log_probs [B,A], uniforms [B] in
+    [0,1) -> [B]."""
+    below = torch.searchsorted(log_probs.exp().cumsum(dim=-1), uniforms[:, None], right=True)
+    return below.squeeze(-1).clamp(max=log_probs.shape[-1] - 1)

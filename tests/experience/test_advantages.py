@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from experience.advantages import explained_variance, generalised_advantages
+
+
+def slow_advantage(t, n, *, rewards, values, next_values, terminated, ended, gamma, lam):
+    """The sum of the paper's equation 16, to the end of the episode or of the rollout."""
+    total, k = 0.0, 0
+    while True:
+        bootstrap = 0.0 if terminated[t + k, n] else next_values[t + k, n]
+        delta = rewards[t + k, n] + gamma * bootstrap - values[t + k, n]
+        total += (gamma * lam) ** k * delta
+        if ended[t + k, n] or t + k + 1 == len(rewards):
+            return total
+        k += 1
+
+
+@pytest.mark.parametrize(("gamma", "lam"), [(0.99, 0.95), (0.9, 0.0), (1.0, 1.0)])
+def test_advantages_equal_the_papers_sum(gamma, lam):
+    rng = np.random.default_rng(0)
+    rewards, values, next_values = rng.normal(size=(3, 40, 5))
+    terminated, truncated = rng.random((2, 40, 5)) < 0.1
+    case = {
+        "rewards": rewards,
+        "values": values,
+        "next_values": next_values,
+        "terminated": terminated,
+        "ended": terminated | truncated,
+    }
+    found = generalised_advantages(**case, gamma=gamma, lam=lam)
+    expected = [
+        [slow_advantage(t, n, **case, gamma=gamma, lam=lam) for n in range(5)] for t in range(40)
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_truncation_bootstraps_and_termination_does_not():
+    one, no = np.ones((1, 1)), np.zeros((1, 1), bool)
+    case = {"rewards": one, "values": one, "next_values": 10 * one, "gamma": 0.5, "lam": 1.0}
+    assert generalised_advantages(**case, terminated=no, ended=~no) == 5.0
+    assert generalised_advantages(**case, terminated=~no, ended=~no) == 0.0
+
+
+def test_no_advantage_flows_back_over_a_truncation():
+    rewards = np.array([[0.0], [7.0]])
+    zeros, ended = np.zeros((2, 1)), np.array([[True], [False]])
+    advantages = generalised_advantages(
+        rewards, zeros, zeros, np.zeros((2, 1), bool), ended, gamma=1.0, lam=1.0
+    )
+    assert advantages.tolist() == [[0.0], [7.0]]
+
+
+def test_explained_variance_follows_its_definition():
+    returns = np.array([1.0, 2.0, 3.0, 6.0])
+    assert explained_variance(returns, returns) == 1.0
+    assert explained_variance(np.full(4, 3.0), returns) == 0.0
+    assert explained_variance(returns + 5.0, returns) == 1.0  # a constant error explains as much
+    assert explained_variance(np.ones(4), np.zeros(4)) == 0.0

@@ -1,0 +1,69 @@
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from experiment.distributed import Group
+from ppo2.agent import PPO2Agent, make_net
+from ppo2.config import PPO2Config
+from ppo2.learner import Learner
+
+SMALL = PPO2Config(hidden=64, encoder="data-efficient")
+CPU = torch.device("cpu")
+
+
+class Casts(TorchDispatchMode):
+    """Counts what is cast to another type."""
+
+    seen = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen += func is torch.ops.aten._to_copy.default
+        return func(*args, **(kwargs or {}))
+
+
+def test_weights_are_cast_once_for_all_calls_within_one_autocast():
+    config = dataclasses.replace(SMALL, precision="bf16")
+    agent = PPO2Agent(make_net(config), config)
+    images = torch.randint(256, (2, 4, 84, 84), dtype=torch.uint8)
+    rows = {"state": agent.no_state(2), "starts": torch.ones(2, dtype=torch.bool)}
+    with Casts() as alone:
+        expected = agent.evaluate(images, **rows)[0]
+    with agent.autocast():
+        first = agent.evaluate(images, **rows)[0]
+        with Casts() as later:
+            second = agent.evaluate(images, **rows)[0]
+    assert torch.equal(first, expected) and torch.equal(second, expected)
+    weights = len([*agent.net.parameters()])
+    assert alone.seen - later.seen == weights - 1  # the first weight is divided by 255 before
+    with torch.no_grad():
+        agent.net.head.policy.bias[0] += 1.0
+    assert not torch.equal(agent.evaluate(images, **rows)[0], expected)
+
+
+def test_exploring_a_noisy_net_has_its_noise():
+    config = dataclasses.replace(SMALL, noisy=True)
+    agent = PPO2Agent(make_net(config), config)
+    with torch.no_grad():  # a policy that is sure of itself but for the noise
+        agent.net.head.policy.weight.zero_()
+        agent.net.head.policy.bias.copy_(torch.arange(7.0) * 100.0)
+        agent.net.head.policy.bias_sigma.fill_(1e4)
+    obs = np.zeros((20, 4, 84, 84), np.uint8)
+    assert set(agent.act(obs).tolist()) == {6}
+    drawn = agent.act(obs, explore=True)
+    assert len(set(drawn.tolist())) > 2
+    torch.manual_seed(3)
+    first = agent.act(obs, explore=True)
+    torch.manual_seed(3)
+    np.testing.assert_array_equal(first, agent.act(obs, explore=True))
+
+
+@pytest.mark.parametrize("has", [True, False], ids=["with bf16", "without"])
+def test_auto_is_what_the_nets_compute_in(monkeypatch, has):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has})
+    config = dataclasses.replace(SMALL, precision="auto")
+    agent = PPO2Agent(make_net(config), config)
+    learner = Learner(agent.net, config, device=CPU, group=Group())
+    assert agent.half == learner.half == has
