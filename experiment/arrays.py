@@ -150,6 +150,26 @@ def copy_into(arrays: Mapping[str, Any], name: str, out: Parts) -> None:
         start += len(part)
 
 
+def rows_of(arrays: Mapping[str, Any], name: str, wanted: np.ndarray) -> np.ndarray:
+    """The rows of arrays[name] where `wanted` [len] is true; of a stored one the others pass by,
+    never in memory together. Errors: as `read_into`."""
+    if not isinstance(arrays, StoredArrays):
+        return np.asarray(arrays[name])[wanted]
+    dtype, shape = arrays.stored[name].dtype, arrays.stored[name].shape[1:]
+    found = np.empty((int(wanted.sum()), *shape), dtype)
+    passing = np.empty((1024, *shape), dtype)
+    parts, done = [], 0
+    for stretch in np.split(wanted, np.flatnonzero(np.diff(wanted)) + 1):
+        if stretch.all():
+            parts.append(found[done : done + len(stretch)])
+            done += len(stretch)
+            continue
+        whole, rest = divmod(len(stretch), len(passing))
+        parts += [*[passing] * whole, passing[:rest]]
+    arrays.read_into(name, Parts(parts))
+    return found
+
+
 def _read_file(file: BinaryIO, out: np.ndarray | Parts, *, sha256: str) -> None:
     source = _HashingReader(file)
     with zstandard.ZstdDecompressor().stream_reader(source, closefd=False) as stream:  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiment.arrays import Parts, copy_into
+from experiment.arrays import Parts, copy_into, rows_of
 
 GOES_ON, TERMINATED, TRUNCATED, FINAL = 0, 1, 2, 3
 SLOT_FIELDS = ("frames", "actions", "rewards", "ends", "ages")
@@ -274,20 +274,27 @@ class Replay:
 
         Returns how many were taken. Call it before the first `add`.
         """
-        fields = {name: np.asarray(saved[name]) for name in (*SLOT_FIELDS, "priorities")}
+        filled, heads = np.asarray(saved["filled"]), np.asarray(saved["heads"])
+        kept, rings = np.zeros(filled.sum(), bool), []
+        shares = np.diff(np.linspace(0, count, len(filled) + 1).astype(int))
+        for first, used, head, share in zip(
+            np.cumsum(filled) - filled, filled, heads, shares, strict=True
+        ):
+            oldest_first = (
+                first + (np.arange(used) + head) % used
+            )  # head == used while not yet full
+            rings.append(oldest_first[max(0, used - min(share, self.slots)) :])
+            kept[rings[-1]] = True
+        fields = {name: rows_of(saved, name, kept) for name in (*SLOT_FIELDS, "priorities")}
         theirs, ours = fields["frames"].shape[1:], self.frames.shape[1:]
         if theirs != ours:
             raise ValueError(f"the saved replay holds frames of shape {theirs}, not {ours}")
         self.max_priority = self.taken_over(saved["max_priority"]).item()
-        shares = np.diff(np.linspace(0, count, len(saved["filled"]) + 1).astype(int))
-        ring_starts = np.cumsum(saved["filled"]) - saved["filled"]
-        for ring, share in enumerate(shares):
-            filled, head = int(saved["filled"][ring]), int(saved["heads"][ring])
-            oldest_first = (np.arange(filled) + head) % filled  # head == filled while not yet full
+        rows = np.cumsum(kept) - 1  # of each slot, among those that were read
+        for ring, newest in enumerate(rings):
             env = ring % self.num_envs
             room = self.slots - int(self.filled[env])
-            newest = oldest_first[max(0, filled - min(int(share), room)) :]
-            self._append(env, fields, ring_starts[ring] + newest)
+            self._append(env, fields, rows[newest[max(0, len(newest) - room) :]])
         return self.size
 
     def _append(self, env: int, saved: Mapping[str, NDArray], source: Ints) -> None:

@@ -14,6 +14,7 @@ from experiment.arrays import (
     StoredArray,
     StoredArrays,
     copy_into,
+    rows_of,
     write_array,
 )
 
@@ -65,6 +66,22 @@ def test_read_into_fills_only_the_given_part(tmp_path: Path) -> None:
     assert np.array_equal(out[:, 4:-6], array)
     assert (out[:, :4] == 9).all()
     assert (out[:, -6:] == 9).all()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float64])
+def test_some_rows_of_a_long_array_are_read_alone(tmp_path: Path, dtype: type) -> None:
+    rng = np.random.default_rng(0)
+    array = rng.integers(0, 99, (5000, 3)).astype(dtype)
+    stored = store(tmp_path / "x.npy.zst", array)
+    masks = [np.zeros(5000, bool), np.ones(5000, bool), rng.random(5000) < 0.5]
+    masks += [np.arange(5000) >= start for start in (1, 1024, 2048, 4999)]
+    for wanted in (*masks, ~masks[-1], ~masks[-2]):
+        found = rows_of(stored, "x", wanted)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, array[wanted])
+        np.testing.assert_array_equal(rows_of({"x": Parts([array])}, "x", wanted), found)
+    nothing = store(tmp_path / "none.npy.zst", array[:0])
+    assert rows_of(nothing, "none", np.zeros(0, bool)).shape == (0, 3)
 
 
 def test_read_into_another_shape_or_type_is_refused(tmp_path: Path) -> None:

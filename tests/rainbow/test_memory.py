@@ -1,10 +1,12 @@
 """The replay against a slow record of everything that happened."""
 
+import tracemalloc
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
+from experiment.checkpoint import load_checkpoint, save_checkpoint
 from rainbow.memory import FINAL, SLOT_FIELDS, Replay, SumTree
 
 STACK, N_STEP, GAMMA = 3, 3, 0.9
@@ -319,6 +321,42 @@ def test_seeded_replay_holds_only_true_transitions(steps, count, target_envs):
         assert (obs, batch.actions[row]) == (want_obs, action)
         assert batch.returns[row] == pytest.approx(total, abs=1e-5)
         assert batch.discounts[row] == pytest.approx(discount, abs=1e-6)
+
+
+def stored(replay, folder):
+    """What a checkpoint holds of a replay."""
+    counters = {"env_steps": 0}
+    arrays = replay.arrays()
+    saved = save_checkpoint(
+        folder, agent="x", config={}, counters=counters, tensors={}, arrays=arrays
+    )
+    return load_checkpoint(saved).arrays
+
+
+@pytest.mark.parametrize("count", [1000, 60, 1])
+def test_a_stored_replay_seeds_as_one_in_memory_does(tmp_path, count):
+    replay = make_replay(120, 3)
+    world = World(3, [6, 3, 11], ["terminated", "truncated"])
+    for _ in range(130):
+        world.step(replay)
+    one, other = make_replay(100, 2), make_replay(100, 2)
+    assert one.seed(replay.arrays(), count) == other.seed(stored(replay, tmp_path), count)
+    for name in SLOT_FIELDS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    np.testing.assert_array_equal(one.tree.leaves, other.tree.leaves)
+
+
+def test_only_the_newest_part_of_a_stored_replay_is_in_memory(tmp_path):
+    options = {"frame_stack": 4, "n_step": 3, "gamma": 0.99, "alpha": 0.5}
+    full = Replay(100_000, 2, frame_shape=(1, 32, 32), **options)
+    full.filled[:], full.heads[:] = full.slots, 700
+    arrays = stored(full, tmp_path)
+    seeded = Replay(2_000, 1, frame_shape=(1, 32, 32), **options)
+    tracemalloc.start()
+    seeded.seed(arrays, 1_000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert seeded.size == 1_000 and peak < 16e6 < 0.2 * full.frames.nbytes
 
 
 def test_memory_per_transition_is_little_more_than_its_frame():
