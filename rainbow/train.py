@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from experience.episodes import check_played_alike, episodes_of
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import load_run_config, subset
 from experiment.device import prepare_device
@@ -37,6 +38,7 @@ from rainbow.config import RainbowConfig
 from rainbow.learner import Learner, blend, linear, updates_due
 from rainbow.memory import Replay
 from retro_env import EnvConfig, RetroVectorEnv, ended_episodes, make_vec, parse_levels
+from retro_env.wrappers import ACTIONS
 
 PRESETS = Path(__file__).parent / "presets"
 parse = partial(load_run_config, RainbowConfig, presets=PRESETS, command="python -m rainbow.train")
@@ -244,11 +246,8 @@ class Training:
 
     def check_replay(self, saved: Checkpoint, names: Sequence[str], *, instead: str) -> None:
         """UserError: transitions of a checkpoint were made otherwise than this run makes them."""
-        made = dict(saved.config)
-        if saved.agent == "jerk":  # whose own search knows no backtracking; what it writes does
-            made["backtracking"] = True
         for name in names:
-            theirs, ours = made[name], getattr(self.config, name)
+            theirs, ours = saved.config[name], getattr(self.config, name)
             if theirs != ours:
                 flag = name.replace("_", "-")
                 give = f"--{flag} {theirs}"
@@ -261,25 +260,45 @@ class Training:
 
     def start_from(self, init: Path | str) -> None:
         """Take the weights of another run's checkpoint, and its newest transitions as a seed; of
-        transitions without a net, as JERK writes them, only these."""
-        saved = load_checkpoint(init)
-        if saved.config.get("actions", 7) > self.config.actions:
+        recorded episodes without a Rainbow, only these."""
+        saved, config = load_checkpoint(init), self.config
+        if saved.config.get("actions", 7) > config.actions:
             raise UserError(
                 f"{init} is of {saved.config['actions']} actions, this run has "
-                f"{self.config.actions}; give --actions {saved.config['actions']}"
+                f"{config.actions}; give --actions {saved.config['actions']}"
             )
-        if "net" in saved.tensors or "frames" not in saved.arrays:
+        episodes = episodes_of(saved)
+        check_played_alike(
+            episodes,
+            action_names=ACTIONS[config.actions],
+            frame_skip=config.frame_skip,
+            source=init,
+        )
+        if saved.agent == "rainbow" or not episodes:
             fresh = copy.deepcopy(self.agent.net)
             self.agent.load_weights(saved)
-            blend(self.agent.net, fresh, share=self.config.init_shrink)
+            blend(self.agent.net, fresh, share=config.init_shrink)
             self.learner.copy_target()
-        if self.config.init_replay and "frames" in saved.arrays:
-            alone = "--init-replay 0 for the weights alone"
-            self.check_replay(saved, ("reward_scale", "backtracking"), instead=alone)
-            try:
-                self.seeded = self.replay.seed(saved.arrays, self.config.init_replay)
-            except ValueError as error:
-                raise UserError(f"cannot seed the replay from {init}: {error}") from None
+        if not config.init_replay:
+            return
+        try:
+            if episodes:
+                self.seeded = self.replay.seed_episodes(
+                    episodes, config.init_replay, self.learning_rewards
+                )
+            elif "frames" in saved.arrays:
+                alone = "--init-replay 0 for the weights alone"
+                self.check_replay(saved, ("reward_scale", "backtracking"), instead=alone)
+                self.seeded = self.replay.seed(saved.arrays, config.init_replay)
+        except ValueError as error:
+            raise UserError(f"cannot seed the replay from {init}: {error}") from None
+
+    def learning_rewards(self, raw: NDArray[np.floating]) -> NDArray[np.floating]:
+        """An episode's raw rewards [T] -> those that the environment would have given."""
+        if self.config.backtracking:
+            furthest = np.maximum.accumulate(np.concatenate([[0.0], np.cumsum(raw)]))
+            raw = np.diff(furthest)
+        return raw * self.config.reward_scale
 
     def take_encoder(self, source: Path | str) -> None:
         """Take the convolutions of any agent's checkpoint, and keep them for a while as asked."""

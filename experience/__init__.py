@@ -1,0 +1,1 @@
+"""What several agents remember: recorded episodes."""
