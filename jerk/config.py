@@ -64,19 +64,6 @@ class JerkConfig(EnvConfig, TrainConfig):
     sequences: Count = 100
     """Sequences remembered per level; the worst goes first."""
 
-    # Choosing (hybrid)
-    choice: Literal["mean", "bound"] = "mean"
-    """The best sequence has the highest mean return, or the highest lower confidence bound."""
-    bound_width: NonNegative = 1.0
-    """Standard errors between a mean and its bound."""
-    bound_spread: NonNegative = 1_000.0
-    """Standard deviation of a sequence's returns that is assumed before any replay, in return."""
-    change_cost: NonNegative = 0.0
-    """Return that each change of action counts against a sequence (bound)."""
-    trial_share: Share = 0.0
-    """Part of the mutants' episodes that try the sequence of the highest upper bound instead
-    (bound): without these a new sequence is not replayed until its one return says enough."""
-
     # Closed-loop replay (hybrid)
     closed_loop: bool = False
     """Find the step that a replay is at by what it sees, instead of counting."""
@@ -99,9 +86,6 @@ class JerkConfig(EnvConfig, TrainConfig):
     new one plays once it has learned."""
     memory_share: Share = 0.0
     """Part of them that the episodic memory plays, as soon as it remembers something."""
-    by_success: bool = False
-    """An episode's exploration has one player: the rule, the policy or the memory (those with a
-    share), by what each brought on the level so far, instead of shares of the bouts."""
     memory_capacity: Count = 100_000
     """Steps remembered."""
     memory_neighbours: Count = 50
@@ -128,19 +112,11 @@ class JerkConfig(EnvConfig, TrainConfig):
     """Of Adam."""
     write_replay: bool = False
     """Write the best runs to run_dir/replay, as rainbow.train --init takes them."""
-    replay_scale: Positive = 0.01
-    """Factor on the rewards written there, where the policy is not a Rainbow with its own."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.policy_share + self.memory_share > 1.0:
             raise UserError("policy_share and memory_share must be 1 or less together")
-        if self.choice != "bound" and (self.change_cost or self.trial_share):
-            raise UserError("change_cost and trial_share are of --choice bound; give that too")
-        if self.trial_share and not self.mutate:
-            raise UserError("trial_share is a part of the mutants' episodes; give --mutate too")
-        if self.by_success and self.policy_share + self.memory_share == 0.0:
-            raise UserError("by_success chooses among players; give policy_share or memory_share")
 
     @property
     def embeds(self) -> bool:
