@@ -11,16 +11,22 @@ import torch
 from numpy.typing import NDArray
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from experiment.config import from_dict, subset
+from experiment.config import from_dict
 from experiment.errors import UserError
 from jerk.config import JerkConfig
 from jerk.learner import Rng, Shares, find_moves
 from jerk.memory import Sequences
 from jerk.play import Plan, Play
-from jerk.policy import Embedder, Policy, check_fits, new_policy, policy_of, taken_policy
+from jerk.policy import (
+    Embedder,
+    Policy,
+    check_fits,
+    check_spec,
+    new_policy,
+    policy_of,
+    taken_policy,
+)
 from lsh_memory import EpisodicMemory, MemoryConfig
-from retro_env import EnvConfig
-from retro_env.wrappers import ACTIONS
 
 MEMORY_PREFIX = "memory-"
 
@@ -45,8 +51,8 @@ class JerkAgent:
     def __init__(self, config: JerkConfig, *, device: str = "cpu") -> None:
         self.config, self.device = config, device
         self.sequences = Sequences(config.sequences)
-        self.moves = find_moves(ACTIONS[config.actions])
-        self.channels = subset(config, EnvConfig).channels
+        self.spec = config.env.spec()
+        self.moves = find_moves(self.spec.action_names)
         self.policy: Policy | None = None
         self.embedder: Embedder | None = None
         if config.embeds and config.embed == "frames":
@@ -55,7 +61,7 @@ class JerkAgent:
         if config.memory_share > 0.0:
             self.memory = EpisodicMemory(
                 MemoryConfig(
-                    config.embedding, actions=config.actions, capacity=config.memory_capacity
+                    config.embedding, actions=self.spec.actions, capacity=config.memory_capacity
                 )
             )
         self.counts: Counter[str] = Counter()
@@ -74,17 +80,22 @@ class JerkAgent:
         return self.policy if self.policy is not None and self.policy.knows else None
 
     def act(
-        self, obs: NDArray[np.uint8], *, starts: NDArray[np.bool_] | None = None
+        self,
+        obs: NDArray[np.uint8],
+        *,
+        explore: bool = False,
+        starts: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.int64]:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. It remembers where each row is.
 
-        starts: rows that begin an episode; without them, those at a level's first observation do.
+        explore: the policy draws its actions. starts: rows that begin an episode; without them,
+        those at a level's first observation do.
         """
         if len(self.rows) != len(obs):
             self.rows = [Row() for _ in obs]
         actions = np.full(len(obs), self.moves.right, np.int64)
         if (policy := self.able_policy()) is not None:
-            actions = policy.actor.act(obs)
+            actions = policy.actor.act(obs, explore=explore)
         seen = self.embedder(obs) if self.embedder is not None else None
         for index, image in enumerate(obs):
             if starts is not None and starts[index]:
@@ -115,7 +126,7 @@ class JerkAgent:
                 play.embeddings.append(row)
         if config.keeps_frames:
             for play, image in zip(plays, obs, strict=True):
-                play.frames.append(image[-self.channels :].copy())
+                play.frames.append(image[-self.spec.channels :].copy())
         shares = self.shares()
         planned = [
             play.next_action(rng, moves=self.moves, config=config, shares=shares, seen=row)
@@ -195,23 +206,15 @@ class JerkAgent:
             state=self.state(),
         )
 
-    @classmethod
-    def load(cls, folder: Path | str, *, device: str = "cpu") -> "JerkAgent":
-        """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
-        saved = load_checkpoint(folder).of("jerk")
-        agent = cls(from_dict(JerkConfig, saved.config), device=device)
-        agent.restore(saved)
-        return agent
-
     def restore(self, saved: Checkpoint) -> None:
         """Take a checkpoint's sequences and policy. UserError where it is another agent's."""
-        names = ("image_height", "image_width", "frame_stack", "frame_skip", "colour")
-        for name in ("actions", "embed", "embedding", *names):
-            theirs, ours = saved.of("jerk").config[name], getattr(self.config, name)
-            if theirs > ours if name == "actions" else theirs != ours:
-                flag = name.replace("_", "-")
+        made = from_dict(JerkConfig, saved.of("jerk").config)
+        check_spec(made.env.spec(), self.spec, source=saved.folder)
+        for name in ("embed", "embedding"):
+            theirs, ours = getattr(made, name), getattr(self.config, name)
+            if theirs != ours:
                 raise UserError(
-                    f"{saved.folder} has {name} {theirs}, this run {ours}; give --{flag} {theirs}"
+                    f"{saved.folder} has {name} {theirs}, this run {ours}; give --{name} {theirs}"
                 )
         self.sequences.restore(saved.state["sequences"])
         if (policy := policy_of(saved, device=self.device)) is not None:
@@ -274,3 +277,28 @@ class JerkAgent:
             raise UserError(
                 "learn, policy_share and embed need a policy: give --policy CHECKPOINT, or new"
             )
+
+
+def build(
+    config: Mapping[str, Any],
+    weights: Mapping[str, torch.Tensor] | None = None,
+    *,
+    device: str = "cpu",
+) -> JerkAgent:
+    """An agent of a checkpoint's config that knows no sequences. weights: of a net of its own."""
+    own = from_dict(JerkConfig, config)
+    agent = JerkAgent(own, device=device)
+    if weights is not None:
+        policy = new_policy(own, device=device)
+        policy.actor.net.load_state_dict(weights)
+        policy.knows = True
+        agent.take_policy(policy)
+    return agent
+
+
+def load(folder: Path | str, *, device: str = "cpu") -> JerkAgent:
+    """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
+    saved = load_checkpoint(folder).of("jerk")
+    agent = JerkAgent(from_dict(JerkConfig, saved.config), device=device)
+    agent.restore(saved)
+    return agent

@@ -3,27 +3,20 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from envs import HELD_OUT, EnvSettings, env_settings
 from experiment.errors import UserError
-from experiment.ranges import Count, Natural, NonNegative, Positive, Share
-from experiment.train_config import TrainConfig
-from retro_env.config import EnvConfig
+from experiment.ranges import Count, Natural, NonNegative, Positive, Share, check
+from experiment.run_settings import RunSettings
 
 
 @dataclass(frozen=True)
-class JerkConfig(EnvConfig, TrainConfig):
+class JerkConfig:
     """Search a level with JERK: explore, remember what worked, replay it, mutate it."""
 
+    run: RunSettings = RunSettings(levels=HELD_OUT, num_envs=1, rotate_every=0, run_dir="runs/jerk")
+    env: EnvSettings = env_settings()
+
     # The run
-    levels: str = "bramble-test"
-    timesteps: Count = 1_000_000
-    num_envs: Count = 1
-    """Emulators that run side by side, each in a process of its own; the contest allows one."""
-    rotate_every: Natural = 0
-    run_dir: str = "runs/jerk"
-    """Folder of this run: config, metrics, checkpoints, sequences.json."""
-    init: str = ""
-    """A checkpoint (or run folder) to start from: the sequences, memory and policy of an earlier
-    JERK; of any other agent, its policy."""
     log_every: Count = 1_000
     """Agent steps between rows of metrics.csv."""
     record: bool = False
@@ -114,7 +107,7 @@ class JerkConfig(EnvConfig, TrainConfig):
     """Write the best runs to run_dir/replay, as rainbow.train --init takes them."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        check(self)
         if self.policy_share + self.memory_share > 1.0:
             raise UserError("policy_share and memory_share must be 1 or less together")
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from experiment.errors import UserError
+from experiment.package import ScoringPolicy
 from jerk.config import JerkConfig
-from jerk.policy import Actor
 
 Ints = NDArray[np.int64]
 Actions = NDArray[np.uint8]
@@ -126,7 +126,7 @@ def exploit_probability(config: JerkConfig, env_steps: int) -> float:
 
     Source: openai/retro-baselines, JERK.
     """
-    return min(1.0, config.exploit_bias + env_steps / config.timesteps)
+    return min(1.0, config.exploit_bias + env_steps / max(1, config.run.timesteps))
 
 
 def furthest_point(rewards: Sequence[float]) -> tuple[int, float]:
@@ -219,9 +219,8 @@ def mutate(actions: Actions, rng: Rng, *, best: float, config: JerkConfig) -> tu
         kept = kept[: truncate(len(kept), rng)]
     mutated = actions[kept]
     if config.resample:
-        mutated = resample(
-            mutated, rng, choices=config.actions, best=best, max_return=config.max_return
-        )
+        choices = config.env.spec().actions
+        mutated = resample(mutated, rng, choices=choices, best=best, max_return=config.max_return)
     changed = (kept != np.arange(len(kept))) | (mutated != actions[kept])
     return mutated, int(changed.argmax()) if changed.any() else len(kept)
 
@@ -237,7 +236,7 @@ def imitation_losses(
 class Learner:
     """The policy's net and Adam. `update` is all that changes them."""
 
-    def __init__(self, policy: Actor, config: JerkConfig, *, device: str) -> None:
+    def __init__(self, policy: ScoringPolicy, config: JerkConfig, *, device: str) -> None:
         self.policy, self.device = policy, torch.device(device)
         policy.net.requires_grad_(True)  # that of Evolution Strategies comes without gradients
         self.parameters = [p for p in policy.net.parameters() if p.requires_grad]

@@ -1,11 +1,10 @@
 """What JERK borrows from nets: an embedding of observations, and a policy that explores for it."""
 
 import copy
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import cv2
 import numpy as np
@@ -13,13 +12,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from experiment.checkpoint import Checkpoint, load_agent, save_checkpoint
-from experiment.config import from_dict, subset, to_dict
+from envs import EnvSpec
+from experiment.checkpoint import Checkpoint
+from experiment.config import flat, from_dict, to_dict
 from experiment.errors import UserError
+from experiment.package import ScoringPolicy, find
 from jerk.config import JerkConfig
 from nets.encoders import Encoder, make_encoder
 from nets.noisy import PlainLinear
-from retro_env import EnvConfig
 
 SIDE = 21
 """A frame's height and width before it is projected."""
@@ -27,34 +27,18 @@ NEW = ""
 """The package of a policy that is JERK's own: one that began untrained."""
 
 
-class Actor(Protocol):
-    """An agent of any package with a net: Rainbow's, PPO2's, or `FreshPolicy`."""
-
-    config: Any
-
-    @property
-    def net(self) -> nn.Module:
-        """With an `encoder`."""
-        ...
-
-    def act(self, obs: NDArray[np.uint8], *, explore: bool = False) -> NDArray[np.int64]:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]."""
-        ...
-
-    def scores(self, images: Tensor) -> Tensor:
-        """Images uint8 [B,C,H,W] -> [B,A] with gradient: logits, or values; larger is better."""
-        ...
-
-
 class FreshPolicy(nn.Module):
     """A net, uint8 [B,C,H,W] -> logits [B,A], that learns from JERK's best runs alone."""
+
+    logits = True
 
     def __init__(self, config: JerkConfig, *, device: str = "cpu") -> None:
         super().__init__()
         self.config, self.device = config, torch.device(device)
-        self.encoder = make_encoder(config.encoder, subset(config, EnvConfig).observation_shape)
+        spec = config.env.spec()
+        self.encoder = make_encoder(config.encoder, spec.observation_shape)
         self.hidden = PlainLinear(self.encoder.features, config.hidden)
-        self.policy = PlainLinear(config.hidden, config.actions)
+        self.policy = PlainLinear(config.hidden, spec.actions)
         self.to(self.device)
 
     @property
@@ -68,7 +52,13 @@ class FreshPolicy(nn.Module):
         return logits
 
     @torch.no_grad()
-    def act(self, obs: NDArray[np.uint8], *, explore: bool = False) -> NDArray[np.int64]:
+    def act(
+        self,
+        obs: NDArray[np.uint8],
+        *,
+        explore: bool = False,
+        starts: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.int64]:
         """obs uint8 [N,C,H,W] -> actions int64 [N]; exploring, drawn from the policy."""
         logits = self.scores(torch.from_numpy(obs).to(self.device)).cpu()
         if explore:
@@ -81,7 +71,7 @@ class FreshPolicy(nn.Module):
 class Policy:
     """Who plays for JERK and learns from its best runs, and where it is from."""
 
-    actor: Actor
+    actor: ScoringPolicy
     package: str
     """Whose agent it is, or NEW."""
     config: dict[str, Any]
@@ -122,23 +112,17 @@ def policy_of(saved: Checkpoint, *, device: str) -> Policy | None:
 
 def build(
     package: str, config: Mapping[str, Any], net: Mapping[str, Tensor], *, device: str
-) -> Actor:
+) -> ScoringPolicy:
     """An agent of that package with that config and net, computing in fp32: it may learn."""
     if package == NEW:
         fresh = FreshPolicy(from_dict(JerkConfig, config), device=device)
         fresh.net.load_state_dict(net)
         return fresh
-    with tempfile.TemporaryDirectory() as folder:
-        values = {**config, **({"precision": "fp32"} if "precision" in config else {})}
-        saved = save_checkpoint(
-            Path(folder),
-            agent=package,
-            config=values,
-            counters={"env_steps": 0},
-            tensors={"net": net},
-        )
-        loaded: Actor = load_agent(saved, device=device)
-    return loaded
+    values = flat(config)
+    if "precision" in values:
+        values["precision"] = "fp32"
+    built: Any = find(package).build(values, net, device=device)
+    return built
 
 
 def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> Policy:
@@ -153,18 +137,7 @@ def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> Polic
     theirs: Any = policy.actor.config
     if getattr(theirs, "recurrent", "none") != "none":
         raise UserError(f"{source} is recurrent, and JERK asks only now and then; give one without")
-    theirs, ours = (subset(c, EnvConfig) for c in (theirs, config))
-    for name in ("observation_shape", "frame_stack", "frame_skip"):
-        if getattr(theirs, name) != getattr(ours, name):
-            raise UserError(
-                f"{source} was trained with {name} {getattr(theirs, name)}, this run has "
-                f"{getattr(ours, name)}; give the same image, colour, stack and skip"
-            )
-    if theirs.actions > ours.actions:
-        raise UserError(
-            f"{source} has {theirs.actions} actions, this run {ours.actions}; "
-            f"give --actions {theirs.actions}"
-        )
+    check_spec(theirs.env.spec(), config.env.spec(), source=source)
     if not (config.needs_policy or config.write_replay):
         raise UserError(
             f"nothing would ask the policy in {source}: give --policy-share, --learn or --preset "
@@ -173,14 +146,29 @@ def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> Polic
     return policy
 
 
+def check_spec(theirs: EnvSpec, ours: EnvSpec, *, source: Path) -> None:
+    """UserError: what is from `source` sees or does other things than this run."""
+    for name in ("observation_shape", "frame_stack", "frame_skip"):
+        if getattr(theirs, name) != getattr(ours, name):
+            raise UserError(
+                f"{source} was trained with {name} {getattr(theirs, name)}, this run has "
+                f"{getattr(ours, name)}; give the same image, colour, stack and skip"
+            )
+    if theirs.action_names != ours.action_names[: theirs.actions]:
+        raise UserError(
+            f"{source} has {theirs.actions} actions, this run {ours.actions}; give --actions "
+            f"{theirs.actions}"
+        )
+
+
 def check_fits(policy: Policy, config: JerkConfig) -> None:
     """UserError: a part that the config switches on would do nothing, or harm, with this policy."""
     if config.policy_share > 0.0 and not policy.knows and not config.learn:
         raise UserError("a new policy plays once it has learned; add --learn, or give --policy")
-    actions = policy.actor.config.actions
-    if config.write_replay and policy.given and actions != config.actions:
+    theirs, ours = policy.actor.config.env.spec().actions, config.env.spec().actions
+    if config.write_replay and policy.given and theirs != ours:
         raise UserError(
-            f"the policy has {actions} actions and cannot go on from runs of {config.actions}; "
+            f"the policy has {theirs} actions and cannot go on from runs of {ours}; "
             "give the same --actions, or --no-write-replay"
         )
 
@@ -194,7 +182,7 @@ class Embedder:
     """
 
     def __init__(self, encoder: Encoder | None, *, config: JerkConfig, device: str) -> None:
-        self.channels = subset(config, EnvConfig).channels
+        self.channels = config.env.spec().channels
         self.device = torch.device(device)
         self.encoder = None
         inputs = 2 * SIDE * SIDE * self.channels

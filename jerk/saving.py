@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from envs import VectorEnv, saved_states
 from experience.episodes import pack, unpack, write_episodes
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.errors import UserError
@@ -20,8 +21,6 @@ from experiment.run_folder import RunFolder
 from experiment.seeding import generator_state, rng_state, set_generator_state, set_rng_state
 from jerk.config import JerkConfig
 from jerk.play import Play
-from retro_env import RetroVectorEnv
-from retro_env.wrappers import ACTIONS
 
 if TYPE_CHECKING:
     from jerk.train import Training
@@ -34,7 +33,7 @@ PARTS = ("closed_loop", "memory_share", "policy_share", "learn", "write_replay",
 COUNTERS = ("env_steps", "updates", "learning_since")
 
 
-def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
+def save(training: Training, folder: RunFolder, envs: VectorEnv) -> Path:
     """Write a checkpoint from which `restore` goes on exactly, sequences.json, and the replay; of
     the recordings only those stay that it names."""
     agent, config = training.agent, training.config
@@ -61,7 +60,7 @@ def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
             "rng": rng_state(),
             "jerk_rng": generator_state(training.rng),
             "recent_returns": list(training.recent_returns),
-            "envs": envs.save_states(),
+            "envs": saved_states(envs),
         },
     )
     if config.write_replay and len(training.runs):
@@ -73,10 +72,10 @@ def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
 
 def write_sequences(training: Training, path: Path) -> None:
     """The best sequences of each level, with what their numbers mean, for people and programs."""
-    config = training.config
+    spec = training.agent.spec
     table = {
-        "buttons": ACTIONS[config.actions],
-        "frame_skip": config.frame_skip,
+        "buttons": spec.action_names,
+        "frame_skip": spec.frame_skip,
         "levels": training.sequences.as_json(),
     }
     write_text(path, json.dumps(table) + "\n")
@@ -99,7 +98,7 @@ def frames_of(plays: list[Play]) -> dict[str, NDArray]:
     return {"play-frames": np.stack(frames)} if frames else {}
 
 
-def restore(training: Training, run_dir: Path, envs: RetroVectorEnv) -> NDArray[np.uint8]:
+def restore(training: Training, run_dir: Path, envs: VectorEnv) -> NDArray[np.uint8]:
     """Be what the last checkpoint of a run was -> the observations to act on. A replay that was
     written later goes, as rows of metrics do."""
     saved = load_checkpoint(run_dir)

@@ -14,24 +14,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from envs import VectorEnv, ended_episodes, make
 from experience.episodes import Episode
-from experiment.config import load_run_config, subset
+from experiment.config import load_run_config
 from experiment.device import prepare_device
 from experiment.errors import command
 from experiment.metrics import EpisodeLog, Metrics
 from experiment.progress import Progress
 from experiment.run_folder import RunFolder, resumable
 from experiment.seeding import seed_everything
+from jerk import PRESETS
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
 from jerk.learner import Bout, Learner, furthest_point, returns_to_go
 from jerk.memory import BestRuns, sample
 from jerk.play import Play, begin, finish
 from jerk.saving import RECORDINGS, Recordings, restore, save
-from retro_env import EnvConfig, RetroVectorEnv, ended_episodes, make_vec, parse_levels
-from retro_env.wrappers import ACTIONS
 
-PRESETS = Path(__file__).parent / "presets"
 parse = partial(load_run_config, JerkConfig, presets=PRESETS, command="python -m jerk.train")
 """Arguments of a command line -> its config."""
 FIRST_UPDATES = 200
@@ -39,34 +38,34 @@ FIRST_UPDATES = 200
 
 
 def run(
-    envs: RetroVectorEnv,
+    envs: VectorEnv,
     config: JerkConfig,
     run_dir: Path | str,
     init: Path | str | None = None,
 ) -> JerkAgent:
-    """Search on `envs` for config.timesteps agent steps and return the agent.
+    """Search on `envs` for config.run.timesteps agent steps and return the agent.
 
-    run_dir: where config, metrics, episodes, sequences.json and checkpoints go; with config.resume
-    an existing run goes on. init: a checkpoint of JERK that gives sequences, memory and policy, or
-    of another agent that gives the policy.
+    run_dir: where config, metrics, episodes, sequences.json and checkpoints go; with
+    config.run.resume an existing run goes on. init: a checkpoint of JERK that gives sequences,
+    memory and policy, or of another agent that gives the policy.
     """
     training = Training(config, envs.num_envs)
-    if config.resume:
+    if config.run.resume:
         folder = RunFolder.open(run_dir)
         obs = restore(training, folder.path, envs)
         folder.write_config(config)
     else:
         training.start_from(init)
         folder = RunFolder.create(run_dir, config)
-        obs, _ = envs.reset(seed=config.seed)
+        obs, _ = envs.reset(seed=config.run.seed)
         training.begin(obs, envs.levels)
-    agent, start = training.agent, training.env_steps if config.resume else None
+    agent, start = training.agent, training.env_steps if config.run.resume else None
     with (
         Metrics(folder.path, resume_step=start) as metrics,
         EpisodeLog(folder.path, resume_step=start) as episodes,
-        Progress(config.timesteps, "jerk", start=training.env_steps) as progress,
+        Progress(config.run.timesteps, "jerk", start=training.env_steps) as progress,
     ):
-        while training.env_steps < config.timesteps:
+        while training.env_steps < config.run.timesteps:
             actions = agent.explore(training.plays, obs, training.rng)
             envs.step_async(actions)
             while training.updates < training.updates_due():  # while the emulators run
@@ -82,10 +81,10 @@ def run(
                 values = training.summary()
                 metrics.log(training.env_steps, values)
                 progress.update(training.env_steps, values)
-            if training.passes(config.checkpoint_every):
+            if training.passes(config.run.checkpoint_every):
                 save(training, folder, envs)
         progress.update(training.env_steps)
-        if not training.passes(config.checkpoint_every):
+        if not training.passes(config.run.checkpoint_every):
             save(training, folder, envs)
     return agent
 
@@ -107,19 +106,19 @@ class Training:
     plays: list[Play] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        config = self.config
-        seed_everything(config.seed)
-        self.rng = np.random.default_rng(config.seed)
-        self.device = str(prepare_device(config.device, threads=config.torch_threads))
+        config, settings = self.config, self.config.run
+        seed_everything(settings.seed)
+        self.rng = np.random.default_rng(settings.seed)
+        self.device = str(prepare_device(settings.device, threads=config.torch_threads))
         self.agent = JerkAgent(config, device=self.device)
         self.sequences, self.memory = self.agent.sequences, self.agent.memory
         self.counts = self.agent.counts
         self.runs = BestRuns(config.runs)
-        self.channels = subset(config, EnvConfig).channels
+        self.spec = self.agent.spec
         self.learner: Learner | None = None
         self.recordings: Recordings | None = None
         if config.record:
-            self.recordings = Recordings(Path(config.run_dir) / RECORDINGS, self.num_envs)
+            self.recordings = Recordings(Path(settings.run_dir) / RECORDINGS, self.num_envs)
 
     def start_from(self, init: Path | str | None) -> None:
         """Begin with what another run has: sequences, memory, policy."""
@@ -151,7 +150,7 @@ class Training:
     def add(self, actions: NDArray[np.int64], rewards: NDArray[np.floating]) -> None:
         """What came of the actions; rewards [N] as the environment gives them."""
         self.env_steps += self.num_envs
-        raw = (rewards / self.config.reward_scale).tolist()
+        raw = (rewards / self.spec.reward_scale).tolist()
         for play, action, reward in zip(self.plays, actions.tolist(), raw, strict=True):
             play.add(action, reward)
 
@@ -172,7 +171,7 @@ class Training:
             before = self.policy_returns.get(play.level, -np.inf)
             self.policy_returns[play.level] = max(before, value, 0.0)
         if self.config.keeps_frames and self.runs.wants(play.level, value):
-            self.keep_run(play, length, last[-self.channels :], terminated=terminated)
+            self.keep_run(play, length, last[-self.spec.channels :], terminated=terminated)
         if self.recordings is not None:
             name = self.recordings.ended(episode["env"], play.level, episode["r"])
             if kept is not None and not kept.recording:
@@ -187,8 +186,8 @@ class Training:
             np.array(play.actions[:length], np.uint8),
             np.array(play.rewards[:length]),
             terminated and length == len(play.actions),
-            action_names=ACTIONS[self.config.actions],
-            frame_skip=self.config.frame_skip,
+            action_names=self.spec.action_names,
+            frame_skip=self.spec.frame_skip,
             frames=np.stack([*play.frames, last][: length + 1]),
         )
         self.runs.add(run)
@@ -211,11 +210,10 @@ class Training:
         runs = self.runs.better(self.policy_returns)
         if not runs:
             return
-        config = self.config
         obs, actions, weights = sample(
-            runs, config.batch_size, self.rng, frame_stack=config.frame_stack
+            runs, self.config.batch_size, self.rng, frame_stack=self.spec.frame_stack
         )
-        known = actions < policy.actor.config.actions
+        known = actions < policy.actor.config.env.spec().actions
         if known.any():
             self.latest = self.learner.update(obs[known], actions[known], weights[known])
 
@@ -254,16 +252,17 @@ class Training:
 def main(argv: Sequence[str] | None = None) -> None:
     """Search as the command line says."""
     config = parse(argv)
-    envs = make_vec(
-        parse_levels(config.levels),
-        num_envs=config.num_envs,
-        config=subset(config, EnvConfig),
-        seed=config.seed,
-        rotate_every=config.rotate_every,
-        record_dir=Path(config.run_dir) / RECORDINGS if config.record else None,
+    settings = config.run
+    envs = make(
+        settings.levels,
+        config.env,
+        num_envs=settings.num_envs,
+        seed=settings.seed,
+        rotate_every=settings.rotate_every,
+        record_dir=Path(settings.run_dir) / RECORDINGS if config.record else None,
     )
-    with closing(envs), resumable(config.run_dir):
-        run(envs, config, config.run_dir, init=config.init or None)
+    with closing(envs), resumable(settings.run_dir):
+        run(envs, config, settings.run_dir, init=settings.init or None)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """Replays under forced delays: counting steps fails, looking where one is holds."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
+from experiment.config import replaced
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
 from jerk.learner import Shares, find_moves
@@ -15,8 +14,10 @@ from jerk.train import Training
 from retro_env.wrappers import SEVEN
 
 RIGHT, JUMP, WAIT = 1, 6, 4
-CLOSED = JerkConfig(image_height=36, image_width=36, closed_loop=True, go_on=True, device="cpu")
-OPEN = dataclasses.replace(CLOSED, closed_loop=False)
+CLOSED = replaced(
+    JerkConfig(), image_height=36, image_width=36, closed_loop=True, go_on=True, device="cpu"
+)
+OPEN = replaced(CLOSED, closed_loop=False)
 PLAN = np.array(
     [WAIT] * 2  # at 0
     + [RIGHT] * 6 + [JUMP] + [RIGHT] * 3  # over the hole at 7, to 10
@@ -113,7 +114,7 @@ def test_open_loop_fails_where_actions_come_late(course, late):
 
 def test_a_replay_that_sees_nothing_it_knows_asks_and_is_left_in_the_end(course):
     agent = agent_that_knows_the_way(course, CLOSED)
-    config = dataclasses.replace(CLOSED, lost_steps=5)
+    config = replaced(CLOSED, lost_steps=5)
     play = replay("course", agent.sequences.best("course"))
     strange = agent.embedder(np.full((1, 4, 36, 36), 99, np.uint8))[0]
     random, moves = np.random.default_rng(0), find_moves(SEVEN)
@@ -133,7 +134,7 @@ def test_a_lost_replay_looks_farther_and_farther():
     """It starts five steps farther on than its window reaches, among steps that all differ."""
     rows = np.eye(60, dtype=np.float16)
     source = Sequence(0, np.arange(60, dtype=np.uint8) % 7, [1.0], rows)
-    config = dataclasses.replace(CLOSED, window=3, match_steps=0.5)
+    config = replaced(CLOSED, window=3, match_steps=0.5)
     play, random, moves = replay("course", source), np.random.default_rng(0), find_moves(SEVEN)
     found = []
     for step in range(12):
@@ -182,7 +183,7 @@ def test_a_plan_that_is_thrown_back_again_and_again_is_left():
 
 
 def test_a_lost_replay_goes_on_with_its_plan_where_the_memory_has_no_answer(course):
-    config = dataclasses.replace(
+    config = replaced(
         CLOSED, policy="new", policy_share=0.5, learn=True, hidden=16, encoder="data-efficient"
     )
     training = Training(config, 1)
@@ -215,7 +216,7 @@ class Strange:
 
 def test_alone_it_goes_on_with_its_plan_where_it_is_lost_and_leaves_it_in_the_end(course):
     agent = agent_that_knows_the_way(course, CLOSED)
-    agent.config = dataclasses.replace(CLOSED, lost_steps=5)
+    agent.config = replaced(CLOSED, lost_steps=5)
     agent.policy = Strange.as_policy(knows=True)
     first = agent.sequences.starts["course"][None]
     strange = np.full((1, 4, 36, 36), 99, np.uint8)

@@ -1,6 +1,5 @@
 """The hybrid: a policy and a memory that explore, learning, and what it hands on."""
 
-import dataclasses
 import shutil
 
 import numpy as np
@@ -10,6 +9,7 @@ import torch
 import rainbow.train
 from experience.episodes import episodes_of, unpack
 from experiment.checkpoint import load_agent, load_checkpoint
+from experiment.config import replaced
 from experiment.errors import UserError
 from jerk.learner import Bout
 from jerk.memory import BestRuns, sample
@@ -131,7 +131,7 @@ def test_a_run_goes_on_before_the_replay_that_it_wrote(course, tmp_path):
     run(course(2), config, tmp_path / "jerk")
     before = load_checkpoint(tmp_path / "jerk/replay").arrays.stored
     shutil.rmtree(tmp_path / "jerk/checkpoints/step-000000600")
-    config = dataclasses.replace(config, checkpoint_every=100, resume=True)
+    config = replaced(config, checkpoint_every=100, resume=True)
     run(course(2), config, tmp_path / "jerk")
     assert load_checkpoint(tmp_path / "jerk/replay").arrays.stored == before
 
@@ -150,7 +150,9 @@ def test_a_rainbow_behind_jerk_gets_its_net_and_the_best_runs_back(course, tmp_p
 
 
 def test_a_rainbow_takes_the_runs_alone_where_another_agent_was_behind_jerk(course, tmp_path):
-    config = PPO2Config(image_height=36, image_width=36, hidden=16, encoder="data-efficient")
+    config = replaced(
+        PPO2Config(), image_height=36, image_width=36, hidden=16, encoder="data-efficient"
+    )
     PPO2Agent(ppo2_net(config), config).save(tmp_path / "ppo2")
     run(course(2), preset("hybrid", policy=str(tmp_path / "ppo2")), tmp_path / "jerk")
     assert isinstance(load_agent(tmp_path / "jerk/replay"), PPO2Agent)
@@ -222,7 +224,7 @@ def test_runs_of_more_actions_than_the_rainbow_behind_has_are_not_written(tmp_pa
     config = preset("hybrid", policy=saved_rainbow(tmp_path / "rainbow"), actions=10)
     with pytest.raises(UserError, match="--no-write-replay"):
         Training(config, 2).start_from(None)
-    Training(dataclasses.replace(config, write_replay=False), 2).start_from(None)
+    Training(replaced(config, write_replay=False), 2).start_from(None)
 
 
 def test_the_policys_first_episode_says_what_is_worth_imitating(course, tmp_path):
@@ -303,7 +305,7 @@ def test_what_one_encoder_remembers_is_not_given_to_another(course, tmp_path):
     run(course(2), config, tmp_path / "run")
     with pytest.raises(UserError, match="leave out --policy or --init"):
         Training(config, 2).start_from(tmp_path / "run")
-    Training(dataclasses.replace(config, policy=""), 2).start_from(tmp_path / "run")
+    Training(replaced(config, policy=""), 2).start_from(tmp_path / "run")
 
 
 def test_a_policy_that_nothing_would_ask_is_refused(tmp_path):

@@ -1,8 +1,7 @@
-import dataclasses
-
 import numpy as np
 import pytest
 
+from experiment.config import replaced
 from experiment.errors import UserError
 from jerk.config import JerkConfig
 from jerk.learner import (
@@ -22,7 +21,7 @@ from jerk.learner import (
 )
 from retro_env.wrappers import ACTIONS
 
-CONFIG = JerkConfig(timesteps=1000)
+CONFIG = replaced(JerkConfig(), timesteps=1000)
 DRAWS = 4000
 NOBODY = Shares()
 
@@ -56,18 +55,18 @@ def test_actions_without_a_move_are_refused_in_one_line(lacking):
 
 
 def test_exploration_goes_right_for_ever_while_it_pays():
-    config = dataclasses.replace(CONFIG, jump_probability=0.0)
+    config = replaced(CONFIG, jump_probability=0.0)
     assert walk(350, rewards=lambda step: 1.0, config=config) == [1] * 350
 
 
 def test_a_right_bout_without_reward_is_followed_by_a_left_one_and_that_by_a_right_one():
-    config = dataclasses.replace(CONFIG, jump_probability=0.0)
+    config = replaced(CONFIG, jump_probability=0.0)
     actions = walk(340, rewards=lambda step: 0.0, config=config)
     assert actions == [1] * 100 + [0] * 70 + [1] * 100 + [0] * 70
 
 
 def test_exploration_that_does_not_turn_goes_right_whatever_comes_of_it():
-    config = dataclasses.replace(CONFIG, jump_probability=0.0)
+    config = replaced(CONFIG, jump_probability=0.0)
     assert walk(340, rewards=lambda step: 0.0, config=config, turns=False) == [1] * 340
 
 
@@ -82,7 +81,7 @@ def test_jumps_are_held_four_steps_and_begin_at_the_stated_rate():
 
 
 def test_exploration_jumps_in_its_direction_among_ten_actions():
-    config = dataclasses.replace(CONFIG, actions=10, jump_probability=1.0)
+    config = replaced(CONFIG, actions=10, jump_probability=1.0)
     actions = walk(170, rewards=lambda step: 0.0, config=config)
     assert actions == [9] * 100 + [8] * 70
 
@@ -143,7 +142,7 @@ def test_truncation_takes_nothing_to_everything_evenly():
 
 def test_truncating_nothing_leaves_the_whole_sequence():
     """In the seed, a trim of 0 emptied it: actions[:-0]."""
-    config = dataclasses.replace(CONFIG, excise=False, resample=False)
+    config = replaced(CONFIG, excise=False, resample=False)
     actions, random = np.arange(7, dtype=np.uint8), rng()
     lengths = {len(mutate(actions, random, best=0.0, config=config)[0]) for _ in range(200)}
     assert lengths == set(range(8))
@@ -197,7 +196,7 @@ def test_intact_counts_what_stands_before_the_first_change():
     for _ in range(200):
         mutant, intact = mutate(actions, random, best=0.0, config=CONFIG)
         np.testing.assert_array_equal(mutant[:intact], actions[:intact])
-    off = dataclasses.replace(CONFIG, excise=False, truncate=False, resample=False)
+    off = replaced(CONFIG, excise=False, truncate=False, resample=False)
     whole, intact = mutate(actions, random, best=0.0, config=off)
     assert intact == 400
     np.testing.assert_array_equal(whole, actions)
@@ -207,7 +206,7 @@ def test_each_mutation_can_be_switched_off():
     random, actions = rng(), np.arange(200, dtype=np.uint8)
     for name in ("excise", "truncate", "resample"):
         flags = dict.fromkeys(("excise", "truncate", "resample"), False) | {name: True}
-        config = dataclasses.replace(CONFIG, **flags)
+        config = replaced(CONFIG, **flags)
         mutants = [mutate(actions, random, best=0.0, config=config)[0] for _ in range(50)]
         whole = [len(m) == 200 for m in mutants]
         prefix = [np.array_equal(m, actions[: len(m)]) for m in mutants]

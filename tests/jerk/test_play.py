@@ -1,16 +1,15 @@
-import dataclasses
-
 import numpy as np
 import pytest
 
+from experiment.config import replaced
 from jerk.config import JerkConfig
 from jerk.learner import Bout, Shares, find_moves
 from jerk.memory import Sequences
 from jerk.play import Plan, Play, begin, finish
 from retro_env.wrappers import SEVEN
 
-PUBLISHED = JerkConfig(timesteps=1000)
-MUTATING = dataclasses.replace(PUBLISHED, go_on=True, mutate=True, keep_ratio=0.6)
+PUBLISHED = replaced(JerkConfig(), timesteps=1000)
+MUTATING = replaced(PUBLISHED, go_on=True, mutate=True, keep_ratio=0.6)
 MOVES = find_moves(SEVEN)
 PLAN = np.array([2, 3, 2, 3], np.uint8)
 
@@ -162,7 +161,7 @@ def test_a_better_mutant_becomes_the_best_and_a_much_worse_one_is_dropped():
 
 
 def test_a_mutant_explores_after_its_plan_also_where_a_replay_waits():
-    config = dataclasses.replace(MUTATING, go_on=False)
+    config = replaced(MUTATING, go_on=False)
     best = known().best("level")
     for kind, waits in (("mutant", False), ("replay", True)):
         play = Play("level", kind, Plan(best, best.actions[:2], 2))

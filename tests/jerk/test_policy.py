@@ -1,5 +1,3 @@
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
@@ -7,7 +5,7 @@ import torch
 from es.agent import ESAgent
 from es.config import ESConfig
 from experiment.checkpoint import load_checkpoint
-from experiment.config import to_dict
+from experiment.config import replaced, to_dict
 from experiment.errors import UserError
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
@@ -21,7 +19,8 @@ from rainbow.agent import RainbowAgent
 from rainbow.agent import make_net as rainbow_net
 from rainbow.config import RainbowConfig
 
-CONFIG = JerkConfig(
+CONFIG = replaced(
+    JerkConfig(),
     image_height=36,
     image_width=36,
     hidden=16,
@@ -60,8 +59,8 @@ def bar(*columns):
 
 def agents():
     torch.manual_seed(0)
-    rainbow = RainbowConfig(**SMALL, precision="bf16")
-    ppo2 = PPO2Config(**SMALL, precision="bf16")
+    rainbow = replaced(RainbowConfig(), **SMALL, precision="bf16")
+    ppo2 = replaced(PPO2Config(), **SMALL, precision="bf16")
     return RainbowAgent(rainbow_net(rainbow), rainbow), PPO2Agent(ppo2_net(ppo2), ppo2)
 
 
@@ -75,7 +74,7 @@ def test_embeddings_have_length_one_and_do_not_depend_on_the_batch():
 
 
 def test_what_looks_alike_is_embedded_nearby():
-    for config in (CONFIG, dataclasses.replace(CONFIG, colour="rgb", frame_stack=1)):
+    for config in (CONFIG, replaced(CONFIG, colour="rgb", frame_stack=1)):
         obs = bar(5, 6, 9, 20)
         obs = obs[:, :3] if config.colour == "rgb" else obs
         here, near, further, far = Embedder(None, config=config, device="cpu")(obs)
@@ -102,7 +101,7 @@ def test_embeddings_stay_while_the_policy_learns():
 
 def test_policies_of_every_agent_learn_to_do_what_the_runs_did():
     rainbow, ppo2 = agents()
-    es = ESAgent.start(ESConfig(**SMALL))
+    es = ESAgent.start(replaced(ESConfig(), **SMALL))
     policies = [FreshPolicy(CONFIG), *map(rebuilt, (rainbow, ppo2, es))]
     obs, actions = images(8), np.arange(8) % 7
     for policy in policies:
@@ -153,12 +152,12 @@ def test_a_fresh_policy_draws_when_it_explores():
 def test_a_policy_that_sees_otherwise_is_refused_in_one_line(tmp_path, changes, words):
     agents()[0].save(tmp_path)
     with pytest.raises(UserError, match=words) as error:
-        take(tmp_path, dataclasses.replace(CONFIG, **changes))
+        take(tmp_path, replaced(CONFIG, **changes))
     assert "\n" not in str(error.value)
 
 
 def test_a_recurrent_policy_is_refused(tmp_path):
-    config = PPO2Config(**SMALL, recurrent="gru", sequence_steps=2)
+    config = replaced(PPO2Config(), **SMALL, recurrent="gru", sequence_steps=2)
     PPO2Agent(ppo2_net(config), config).save(tmp_path)
     with pytest.raises(UserError, match="recurrent"):
         take(tmp_path, CONFIG)
@@ -166,17 +165,17 @@ def test_a_recurrent_policy_is_refused(tmp_path):
 
 def test_what_has_no_net_is_no_policy(tmp_path):
     EpisodicMemory(MemoryConfig(features=4, actions=7)).save(tmp_path / "memory")
-    JerkAgent(JerkConfig(image_height=36, image_width=36)).save(tmp_path / "jerk")
+    JerkAgent(replaced(JerkConfig(), image_height=36, image_width=36)).save(tmp_path / "jerk")
     for name in ("memory", "jerk"):
         with pytest.raises(UserError, match="no policy"):
             take(tmp_path / name, CONFIG)
 
 
 def test_a_policy_of_more_actions_is_refused_and_one_of_fewer_taken(tmp_path):
-    ten = RainbowConfig(**SMALL, actions=10)
+    ten = replaced(RainbowConfig(), **SMALL, actions=10)
     RainbowAgent(rainbow_net(ten), ten).save(tmp_path / "ten")
     with pytest.raises(UserError, match="--actions 10"):
         take(tmp_path / "ten", CONFIG)
     agents()[0].save(tmp_path / "seven")
-    wider = dataclasses.replace(CONFIG, actions=10)
+    wider = replaced(CONFIG, actions=10)
     assert take(tmp_path / "seven", wider).actor.config.actions == 7

@@ -1,4 +1,3 @@
-import dataclasses
 import json
 from pathlib import Path
 
@@ -6,7 +5,7 @@ import numpy as np
 import pytest
 
 from experiment.checkpoint import load_agent, load_checkpoint
-from experiment.config import load_config
+from experiment.config import load_config, replaced
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from jerk.config import JerkConfig
@@ -33,7 +32,7 @@ def preset(name, **changes):
         "update_every": 20,
         "batch_size": 8,
     }
-    return dataclasses.replace(config, **{**quick, **changes})
+    return replaced(config, **{**quick, **changes})
 
 
 def whole_run(folder):
@@ -96,7 +95,7 @@ def test_interrupted_run_goes_on_exactly(course, tmp_path, flags):
     envs.step_wait = step_wait
     with pytest.raises(Stop):
         run(envs, config, tmp_path / "parts")
-    run(course(2), dataclasses.replace(config, resume=True), tmp_path / "parts")
+    run(course(2), replaced(config, resume=True), tmp_path / "parts")
     assert whole_run(tmp_path / "whole") == whole_run(tmp_path / "parts")
 
 
@@ -133,7 +132,7 @@ def test_new_run_starts_from_the_sequences_of_another(course, tmp_path):
 def test_checkpoint_of_more_actions_is_refused_in_one_line(course, tmp_path):
     run(course(1), preset("baseline", num_envs=1), tmp_path / "source")
     path = next((tmp_path / "source").glob("checkpoints/*/config.json"))
-    ten = dataclasses.replace(preset("baseline", num_envs=1), actions=10)
+    ten = replaced(preset("baseline", num_envs=1), actions=10)
     run(course(1), ten, tmp_path / "ten")
     with pytest.raises(UserError, match="--actions 10") as error:
         Training(preset("baseline"), 1).start_from(tmp_path / "ten")
@@ -171,7 +170,7 @@ def test_metrics_show_how_the_search_stands(course, tmp_path):
 def rainbow_config(**changes):
     small = {"image_height": 36, "image_width": 36, "hidden": 16, "encoder": "data-efficient"}
     quick = {"timesteps": 40, "num_envs": 1, "device": "cpu", "replay_size": 5000}
-    return RainbowConfig(**{**small, **quick, "reward_scale": 0.5, **changes})
+    return replaced(RainbowConfig(), **{**small, **quick, "reward_scale": 0.5, **changes})
 
 
 @pytest.mark.parametrize(
