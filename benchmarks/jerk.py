@@ -37,15 +37,17 @@ from benchmarks.cases import (
 )
 from benchmarks.peers.stopwatch import LEVEL
 from benchmarks.rainbow_parts import cpu_seconds, timed
+from experience.episodes import Episode
 from experiment.config import load_config, subset
 from experiment.errors import UserError, command
 from jerk.config import JerkConfig
 from jerk.learner import Learner, locate
-from jerk.memory import Run, Runs
+from jerk.memory import sample
 from jerk.policy import Embedder, FreshPolicy
 from jerk.train import PRESETS, run
 from lsh_memory import EpisodicMemory, MemoryConfig
 from retro_env import EnvConfig, Level, RetroVectorEnv, make_vec
+from retro_env.wrappers import SEVEN
 
 CASES = ["baseline-1", "mutating-1", "baseline-4", "mutating-4", "parts"]
 AIM = 0.9
@@ -180,14 +182,10 @@ def parts(steps: int) -> Row:
     noisy = rows[rng.integers(0, len(rows), ENTRIES)]
     noisy = noisy + 0.03 * rng.standard_normal(noisy.shape).astype(np.float32)
     memory.add_batch(noisy, rng.integers(0, config.actions, ENTRIES), rng.random(ENTRIES))
-    runs = Runs(1)
-    frames = obs[:, -1:]
-    runs.add("level", Run(frames, np.zeros(599, np.uint8), np.ones(599), False))
+    best = Episode("level", np.zeros(599, np.uint8), np.ones(599), False, SEVEN, 4, obs[:, -1:])
     learner = Learner(policy, config, device="cpu")
     places = rows.astype(np.float16)
-    draw = partial(
-        runs.sample, runs.better({}), config.batch_size, rng, frame_stack=config.frame_stack
-    )
+    draw = partial(sample, [(best, 599.0)], config.batch_size, rng, frame_stack=config.frame_stack)
     calls: dict[str, Callable[[], Any]] = {
         "embed_frames": lambda: by_frames(obs[:1]),
         "embed_policy": lambda: by_policy(obs[:1]),

@@ -23,12 +23,13 @@ from cartridge.levels.simulator import Simulator
 from experiment.config import load_config
 from experiment.errors import UserError, command
 from experiment.ranges import Count
-from jerk.agent import make_sequences
 from jerk.config import JerkConfig
 from jerk.learner import Shares, find_moves
+from jerk.memory import Sequences
 from jerk.play import Play, begin, finish
 from jerk.train import PRESETS
 from retro_env import parse_levels
+from retro_env.wrappers import SEVEN
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +61,7 @@ def config_of(config: SearchConfig, preset: str, seed: int) -> JerkConfig:
 def search(simulator: Simulator, level: str, config: JerkConfig) -> list[float]:
     """The returns of all ended episodes of a search."""
     rng, luck = np.random.default_rng(config.seed), Random(f"{level}.{config.seed}")
-    sequences, steps = make_sequences(config), 0
+    sequences, steps = Sequences(config.sequences), 0
     returns: list[float] = []
     while True:
         play = begin(level, sequences, rng, config=config, env_steps=steps)
@@ -69,7 +70,7 @@ def search(simulator: Simulator, level: str, config: JerkConfig) -> list[float]:
         if not over:
             return returns
         finish(play, sequences, config=config, cut=False)
-        returns.append(play.total)
+        returns.append(sum(play.rewards))
 
 
 def episode(
@@ -82,10 +83,11 @@ def episode(
     most: int,
 ) -> bool:
     """Play an episode, at most so many steps -> whether it ended."""
-    moves, shares = find_moves(config.actions), Shares()
+    moves, shares = find_moves(SEVEN), Shares()
     status = simulator.start(play.level)
     while len(play.actions) < min(most, STEP_LIMIT) and not status.over:
-        action = play.next_action(rng, moves=moves, config=config, shares=shares)
+        action, _ = play.next_action(rng, moves=moves, config=config, shares=shares)
+        assert action is not None, "without shares the rule explores alone"
         before = status.score
         status = simulator.play((action,), stuck=(luck.random() < STICK,))[0]
         play.add(action, status.score - before)

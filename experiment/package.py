@@ -22,8 +22,8 @@ AGENTS = ("rainbow", "ppo2", "jerk", "es")
 """Packages named in messages; any other that keeps to the protocol works too."""
 
 
-class Agent(Protocol):
-    """What acts: trained, loaded or built."""
+class Policy(Protocol):
+    """What acts."""
 
     config: Any
 
@@ -41,17 +41,25 @@ class Agent(Protocol):
         """
         ...
 
+
+class Agent(Policy, Protocol):
+    """What a package trains, loads or builds."""
+
     def save(self, folder: Path | str) -> None:
         """Write a checkpoint that the package's `load` reads."""
         ...
 
 
-class ScoringAgent(Agent, Protocol):
+class ScoringPolicy(Policy, Protocol):
     """One with a net whose scores others may search, learn from or draw actions by."""
 
-    net: nn.Module
     logits: bool
     """Whether scores are a policy's logits; else they are expected returns."""
+
+    @property
+    def net(self) -> nn.Module:
+        """With an `encoder`."""
+        ...
 
     def scores(self, images: Tensor) -> Tensor:
         """Images uint8 [B,C,H,W] -> [B,A], with gradient; larger is better."""

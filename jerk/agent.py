@@ -1,7 +1,8 @@
 """The acting side of JERK: replay the best sequence of the level, be saved, be loaded."""
 
-from dataclasses import dataclass
-from functools import partial
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,42 +14,28 @@ from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
 from experiment.errors import UserError
 from jerk.config import JerkConfig
-from jerk.learner import bounds, find_moves, is_left, locate
-from jerk.memory import Sequence, Sequences
+from jerk.learner import Rng, Shares, find_moves
+from jerk.memory import Sequences
+from jerk.play import Plan, Play
 from jerk.policy import (
     Embedder,
     Policy,
-    check_asked,
     check_fits,
-    make_policy,
-    policy_state,
-    saved_policy,
+    check_spec,
+    new_policy,
+    policy_of,
+    taken_policy,
 )
+from lsh_memory import EpisodicMemory, MemoryConfig
 
-
-def make_sequences(config: JerkConfig) -> Sequences:
-    """An empty memory of sequences that chooses as the config says."""
-    if config.choice == "mean":
-        return Sequences(config.sequences)
-
-    def bound(sequence: Sequence, *, upper: bool) -> float:
-        both = bounds(sequence.returns, width=config.bound_width, spread=config.bound_spread)
-        return both[upper] - config.change_cost * sequence.changes
-
-    return Sequences(
-        config.sequences, score=partial(bound, upper=False), promise=partial(bound, upper=True)
-    )
+MEMORY_PREFIX = "memory-"
 
 
 @dataclass
 class Row:
-    """What one row of observations replays, and where it is."""
+    """What one row of observations replays."""
 
-    sequence: Sequence | None = None
-    pointer: int = 0
-    steps: int = 0
-    """Played since the episode began."""
-    lost: int = 0
+    plan: Plan = field(default_factory=Plan)
     start: str = ""
     """The level at whose first observation it stands."""
 
@@ -63,54 +50,131 @@ class JerkAgent:
 
     def __init__(self, config: JerkConfig, *, device: str = "cpu") -> None:
         self.config, self.device = config, device
-        self.sequences = make_sequences(config)
-        self.moves = find_moves(config.actions)
+        self.sequences = Sequences(config.sequences)
+        self.spec = config.env.spec()
+        self.moves = find_moves(self.spec.action_names)
         self.policy: Policy | None = None
-        self.policy_knows = False
-        """Whether the policy was trained, here or before: another one walks nowhere."""
-        self.given: dict[str, torch.Tensor] = {}
-        """The net of a Rainbow as it came, without what it learned from JERK's runs: that makes
-        scores of its values, and a Rainbow could not go on with these."""
         self.embedder: Embedder | None = None
         if config.embeds and config.embed == "frames":
             self.embedder = Embedder(None, config=config, device=device)
+        self.memory: EpisodicMemory | None = None
+        if config.memory_share > 0.0:
+            self.memory = EpisodicMemory(
+                MemoryConfig(
+                    config.embedding, actions=self.spec.actions, capacity=config.memory_capacity
+                )
+            )
+        self.counts: Counter[str] = Counter()
+        """What the search did, for its metrics."""
         self.rows: list[Row] = []
 
     def take_policy(self, policy: Policy) -> None:
         """Let this policy act and, where the config says so, embed by its encoder as it is."""
         self.policy = policy
         if self.config.embeds and self.config.embed == "policy":
-            encoder: Any = policy.net.encoder
+            encoder: Any = policy.actor.net.encoder
             self.embedder = Embedder(encoder, config=self.config, device=self.device)
 
     def able_policy(self) -> Policy | None:
         """The policy, as soon as it knows something."""
-        return self.policy if self.policy_knows else None
+        return self.policy if self.policy is not None and self.policy.knows else None
 
     def act(
-        self, obs: NDArray[np.uint8], *, starts: NDArray[np.bool_] | None = None
+        self,
+        obs: NDArray[np.uint8],
+        *,
+        explore: bool = False,
+        starts: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.int64]:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. It remembers where each row is.
 
-        starts: rows that begin an episode; without them, those at a level's first observation do.
+        explore: the policy draws its actions. starts: rows that begin an episode; without them,
+        those at a level's first observation do.
         """
         if len(self.rows) != len(obs):
             self.rows = [Row() for _ in obs]
         actions = np.full(len(obs), self.moves.right, np.int64)
         if (policy := self.able_policy()) is not None:
-            actions = policy.act(obs)
+            actions = policy.actor.act(obs, explore=explore)
         seen = self.embedder(obs) if self.embedder is not None else None
         for index, image in enumerate(obs):
             if starts is not None and starts[index]:
                 self.rows[index] = Row()
             level = self.recognise(image) if starts is None or starts[index] else ""
             if level and level != self.rows[index].start:  # not where it only stands and waits
-                self.rows[index] = Row(self.sequences.best(level))
-            self.rows[index].start = level
-            action = self.replayed(self.rows[index], None if seen is None else seen[index])
+                self.rows[index] = Row(Plan.of(self.sequences.best(level)))
+            row = self.rows[index]
+            row.start = level
+            action = row.plan.next_action(None if seen is None else seen[index], config=self.config)
             if action is not None:
                 actions[index] = action
         return actions
+
+    def explore(self, plays: Sequence[Play], obs: NDArray[np.uint8], rng: Rng) -> NDArray[np.int64]:
+        """The next actions [N] of N episodes of the search; obs uint8 [N,C,H,W], of which they keep
+        what is needed.
+
+        Where an episode's plan is lost, the memory is asked, and where the rule does not explore,
+        the memory or the policy: where the memory has no answer, the policy, and where that may not
+        play, a step or a jump to the right.
+        """
+        config = self.config
+        seen: Any = [None] * len(plays)
+        if self.embedder is not None:
+            seen = self.embedder(obs)
+            for play, row in zip(plays, seen.astype(np.float16), strict=True):
+                play.embeddings.append(row)
+        if config.keeps_frames:
+            for play, image in zip(plays, obs, strict=True):
+                play.frames.append(image[-self.spec.channels :].copy())
+        shares = self.shares()
+        planned = [
+            play.next_action(rng, moves=self.moves, config=config, shares=shares, seen=row)
+            for play, row in zip(plays, seen, strict=True)
+        ]
+        asked = [row for row, (_, who) in enumerate(planned) if who == "memory"]
+        self.counts["lost"] += sum(planned[row][0] is not None for row in asked)
+        found = self.by_memory(asked, seen)
+        left = [r for r, (action, _) in enumerate(planned) if action is None and r not in found]
+        found |= self.by_policy(left, obs)
+        actions = np.zeros(len(plays), np.int64)
+        for row, (action, who) in enumerate(planned):
+            # Drawn also where a lost plan goes on.
+            default = self.run_right(rng) if who != "rule" and row not in found else 0
+            actions[row] = found.get(row, default if action is None else action)
+        return actions
+
+    def shares(self) -> Shares:
+        """Of the policy and the memory, as soon as they know something."""
+        config = self.config
+        return Shares(
+            policy=config.policy_share if self.able_policy() is not None else 0.0,
+            memory=config.memory_share if self.memory is not None and len(self.memory) else 0.0,
+        )
+
+    def by_memory(self, rows: list[int], seen: Any) -> dict[int, int]:
+        """The actions with the largest value in the memory, of the rows where something is near."""
+        if not rows or self.memory is None or not len(self.memory):
+            return {}
+        answers = self.memory.action_values_batch(
+            seen[rows], self.config.memory_neighbours, within=self.config.memory_distance
+        )
+        near = np.flatnonzero((answers.weights > 0.0).any(axis=1)).tolist()
+        self.counts["asked"] += len(rows)
+        self.counts["answered"] += len(near)
+        best = np.where(np.isnan(answers.values), -np.inf, answers.values).argmax(axis=1)
+        return {rows[i]: int(best[i]) for i in near}
+
+    def by_policy(self, rows: list[int], obs: NDArray[np.uint8]) -> dict[int, int]:
+        """What the policy would do in these rows, if it may play."""
+        policy = self.able_policy()
+        if not rows or policy is None or self.config.policy_share == 0.0:
+            return {}
+        return dict(zip(rows, policy.actor.act(obs[rows], explore=True).tolist(), strict=True))
+
+    def run_right(self, rng: Rng) -> int:
+        """A step to the right, or a jump about as often as exploration has them."""
+        return self.moves.right_jump if rng.random() < 0.3 else self.moves.right
 
     def recognise(self, image: NDArray[np.uint8]) -> str:
         """The level whose first observation this is, or nothing."""
@@ -119,46 +183,17 @@ class JerkAgent:
                 return level
         return ""
 
-    def replayed(self, row: Row, seen: NDArray[np.float32] | None) -> int | None:
-        """The next action of a row's sequence; None where there is none."""
-        sequence, config = row.sequence, self.config
-        if sequence is None or row.pointer >= len(sequence.actions):
-            return None
-        if is_left(row.steps, row.pointer, row.lost, length=len(sequence.actions), config=config):
-            row.sequence = None
-            return None
-        at: int | None = row.pointer
-        if config.closed_loop and sequence.embeddings is not None and seen is not None:
-            at = locate(
-                sequence.embeddings,
-                seen,
-                expected=row.pointer,
-                window=config.window + row.lost,
-                limit=config.match_steps,
-            )
-        row.steps += 1
-        row.lost = 0 if at is not None else row.lost + 1
-        row.pointer = (row.pointer if at is None else at) + 1
-        return int(sequence.actions[row.pointer - 1])
-
-    def tensors(self) -> dict[str, dict[str, torch.Tensor]]:
+    def tensors(self) -> dict[str, Mapping[str, torch.Tensor]]:
         """Nets for a checkpoint: the policy's, as it came too, and the encoder that embeds."""
-        found = {}
-        if self.policy is not None:
-            found["net"] = self.policy.net.state_dict()
+        found = {} if self.policy is None else self.policy.tensors()
         if self.embedder is not None and self.embedder.encoder is not None:
             found["embedder"] = self.embedder.encoder.state_dict()
-        if self.given:
-            found["given"] = self.given
         return found
 
     def state(self) -> dict[str, Any]:
         """Everything else of it, for msgpack."""
-        return {
-            "sequences": self.sequences.save(),
-            "policy": policy_state(self.policy),
-            "policy_knows": self.policy_knows,
-        }
+        policy = None if self.policy is None else self.policy.state()
+        return {"sequences": self.sequences.save(), "policy": policy}
 
     def save(self, folder: Path | str) -> None:
         """Write it without a run's state, as a checkpoint that `load` reads."""
@@ -171,76 +206,99 @@ class JerkAgent:
             state=self.state(),
         )
 
-    @classmethod
-    def load(cls, folder: Path | str, *, device: str = "cpu") -> "JerkAgent":
-        """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
-        saved = load_checkpoint(folder).of("jerk")
-        agent = cls(from_dict(JerkConfig, saved.config), device=device)
-        agent.restore(saved)
-        return agent
-
     def restore(self, saved: Checkpoint) -> None:
         """Take a checkpoint's sequences and policy. UserError where it is another agent's."""
-        check_whole(saved)
-        names = ("image_height", "image_width", "frame_stack", "frame_skip", "colour")
-        for name in ("actions", "embed", "embedding", *names):
-            theirs, ours = saved.config[name], getattr(self.config, name)
-            if theirs > ours if name == "actions" else theirs != ours:
-                flag = name.replace("_", "-")
+        made = from_dict(JerkConfig, saved.of("jerk").config)
+        check_spec(made.env.spec(), self.spec, source=saved.folder)
+        for name in ("embed", "embedding"):
+            theirs, ours = getattr(made, name), getattr(self.config, name)
+            if theirs != ours:
                 raise UserError(
-                    f"{saved.folder} has {name} {theirs}, this run {ours}; give --{flag} {theirs}"
+                    f"{saved.folder} has {name} {theirs}, this run {ours}; give --{name} {theirs}"
                 )
         self.sequences.restore(saved.state["sequences"])
-        policy = saved_policy(saved.state["policy"], saved.tensors, device=self.device)
-        if policy is not None:
+        if (policy := policy_of(saved, device=self.device)) is not None:
             self.take_policy(policy)
-            self.policy_knows, self.given = of_policy(saved)
         if "embedder" in saved.tensors and self.embedder is not None and self.embedder.encoder:
             self.embedder.encoder.load_state_dict(saved.tensors["embedder"])
+
+    def memory_arrays(self) -> dict[str, NDArray]:
+        """The episodic memory for a run's checkpoint, by names of its own."""
+        if self.memory is None:
+            return {}
+        counts = np.array([self.memory.merged, self.memory.evicted])
+        arrays = {**self.memory.storage.arrays(), "counts": counts}
+        return {MEMORY_PREFIX + name: array for name, array in arrays.items()}
+
+    def restore_memory(self, saved: Checkpoint) -> None:
+        """Take a checkpoint's episodic memory, if both have one."""
+        names = [name for name in saved.arrays if name.startswith(MEMORY_PREFIX)]
+        if self.memory is None or not names:
+            return
+        arrays = {name.removeprefix(MEMORY_PREFIX): saved.arrays[name] for name in names}
+        merged, evicted = arrays.pop("counts").tolist()
+        try:
+            self.memory.restore(arrays, merged=merged, evicted=evicted)
+        except ValueError as error:
+            raise UserError(f"cannot take the memory of {saved.folder}: {error}") from None
 
     def start_from(self, init: Path | str | None) -> None:
         """Begin with what a checkpoint has: of JERK everything, but for a policy that the config
         names; of another agent its policy. UserError: these do not go together."""
         saved, source = load_checkpoint(init) if init else None, self.config.policy
-        named = source not in ("", "new")
+        named = load_checkpoint(source) if source not in ("", "new") else None
         if saved is not None and saved.agent == "jerk":
             self.restore(saved)
+            self.restore_memory(saved)
             self.sequences.forget_recordings()
-            if named and self.embedder is not None and self.embedder.encoder is not None:
+            if (
+                named is not None
+                and self.embedder is not None
+                and self.embedder.encoder is not None
+            ):
                 raise UserError(
                     f"what {init} remembers was embedded by its own policy, and {source} would see "
                     "it otherwise; leave out --policy or --init"
                 )
-        elif saved is not None and named:
+        elif saved is not None and named is not None:
             raise UserError(
                 f"{init} and {source} both give a policy; leave out --policy, or --init (which "
                 "--checkpoint means too)"
             )
         elif saved is not None:
-            source = str(saved.folder)
-        if source and (named or self.policy is None):
-            self.take_policy(make_policy(source, self.config, device=self.device))
-            self.policy_knows, self.given = False, {}
-            if source != "new":
-                self.policy_knows, self.given = of_policy(load_checkpoint(source))
-                check_asked(source, self.config)
+            named = saved
+        if named is not None:
+            self.take_policy(taken_policy(named, self.config, device=self.device))
+        elif source == "new" and self.policy is None:
+            self.take_policy(new_policy(self.config, device=self.device))
         if self.policy is not None:
-            check_fits(self.policy, self.config, trained=self.policy_knows)
+            check_fits(self.policy, self.config)
         elif self.config.needs_policy:
             raise UserError(
                 "learn, policy_share and embed need a policy: give --policy CHECKPOINT, or new"
             )
 
 
-def of_policy(saved: Checkpoint) -> tuple[bool, dict[str, torch.Tensor]]:
-    """Whether a checkpoint's policy knows something, and its net as it came, where a JERK has
-    taught a Rainbow since."""
-    return saved.state.get("policy_knows", True), dict(saved.tensors.get("given", {}))
+def build(
+    config: Mapping[str, Any],
+    weights: Mapping[str, torch.Tensor] | None = None,
+    *,
+    device: str = "cpu",
+) -> JerkAgent:
+    """An agent of a checkpoint's config that knows no sequences. weights: of a net of its own."""
+    own = from_dict(JerkConfig, config)
+    agent = JerkAgent(own, device=device)
+    if weights is not None:
+        policy = new_policy(own, device=device)
+        policy.actor.net.load_state_dict(weights)
+        policy.knows = True
+        agent.take_policy(policy)
+    return agent
 
 
-def check_whole(saved: Checkpoint) -> None:
-    """UserError: a checkpoint is none of a JERK, or only the runs it wrote for Rainbow."""
-    if "sequences" not in saved.of("jerk").state:
-        raise UserError(
-            f"{saved.folder} holds a JERK's runs for rainbow.train; give the run it belongs to"
-        )
+def load(folder: Path | str, *, device: str = "cpu") -> JerkAgent:
+    """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
+    saved = load_checkpoint(folder).of("jerk")
+    agent = JerkAgent(from_dict(JerkConfig, saved.config), device=device)
+    agent.restore(saved)
+    return agent

@@ -3,27 +3,20 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from envs import HELD_OUT, EnvSettings, env_settings
 from experiment.errors import UserError
-from experiment.ranges import Count, Natural, NonNegative, Positive, Share
-from experiment.train_config import TrainConfig
-from retro_env.config import EnvConfig
+from experiment.ranges import Count, Natural, NonNegative, Positive, Share, check
+from experiment.run_settings import RunSettings
 
 
 @dataclass(frozen=True)
-class JerkConfig(EnvConfig, TrainConfig):
+class JerkConfig:
     """Search a level with JERK: explore, remember what worked, replay it, mutate it."""
 
+    run: RunSettings = RunSettings(levels=HELD_OUT, num_envs=1, rotate_every=0, run_dir="runs/jerk")
+    env: EnvSettings = env_settings()
+
     # The run
-    levels: str = "bramble-test"
-    timesteps: Count = 1_000_000
-    num_envs: Count = 1
-    """Emulators that run side by side, each in a process of its own; the contest allows one."""
-    rotate_every: Natural = 0
-    run_dir: str = "runs/jerk"
-    """Folder of this run: config, metrics, checkpoints, sequences.json."""
-    init: str = ""
-    """A checkpoint (or run folder) to start from: the sequences, memory and policy of an earlier
-    JERK; of any other agent, its policy."""
     log_every: Count = 1_000
     """Agent steps between rows of metrics.csv."""
     record: bool = False
@@ -64,19 +57,6 @@ class JerkConfig(EnvConfig, TrainConfig):
     sequences: Count = 100
     """Sequences remembered per level; the worst goes first."""
 
-    # Choosing (hybrid)
-    choice: Literal["mean", "bound"] = "mean"
-    """The best sequence has the highest mean return, or the highest lower confidence bound."""
-    bound_width: NonNegative = 1.0
-    """Standard errors between a mean and its bound."""
-    bound_spread: NonNegative = 1_000.0
-    """Standard deviation of a sequence's returns that is assumed before any replay, in return."""
-    change_cost: NonNegative = 0.0
-    """Return that each change of action counts against a sequence (bound)."""
-    trial_share: Share = 0.0
-    """Part of the mutants' episodes that try the sequence of the highest upper bound instead
-    (bound): without these a new sequence is not replayed until its one return says enough."""
-
     # Closed-loop replay (hybrid)
     closed_loop: bool = False
     """Find the step that a replay is at by what it sees, instead of counting."""
@@ -99,9 +79,6 @@ class JerkConfig(EnvConfig, TrainConfig):
     new one plays once it has learned."""
     memory_share: Share = 0.0
     """Part of them that the episodic memory plays, as soon as it remembers something."""
-    by_success: bool = False
-    """An episode's exploration has one player: the rule, the policy or the memory (those with a
-    share), by what each brought on the level so far, instead of shares of the bouts."""
     memory_capacity: Count = 100_000
     """Steps remembered."""
     memory_neighbours: Count = 50
@@ -128,19 +105,11 @@ class JerkConfig(EnvConfig, TrainConfig):
     """Of Adam."""
     write_replay: bool = False
     """Write the best runs to run_dir/replay, as rainbow.train --init takes them."""
-    replay_scale: Positive = 0.01
-    """Factor on the rewards written there, where the policy is not a Rainbow with its own."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        check(self)
         if self.policy_share + self.memory_share > 1.0:
             raise UserError("policy_share and memory_share must be 1 or less together")
-        if self.choice != "bound" and (self.change_cost or self.trial_share):
-            raise UserError("change_cost and trial_share are of --choice bound; give that too")
-        if self.trial_share and not self.mutate:
-            raise UserError("trial_share is a part of the mutants' episodes; give --mutate too")
-        if self.by_success and self.policy_share + self.memory_share == 0.0:
-            raise UserError("by_success chooses among players; give policy_share or memory_share")
 
     @property
     def embeds(self) -> bool:

@@ -5,17 +5,16 @@ an embedding. Returns are the contest's, unscaled.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from experiment.errors import UserError
+from experiment.package import ScoringPolicy
 from jerk.config import JerkConfig
-from jerk.policy import Policy
-from retro_env.wrappers import ACTIONS
 
 Ints = NDArray[np.int64]
 Actions = NDArray[np.uint8]
@@ -32,29 +31,30 @@ class Moves(NamedTuple):
     wait: int
 
 
-def find_moves(actions: int) -> Moves:
-    """Their numbers among 7 or 10 actions.
+def find_moves(names: Sequence[str]) -> Moves:
+    """Their numbers among the actions of these names. UserError: there are none such.
 
     # Differs from the published agent, which has every button, among 7 actions: a jump is B alone
     (momentum carries it) and waiting is DOWN.
     """
-    names = ACTIONS[actions]
-    both = "RIGHT B" in names
+
+    def first(*wanted: str) -> int:
+        for name in wanted:
+            if name in names:
+                return names.index(name)
+        raise UserError(f"JERK runs and jumps: it needs an action {wanted[-1]}, not {list(names)}")
+
     return Moves(
-        right=names.index("RIGHT"),
-        left=names.index("LEFT"),
-        right_jump=names.index("RIGHT B" if both else "B"),
-        left_jump=names.index("LEFT B" if both else "B"),
-        wait=names.index("" if both else "DOWN"),
+        right=first("RIGHT"),
+        left=first("LEFT"),
+        right_jump=first("RIGHT B", "B"),
+        left_jump=first("LEFT B", "B"),
+        wait=first("", "DOWN"),
     )
 
 
-POLICY, MEMORY = -1, -2
-"""In the place of an action: ask the policy, ask the memory."""
-RULE = 0
-"""Who explores, where it is neither of these."""
-Gains = dict[int, list[float]]
-"""RULE, POLICY or MEMORY -> what each of its explorations brought."""
+Player = Literal["rule", "policy", "memory"]
+"""Who plays a bout of exploration."""
 
 
 class Bout(NamedTuple):
@@ -62,12 +62,12 @@ class Bout(NamedTuple):
 
     left: bool = False
     steps_left: int = 0
+    """Below 0: as many as the episode has."""
     jump_left: int = 0
     """Steps that the present jump is still held."""
     reward: float = 1.0
     """Gained since the bout began; before the first one, as if something had been."""
-    asks: int = 0
-    """POLICY or MEMORY where that plays the bout."""
+    player: Player = "rule"
 
 
 class Shares(NamedTuple):
@@ -85,21 +85,22 @@ def explore(
     config: JerkConfig,
     shares: Shares,
     turns: bool = True,
-) -> tuple[int, Bout]:
-    """The next action of a bout, or of the next bout where it is over -> (action, bout).
+) -> tuple[int | None, Bout]:
+    """The rule's next action in a bout, or in the next bout where it is over -> (action, bout).
+    None: the bout's player, which is another, has to say.
 
     To the right; where it turns, to the left after a bout to the right that brought nothing. At
     each step a jump begins with `jump_probability`, held for `jump_steps`. A share of the bouts to
     the right is played by the policy, and one by the memory. Source: openai/retro-baselines, JERK.
     """
-    left, steps_left, jump_left, reward, asks = bout
+    left, steps_left, jump_left, reward, player = bout
     if steps_left == 0:
         left = turns and not left and reward <= 0.0
         steps_left = config.left_steps if left else config.right_steps
         jump_left, reward = 0, 0.0
-        asks = 0 if left else draw_player(rng, shares)
-    if asks:
-        return asks, Bout(left, steps_left - 1, 0, reward, asks)
+        player = "rule" if left else draw_player(rng, shares)
+    if player != "rule":
+        return None, Bout(left, steps_left - 1, 0, reward, player)
     if jump_left == 0 and rng.random() < config.jump_probability:
         jump_left = config.jump_steps
     jumps = jump_left > 0
@@ -110,29 +111,14 @@ def explore(
     return action, Bout(left, steps_left - 1, max(0, jump_left - 1), reward)
 
 
-def draw_player(rng: Rng, shares: Shares) -> int:
-    """Who plays a bout to the right: 0 (exploration), POLICY or MEMORY."""
+def draw_player(rng: Rng, shares: Shares) -> Player:
+    """Who plays a bout to the right."""
     if shares.policy + shares.memory == 0.0:
-        return 0
+        return "rule"
     draw = rng.random()
     if draw < shares.policy:
-        return POLICY
-    return MEMORY if draw < shares.policy + shares.memory else 0
-
-
-def choose_player(gains: Gains, players: Sequence[int], rng: Rng, *, spread: float) -> int:
-    """Who explores next: by Thompson sampling, one that never did before all others.
-
-    A player's mean gain is taken for normal, with the error of gains of that spread.
-    """
-    unknown = [player for player in players if not gains.get(player)]
-    if unknown:
-        return unknown[0]
-    drawn = [
-        rng.normal(np.mean(gains[player]), spread / np.sqrt(len(gains[player])))
-        for player in players
-    ]
-    return players[int(np.argmax(drawn))]
+        return "policy"
+    return "memory" if draw < shares.policy + shares.memory else "rule"
 
 
 def exploit_probability(config: JerkConfig, env_steps: int) -> float:
@@ -140,7 +126,7 @@ def exploit_probability(config: JerkConfig, env_steps: int) -> float:
 
     Source: openai/retro-baselines, JERK.
     """
-    return min(1.0, config.exploit_bias + env_steps / config.timesteps)
+    return min(1.0, config.exploit_bias + env_steps / max(1, config.run.timesteps))
 
 
 def furthest_point(rewards: Sequence[float]) -> tuple[int, float]:
@@ -148,18 +134,6 @@ def furthest_point(rewards: Sequence[float]) -> tuple[int, float]:
     sums = np.cumsum(np.asarray(rewards, np.float64))
     length = int(sums.argmax()) + 1
     return length, float(sums[length - 1])
-
-
-def bounds(returns: Sequence[float], *, width: float, spread: float) -> tuple[float, float]:
-    """Lower and upper confidence bound of a sequence's return: mean ± width · error.
-
-    error = sqrt((Σ(x − mean)² + spread²) / n) / sqrt(n): before any replay the spread is the given
-    one; n replays that agree shrink it to spread/n.
-    """
-    n, mean = len(returns), sum(returns) / len(returns)
-    squares = sum((value - mean) ** 2 for value in returns) + spread**2
-    error = width * float(np.sqrt(squares)) / n
-    return mean - error, mean + error
 
 
 def returns_to_go(rewards: Sequence[float], *, gamma: float) -> NDArray[np.float64]:
@@ -199,16 +173,6 @@ def locate(
     return first + best if distances[best] <= limit else None
 
 
-def is_left(steps: int, pointer: int, lost: int, *, length: int, config: JerkConfig) -> bool:
-    """Whether a replay is given up: for too many steps on end nothing was where its plan would be,
-    or it has been thrown back again and again.
-
-    steps: of the episode; pointer: the plan's next action; lost: steps on end without a match;
-    length: of the plan.
-    """
-    return lost > config.lost_steps or steps - pointer > length
-
-
 def is_kept(value: float, best: float, *, ratio: float) -> bool:
     """Whether a run that returned `value` becomes a sequence; always while none is worth much."""
     return best <= 0.0 or value > ratio * best
@@ -245,16 +209,9 @@ def resample(
     return np.where(rng.random(len(actions)) < rates, drawn, actions).astype(np.uint8)
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A mutated sequence: its actions [L], and of how many in front nothing was changed."""
-
-    actions: Actions
-    intact: int
-
-
-def mutate(actions: Actions, rng: Rng, *, best: float, config: JerkConfig) -> Mutant:
-    """Excise, truncate, resample, those that are switched on. best: the sequence's return."""
+def mutate(actions: Actions, rng: Rng, *, best: float, config: JerkConfig) -> tuple[Actions, int]:
+    """Excise, truncate, resample, those that are switched on -> actions [L], and of how many in
+    front nothing was changed. best: the sequence's return."""
     kept = np.arange(len(actions))
     if config.excise:
         kept = excise(len(actions), rng)
@@ -262,12 +219,10 @@ def mutate(actions: Actions, rng: Rng, *, best: float, config: JerkConfig) -> Mu
         kept = kept[: truncate(len(kept), rng)]
     mutated = actions[kept]
     if config.resample:
-        mutated = resample(
-            mutated, rng, choices=config.actions, best=best, max_return=config.max_return
-        )
+        choices = config.env.spec().actions
+        mutated = resample(mutated, rng, choices=choices, best=best, max_return=config.max_return)
     changed = (kept != np.arange(len(kept))) | (mutated != actions[kept])
-    intact = int(changed.argmax()) if changed.any() else len(kept)
-    return Mutant(mutated, intact)
+    return mutated, int(changed.argmax()) if changed.any() else len(kept)
 
 
 def imitation_losses(
@@ -279,9 +234,9 @@ def imitation_losses(
 
 
 class Learner:
-    """The policy and Adam. `update` is all that changes them."""
+    """The policy's net and Adam. `update` is all that changes them."""
 
-    def __init__(self, policy: Policy, config: JerkConfig, *, device: str) -> None:
+    def __init__(self, policy: ScoringPolicy, config: JerkConfig, *, device: str) -> None:
         self.policy, self.device = policy, torch.device(device)
         policy.net.requires_grad_(True)  # that of Evolution Strategies comes without gradients
         self.parameters = [p for p in policy.net.parameters() if p.requires_grad]

@@ -1,10 +1,10 @@
 """What JERK borrows from nets: an embedding of observations, and a policy that explores for it."""
 
 import copy
-import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, final
 
 import cv2
 import numpy as np
@@ -12,166 +12,165 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from experiment.checkpoint import load_agent, load_checkpoint, save_checkpoint
-from experiment.config import from_dict, subset, to_dict
+from envs import EnvSpec
+from experiment.checkpoint import Checkpoint
+from experiment.config import flat, from_dict, to_dict
 from experiment.errors import UserError
+from experiment.package import ScoringPolicy, find
 from jerk.config import JerkConfig
 from nets.encoders import Encoder, make_encoder
 from nets.noisy import PlainLinear
-from retro_env import EnvConfig
 
 SIDE = 21
 """A frame's height and width before it is projected."""
+NEW = ""
+"""The package of a policy that is JERK's own: one that began untrained."""
 
 
-class Policy(Protocol):
-    """An agent of any package with a net: Rainbow's, PPO2's, or `FreshPolicy`."""
+class FreshPolicy(nn.Module):
+    """A net, uint8 [B,C,H,W] -> logits [B,A], that learns from JERK's best runs alone."""
 
-    net: nn.Module
-    config: Any
-
-    def act(self, obs: NDArray[np.uint8], *, explore: bool = False) -> NDArray[np.int64]:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]."""
-        ...
-
-    def scores(self, images: Tensor) -> Tensor:
-        """Images uint8 [B,C,H,W] -> [B,A] with gradient: logits, or values; larger is better."""
-        ...
-
-
-class FreshNet(nn.Module):
-    """uint8 [B,C,H,W] -> logits [B,A]."""
-
-    def __init__(self, encoder: Encoder, *, hidden: int, actions: int) -> None:
-        super().__init__()
-        self.encoder = encoder
-        self.hidden = PlainLinear(encoder.features, hidden)
-        self.policy = PlainLinear(hidden, actions)
-
-    def forward(self, images: Tensor) -> Tensor:
-        return self.policy(torch.relu(self.hidden(self.encoder(images))))
-
-
-class FreshPolicy:
-    """A policy that knows nothing yet; it learns from JERK's best runs alone."""
+    logits = True
 
     def __init__(self, config: JerkConfig, *, device: str = "cpu") -> None:
+        super().__init__()
         self.config, self.device = config, torch.device(device)
-        encoder = make_encoder(config.encoder, subset(config, EnvConfig).observation_shape)
-        self.net: nn.Module = FreshNet(encoder, hidden=config.hidden, actions=config.actions)
-        self.net.to(self.device)
+        spec = config.env.spec()
+        self.encoder = make_encoder(config.encoder, spec.observation_shape)
+        self.hidden = PlainLinear(self.encoder.features, config.hidden)
+        self.policy = PlainLinear(config.hidden, spec.actions)
+        self.to(self.device)
+
+    @property
+    def net(self) -> nn.Module:
+        """Itself."""
+        return self
 
     def scores(self, images: Tensor) -> Tensor:
         """Logits [B,A]."""
-        logits: Tensor = self.net(images)
+        logits: Tensor = self.policy(torch.relu(self.hidden(self.encoder(images))))
         return logits
 
     @torch.no_grad()
-    def act(self, obs: NDArray[np.uint8], *, explore: bool = False) -> NDArray[np.int64]:
+    def act(
+        self,
+        obs: NDArray[np.uint8],
+        *,
+        explore: bool = False,
+        starts: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.int64]:
         """obs uint8 [N,C,H,W] -> actions int64 [N]; exploring, drawn from the policy."""
-        logits = self.scores(torch.from_numpy(obs).to(self.device))
+        logits = self.scores(torch.from_numpy(obs).to(self.device)).cpu()
         if explore:
-            drawn = torch.multinomial(logits.softmax(dim=1).cpu(), 1)
-            return drawn.squeeze(1).numpy()
-        return logits.argmax(dim=1).cpu().numpy()
+            return torch.multinomial(logits.softmax(dim=1), 1).squeeze(1).numpy()
+        return logits.argmax(dim=1).numpy()
 
 
-def make_policy(source: str, config: JerkConfig, *, device: str) -> Policy:
-    """The policy in a checkpoint of any agent, or with "new" an untrained one.
+@final
+@dataclass
+class Policy:
+    """Who plays for JERK and learns from its best runs, and where it is from."""
 
-    UserError: no good checkpoint, or one that sees or does other things than this run.
-    """
-    if source == "new":
-        return FreshPolicy(config, device=device)
-    saved = load_checkpoint(source)
-    state: Any = {"agent": saved.agent, "config": saved.config}
+    actor: ScoringPolicy
+    package: str
+    """Whose agent it is, or NEW."""
+    config: dict[str, Any]
+    """As it came."""
+    given: Mapping[str, Tensor]
+    """Its net as it came; empty of a new one. What it learns here makes scores of a Rainbow's
+    values, with which no Rainbow could go on."""
+    knows: bool
+    """Whether it was trained, here or before: another one walks nowhere."""
+
+    def tensors(self) -> dict[str, Mapping[str, Tensor]]:
+        """Its nets, for a checkpoint from which `policy_of` makes it."""
+        nets: dict[str, Mapping[str, Tensor]] = {"net": self.actor.net.state_dict()}
+        return {**nets, "given": self.given} if self.given else nets
+
+    def state(self) -> dict[str, Any]:
+        """All else, for msgpack."""
+        return {"package": self.package, "config": self.config, "knows": self.knows}
+
+
+def new_policy(config: JerkConfig, *, device: str) -> Policy:
+    """An untrained one."""
+    return Policy(FreshPolicy(config, device=device), NEW, to_dict(config), {}, knows=False)
+
+
+def policy_of(saved: Checkpoint, *, device: str) -> Policy | None:
+    """The agent in a checkpoint of any package; in one of JERK, who stood behind that. None where
+    there is no net."""
+    state: Any = {"package": saved.agent, "config": saved.config, "knows": True}
     if saved.agent == "jerk":
         state = saved.state.get("policy")
     if state is None or "net" not in saved.tensors:
+        return None
+    actor = build(state["package"], state["config"], saved.tensors["net"], device=device)
+    given = {} if state["package"] == NEW else saved.tensors["net"]
+    return Policy(actor, given=saved.tensors.get("given", given), **state)
+
+
+def build(
+    package: str, config: Mapping[str, Any], net: Mapping[str, Tensor], *, device: str
+) -> ScoringPolicy:
+    """An agent of that package with that config and net, computing in fp32: it may learn."""
+    if package == NEW:
+        fresh = FreshPolicy(from_dict(JerkConfig, config), device=device)
+        fresh.net.load_state_dict(net)
+        return fresh
+    values = flat(config)
+    if "precision" in values:
+        values["precision"] = "fp32"
+    built: Any = find(package).build(values, net, device=device)
+    return built
+
+
+def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> Policy:
+    """The policy in a checkpoint, to play in a run of that config.
+
+    UserError: it has none, or one that sees or does other things than this run, or nobody would
+    ask it.
+    """
+    source, policy = saved.folder, policy_of(saved, device=device)
+    if policy is None:
         raise UserError(f"{source} has no policy; give a checkpoint of an agent that has a net")
-    policy = rebuild(state["agent"], state["config"], saved.tensors["net"], device=device)
-    if getattr(policy.config, "recurrent", "none") != "none":
+    theirs: Any = policy.actor.config
+    if getattr(theirs, "recurrent", "none") != "none":
         raise UserError(f"{source} is recurrent, and JERK asks only now and then; give one without")
-    theirs, ours = (subset(c, EnvConfig) for c in (policy.config, config))
+    check_spec(theirs.env.spec(), config.env.spec(), source=source)
+    if not (config.needs_policy or config.write_replay):
+        raise UserError(
+            f"nothing would ask the policy in {source}: give --policy-share, --learn or --preset "
+            "hybrid, or leave the policy out"
+        )
+    return policy
+
+
+def check_spec(theirs: EnvSpec, ours: EnvSpec, *, source: Path) -> None:
+    """UserError: what is from `source` sees or does other things than this run."""
     for name in ("observation_shape", "frame_stack", "frame_skip"):
         if getattr(theirs, name) != getattr(ours, name):
             raise UserError(
                 f"{source} was trained with {name} {getattr(theirs, name)}, this run has "
                 f"{getattr(ours, name)}; give the same image, colour, stack and skip"
             )
-    if theirs.actions > ours.actions:
+    if theirs.action_names != ours.action_names[: theirs.actions]:
         raise UserError(
-            f"{source} has {theirs.actions} actions, this run {ours.actions}; "
-            f"give --actions {theirs.actions}"
-        )
-    return policy
-
-
-def check_asked(source: str, config: JerkConfig) -> None:
-    """UserError: a policy is given, and nothing in the config would ask it or write it out."""
-    if not (config.needs_policy or config.write_replay):
-        raise UserError(
-            f"nothing would ask the policy in {source}: give --policy-share, --learn or --preset "
-            "hybrid, or leave the policy out"
+            f"{source} has {theirs.actions} actions, this run {ours.actions}; give --actions "
+            f"{theirs.actions}"
         )
 
 
-def check_fits(policy: Policy, config: JerkConfig, *, trained: bool) -> None:
+def check_fits(policy: Policy, config: JerkConfig) -> None:
     """UserError: a part that the config switches on would do nothing, or harm, with this policy."""
-    if config.policy_share > 0.0 and not trained and not config.learn:
+    if config.policy_share > 0.0 and not policy.knows and not config.learn:
         raise UserError("a new policy plays once it has learned; add --learn, or give --policy")
-    if config.write_replay and is_rainbow(policy) and policy.config.actions != config.actions:
+    theirs, ours = policy.actor.config.env.spec().actions, config.env.spec().actions
+    if config.write_replay and policy.given and theirs != ours:
         raise UserError(
-            f"the Rainbow behind JERK has {policy.config.actions} actions and cannot go on from "
-            f"runs of {config.actions}; give the same --actions, or --no-write-replay"
+            f"the policy has {theirs} actions and cannot go on from runs of {ours}; "
+            "give the same --actions, or --no-write-replay"
         )
-
-
-def is_rainbow(policy: Policy) -> bool:
-    """Whether its net can go on as a Rainbow's."""
-    return package_of(policy) == "rainbow"
-
-
-def package_of(policy: Policy) -> str:
-    """The package whose agent it is."""
-    return type(policy).__module__.partition(".")[0]
-
-
-def rebuild(
-    agent: str, config: Mapping[str, Any], net: Mapping[str, Tensor], *, device: str
-) -> Policy:
-    """An agent of that package with that config and net, computing in fp32: it may learn."""
-    if agent == "jerk":
-        policy = FreshPolicy(from_dict(JerkConfig, config), device=device)
-        policy.net.load_state_dict(net)
-        return policy
-    with tempfile.TemporaryDirectory() as folder:
-        values = {**config, **({"precision": "fp32"} if "precision" in config else {})}
-        saved = save_checkpoint(
-            Path(folder),
-            agent=agent,
-            config=values,
-            counters={"env_steps": 0},
-            tensors={"net": net},
-        )
-        loaded: Policy = load_agent(saved, device=device)
-    return loaded
-
-
-def policy_state(policy: Policy | None) -> dict[str, Any] | None:
-    """What a checkpoint says of a policy beside its net; `saved_policy` reads it."""
-    if policy is None:
-        return None
-    return {"agent": package_of(policy), "config": to_dict(policy.config)}
-
-
-def saved_policy(
-    state: Mapping[str, Any] | None, tensors: Mapping[str, Mapping[str, Tensor]], *, device: str
-) -> Policy | None:
-    """The policy in a JERK checkpoint, if it has one."""
-    if state is None:
-        return None
-    return rebuild(state["agent"], state["config"], tensors["net"], device=device)
 
 
 class Embedder:
@@ -183,7 +182,7 @@ class Embedder:
     """
 
     def __init__(self, encoder: Encoder | None, *, config: JerkConfig, device: str) -> None:
-        self.channels = subset(config, EnvConfig).channels
+        self.channels = config.env.spec().channels
         self.device = torch.device(device)
         self.encoder = None
         inputs = 2 * SIDE * SIDE * self.channels

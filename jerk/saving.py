@@ -1,15 +1,19 @@
-"""A JERK run's checkpoint, and what else it leaves for people and other programs."""
+"""What a JERK run leaves: its checkpoint, and what people and other programs read."""
 
-import dataclasses
+from __future__ import annotations
+
 import json
 import shutil
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from envs import VectorEnv, saved_states
+from experience.episodes import pack, unpack, write_episodes
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from experiment.config import to_dict
 from experiment.errors import UserError
 from experiment.files import write_text
 from experiment.optimiser import optimiser_parts, restore_optimiser
@@ -17,19 +21,19 @@ from experiment.run_folder import RunFolder
 from experiment.seeding import generator_state, rng_state, set_generator_state, set_rng_state
 from jerk.config import JerkConfig
 from jerk.play import Play
-from jerk.policy import policy_state
-from jerk.replay import as_replay
-from jerk.training import COUNTS, Training
-from retro_env import RetroVectorEnv
-from retro_env.wrappers import ACTIONS
 
-MEMORY_PREFIX = "memory-"
+if TYPE_CHECKING:
+    from jerk.train import Training
+
 REPLAY = "replay"
-PARTS = ("closed_loop", "memory_share", "policy_share", "learn", "write_replay", "record")
-"""Fields that decide what is kept of an episode."""
+RECORDINGS = "recordings"
+"""Folder of the .bk2 files, in the run's."""
+PARTS = ("closed_loop", "memory_share", "policy_share", "learn", "write_replay", "record", "policy")
+"""Fields that decide what is kept of an episode, or who plays."""
+COUNTERS = ("env_steps", "updates", "learning_since")
 
 
-def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
+def save(training: Training, folder: RunFolder, envs: VectorEnv) -> Path:
     """Write a checkpoint from which `restore` goes on exactly, sequences.json, and the replay; of
     the recordings only those stay that it names."""
     agent, config = training.agent, training.config
@@ -39,33 +43,28 @@ def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
         tensors["optimiser"], state["optimiser"] = optimiser_parts(training.learner.optimiser)
     if training.recordings is not None:
         state["recordings"] = training.recordings.save()
+    runs, state["runs"] = pack(training.runs.all())
     saved = save_checkpoint(
         folder.checkpoints,
         agent="jerk",
         config=config,
-        counters={
-            "env_steps": training.env_steps,
-            "updates": training.updates,
-            "learning_since": training.learning_since,
-            **training.counts,
-        },
+        counters={name: getattr(training, name) for name in COUNTERS},
         tensors=tensors,
-        arrays={**memory_arrays(training), **training.runs.arrays(), **frames_of(training.plays)},
+        arrays={**agent.memory_arrays(), **runs, **frames_of(training.plays)},
         state={
             **state,
             "plays": [play.save() for play in training.plays],
-            "runs": {level: len(found) for level, found in training.runs.levels.items()},
+            "counts": dict(training.counts),
             "latest": training.latest,
             "policy_returns": training.policy_returns,
-            "gains": training.gains,
             "rng": rng_state(),
             "jerk_rng": generator_state(training.rng),
             "recent_returns": list(training.recent_returns),
-            "envs": envs.save_states(),
+            "envs": saved_states(envs),
         },
     )
     if config.write_replay and len(training.runs):
-        save_replay(training, folder.path / REPLAY)
+        write_replay(training, folder.path / REPLAY)
     if training.recordings is not None:
         training.recordings.keep(training.sequences.recordings())
     return saved
@@ -73,22 +72,24 @@ def save(training: Training, folder: RunFolder, envs: RetroVectorEnv) -> Path:
 
 def write_sequences(training: Training, path: Path) -> None:
     """The best sequences of each level, with what their numbers mean, for people and programs."""
-    config = training.config
+    spec = training.agent.spec
     table = {
-        "buttons": ACTIONS[config.actions],
-        "frame_skip": config.frame_skip,
+        "buttons": spec.action_names,
+        "frame_skip": spec.frame_skip,
         "levels": training.sequences.as_json(),
     }
     write_text(path, json.dumps(table) + "\n")
 
 
-def memory_arrays(training: Training) -> dict[str, NDArray]:
-    """The episodic memory, by names of its own."""
-    memory = training.memory
-    if memory is None:
-        return {}
-    arrays = {MEMORY_PREFIX + name: array for name, array in memory.storage.arrays().items()}
-    return {**arrays, MEMORY_PREFIX + "counts": np.array([memory.merged, memory.evicted])}
+def write_replay(training: Training, folder: Path) -> None:
+    """Write the best runs as recorded episodes, the best of all last; with the policy behind JERK
+    as it was given."""
+    runs, policy = training.runs.all(), training.agent.policy
+    behind: dict[str, Any] = {}
+    if policy is not None and policy.given:
+        behind = {"agent": policy.package, "config": policy.config, "net": policy.given}
+    runs.sort(key=lambda run: run.total_reward)
+    write_episodes(folder, runs, env_steps=training.env_steps, **behind)
 
 
 def frames_of(plays: list[Play]) -> dict[str, NDArray]:
@@ -97,29 +98,7 @@ def frames_of(plays: list[Play]) -> dict[str, NDArray]:
     return {"play-frames": np.stack(frames)} if frames else {}
 
 
-def save_replay(training: Training, folder: Path) -> None:
-    """Write the best runs as a checkpoint that `rainbow.train --init` seeds its replay from; with
-    a Rainbow behind JERK also that net, and rewards as it has them."""
-    policy, config = policy_state(training.agent.policy), training.config
-    tensors, agent, backtracking = {}, "jerk", True
-    values = to_dict(dataclasses.replace(config, reward_scale=config.replay_scale))
-    if policy is not None and policy["agent"] == "rainbow":
-        agent, values = "rainbow", policy["config"]
-        backtracking = values["backtracking"]
-        tensors["net"] = training.agent.given
-    scale = values["reward_scale"]
-    save_checkpoint(
-        folder,
-        agent=agent,
-        config=values,
-        counters={"env_steps": training.env_steps},
-        tensors=tensors,
-        arrays=as_replay(training.runs, scale=scale, backtracking=backtracking),
-        keep=1,
-    )
-
-
-def restore(training: Training, run_dir: Path, envs: RetroVectorEnv) -> NDArray[np.uint8]:
+def restore(training: Training, run_dir: Path, envs: VectorEnv) -> NDArray[np.uint8]:
     """Be what the last checkpoint of a run was -> the observations to act on. A replay that was
     written later goes, as rows of metrics do."""
     saved = load_checkpoint(run_dir)
@@ -138,17 +117,19 @@ def restore(training: Training, run_dir: Path, envs: RetroVectorEnv) -> NDArray[
         )
     if training.recordings is not None and "recordings" in state:
         training.recordings.restore(state["recordings"])
-    restore_memory(training, saved)
-    training.runs.restore(saved.arrays, state["runs"])
+    training.agent.restore_memory(saved)
+    for run in unpack(saved.arrays, state["runs"]):
+        training.runs.add(run)
     training.plays = [Play.restore(play, training.sequences) for play in state["plays"]]
-    restore_frames(training.plays, saved)
-    training.env_steps = saved.counters["env_steps"]
-    training.updates = saved.counters["updates"]
-    training.learning_since = saved.counters["learning_since"]
-    training.counts = {name: saved.counters[name] for name in COUNTS}
+    if "play-frames" in saved.arrays:
+        frames = iter(saved.arrays["play-frames"])
+        for play in training.plays:
+            play.frames = [next(frames) for _ in play.actions]
+    for name in COUNTERS:
+        setattr(training, name, saved.counters[name])
+    training.counts.update(state["counts"])
     training.latest = dict(state["latest"])
     training.policy_returns = dict(state["policy_returns"])
-    training.gains = state["gains"]
     training.recent_returns.extend(state["recent_returns"])
     set_generator_state(training.rng, state["jerk_rng"])
     obs = envs.restore_states(state["envs"])
@@ -163,49 +144,52 @@ def check_parts(config: JerkConfig, saved: Checkpoint) -> None:
     """UserError: a run cannot go on with other parts, for want of what these would have kept."""
     if "plays" not in saved.state:
         raise UserError(f"{saved.folder} is an agent without a run; give it to --init")
-    if "gains" not in saved.state:
-        raise UserError(f"{saved.folder} is of an earlier version's run; give it to --init")
     for name in PARTS:
-        was, now = bool(saved.config[name]), bool(getattr(config, name))
-        if was != now:
-            flag = name.replace("_", "-")
+        was, now = saved.config[name], getattr(config, name)
+        if was != now if name == "policy" else bool(was) != bool(now):
             raise UserError(
-                f"the run was begun {'with' if was else 'without'} {flag}, and can only go on so; "
-                "start another with --init"
+                f"the run was begun with {name} {was or 'off'}, and can only go on so: leave out "
+                f"--{name.replace('_', '-')}, or start another with --init"
             )
-    if config.policy != saved.config["policy"]:
-        raise UserError(
-            f"the run has a policy from {saved.config['policy'] or 'nowhere'}, and goes on with "
-            "that; leave out --policy, or start another with --init"
-        )
 
 
-def start_from(training: Training, init: Path | str | None) -> None:
-    """Begin with what another run has: sequences, memory, policy."""
-    training.agent.start_from(init)
-    saved = load_checkpoint(init) if init else None
-    if saved is not None and saved.agent == "jerk":
-        restore_memory(training, saved)
-    training.make_learner()
+class Recordings:
+    """The folder given to `make_vec(record_dir=…)`; it gets one file per episode and emulator. Of
+    each level the best episode's stays, and those that sequences began."""
 
+    def __init__(self, folder: Path, num_envs: int) -> None:
+        self.folder = folder
+        self.episodes = [0] * num_envs
+        """Episodes that have ended in each environment: the next one's number."""
+        self.best: dict[str, tuple[float, str]] = {}
+        """Return and file of each level's best episode."""
 
-def restore_memory(training: Training, saved: Checkpoint) -> None:
-    """Take a checkpoint's episodic memory, if both have one."""
-    if training.memory is None or MEMORY_PREFIX + "counts" not in saved.arrays:
-        return
-    names = [name for name in saved.arrays if name.startswith(MEMORY_PREFIX)]
-    arrays = {name.removeprefix(MEMORY_PREFIX): saved.arrays[name] for name in names}
-    merged, evicted = arrays.pop("counts").tolist()
-    try:
-        training.memory.restore(arrays, merged=merged, evicted=evicted)
-    except ValueError as error:
-        raise UserError(f"cannot take the memory of {saved.folder}: {error}") from None
+    def ended(self, env: int, level: str, value: float) -> str:
+        """An episode of that return has ended, and its environment has begun the next -> its file,
+        in the folder."""
+        number, self.episodes[env] = self.episodes[env], self.episodes[env] + 1
+        name = f"env-{env:02d}/{level.replace(':', '-')}-{number:06d}.bk2"
+        if level not in self.best or value > self.best[level][0]:
+            self.best[level] = (value, name)
+        return name
 
+    def keep(self, names: Collection[str]) -> None:
+        """Remove the recordings of ended episodes, but for these and the best. To be called when
+        a checkpoint is written: a run that goes on from it may need all there were before."""
+        kept = {*names, *(name for _, name in self.best.values())}
+        for env, ended in enumerate(self.episodes):
+            for path in (self.folder / f"env-{env:02d}").glob("*.bk2"):
+                number = path.stem.rpartition("-")[2]
+                over = number.isdecimal() and int(number) < ended
+                if over and path.relative_to(self.folder).as_posix() not in kept:
+                    path.unlink()
 
-def restore_frames(plays: list[Play], saved: Checkpoint) -> None:
-    """Give the episodes under way their frames back."""
-    if "play-frames" not in saved.arrays:
-        return
-    frames = iter(saved.arrays["play-frames"])
-    for play in plays:
-        play.frames = [next(frames) for _ in play.actions]
+    def save(self) -> dict[str, Any]:
+        """For msgpack."""
+        best = {level: list(pair) for level, pair in self.best.items()}
+        return {"episodes": list(self.episodes), "best": best}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Become what was saved."""
+        self.episodes = list(saved["episodes"])
+        self.best = {level: (pair[0], pair[1]) for level, pair in saved["best"].items()}

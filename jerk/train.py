@@ -3,58 +3,70 @@
 python -m jerk.train --preset mutating --levels GAME:STATE --timesteps 200000 --run-dir runs/jerk
 """
 
+from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from experiment.config import load_run_config, subset
+import numpy as np
+from numpy.typing import NDArray
+
+from envs import VectorEnv, ended_episodes, make
+from experience.episodes import Episode
+from experiment.config import load_run_config
+from experiment.device import prepare_device
 from experiment.errors import command
 from experiment.metrics import EpisodeLog, Metrics
 from experiment.progress import Progress
 from experiment.run_folder import RunFolder, resumable
+from experiment.seeding import seed_everything
+from jerk import PRESETS
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
-from jerk.recordings import RECORDINGS
-from jerk.saving import restore, save, start_from
-from jerk.training import Training
-from retro_env import EnvConfig, RetroVectorEnv, ended_episodes, make_vec, parse_levels
+from jerk.learner import Bout, Learner, furthest_point, returns_to_go
+from jerk.memory import BestRuns, sample
+from jerk.play import Play, begin, finish
+from jerk.saving import RECORDINGS, Recordings, restore, save
 
-PRESETS = Path(__file__).parent / "presets"
 parse = partial(load_run_config, JerkConfig, presets=PRESETS, command="python -m jerk.train")
 """Arguments of a command line -> its config."""
+FIRST_UPDATES = 200
+"""After which an untrained policy may play."""
 
 
 def run(
-    envs: RetroVectorEnv,
+    envs: VectorEnv,
     config: JerkConfig,
     run_dir: Path | str,
     init: Path | str | None = None,
 ) -> JerkAgent:
-    """Search on `envs` for config.timesteps agent steps and return the agent.
+    """Search on `envs` for config.run.timesteps agent steps and return the agent.
 
-    run_dir: where config, metrics, episodes, sequences.json and checkpoints go; with config.resume
-    an existing run goes on. init: a checkpoint of JERK that gives sequences, memory and policy, or
-    of another agent that gives the policy.
+    run_dir: where config, metrics, episodes, sequences.json and checkpoints go; with
+    config.run.resume an existing run goes on. init: a checkpoint of JERK that gives sequences,
+    memory and policy, or of another agent that gives the policy.
     """
     training = Training(config, envs.num_envs)
-    if config.resume:
+    if config.run.resume:
         folder = RunFolder.open(run_dir)
         obs = restore(training, folder.path, envs)
         folder.write_config(config)
     else:
-        start_from(training, init)
+        training.start_from(init)
         folder = RunFolder.create(run_dir, config)
-        obs, _ = envs.reset(seed=config.seed)
+        obs, _ = envs.reset(seed=config.run.seed)
         training.begin(obs, envs.levels)
-    start = training.env_steps if config.resume else None
+    agent, start = training.agent, training.env_steps if config.run.resume else None
     with (
         Metrics(folder.path, resume_step=start) as metrics,
         EpisodeLog(folder.path, resume_step=start) as episodes,
-        Progress(config.timesteps, "jerk", start=training.env_steps) as progress,
+        Progress(config.run.timesteps, "jerk", start=training.env_steps) as progress,
     ):
-        while training.env_steps < config.timesteps:
-            actions = training.act(obs)
+        while training.env_steps < config.run.timesteps:
+            actions = agent.explore(training.plays, obs, training.rng)
             envs.step_async(actions)
             while training.updates < training.updates_due():  # while the emulators run
                 training.update()
@@ -69,28 +81,188 @@ def run(
                 values = training.summary()
                 metrics.log(training.env_steps, values)
                 progress.update(training.env_steps, values)
-            if training.passes(config.checkpoint_every):
+            if training.passes(config.run.checkpoint_every):
                 save(training, folder, envs)
         progress.update(training.env_steps)
-        if not training.passes(config.checkpoint_every):
+        if not training.passes(config.run.checkpoint_every):
             save(training, folder, envs)
-    return training.agent
+    return agent
+
+
+@dataclass
+class Training:
+    """All that changes during a run: what a checkpoint holds."""
+
+    config: JerkConfig
+    num_envs: int
+    env_steps: int = 0
+    updates: int = 0
+    learning_since: int = -1
+    """Agent steps when there was something to learn from; -1: not yet."""
+    policy_returns: dict[str, float] = field(default_factory=dict)
+    """The most that it reached on each level, in the episodes that it played alone."""
+    recent_returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
+    latest: dict[str, float] = field(default_factory=dict)
+    plays: list[Play] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        config, settings = self.config, self.config.run
+        seed_everything(settings.seed)
+        self.rng = np.random.default_rng(settings.seed)
+        self.device = str(prepare_device(settings.device, threads=config.torch_threads))
+        self.agent = JerkAgent(config, device=self.device)
+        self.sequences, self.memory = self.agent.sequences, self.agent.memory
+        self.counts = self.agent.counts
+        self.runs = BestRuns(config.runs)
+        self.spec = self.agent.spec
+        self.learner: Learner | None = None
+        self.recordings: Recordings | None = None
+        if config.record:
+            self.recordings = Recordings(Path(settings.run_dir) / RECORDINGS, self.num_envs)
+
+    def start_from(self, init: Path | str | None) -> None:
+        """Begin with what another run has: sequences, memory, policy."""
+        self.agent.start_from(init)
+        self.make_learner()
+
+    def make_learner(self) -> None:
+        """With the policy there is now."""
+        if self.config.learn and self.agent.policy is not None:
+            self.learner = Learner(self.agent.policy.actor, self.config, device=self.device)
+
+    def begin(self, obs: NDArray[np.uint8], levels: Sequence[str]) -> None:
+        """The first episode of every environment."""
+        self.plays = [Play("")] * self.num_envs
+        for env, level in enumerate(levels):
+            self.begin_play(env, obs[env], level)
+
+    def begin_play(self, env: int, first: NDArray[np.uint8], level: str) -> None:
+        """An episode on that level; first: its first observation [C,H,W]. The policy plays a
+        level's first one alone, if it may play."""
+        self.sequences.starts.setdefault(level, first.copy())
+        alone = self.agent.shares().policy > 0.0 and self.sequences.best(level) is None
+        play = begin(level, self.sequences, self.rng, config=self.config, env_steps=self.env_steps)
+        if alone:
+            play.bout = Bout(steps_left=-1, player="policy")
+        self.counts[play.kind] += 1
+        self.plays[env] = play
+
+    def add(self, actions: NDArray[np.int64], rewards: NDArray[np.floating]) -> None:
+        """What came of the actions; rewards [N] as the environment gives them."""
+        self.env_steps += self.num_envs
+        raw = (rewards / self.spec.reward_scale).tolist()
+        for play, action, reward in zip(self.plays, actions.tolist(), raw, strict=True):
+            play.add(action, reward)
+
+    def end(self, episode: dict[str, Any], last: NDArray[np.uint8], *, terminated: bool) -> None:
+        """An episode is over. last: its last observation [C,H,W]."""
+        play = self.plays[episode["env"]]
+        self.recent_returns.append(episode["r"])
+        cut = bool(episode.get("rotated", False))
+        kept, improved = finish(play, self.sequences, config=self.config, cut=cut)
+        self.counts["accepted"] += play.kind == "mutant" and kept is not None
+        self.counts["improved"] += improved
+        if self.memory is not None:
+            returns = returns_to_go(play.rewards, gamma=self.config.gamma)
+            seen = np.stack(play.embeddings).astype(np.float32)
+            self.memory.add_batch(seen, play.actions, returns)
+        length, value = furthest_point(play.rewards)
+        if play.bout.steps_left < 0:  # by the policy alone
+            before = self.policy_returns.get(play.level, -np.inf)
+            self.policy_returns[play.level] = max(before, value, 0.0)
+        if self.config.keeps_frames and self.runs.wants(play.level, value):
+            self.keep_run(play, length, last[-self.spec.channels :], terminated=terminated)
+        if self.recordings is not None:
+            name = self.recordings.ended(episode["env"], play.level, episode["r"])
+            if kept is not None and not kept.recording:
+                kept.recording = name
+
+    def keep_run(
+        self, play: Play, length: int, last: NDArray[np.uint8], *, terminated: bool
+    ) -> None:
+        """Keep that many steps of an ended episode. last: its last frame [c,H,W]."""
+        run = Episode(
+            play.level,
+            np.array(play.actions[:length], np.uint8),
+            np.array(play.rewards[:length]),
+            terminated and length == len(play.actions),
+            action_names=self.spec.action_names,
+            frame_skip=self.spec.frame_skip,
+            frames=np.stack([*play.frames, last][: length + 1]),
+        )
+        self.runs.add(run)
+        if self.learning_since < 0:
+            self.learning_since = self.env_steps
+
+    def updates_due(self) -> int:
+        """Updates that should have been made by now."""
+        if self.learner is None or self.learning_since < 0:
+            return 0
+        return (self.env_steps - self.learning_since) // self.config.update_every
+
+    def update(self) -> None:
+        """Let the policy learn from steps of the best runs, as far as it has their actions; of none
+        that came no further than it did itself."""
+        policy = self.agent.policy
+        assert self.learner is not None and policy is not None
+        self.updates += 1
+        policy.knows |= self.updates >= FIRST_UPDATES
+        runs = self.runs.better(self.policy_returns)
+        if not runs:
+            return
+        obs, actions, weights = sample(
+            runs, self.config.batch_size, self.rng, frame_stack=self.spec.frame_stack
+        )
+        known = actions < policy.actor.config.env.spec().actions
+        if known.any():
+            self.latest = self.learner.update(obs[known], actions[known], weights[known])
+
+    def passes(self, every: int) -> bool:
+        """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""
+        return every > 0 and self.env_steps % every < self.num_envs
+
+    def summary(self) -> dict[str, float]:
+        """The numbers of one row of metrics.csv."""
+        best = [b.mean for level in self.sequences.levels if (b := self.sequences.best(level))]
+        counts = self.counts
+        values: dict[str, float] = {
+            "best": float(np.mean(best)) if best else 0.0,
+            "replays": counts["replay"],
+            "accepted": counts["accepted"],
+        }
+        if self.memory is not None:
+            values["memory"] = len(self.memory)
+            values["hit_rate"] = counts["answered"] / max(1, counts["asked"])
+            values["merged"] = self.memory.merged
+        values |= {
+            "sequences": len(self.sequences),
+            "mutants": counts["mutant"],
+            "explored": counts["explore"],
+            "improved": counts["improved"],
+            **self.latest,
+        }
+        if self.config.closed_loop:
+            values["lost"] = counts["lost"]
+        if self.recent_returns:
+            values["mean_return"] = float(np.mean(self.recent_returns))
+        return values
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Search as the command line says."""
     config = parse(argv)
-    envs = make_vec(
-        parse_levels(config.levels),
-        num_envs=config.num_envs,
-        config=subset(config, EnvConfig),
-        seed=config.seed,
-        rotate_every=config.rotate_every,
-        record_dir=Path(config.run_dir) / RECORDINGS if config.record else None,
+    settings = config.run
+    envs = make(
+        settings.levels,
+        config.env,
+        num_envs=settings.num_envs,
+        seed=settings.seed,
+        rotate_every=settings.rotate_every,
+        record_dir=Path(settings.run_dir) / RECORDINGS if config.record else None,
     )
-    with closing(envs), resumable(config.run_dir):
-        run(envs, config, config.run_dir, init=config.init or None)
+    with closing(envs), resumable(settings.run_dir):
+        run(envs, config, settings.run_dir, init=settings.init or None)
 
 
 if __name__ == "__main__":

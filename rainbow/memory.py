@@ -10,13 +10,14 @@ stacks and n-step returns are put together when a batch is drawn:
 Sources: Schaul et al., arXiv:1511.05952 (priorities); Hessel et al., arXiv:1710.02298 (n-step).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from experience.episodes import Episode
 from experiment.arrays import Rows, pieces, whole
 
 GOES_ON, TERMINATED, TRUNCATED, FINAL = 0, 1, 2, 3
@@ -306,6 +307,32 @@ class Replay:
             if name != "ends":
                 self._copy(saved, name, np.concatenate(sources), np.concatenate(targets))
         return self.size
+
+    def seed_episodes(
+        self,
+        episodes: Sequence[Episode],
+        count: int,
+        learning_rewards: Callable[[Floats], NDArray[np.floating]],
+    ) -> int:
+        """The same with recorded episodes, of which the last count as the newest.
+
+        learning_rewards: raw rewards [T] of an episode -> what is learned from.
+        """
+        parts: dict[str, list[Any]] = {name: [] for name in SLOT_FIELDS}
+        for episode in episodes:
+            steps = len(episode.actions)
+            if episode.frames is None:
+                raise ValueError("there are episodes without frames")
+            last = TERMINATED if episode.terminated else TRUNCATED
+            parts["frames"].append(episode.frames)
+            parts["actions"].append(np.append(episode.actions, 0))
+            parts["rewards"].append(np.append(learning_rewards(episode.rewards), 0.0))
+            parts["ends"].append([GOES_ON] * (steps - 1) + [last, FINAL])
+            parts["ages"].append(np.minimum(np.arange(steps + 1), MAX_AGE))
+        ring: dict[str, Any] = {name: np.concatenate(rows) for name, rows in parts.items()}
+        ring["priorities"] = (ring["ends"] != FINAL).astype(float)
+        ring["filled"] = ring["heads"] = np.array([len(ring["ends"])])
+        return self.seed({**ring, "max_priority": np.ones(1)}, count)
 
     def _append(self, env: int, ends: NDArray[np.uint8], priorities: Floats) -> Ints:
         """Take consecutive slots with these ends and priorities behind ring `env`'s head; what

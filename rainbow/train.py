@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from envs import VectorEnv, ended_episodes, make, saved_states
+from experience.episodes import check_played_alike, episodes_of
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import flat, load_run_config
 from experiment.device import prepare_device
@@ -243,8 +244,6 @@ class Training:
     def check_replay(self, saved: Checkpoint, *, instead: str, **also: Any) -> None:
         """UserError: transitions of a checkpoint were made otherwise than this run makes them."""
         made = flat(saved.config)
-        if saved.agent == "jerk":  # whose own search knows no backtracking; what it writes does
-            made["backtracking"] = True
         for name, ours in {**self.config.env.spec().rewards, **also}.items():
             theirs = made[name]
             if theirs != ours:
@@ -259,20 +258,29 @@ class Training:
 
     def start_from(self, init: Path | str) -> None:
         """Take the weights of another run's checkpoint, and its newest transitions as a seed; of
-        transitions without a net, as JERK writes them, only these."""
-        saved = load_checkpoint(init)
-        if "net" in saved.tensors or "frames" not in saved.arrays:
+        recorded episodes without a Rainbow, only these."""
+        saved, config = load_checkpoint(init), self.config
+        episodes, spec = episodes_of(saved), config.env.spec()
+        check_played_alike(
+            episodes, action_names=spec.action_names, frame_skip=spec.frame_skip, source=init
+        )
+        if saved.agent == "rainbow" or not episodes:
             fresh = copy.deepcopy(self.agent.net)
             self.agent.load_weights(saved)
-            blend(self.agent.net, fresh, share=self.config.init_shrink)
+            blend(self.agent.net, fresh, share=config.init_shrink)
             self.learner.copy_target()
-        if self.config.init_replay and "frames" in saved.arrays:
-            alone = "--init-replay 0 for the weights alone"
-            self.check_replay(saved, instead=alone)
-            try:
-                self.seeded = self.replay.seed(saved.arrays, self.config.init_replay)
-            except ValueError as error:
-                raise UserError(f"cannot seed the replay from {init}: {error}") from None
+        if not config.init_replay:
+            return
+        try:
+            if episodes:
+                self.seeded = self.replay.seed_episodes(
+                    episodes, config.init_replay, config.env.learning_rewards
+                )
+            elif "frames" in saved.arrays:
+                self.check_replay(saved, instead="--init-replay 0 for the weights alone")
+                self.seeded = self.replay.seed(saved.arrays, config.init_replay)
+        except ValueError as error:
+            raise UserError(f"cannot seed the replay from {init}: {error}") from None
 
     def take_encoder(self, source: Path | str) -> None:
         """Take the convolutions of any agent's checkpoint, and keep them for a while as asked."""

@@ -79,4 +79,4 @@ def test_the_hybrid_brings_its_policy_and_its_memory_along(
     out = contest("jerk", "adapt", before)
     remembered = [read_columns(run / "metrics.csv")["memory"] for run in (before, out / "training")]
     assert remembered[1][0] >= remembered[0][-1] > 0
-    assert isinstance(load_agent(out / "agent").policy, RainbowAgent)
+    assert isinstance(load_agent(out / "agent").policy.actor, RainbowAgent)

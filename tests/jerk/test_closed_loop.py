@@ -1,23 +1,23 @@
 """Replays under forced delays: counting steps fails, looking where one is holds."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
-from jerk.agent import JerkAgent, Row
+from experiment.config import replaced
+from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
 from jerk.learner import Shares, find_moves
 from jerk.memory import Sequence
-from jerk.play import Play, finish, replay
-from jerk.saving import start_from
-from jerk.training import Training
+from jerk.play import Plan, Play, finish
+from jerk.policy import Policy
+from jerk.train import Training
+from retro_env.wrappers import SEVEN
 
 RIGHT, JUMP, WAIT = 1, 6, 4
-CLOSED = JerkConfig(
-    image_height=36, image_width=36, closed_loop=True, go_on=True, choice="bound", device="cpu"
+CLOSED = replaced(
+    JerkConfig(), image_height=36, image_width=36, closed_loop=True, go_on=True, device="cpu"
 )
-OPEN = dataclasses.replace(CLOSED, closed_loop=False)
+OPEN = replaced(CLOSED, closed_loop=False)
 PLAN = np.array(
     [WAIT] * 2  # at 0
     + [RIGHT] * 6 + [JUMP] + [RIGHT] * 3  # over the hole at 7, to 10
@@ -32,6 +32,12 @@ CHANGES = [
     *("walk", "jump", "walk", "wait", "walk", "jump"),
     *("walk", "jump", "wait", "walk", "jump", "walk"),
 ]
+
+
+def replay(level, sequence):
+    return Play(level, "replay", Plan.of(sequence))
+
+
 LATE = {
     "on time": (),
     "the first step": (True,),
@@ -62,15 +68,14 @@ def replayed(course, config, late):
     """The return of a replay within a run, and how often it was not where it expected to be."""
     agent = agent_that_knows_the_way(course, config)
     play: Play = replay("course", agent.sequences.best("course"))
-    envs, random, moves = course(1, late=late), np.random.default_rng(0), find_moves(7)
+    envs, random, moves = course(1, late=late), np.random.default_rng(0), find_moves(SEVEN)
     obs, _ = envs.reset()
     moved = 0
     while True:
         seen = agent.embedder(obs)[0] if agent.embedder is not None else None
-        expected = play.pointer
-        action = play.next_action(random, moves=moves, config=config, shares=Shares(), seen=seen)
-        moved += play.pointer != expected + 1
-        action = play.fallback if action < 0 else action
+        expected = play.plan.pointer
+        action, _ = play.next_action(random, moves=moves, config=config, shares=Shares(), seen=seen)
+        moved += play.plan.pointer != expected + 1
         obs, reward, _, _, infos = envs.step(np.array([action]))
         play.add(action, float(reward[0]))
         if "episode" in infos:
@@ -109,33 +114,38 @@ def test_open_loop_fails_where_actions_come_late(course, late):
 
 def test_a_replay_that_sees_nothing_it_knows_asks_and_is_left_in_the_end(course):
     agent = agent_that_knows_the_way(course, CLOSED)
-    config = dataclasses.replace(CLOSED, lost_steps=5)
+    config = replaced(CLOSED, lost_steps=5)
     play = replay("course", agent.sequences.best("course"))
     strange = agent.embedder(np.full((1, 4, 36, 36), 99, np.uint8))[0]
-    random, moves = np.random.default_rng(0), find_moves(7)
-    actions = []
+    random, moves = np.random.default_rng(0), find_moves(SEVEN)
+    actions, asked = [], []
     for _ in range(8):
-        action = play.next_action(random, moves=moves, config=config, shares=Shares(), seen=strange)
+        action, who = play.next_action(
+            random, moves=moves, config=config, shares=Shares(), seen=strange
+        )
         actions.append(action)
-        play.add(max(action, 0), 0.0)
-    assert [action < 0 for action in actions] == [True] * 6 + [False] * 2
-    assert play.exploring and play.shared == 0.0
+        asked.append(who)
+        play.add(action, 0.0)
+    assert asked == ["memory"] * 6 + ["rule"] * 2
+    assert actions[:6] == PLAN[:6].tolist() and play.plan.departed == 6
 
 
 def test_a_lost_replay_looks_farther_and_farther():
     """It starts five steps farther on than its window reaches, among steps that all differ."""
     rows = np.eye(60, dtype=np.float16)
     source = Sequence(0, np.arange(60, dtype=np.uint8) % 7, [1.0], rows)
-    config = dataclasses.replace(CLOSED, window=3, match_steps=0.5)
-    play, random, moves = replay("course", source), np.random.default_rng(0), find_moves(7)
+    config = replaced(CLOSED, window=3, match_steps=0.5)
+    play, random, moves = replay("course", source), np.random.default_rng(0), find_moves(SEVEN)
     found = []
     for step in range(12):
         seen = rows[step + 8].astype(np.float32)
-        action = play.next_action(random, moves=moves, config=config, shares=Shares(), seen=seen)
-        found.append(action >= 0)
-        play.add(max(action, 0), 0.0)
+        action, who = play.next_action(
+            random, moves=moves, config=config, shares=Shares(), seen=seen
+        )
+        found.append(who == "rule")
+        play.add(action, 0.0)
     assert found == [False] * 5 + [True] * 7  # 5 steps lost: the window reaches 3 + 5
-    assert play.pointer == 20
+    assert play.plan.pointer == 20
 
 
 @pytest.mark.parametrize("skips", [False, True])
@@ -148,8 +158,8 @@ def test_a_sequence_gets_no_embeddings_of_a_replay_that_skipped_steps(course, sk
     for place in (0, 0, *range(len(rows))) if skips else range(len(rows) + 2):
         play.embeddings.append(rows[min(place, len(rows) - 1)])
         seen = play.embeddings[-1].astype(np.float32)
-        action = play.next_action(
-            random, moves=find_moves(7), config=CLOSED, shares=Shares(), seen=seen
+        action, _ = play.next_action(
+            random, moves=find_moves(SEVEN), config=CLOSED, shares=Shares(), seen=seen
         )
         play.add(action, 1.0)
     best.embeddings = None
@@ -161,15 +171,11 @@ def test_a_sequence_gets_no_embeddings_of_a_replay_that_skipped_steps(course, sk
         np.testing.assert_array_equal(best.embeddings, rows)
 
 
-def test_a_replay_that_is_thrown_back_again_and_again_is_left():
+def test_a_plan_that_is_thrown_back_again_and_again_is_left():
     rows = np.eye(20, dtype=np.float16)
-    source = Sequence(0, np.zeros(20, np.uint8), [1.0], rows)
-    play, random, moves = replay("course", source), np.random.default_rng(0), find_moves(7)
+    plan = Plan.of(Sequence(0, np.zeros(20, np.uint8), [1.0], rows))
     place = steps = 0
-    while not play.exploring:
-        seen = rows[place].astype(np.float32)
-        action = play.next_action(random, moves=moves, config=CLOSED, shares=Shares(), seen=seen)
-        play.add(max(action, 0), 0.0)
+    while plan.next_action(rows[place].astype(np.float32), config=CLOSED) is not None:
         place = place - 4 if place == 10 else place + 1
         steps += 1
         assert steps < 200
@@ -177,27 +183,31 @@ def test_a_replay_that_is_thrown_back_again_and_again_is_left():
 
 
 def test_a_lost_replay_goes_on_with_its_plan_where_the_memory_has_no_answer(course):
-    config = dataclasses.replace(
+    config = replaced(
         CLOSED, policy="new", policy_share=0.5, learn=True, hidden=16, encoder="data-efficient"
     )
     training = Training(config, 1)
-    start_from(training, None)
-    training.agent.policy_knows = True
+    training.start_from(None)
+    training.agent.policy.knows = True
     agent = agent_that_knows_the_way(course, CLOSED)
     training.plays = [replay("course", agent.sequences.best("course"))]
     strange = np.full((1, 4, 36, 36), 99, np.uint8)
     played = []
     for _ in range(12):
-        actions = training.act(strange)
+        actions = training.agent.explore(training.plays, strange, training.rng)
         training.add(actions, np.zeros(1))
         played.append(int(actions[0]))
     assert played == PLAN[:12].tolist() and training.counts["lost"] == 12
 
 
 class Strange:
-    """A policy that notes whether it was asked."""
+    """An actor that notes whether it was asked."""
 
     asked = 0
+
+    @classmethod
+    def as_policy(cls, *, knows):
+        return Policy(cls(), "strange", {}, {}, knows)
 
     def act(self, obs, *, explore=False):
         self.asked += 1
@@ -206,32 +216,20 @@ class Strange:
 
 def test_alone_it_goes_on_with_its_plan_where_it_is_lost_and_leaves_it_in_the_end(course):
     agent = agent_that_knows_the_way(course, CLOSED)
-    agent.config = dataclasses.replace(CLOSED, lost_steps=5)
-    agent.policy, agent.policy_knows = Strange(), True
+    agent.config = replaced(CLOSED, lost_steps=5)
+    agent.policy = Strange.as_policy(knows=True)
     first = agent.sequences.starts["course"][None]
     strange = np.full((1, 4, 36, 36), 99, np.uint8)
     played = [int(agent.act(obs)[0]) for obs in (first, *[strange] * 8)]
     assert played == [*PLAN[:7].tolist(), JUMP, JUMP]
 
 
-def test_alone_it_leaves_a_plan_that_it_is_thrown_back_in_again_and_again():
-    rows = np.eye(20, dtype=np.float16)
-    agent = JerkAgent(CLOSED)
-    row = Row(Sequence(0, np.zeros(20, np.uint8), [1.0], rows))
-    place = steps = 0
-    while agent.replayed(row, rows[place].astype(np.float32)) is not None:
-        place = place - 4 if place == 10 else place + 1
-        steps += 1
-        assert steps < 200
-    assert 20 < steps < 60
-
-
 def test_alone_it_runs_right_where_its_policy_knows_nothing(course, tmp_path):
     agent = JerkAgent(CLOSED)
-    agent.policy = Strange()
+    agent.policy = Strange.as_policy(knows=False)
     obs = np.zeros((1, 4, 36, 36), np.uint8)
-    assert agent.act(obs).tolist() == [RIGHT] and agent.policy.asked == 0
-    agent.policy_knows = True
+    assert agent.act(obs).tolist() == [RIGHT] and agent.policy.actor.asked == 0
+    agent.policy.knows = True
     assert agent.act(obs).tolist() == [JUMP]
 
 

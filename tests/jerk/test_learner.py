@@ -1,17 +1,12 @@
-import dataclasses
-
 import numpy as np
 import pytest
 
+from experiment.config import replaced
+from experiment.errors import UserError
 from jerk.config import JerkConfig
 from jerk.learner import (
-    MEMORY,
-    POLICY,
-    RULE,
     Bout,
     Shares,
-    bounds,
-    choose_player,
     excise,
     exploit_probability,
     explore,
@@ -24,8 +19,9 @@ from jerk.learner import (
     returns_to_go,
     truncate,
 )
+from retro_env.wrappers import ACTIONS
 
-CONFIG = JerkConfig(timesteps=1000)
+CONFIG = replaced(JerkConfig(), timesteps=1000)
 DRAWS = 4000
 NOBODY = Shares()
 
@@ -35,33 +31,42 @@ def rng(seed=0):
 
 
 def walk(steps, *, rewards, config=CONFIG, seed=0, shares=NOBODY, turns=True):
-    """Actions of that many steps of exploration; rewards: of each step, by its number."""
-    random, moves, bout, actions = rng(seed), find_moves(config.actions), Bout(), []
+    """Actions of that many steps of exploration, or who is to be asked instead; rewards: of each
+    step, by its number."""
+    random, moves, bout, actions = rng(seed), find_moves(ACTIONS[config.actions]), Bout(), []
     for step in range(steps):
         action, bout = explore(bout, random, moves=moves, config=config, shares=shares, turns=turns)
         bout = bout._replace(reward=bout.reward + rewards(step))
-        actions.append(action)
+        actions.append(bout.player if action is None else action)
     return actions
 
 
 def test_moves_are_named_actions_of_both_sets():
-    assert find_moves(7) == (1, 0, 6, 6, 4)
-    assert find_moves(10) == (1, 0, 9, 8, 7)
+    assert find_moves(ACTIONS[7]) == (1, 0, 6, 6, 4)
+    assert find_moves(ACTIONS[10]) == (1, 0, 9, 8, 7)
+
+
+@pytest.mark.parametrize("lacking", ["RIGHT", "LEFT", "B", "DOWN"])
+def test_actions_without_a_move_are_refused_in_one_line(lacking):
+    names = [name for name in ACTIONS[7] if name != lacking]
+    with pytest.raises(UserError, match=f"an action {lacking}") as error:
+        find_moves(names)
+    assert "\n" not in str(error.value)
 
 
 def test_exploration_goes_right_for_ever_while_it_pays():
-    config = dataclasses.replace(CONFIG, jump_probability=0.0)
+    config = replaced(CONFIG, jump_probability=0.0)
     assert walk(350, rewards=lambda step: 1.0, config=config) == [1] * 350
 
 
 def test_a_right_bout_without_reward_is_followed_by_a_left_one_and_that_by_a_right_one():
-    config = dataclasses.replace(CONFIG, jump_probability=0.0)
+    config = replaced(CONFIG, jump_probability=0.0)
     actions = walk(340, rewards=lambda step: 0.0, config=config)
     assert actions == [1] * 100 + [0] * 70 + [1] * 100 + [0] * 70
 
 
 def test_exploration_that_does_not_turn_goes_right_whatever_comes_of_it():
-    config = dataclasses.replace(CONFIG, jump_probability=0.0)
+    config = replaced(CONFIG, jump_probability=0.0)
     assert walk(340, rewards=lambda step: 0.0, config=config, turns=False) == [1] * 340
 
 
@@ -76,7 +81,7 @@ def test_jumps_are_held_four_steps_and_begin_at_the_stated_rate():
 
 
 def test_exploration_jumps_in_its_direction_among_ten_actions():
-    config = dataclasses.replace(CONFIG, actions=10, jump_probability=1.0)
+    config = replaced(CONFIG, actions=10, jump_probability=1.0)
     actions = walk(170, rewards=lambda step: 0.0, config=config)
     assert actions == [9] * 100 + [8] * 70
 
@@ -137,9 +142,9 @@ def test_truncation_takes_nothing_to_everything_evenly():
 
 def test_truncating_nothing_leaves_the_whole_sequence():
     """In the seed, a trim of 0 emptied it: actions[:-0]."""
-    config = dataclasses.replace(CONFIG, excise=False, resample=False)
+    config = replaced(CONFIG, excise=False, resample=False)
     actions, random = np.arange(7, dtype=np.uint8), rng()
-    lengths = {len(mutate(actions, random, best=0.0, config=config).actions) for _ in range(200)}
+    lengths = {len(mutate(actions, random, best=0.0, config=config)[0]) for _ in range(200)}
     assert lengths == set(range(8))
 
 
@@ -182,47 +187,31 @@ def test_resampling_leaves_its_argument_alone_and_draws_every_action():
 def test_mutating_takes_the_shortest_sequences(length):
     random = rng()
     for _ in range(100):
-        mutant = mutate(np.zeros(length, np.uint8), random, best=0.0, config=CONFIG)
-        assert 0 <= mutant.intact <= len(mutant.actions) <= length
+        mutant, intact = mutate(np.zeros(length, np.uint8), random, best=0.0, config=CONFIG)
+        assert 0 <= intact <= len(mutant) <= length
 
 
 def test_intact_counts_what_stands_before_the_first_change():
     random, actions = rng(), rng(1).integers(0, 7, 400).astype(np.uint8)
     for _ in range(200):
-        mutant = mutate(actions, random, best=0.0, config=CONFIG)
-        np.testing.assert_array_equal(mutant.actions[: mutant.intact], actions[: mutant.intact])
-    off = dataclasses.replace(CONFIG, excise=False, truncate=False, resample=False)
-    whole = mutate(actions, random, best=0.0, config=off)
-    assert whole.intact == 400
-    np.testing.assert_array_equal(whole.actions, actions)
+        mutant, intact = mutate(actions, random, best=0.0, config=CONFIG)
+        np.testing.assert_array_equal(mutant[:intact], actions[:intact])
+    off = replaced(CONFIG, excise=False, truncate=False, resample=False)
+    whole, intact = mutate(actions, random, best=0.0, config=off)
+    assert intact == 400
+    np.testing.assert_array_equal(whole, actions)
 
 
 def test_each_mutation_can_be_switched_off():
     random, actions = rng(), np.arange(200, dtype=np.uint8)
     for name in ("excise", "truncate", "resample"):
         flags = dict.fromkeys(("excise", "truncate", "resample"), False) | {name: True}
-        config = dataclasses.replace(CONFIG, **flags)
-        mutants = [mutate(actions, random, best=0.0, config=config).actions for _ in range(50)]
+        config = replaced(CONFIG, **flags)
+        mutants = [mutate(actions, random, best=0.0, config=config)[0] for _ in range(50)]
         whole = [len(m) == 200 for m in mutants]
         prefix = [np.array_equal(m, actions[: len(m)]) for m in mutants]
         assert all(whole) == (name == "resample")
         assert all(prefix) == (name == "truncate")
-
-
-def test_bounds_before_and_after_replays():
-    assert bounds([500.0], width=1.0, spread=1000.0) == (-500.0, 1500.0)
-    # Four that agree: sqrt((0 + 1000²) / 4) / sqrt(4) = 250.
-    assert bounds([500.0] * 4, width=1.0, spread=1000.0) == (250.0, 750.0)
-    # Sum of squares 2 · 300², spread 400: sqrt((180000 + 160000) / 2) / sqrt(2) = 291.55.
-    low, high = bounds([200.0, 800.0], width=2.0, spread=400.0)
-    assert low == pytest.approx(500 - 2 * 291.548, abs=0.01) and high == pytest.approx(1083.095)
-
-
-def test_one_lucky_run_loses_against_steady_replays():
-    lucky, steady = [6000.0], [5500.0, 5400.0, 5600.0]
-    low = [bounds(returns, width=1.0, spread=1000.0)[0] for returns in (lucky, steady)]
-    high = [bounds(returns, width=1.0, spread=1000.0)[1] for returns in (lucky, steady)]
-    assert low[0] < low[1] and high[0] > high[1]  # but it deserves a trial
 
 
 def test_returns_to_go_look_forward():
@@ -282,21 +271,10 @@ def test_locate_takes_the_shortest_sequences():
 
 def test_bouts_to_the_right_are_shared_out_and_those_to_the_left_are_not():
     shares = Shares(policy=0.25, memory=0.5)
-    actions = np.array(walk(170 * 2000, rewards=lambda step: 0.0, shares=shares)).reshape(-1, 170)
+    actions = np.array(walk(170 * 2000, rewards=lambda step: 0.0, shares=shares), object).reshape(
+        -1, 170
+    )
     right, left = actions[:, :100], actions[:, 100:]
-    assert ((right == POLICY).all(axis=1)).mean() == pytest.approx(0.25, abs=0.03)
-    assert ((right == MEMORY).all(axis=1)).mean() == pytest.approx(0.5, abs=0.03)
-    assert (left >= 0).all()
-
-
-def test_players_are_tried_once_then_chosen_by_what_they_brought():
-    random = np.random.default_rng(0)
-    players = [RULE, POLICY, MEMORY]
-    assert choose_player({}, players, random, spread=100.0) == RULE
-    assert choose_player({RULE: [5.0]}, players, random, spread=100.0) == POLICY
-    gains = {RULE: [100.0] * 4, POLICY: [150.0] * 4, MEMORY: [0.0] * 400}
-    chosen = [choose_player(gains, players, random, spread=100.0) for _ in range(4000)]
-    # Means 50 apart, each with an error of 50: the better one is drawn higher in Φ(1/√2) = 0.76.
-    assert chosen.count(POLICY) / 4000 == pytest.approx(0.76, abs=0.03)
-    assert chosen.count(MEMORY) < 100
-    assert choose_player(gains, [RULE], random, spread=100.0) == RULE
+    assert ((right == "policy").all(axis=1)).mean() == pytest.approx(0.25, abs=0.03)
+    assert ((right == "memory").all(axis=1)).mean() == pytest.approx(0.5, abs=0.03)
+    assert not {"policy", "memory"} & set(left.ravel())

@@ -2,7 +2,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from jerk.memory import EMBEDDED, Run, Runs, Sequences
+from experience.episodes import Episode
+from jerk.memory import EMBEDDED, BestRuns, Sequences, sample
+from retro_env.wrappers import SEVEN
 
 
 def actions(*values):
@@ -52,12 +54,6 @@ def test_stored_actions_do_not_change_with_the_callers():
     assert sequences.best("one").actions.tolist() == [1, 2]
 
 
-def test_changes_count_where_the_action_differs_from_the_one_before():
-    sequences = Sequences(3)
-    assert sequences.add("one", actions(1, 1, 6, 6, 1), 1.0).changes == 2
-    assert sequences.add("one", actions(4), 1.0).changes == 0
-
-
 def test_saved_sequences_come_back_through_msgpack():
     sequences = filled(capacity=3)
     sequences.starts["one"] = np.arange(8, dtype=np.uint8).reshape(2, 2, 2)
@@ -72,56 +68,48 @@ def test_saved_sequences_come_back_through_msgpack():
     np.testing.assert_array_equal(other.starts["one"], sequences.starts["one"])
 
 
-def test_a_capped_level_forgets_by_the_score_it_is_given():
-    sequences = Sequences(2, score=lambda sequence: -sequence.changes, promise=lambda s: s.mean)
-    for one in ([1, 2, 1], [1, 1, 1], [1, 1, 2]):
-        sequences.add("one", actions(*one), float(one[1]))
-    assert [s.changes for s in sequences.levels["one"]] == [0, 1]
-    assert sequences.best("one").changes == 0
-    sequences.levels["one"][1].returns.append(50.0)
-    assert sequences.promising("one").changes == 1
-
-
 def test_json_has_the_best_sequences_first():
     table = filled().as_json(most=2)["one"]
     assert [row["returns"] for row in table] == [[9.0], [7.0]]
     assert table[0]["actions"] == [1, 9]
 
 
-def run_of(length, *, start=0, terminated=False, value=1.0):
+def run_of(length, *, level="one", start=0, terminated=False, value=1.0):
     """A run whose frames are told apart by their brightness, and actions by the step."""
     frames = np.arange(start, start + length + 1, dtype=np.uint8)[:, None, None, None]
     rewards = np.zeros(length)
     rewards[-1] = value
-    return Run(
-        np.broadcast_to(frames, (length + 1, 1, 3, 3)).copy(),
+    return Episode(
+        level,
         np.arange(length, dtype=np.uint8) % 7,
         rewards,
         terminated,
+        SEVEN,
+        4,
+        np.broadcast_to(frames, (length + 1, 1, 3, 3)).copy(),
     )
 
 
 def three_runs():
-    runs = Runs(2)
-    runs.add("one", run_of(6, start=0, value=5.0))
-    runs.add("one", run_of(9, start=50, value=10.0, terminated=True))
-    runs.add("two", run_of(4, start=100, value=3.0))
+    runs = BestRuns(2)
+    runs.add(run_of(6, start=0, value=5.0))
+    runs.add(run_of(9, start=50, value=10.0, terminated=True))
+    runs.add(run_of(4, level="two", start=100, value=3.0))
     return runs
 
 
 def test_runs_keep_the_best_of_each_level():
     runs = three_runs()
     assert not runs.wants("one", 4.0) and runs.wants("one", 6.0) and runs.wants("two", 1.0)
-    runs.add("one", run_of(5, value=7.0))
-    assert [run.value for run in runs.levels["one"]] == [10.0, 7.0] and len(runs) == 3
+    runs.add(run_of(5, value=7.0))
+    assert [run.total_reward for run in runs.levels["one"]] == [10.0, 7.0] and len(runs) == 3
+    assert [run.total_reward for run in runs.all()] == [10.0, 7.0, 3.0]
 
 
 def test_sampled_steps_have_the_observation_before_the_action():
     """In the seed's memory stood the observation after it."""
     runs = three_runs()
-    obs, actions, weights = runs.sample(
-        runs.better({}), 500, np.random.default_rng(0), frame_stack=4
-    )
+    obs, actions, weights = sample(runs.better({}), 500, np.random.default_rng(0), frame_stack=4)
     assert obs.shape == (500, 4, 3, 3) and obs.dtype == np.uint8
     found = set()
     for image, action, weight in zip(obs[:, :, 0, 0].tolist(), actions, weights, strict=True):
@@ -135,7 +123,7 @@ def test_sampled_steps_have_the_observation_before_the_action():
 
 def test_runs_are_better_than_a_return_of_their_level():
     found = three_runs().better({"one": 5.0, "two": 2.0})
-    assert [(run.value, best) for run, best in found] == [(10.0, 10.0), (3.0, 3.0)]
+    assert [(run.total_reward, best) for run, best in found] == [(10.0, 10.0), (3.0, 3.0)]
 
 
 def test_only_the_best_sequences_keep_their_embeddings():
@@ -145,19 +133,6 @@ def test_only_the_best_sequences_keep_their_embeddings():
         sequences.add("level", actions, float(value), embeddings=np.zeros((value + 1, 2), "f2"))
     kept = [s.mean for s in sequences.levels["level"] if s.embeddings is not None]
     assert kept == list(range(20 - EMBEDDED, 20))
-
-
-def test_saved_runs_come_back():
-    runs, again = three_runs(), Runs(2)
-    again.restore(runs.arrays(), {level: len(found) for level, found in runs.levels.items()})
-    assert list(again.levels) == ["one", "two"]
-    for level, found in runs.levels.items():
-        for one, other in zip(found, again.levels[level], strict=True):
-            np.testing.assert_array_equal(one.frames, other.frames)
-            np.testing.assert_array_equal(one.actions, other.actions)
-            np.testing.assert_array_equal(one.rewards, other.rewards)
-            assert one.terminated == other.terminated
-    Runs(2).restore(Runs(2).arrays(), {})
 
 
 def test_a_smaller_memory_keeps_the_best_of_a_larger_one():

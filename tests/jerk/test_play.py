@@ -1,18 +1,16 @@
-import dataclasses
-
 import numpy as np
 import pytest
 
-from experiment.errors import UserError
-from jerk.agent import make_sequences
+from experiment.config import replaced
 from jerk.config import JerkConfig
-from jerk.learner import MEMORY, POLICY, RULE, Shares, find_moves
+from jerk.learner import Bout, Shares, find_moves
 from jerk.memory import Sequences
-from jerk.play import Play, begin, finish
+from jerk.play import Plan, Play, begin, finish
+from retro_env.wrappers import SEVEN
 
-PUBLISHED = JerkConfig(timesteps=1000)
-MUTATING = dataclasses.replace(PUBLISHED, go_on=True, mutate=True, keep_ratio=0.6)
-MOVES = find_moves(7)
+PUBLISHED = replaced(JerkConfig(), timesteps=1000)
+MUTATING = replaced(PUBLISHED, go_on=True, mutate=True, keep_ratio=0.6)
+MOVES = find_moves(SEVEN)
 PLAN = np.array([2, 3, 2, 3], np.uint8)
 
 
@@ -29,15 +27,18 @@ def known(value=100.0):
 def play_out(play, rewards, config):
     random, actions = rng(), []
     for reward in rewards:
-        action = play.next_action(random, moves=MOVES, config=config, shares=Shares())
+        action, _ = play.next_action(random, moves=MOVES, config=config, shares=Shares())
         play.add(action, reward)
         actions.append(action)
     return actions
 
 
 def replay(sequences):
-    best = sequences.best("level")
-    return Play("level", "replay", best, best.actions, len(best.actions))
+    return Play("level", "replay", Plan.of(sequences.best("level")))
+
+
+def mutant_of(sequences, actions, intact):
+    return Play("level", "mutant", Plan(sequences.best("level"), actions, intact))
 
 
 def kinds(config, env_steps, sequences, draws=2000):
@@ -120,7 +121,7 @@ def test_a_plan_that_brings_nothing_is_played_to_its_end():
 
 def test_after_its_plan_a_mutant_turns_back_where_nothing_comes_and_a_replay_does_not():
     sequences = known(20.0)
-    mutant = Play("level", "mutant", sequences.best("level"), PLAN[:2], 2)
+    mutant = mutant_of(sequences, PLAN[:2], 2)
     for play, turns in ((mutant, True), (replay(sequences), False)):
         assert (MOVES.left in play_out(play, [0.0] * 300, MUTATING)) == turns
 
@@ -128,7 +129,7 @@ def test_after_its_plan_a_mutant_turns_back_where_nothing_comes_and_a_replay_doe
 def test_a_mutant_that_ends_where_its_source_was_left_says_nothing_new():
     sequences = known(20.0)
     for rewards, count in (([9.0, 9.0], 1), ([9.0, 9.0, 0.0, -4.0], 1), ([9.0, 9.0, 1.0], 2)):
-        play = Play("level", "mutant", sequences.best("level"), PLAN[:2], 2)
+        play = mutant_of(sequences, PLAN[:2], 2)
         play_out(play, rewards, MUTATING)
         finish(play, sequences, config=MUTATING, cut=False)
         assert len(sequences) == count
@@ -144,80 +145,41 @@ def test_the_last_reward_of_a_plan_is_no_part_of_the_first_bout():
 def test_an_explored_run_is_stored_up_to_its_furthest_point():
     sequences, play = Sequences(10), Play("level")
     actions = play_out(play, [1.0, 2.0, -1.0, 0.0], PUBLISHED)
-    outcome = finish(play, sequences, config=PUBLISHED, cut=False)
+    kept, _ = finish(play, sequences, config=PUBLISHED, cut=False)
     best = sequences.best("level")
-    assert outcome.kept is best and best.actions.tolist() == actions[:2] and best.returns == [3.0]
+    assert kept is best and best.actions.tolist() == actions[:2] and best.returns == [3.0]
 
 
 def test_a_better_mutant_becomes_the_best_and_a_much_worse_one_is_dropped():
     for value, kept, improved in ((30.0, True, True), (13.0, True, False), (12.0, False, False)):
         sequences = known(20.0)
-        play = Play("level", "mutant", sequences.best("level"), np.array([5, 5], np.uint8))
+        play = mutant_of(sequences, np.array([5, 5], np.uint8), 0)
         play_out(play, [value, 0.0], MUTATING)
-        outcome = finish(play, sequences, config=MUTATING, cut=False)
-        assert (outcome.kept is not None, outcome.improved) == (kept, improved)
+        became, is_best = finish(play, sequences, config=MUTATING, cut=False)
+        assert (became is not None, is_best) == (kept, improved)
         assert sequences.levels["level"][0].returns == [20.0]
 
 
 def test_a_mutant_explores_after_its_plan_also_where_a_replay_waits():
-    config = dataclasses.replace(MUTATING, go_on=False)
+    config = replaced(MUTATING, go_on=False)
     best = known().best("level")
     for kind, waits in (("mutant", False), ("replay", True)):
-        play = Play("level", kind, best, best.actions[:2], 2)
+        play = Play("level", kind, Plan(best, best.actions[:2], 2))
         played = play_out(play, [0.0] * 40, config)
         assert played[:2] == [2, 3] and (set(played[2:]) == {MOVES.wait}) == waits
 
 
-@pytest.mark.parametrize(
-    ("player", "played"),
-    [(POLICY, {POLICY}), (MEMORY, {MEMORY}), (RULE, {MOVES.right, MOVES.right_jump})],
-)
-def test_one_player_explores_after_the_plan(player, played):
+@pytest.mark.parametrize("planned", [0, 3])
+def test_a_bout_without_an_end_is_played_by_one_player_alone(planned):
     best = known().best("level")
-    for plan in (0, 3):
-        play = Play("level", "mutant", best, best.actions[:plan], plan, player=player)
-        random = rng()
-        actions = []
-        for _ in range(60):
-            actions.append(
-                play.next_action(
-                    random, moves=MOVES, config=MUTATING, shares=Shares(policy=0.5, memory=0.5)
-                )
-            )
-            play.add(max(actions[-1], 0), 0.0)
-        assert actions[:plan] == PLAN[:plan].tolist() and set(actions[plan:]) == played
-
-
-def test_bound_tries_the_promising_sequence_in_a_part_of_the_mutants_episodes():
-    """Its choice is the certain one: four replays of 100; what it tries is one of 104."""
-    config = dataclasses.replace(
-        MUTATING, choice="bound", bound_spread=30.0, trial_share=0.25, exploit_bias=0.0
-    )
-    sequences = make_sequences(config)
-    certain = sequences.add("level", PLAN, 100.0)
-    certain.returns += [100.0] * 3
-    new = sequences.add("level", PLAN[:2], 104.0)
-    assert sequences.best("level") is certain and sequences.promising("level") is new
-    random, tried = rng(), 0
-    for _ in range(2000):
-        play = begin("level", sequences, random, config=config, env_steps=0)
-        assert play.source is (new if play.kind == "replay" else certain)
-        tried += play.kind == "replay"
-    assert tried / 2000 == pytest.approx(0.25, abs=0.04)
-
-
-def test_bound_counts_changes_of_action_against_a_sequence():
-    for cost, chosen in ((0.0, 101.0), (2.0, 100.0)):
-        sequences = make_sequences(dataclasses.replace(MUTATING, choice="bound", change_cost=cost))
-        sequences.add("level", np.array([1, 2, 1, 2], np.uint8), 101.0)
-        sequences.add("level", np.array([1, 1, 1, 2], np.uint8), 100.0)
-        assert sequences.best("level").mean == chosen
-
-
-def test_what_is_of_the_bound_needs_it():
-    for flags in ({"change_cost": 2.0}, {"trial_share": 0.25}):
-        with pytest.raises(UserError, match="--choice bound"):
-            dataclasses.replace(MUTATING, **flags)
+    play = Play("level", "mutant", Plan(best, best.actions[:planned], planned))
+    play.bout, random, played = Bout(steps_left=-1, player="policy"), rng(), []
+    for _ in range(300):
+        shares = Shares(memory=1.0)
+        played.append(play.next_action(random, moves=MOVES, config=MUTATING, shares=shares))
+        play.add(0, 0.0)
+    assert played[:planned] == [(int(action), "rule") for action in PLAN[:planned]]
+    assert set(played[planned:]) == {(None, "policy")}
 
 
 def test_saved_play_goes_on_alike():
@@ -225,6 +187,6 @@ def test_saved_play_goes_on_alike():
     play = replay(sequences)
     play_out(play, [5.0] * 6, MUTATING)
     copy = Play.restore(play.save(), sequences)
-    assert copy.source is play.source and copy.save() == play.save()
+    assert copy.plan.source is play.plan.source and copy.save() == play.save()
     one, other = (play_out(p, [0.0] * 40, MUTATING) for p in (play, copy))
     assert one == other

@@ -1,16 +1,16 @@
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
 
 from es.agent import ESAgent
 from es.config import ESConfig
+from experiment.checkpoint import load_checkpoint
+from experiment.config import replaced, to_dict
 from experiment.errors import UserError
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
 from jerk.learner import Learner
-from jerk.policy import Embedder, FreshPolicy, make_policy, policy_state, rebuild
+from jerk.policy import NEW, Embedder, FreshPolicy, build, taken_policy
 from lsh_memory import EpisodicMemory, MemoryConfig
 from ppo2.agent import PPO2Agent
 from ppo2.agent import make_net as ppo2_net
@@ -19,15 +19,31 @@ from rainbow.agent import RainbowAgent
 from rainbow.agent import make_net as rainbow_net
 from rainbow.config import RainbowConfig
 
-CONFIG = JerkConfig(
+CONFIG = replaced(
+    JerkConfig(),
     image_height=36,
     image_width=36,
     hidden=16,
     encoder="data-efficient",
     closed_loop=True,
     learning_rate=1e-2,
+    policy_share=0.5,
 )
 SMALL = {"image_height": 36, "image_width": 36, "hidden": 16, "encoder": "data-efficient"}
+
+
+def package_of(agent):
+    """As a checkpoint of it names it."""
+    return NEW if isinstance(agent, FreshPolicy) else type(agent).__module__.split(".")[0]
+
+
+def rebuilt(agent):
+    config, net = to_dict(agent.config), agent.net.state_dict()
+    return build(package_of(agent), config, net, device="cpu")
+
+
+def take(folder, config):
+    return taken_policy(load_checkpoint(folder), config, device="cpu")
 
 
 def images(count, seed=0):
@@ -43,8 +59,8 @@ def bar(*columns):
 
 def agents():
     torch.manual_seed(0)
-    rainbow = RainbowConfig(**SMALL, precision="bf16")
-    ppo2 = PPO2Config(**SMALL, precision="bf16")
+    rainbow = replaced(RainbowConfig(), **SMALL, precision="bf16")
+    ppo2 = replaced(PPO2Config(), **SMALL, precision="bf16")
     return RainbowAgent(rainbow_net(rainbow), rainbow), PPO2Agent(ppo2_net(ppo2), ppo2)
 
 
@@ -58,7 +74,7 @@ def test_embeddings_have_length_one_and_do_not_depend_on_the_batch():
 
 
 def test_what_looks_alike_is_embedded_nearby():
-    for config in (CONFIG, dataclasses.replace(CONFIG, colour="rgb", frame_stack=1)):
+    for config in (CONFIG, replaced(CONFIG, colour="rgb", frame_stack=1)):
         obs = bar(5, 6, 9, 20)
         obs = obs[:, :3] if config.colour == "rgb" else obs
         here, near, further, far = Embedder(None, config=config, device="cpu")(obs)
@@ -85,14 +101,8 @@ def test_embeddings_stay_while_the_policy_learns():
 
 def test_policies_of_every_agent_learn_to_do_what_the_runs_did():
     rainbow, ppo2 = agents()
-    es = ESAgent.start(ESConfig(**SMALL))
-    policies = [
-        FreshPolicy(CONFIG),
-        *(
-            rebuild(**policy_state(agent), net=agent.net.state_dict(), device="cpu")
-            for agent in (rainbow, ppo2, es)
-        ),
-    ]
+    es = ESAgent.start(replaced(ESConfig(), **SMALL))
+    policies = [FreshPolicy(CONFIG), *map(rebuilt, (rainbow, ppo2, es))]
     obs, actions = images(8), np.arange(8) % 7
     for policy in policies:
         torch.manual_seed(0)
@@ -112,17 +122,17 @@ def test_steps_of_weight_zero_teach_nothing():
     np.testing.assert_array_equal(policy.act(images(8)), before)
 
 
-def test_a_policy_comes_back_from_its_state_and_in_fp32(tmp_path):
+def test_a_policy_comes_back_as_it_was_and_computes_in_fp32(tmp_path):
     for agent in agents():
-        state = policy_state(agent)
-        again = rebuild(state["agent"], state["config"], agent.net.state_dict(), device="cpu")
+        again = rebuilt(agent)
         assert type(again) is type(agent) and again.config.precision == "fp32"
-        agent.save(tmp_path / state["agent"])
-        made = make_policy(str(tmp_path / state["agent"]), CONFIG, device="cpu")
-        np.testing.assert_array_equal(made.act(images(8)), again.act(images(8)))
+        agent.save(tmp_path / package_of(agent))
+        taken = take(tmp_path / package_of(agent), CONFIG)
+        np.testing.assert_array_equal(taken.actor.act(images(8)), again.act(images(8)))
+        assert taken.config["precision"] == "bf16" and taken.knows
+        assert all(torch.equal(taken.given[k], v) for k, v in agent.net.state_dict().items())
     fresh = FreshPolicy(CONFIG)
-    again = rebuild(**policy_state(fresh), net=fresh.net.state_dict(), device="cpu")
-    np.testing.assert_array_equal(again.act(images(8)), fresh.act(images(8)))
+    np.testing.assert_array_equal(rebuilt(fresh).act(images(8)), fresh.act(images(8)))
 
 
 def test_a_fresh_policy_draws_when_it_explores():
@@ -142,30 +152,30 @@ def test_a_fresh_policy_draws_when_it_explores():
 def test_a_policy_that_sees_otherwise_is_refused_in_one_line(tmp_path, changes, words):
     agents()[0].save(tmp_path)
     with pytest.raises(UserError, match=words) as error:
-        make_policy(str(tmp_path), dataclasses.replace(CONFIG, **changes), device="cpu")
+        take(tmp_path, replaced(CONFIG, **changes))
     assert "\n" not in str(error.value)
 
 
 def test_a_recurrent_policy_is_refused(tmp_path):
-    config = PPO2Config(**SMALL, recurrent="gru", sequence_steps=2)
+    config = replaced(PPO2Config(), **SMALL, recurrent="gru", sequence_steps=2)
     PPO2Agent(ppo2_net(config), config).save(tmp_path)
     with pytest.raises(UserError, match="recurrent"):
-        make_policy(str(tmp_path), CONFIG, device="cpu")
+        take(tmp_path, CONFIG)
 
 
 def test_what_has_no_net_is_no_policy(tmp_path):
     EpisodicMemory(MemoryConfig(features=4, actions=7)).save(tmp_path / "memory")
-    JerkAgent(JerkConfig(image_height=36, image_width=36)).save(tmp_path / "jerk")
+    JerkAgent(replaced(JerkConfig(), image_height=36, image_width=36)).save(tmp_path / "jerk")
     for name in ("memory", "jerk"):
         with pytest.raises(UserError, match="no policy"):
-            make_policy(str(tmp_path / name), CONFIG, device="cpu")
+            take(tmp_path / name, CONFIG)
 
 
 def test_a_policy_of_more_actions_is_refused_and_one_of_fewer_taken(tmp_path):
-    ten = RainbowConfig(**SMALL, actions=10)
+    ten = replaced(RainbowConfig(), **SMALL, actions=10)
     RainbowAgent(rainbow_net(ten), ten).save(tmp_path / "ten")
     with pytest.raises(UserError, match="--actions 10"):
-        make_policy(str(tmp_path / "ten"), CONFIG, device="cpu")
+        take(tmp_path / "ten", CONFIG)
     agents()[0].save(tmp_path / "seven")
-    wider = dataclasses.replace(CONFIG, actions=10)
-    assert make_policy(str(tmp_path / "seven"), wider, device="cpu").config.actions == 7
+    wider = replaced(CONFIG, actions=10)
+    assert take(tmp_path / "seven", wider).actor.config.actions == 7

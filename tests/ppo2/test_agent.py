@@ -1,16 +1,15 @@
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from experiment.config import replaced
 from experiment.distributed import Group
 from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
 from ppo2.learner import Learner
 
-SMALL = PPO2Config(hidden=64, encoder="data-efficient")
+SMALL = replaced(PPO2Config(), hidden=64, encoder="data-efficient")
 CPU = torch.device("cpu")
 
 
@@ -25,7 +24,7 @@ class Casts(TorchDispatchMode):
 
 
 def test_weights_are_cast_once_for_all_calls_within_one_autocast():
-    config = dataclasses.replace(SMALL, precision="bf16")
+    config = replaced(SMALL, precision="bf16")
     agent = PPO2Agent(make_net(config), config)
     images = torch.randint(256, (2, 4, 84, 84), dtype=torch.uint8)
     rows = {"state": agent.no_state(2), "starts": torch.ones(2, dtype=torch.bool)}
@@ -44,7 +43,7 @@ def test_weights_are_cast_once_for_all_calls_within_one_autocast():
 
 
 def test_exploring_a_noisy_net_has_its_noise():
-    config = dataclasses.replace(SMALL, noisy=True)
+    config = replaced(SMALL, noisy=True)
     agent = PPO2Agent(make_net(config), config)
     with torch.no_grad():  # a policy that is sure of itself but for the noise
         agent.net.head.policy.weight.zero_()
@@ -63,7 +62,7 @@ def test_exploring_a_noisy_net_has_its_noise():
 @pytest.mark.parametrize("has", [True, False], ids=["with bf16", "without"])
 def test_auto_is_what_the_nets_compute_in(monkeypatch, has):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has})
-    config = dataclasses.replace(SMALL, precision="auto")
+    config = replaced(SMALL, precision="auto")
     agent = PPO2Agent(make_net(config), config)
     learner = Learner(agent.net, config, device=CPU, group=Group())
     assert agent.half == learner.half == has

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from experiment.config import replaced
 from experiment.distributed import Group
 from experiment.metrics import read_columns
 from ppo2.learner import Learner
@@ -45,9 +46,9 @@ def moved(value, device):
 def test_update_on_a_gpu_equals_the_one_on_the_cpu(flags):
     nets = []
     for device in ("cpu", "cuda"):
-        config = dataclasses.replace(TINY, **flags)
+        config = replaced(TINY, **flags)
         net, batch = make_batch(config)
-        config = dataclasses.replace(config, compile=config.compile and device == "cuda")
+        config = replaced(config, compile=config.compile and device == "cuda")
         place = torch.device(device)
         learner = Learner(net.to(place), config, device=place, group=Group())
         for part in (0.0, 0.5):
@@ -70,9 +71,9 @@ def test_update_on_a_gpu_equals_the_one_on_the_cpu(flags):
     ids=["plain", "bf16", "compiled", "recurrent", "recurrent in bf16", "curious"],
 )
 def test_a_run_on_a_gpu_goes_on_where_it_stopped(corridor, tmp_path, flags):
-    config = dataclasses.replace(QUICK, device="cuda", **flags)
-    run(corridor(2), dataclasses.replace(config, timesteps=120), tmp_path / "run")
-    agent = run(corridor(2), dataclasses.replace(config, resume=True), tmp_path / "run")
+    config = replaced(QUICK, device="cuda", **flags)
+    run(corridor(2), replaced(config, timesteps=120), tmp_path / "run")
+    agent = run(corridor(2), replaced(config, resume=True), tmp_path / "run")
     assert read_columns(tmp_path / "run/metrics.csv")["step"][-1] == 224  # of 240: whole rollouts
     assert np.isfinite(read_columns(tmp_path / "run/metrics.csv")["value_loss"]).all()
     assert play(agent, corridor(1)) >= 0.0

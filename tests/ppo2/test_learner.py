@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 
+from experiment.config import replaced
 from experiment.distributed import Group
 from experiment.errors import UserError
 from ppo2.agent import make_net
@@ -20,8 +21,14 @@ from ppo2.learner import (
 )
 from ppo2.memory import Batch, minibatches
 
-TINY = PPO2Config(
-    device="cpu", image_height=36, image_width=36, hidden=16, rollout_steps=8, minibatches=2
+TINY = replaced(
+    PPO2Config(),
+    device="cpu",
+    image_height=36,
+    image_width=36,
+    hidden=16,
+    rollout_steps=8,
+    minibatches=2,
 )
 CPU = torch.device("cpu")
 
@@ -92,7 +99,7 @@ def test_schedule_is_a_line_between_points(text, part, factor):
 )
 def test_bad_schedule_is_a_user_error(text):
     with pytest.raises(UserError, match="schedule"):
-        PPO2Config(clip_schedule=text)
+        replaced(PPO2Config(), clip_schedule=text)
 
 
 def test_normalised_advantages_have_mean_zero_and_deviation_one():
@@ -162,9 +169,9 @@ def assert_same_weights(one, other, **tolerance):
 
 
 def test_first_minibatch_finds_the_policy_unchanged():
-    config = dataclasses.replace(TINY, epochs=1, minibatches=1)
+    config = replaced(TINY, epochs=1, minibatches=1)
     for extra in ({}, {"noisy": True}):
-        _, metrics = learned(dataclasses.replace(config, **extra))
+        _, metrics = learned(replaced(config, **extra))
         assert metrics["kl"] == pytest.approx(0.0, abs=1e-6)
         assert metrics["clipped"] == 0.0
 
@@ -179,26 +186,26 @@ def test_accumulated_gradients_make_the_same_step(monkeypatch):
     monkeypatch.setattr(Learner, "_piece", spied)
     whole, _ = learned(TINY)
     count = len(pieces)
-    parts, _ = learned(dataclasses.replace(TINY, accumulate=3))
+    parts, _ = learned(replaced(TINY, accumulate=3))
     assert len(pieces) == 4 * count == 4 * TINY.epochs * TINY.minibatches
     assert_same_weights(whole, parts, rtol=1e-3, atol=2e-6)
 
 
 def test_learning_stops_at_the_target_kl():
-    _, metrics = learned(dataclasses.replace(TINY, learning_rate=0.01, target_kl=1e-4, epochs=9))
+    _, metrics = learned(replaced(TINY, learning_rate=0.01, target_kl=1e-4, epochs=9))
     assert metrics["epochs"] < 9
     # The step that would leave it farther is not taken: one at which the target is passed already.
-    config = dataclasses.replace(TINY, target_kl=1e-9)
+    config = replaced(TINY, target_kl=1e-9)
     untouched, batch = make_batch(config)
     net, metrics = learned(config, logp=batch.logp - 0.5)
     assert metrics["epochs"] == 0
     assert_same_weights(net, untouched, rtol=0, atol=0)
-    _, metrics = learned(dataclasses.replace(TINY, target_kl=1e9))
+    _, metrics = learned(replaced(TINY, target_kl=1e9))
     assert metrics["epochs"] == TINY.epochs
 
 
 def test_gradients_are_clipped_to_the_norm():
-    config = dataclasses.replace(TINY, gradient_norm=1e-12, adam_epsilon=1.0, epochs=1)
+    config = replaced(TINY, gradient_norm=1e-12, adam_epsilon=1.0, epochs=1)
     net, metrics = learned(config)
     untouched, _ = make_batch(config)
     assert metrics["gradient_norm"] > 1e-3  # as it was before
@@ -207,9 +214,9 @@ def test_gradients_are_clipped_to_the_norm():
 
 def test_rate_and_clip_follow_their_schedules():
     schedules = {"learning_rate_schedule": "0:1,1:0.5", "clip_schedule": "0:1,1:0"}
-    halfway, metrics = learned(dataclasses.replace(TINY, learning_rate=4e-4, clip=0.2, **schedules))
+    halfway, metrics = learned(replaced(TINY, learning_rate=4e-4, clip=0.2, **schedules))
     assert metrics["learning_rate"] == pytest.approx(3e-4)
-    constant, _ = learned(dataclasses.replace(TINY, learning_rate=3e-4, clip=0.1))
+    constant, _ = learned(replaced(TINY, learning_rate=3e-4, clip=0.1))
     assert_same_weights(halfway, constant, rtol=1e-6)
 
 
@@ -237,7 +244,7 @@ def slow_loss(net, batch, config, *, clip):
 def test_a_step_goes_against_the_gradient_of_the_readmes_loss(value_clip):
     terms = {"clip": 0.2, "value_clip": value_clip, "value_weight": 0.7, "entropy_weight": 0.3}
     adam = {"learning_rate": 0.1, "adam_epsilon": 0.5, "gradient_norm": 0.0}
-    config = dataclasses.replace(TINY, minibatches=1, epochs=1, normalise="never", **terms, **adam)
+    config = replaced(TINY, minibatches=1, epochs=1, normalise="never", **terms, **adam)
     before, batch = make_batch(config)
     rng = np.random.default_rng(1)
     moved = torch.from_numpy(rng.normal(0.0, 0.5, (2, 32)).astype(np.float32))  # since the rollout
@@ -252,7 +259,7 @@ def test_a_step_goes_against_the_gradient_of_the_readmes_loss(value_clip):
 
 @pytest.mark.parametrize("over", ["minibatch", "rollout", "never"])
 def test_advantages_are_normalised_over_what_the_config_says(over, monkeypatch):
-    config = dataclasses.replace(TINY, epochs=1, minibatches=2, normalise=over)
+    config = replaced(TINY, epochs=1, minibatches=2, normalise=over)
     used, real = [], Learner.losses
     monkeypatch.setattr(
         Learner, "losses", lambda self, mb, clip: used.append(mb.advantages) or real(self, mb, clip)
@@ -269,7 +276,7 @@ def test_advantages_are_normalised_over_what_the_config_says(over, monkeypatch):
 
 def test_bf16_learns_nearly_the_same_and_not_quite():
     _, exact = learned(TINY)
-    _, rounded = learned(dataclasses.replace(TINY, precision="bf16"))
+    _, rounded = learned(replaced(TINY, precision="bf16"))
     assert rounded["value_loss"] == pytest.approx(exact["value_loss"], rel=0.05)
     assert rounded["value_loss"] != pytest.approx(exact["value_loss"], rel=1e-5)
 
@@ -278,16 +285,16 @@ def test_bf16_learns_nearly_the_same_and_not_quite():
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler here")
 def test_compiled_update_equals_the_eager_one():
-    config = dataclasses.replace(TINY, encoder="data-efficient")
+    config = replaced(TINY, encoder="data-efficient")
     eager, _ = learned(config)
-    compiled, _ = learned(dataclasses.replace(config, compile=True))
+    compiled, _ = learned(replaced(config, compile=True))
     assert_same_weights(eager, compiled, rtol=1e-3, atol=2e-5)
 
 
 @pytest.mark.parametrize("kind", ["gru", "lstm"])
 def test_recurrent_net_sees_in_pieces_what_it_saw_step_by_step(kind):
     """Episodes that start inside a piece leave nothing of the episode before behind."""
-    config = dataclasses.replace(
+    config = replaced(
         TINY, recurrent=kind, recurrent_hidden=8, sequence_steps=4, minibatches=1, epochs=1
     )
     net, batch = make_batch(config, starts_rate=0.3)
@@ -310,7 +317,7 @@ def test_recurrent_net_sees_in_pieces_what_it_saw_step_by_step(kind):
 
 
 def test_recurrent_gradient_does_not_cross_an_episodes_start():
-    config = dataclasses.replace(TINY, recurrent="gru", recurrent_hidden=8)
+    config = replaced(TINY, recurrent="gru", recurrent_hidden=8)
     net = make_net(config)
     state = torch.ones(2, 8, requires_grad=True)
     images = torch.zeros(2, 4, 36, 36, dtype=torch.uint8)

@@ -1,4 +1,3 @@
-import dataclasses
 import re
 import subprocess
 import sys
@@ -10,6 +9,7 @@ import torch
 
 import ppo2.train
 from experiment.checkpoint import load_agent
+from experiment.config import replaced
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from ppo2.config import PPO2Config
@@ -17,7 +17,8 @@ from ppo2.train import choose, main, parse, resolve, run
 from ppo2.training import Training
 from tests.runs import ROOT, assert_same_run, kill_at
 
-QUICK = PPO2Config(
+QUICK = replaced(
+    PPO2Config(),
     timesteps=240,
     num_envs=2,
     device="cpu",
@@ -58,7 +59,7 @@ def play(agent, envs, episodes=4):
     ids=["plain", "noisy", "recurrent"],
 )
 def test_ppo2_learns_the_corridor(corridor, tmp_path, flags):
-    config = dataclasses.replace(
+    config = replaced(
         QUICK, timesteps=6400, num_envs=4, rollout_steps=32, epochs=4, checkpoint_every=0, **flags
     )
     agent = run(corridor(4), config, tmp_path / "run")
@@ -69,7 +70,7 @@ def test_ppo2_learns_the_corridor(corridor, tmp_path, flags):
 
 def untrained_return(corridor, seed):
     torch.manual_seed(seed)
-    return play(Training(dataclasses.replace(QUICK, seed=seed), 1).agent, corridor(1))
+    return play(Training(replaced(QUICK, seed=seed), 1).agent, corridor(1))
 
 
 def test_untrained_nets_do_not_finish_the_corridor(corridor):
@@ -81,7 +82,7 @@ def test_a_part_waits_for_its_own_emulators_only(corridor, tmp_path):
     begin, wait = envs.step_async, envs.step_wait
     envs.step_async = lambda actions, part: calls.append(("go", part.start)) or begin(actions, part)
     envs.step_wait = lambda part: calls.append(("wait", part.start)) or wait(part)
-    run(envs, dataclasses.replace(QUICK, timesteps=36, act_parts=2), tmp_path)
+    run(envs, replaced(QUICK, timesteps=36, act_parts=2), tmp_path)
     start, end = [("go", 0), ("go", 1)], [("wait", 0), ("wait", 1)]
     between = [("wait", 0), ("go", 0), ("wait", 1), ("go", 1)]
     full = [*start, *15 * between, *end]  # a rollout, from the first step to the last
@@ -90,7 +91,7 @@ def test_a_part_waits_for_its_own_emulators_only(corridor, tmp_path):
 
 def test_another_seed_gives_another_run(corridor, tmp_path):
     for name, seed in (("one", 0), ("two", 0), ("other", 1)):
-        run(corridor(2), dataclasses.replace(QUICK, seed=seed), tmp_path / name)
+        run(corridor(2), replaced(QUICK, seed=seed), tmp_path / name)
     assert_same_run(tmp_path / "one", tmp_path / "two")
     one, other = (tmp_path / name / "metrics.csv" for name in ("one", "other"))
     assert one.read_text() != other.read_text()
@@ -108,10 +109,10 @@ def test_another_seed_gives_another_run(corridor, tmp_path):
     ids=["plain", "noisy", "recurrent", "curious"],
 )
 def test_resumed_run_equals_an_uninterrupted_one(corridor, tmp_path, flags, middle):
-    config = dataclasses.replace(QUICK, timesteps=300, **flags)
+    config = replaced(QUICK, timesteps=300, **flags)
     run(corridor(2), config, tmp_path / "whole")
-    run(corridor(2), dataclasses.replace(config, timesteps=middle), tmp_path / "parts")
-    run(corridor(2), dataclasses.replace(config, resume=True), tmp_path / "parts")
+    run(corridor(2), replaced(config, timesteps=middle), tmp_path / "parts")
+    run(corridor(2), replaced(config, resume=True), tmp_path / "parts")
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
 
@@ -158,14 +159,14 @@ def test_exploring_agent_draws_from_its_policy():
 
 def test_new_run_starts_from_another_runs_weights(corridor, tmp_path):
     source = run(corridor(2), QUICK, tmp_path / "source")
-    training = Training(dataclasses.replace(QUICK, seed=1), 1)
+    training = Training(replaced(QUICK, seed=1), 1)
     training.agent.start_from(str(tmp_path / "source"))
     for key, value in source.net.state_dict().items():
         assert torch.equal(value, training.agent.net.state_dict()[key])
 
 
 def test_progress_is_the_raw_reward_of_the_episode_so_far(corridor):
-    training = Training(dataclasses.replace(QUICK, reward_scale=0.5), 1)
+    training = Training(replaced(QUICK, reward_scale=0.5), 1)
     envs = corridor(1)
     obs, _ = envs.reset()
     for action in (1, 1, 1, 1, 1, 0):  # the fourth step falls into the hole
@@ -178,7 +179,7 @@ def test_progress_is_the_raw_reward_of_the_episode_so_far(corridor):
 
 
 def test_brightness_is_each_environments_own_and_new_in_each_rollout():
-    training = Training(dataclasses.replace(QUICK, brightness=0.3), 2)
+    training = Training(replaced(QUICK, brightness=0.3), 2)
     obs = np.full((2, 4, 36, 36), 100, np.uint8)
     seen = []
     for _ in range(2):
@@ -197,7 +198,7 @@ def test_checkpoints_are_chosen_from_when_a_run_begins_and_not_when_it_goes_on(
 ):
     names = [str(tmp_path / name) for name in "ab"]
     for name in names:
-        run(corridor(2), dataclasses.replace(QUICK, timesteps=32), name)
+        run(corridor(2), replaced(QUICK, timesteps=32), name)
     chosen_from = []
 
     def record(candidates, training, envs, obs):
@@ -206,17 +207,17 @@ def test_checkpoints_are_chosen_from_when_a_run_begins_and_not_when_it_goes_on(
 
     monkeypatch.setattr("ppo2.train.choose", record)
     for resume, timesteps in ((False, 32), (True, 64)):
-        config = dataclasses.replace(QUICK, timesteps=timesteps, resume=resume)
+        config = replaced(QUICK, timesteps=timesteps, resume=resume)
         run(corridor(2), config, tmp_path / "run", init=",".join(names))
     assert chosen_from == [names]
 
 
 def test_best_of_several_checkpoints_goes_on(corridor, tmp_path):
     for name, steps in (("novice", 64), ("master", 6400)):
-        config = dataclasses.replace(QUICK, num_envs=4, rollout_steps=32, timesteps=steps, epochs=4)
+        config = replaced(QUICK, num_envs=4, rollout_steps=32, timesteps=steps, epochs=4)
         run(corridor(4), config, tmp_path / name)
     for order in (("novice", "master"), ("master", "novice")):
-        training, envs = Training(dataclasses.replace(QUICK, init_episodes=5), 1), corridor(1)
+        training, envs = Training(replaced(QUICK, init_episodes=5), 1), corridor(1)
         choose([str(tmp_path / name) for name in order], training, envs, envs.reset()[0])
         chosen = load_agent(tmp_path / "master").net.state_dict()
         for key, value in training.agent.net.state_dict().items():
@@ -231,7 +232,7 @@ def test_best_so_far_goes_on_where_the_steps_end_first(corridor, tmp_path):
         with torch.no_grad():
             agent.net.head.policy.bias[action] = 20.0
         agent.save(tmp_path / name)
-    config = dataclasses.replace(QUICK, init_episodes=3, timesteps=40)
+    config = replaced(QUICK, init_episodes=3, timesteps=40)
     training, envs = Training(config, 1), corridor(1)
     both = [str(tmp_path / name) for name in ("jumps", "stands")]
     choose(both, training, envs, envs.reset()[0])
@@ -249,27 +250,27 @@ def test_best_so_far_goes_on_where_the_steps_end_first(corridor, tmp_path):
     ],
 )
 def test_what_a_saved_run_cannot_go_on_with_is_refused(corridor, tmp_path, flags, words):
-    run(corridor(2), dataclasses.replace(QUICK, timesteps=60), tmp_path)  # 16 + 14 of each
+    run(corridor(2), replaced(QUICK, timesteps=60), tmp_path)  # 16 + 14 of each
     with pytest.raises(UserError, match=words):
-        run(corridor(2), dataclasses.replace(QUICK, resume=True, **flags), tmp_path)
+        run(corridor(2), replaced(QUICK, resume=True, **flags), tmp_path)
 
 
 def test_other_images_are_refused_where_the_net_would_take_them(corridor, tmp_path):
-    config = dataclasses.replace(QUICK, encoder="impala", widths="4", pool=True, timesteps=32)
+    config = replaced(QUICK, encoder="impala", widths="4", pool=True, timesteps=32)
     run(corridor(2), config, tmp_path)
     with pytest.raises(UserError, match=r"\[36, 36, 4\].*--image-height"):
-        run(corridor(2), dataclasses.replace(config, image_height=40, resume=True), tmp_path)
+        run(corridor(2), replaced(config, image_height=40, resume=True), tmp_path)
 
 
 def test_an_agent_alone_is_no_run_to_resume(corridor, tmp_path):
     Training(QUICK, 2).agent.save(tmp_path)
     with pytest.raises(UserError, match="an agent alone"):
-        run(corridor(2), dataclasses.replace(QUICK, resume=True), tmp_path)
+        run(corridor(2), replaced(QUICK, resume=True), tmp_path)
 
 
 def test_recurrent_net_without_sequences_is_refused(corridor, tmp_path):
     with pytest.raises(UserError, match="sequence-steps"):
-        run(corridor(2), dataclasses.replace(QUICK, recurrent="gru"), tmp_path / "run")
+        run(corridor(2), replaced(QUICK, recurrent="gru"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -277,33 +278,34 @@ def test_commands_with_torchrun_share_their_environments():
     texts = (ROOT / "ppo2/README.md").read_text(), ppo2.train.__doc__
     for text in texts:
         ((processes, flags),) = re.findall(r"torchrun .* (\d+) -m ppo2.train (.*)", text)
-        config = resolve(parse(flags.split()), levels=47)
+        config = resolve(parse(flags.split())).run
         assert config.num_envs % int(processes) == 0
 
 
 def test_checkpoint_of_another_net_is_refused_in_one_line(corridor, tmp_path):
     run(corridor(2), QUICK, tmp_path / "source")
-    training = Training(dataclasses.replace(QUICK, hidden=16), 1)
+    training = Training(replaced(QUICK, hidden=16), 1)
     with pytest.raises(UserError, match="another shape") as error:
         training.agent.start_from(str(tmp_path / "source"))
     assert "\n" not in str(error.value)
 
 
 def test_resume_keeps_the_runs_own_config(corridor, tmp_path):
-    config = dataclasses.replace(QUICK, levels=LEVEL, run_dir=str(tmp_path / "run"), gamma=0.97)
+    config = replaced(QUICK, levels=LEVEL, run_dir=str(tmp_path / "run"), gamma=0.97)
     run(corridor(2), config, tmp_path / "run")
     resumed = parse(["--run-dir", str(tmp_path / "run"), "--resume", "--timesteps", "500"])
-    assert resumed == dataclasses.replace(config, resume=True, timesteps=500)
+    assert resumed == replaced(config, resume=True, timesteps=500)
 
 
 def test_one_environment_per_level_plays_it_always():
-    resolved = resolve(dataclasses.replace(QUICK, num_envs=0), levels=9)
-    assert (resolved.num_envs, resolved.rotate_every) == (9, 0)
+    resolved = resolve(replaced(QUICK, num_envs=0, levels="bramble-test")).run
+    assert (resolved.num_envs, resolved.rotate_every) == (11, 0)
 
 
 def test_levels_in_series_share_the_steps():
-    config = dataclasses.replace(QUICK, serial=True, timesteps=1000, num_envs=4)
-    assert resolve(config, levels=3).rotate_every == 84  # of each of four environments
+    levels = ",".join(LEVEL[:-1] + number for number in "123")
+    config = replaced(QUICK, serial=True, timesteps=1000, num_envs=4, levels=levels)
+    assert resolve(config).run.rotate_every == 84  # of each of four environments
 
 
 def test_levels_in_series_are_played_by_all_at_once(tmp_path):

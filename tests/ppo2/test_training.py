@@ -1,17 +1,16 @@
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
 
 import ppo2.train
 from experience.return_scale import ReturnScale
+from experiment.config import replaced
 from experiment.distributed import Group
 from ppo2.train import learn, play
 from ppo2.training import Training
 from tests.ppo2 import test_train
 
-QUICK = dataclasses.replace(test_train.QUICK, timesteps=192, epochs=1)
+QUICK = replaced(test_train.QUICK, timesteps=192, epochs=1)
 
 
 @pytest.fixture
@@ -66,7 +65,7 @@ def look(training, env, image, state, starts):
     ids=["plain", "noisy", "recurrent"],
 )
 def test_a_rollout_holds_what_the_net_says_of_every_step_alone(corridor, learned_from, flags):
-    training = Training(dataclasses.replace(QUICK, normalise_returns=False, **flags), 3)
+    training = Training(replaced(QUICK, normalise_returns=False, **flags), 3)
     envs = corridor(3)
     (obs, _), steps = envs.reset(), recorded(envs)
     seen, starts, cut = [*obs], [True] * 3, 0
@@ -95,7 +94,7 @@ def test_a_rollout_holds_what_the_net_says_of_every_step_alone(corridor, learned
 
 
 def test_deaths_and_bonuses_count_beside_the_scaled_rewards(corridor, learned_from, monkeypatch):
-    config = dataclasses.replace(QUICK, death_penalty=0.5, novelty=2.0, rnd=3.0)
+    config = replaced(QUICK, death_penalty=0.5, novelty=2.0, rnd=3.0)
     training, envs = Training(config, 3), corridor(3)
     new, bonus = np.random.default_rng(0).random((2, 16, 3))
     monkeypatch.setattr(training.novelty, "bonus", lambda *_, **__: new)
@@ -126,7 +125,7 @@ def test_death_is_an_end_short_of_the_levels(corridor):
 
 
 def test_schedules_follow_the_part_of_the_run_before_the_rollout(corridor):
-    config = dataclasses.replace(QUICK, learning_rate=0.01, learning_rate_schedule="linear")
+    config = replaced(QUICK, learning_rate=0.01, learning_rate_schedule="linear")
     training, envs, rates = Training(config, 3), corridor(3), []
     obs, _ = envs.reset()
     for _ in range(4):  # rollouts of 48 steps

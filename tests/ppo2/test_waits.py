@@ -4,7 +4,6 @@ Tensors there have shapes and no values: as on a GPU, mixing them with the CPU's
 reading a value is a call that can be seen.
 """
 
-import dataclasses
 from collections import Counter
 from contextlib import nullcontext
 
@@ -14,13 +13,14 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from experiment.config import replaced
 from ppo2.config import PPO2Config
 from ppo2.train import learn
 from ppo2.training import Training
 
 STEPS, ENVS = 8, 4
-CONFIG = PPO2Config(
-    rollout_steps=STEPS, minibatches=2, epochs=2, encoder="data-efficient", hidden=8
+CONFIG = replaced(
+    PPO2Config(), rollout_steps=STEPS, minibatches=2, epochs=2, encoder="data-efficient", hidden=8
 )
 READS = (Tensor.item, Tensor.tolist, Tensor.__bool__, Tensor.__float__, Tensor.__int__)
 
@@ -91,14 +91,14 @@ def waits(config):
     ids=["plain", "noisy", "impala", "curious"],
 )
 def test_waits_for_actions_and_not_for_minibatches(flags):
-    config = dataclasses.replace(CONFIG, **flags)
+    config = replaced(CONFIG, **flags)
     acting, learning = waits(config)
     assert acting == {"cpu": STEPS * config.act_parts}
-    _, longer = waits(dataclasses.replace(config, minibatches=4, epochs=3))
+    _, longer = waits(replaced(config, minibatches=4, epochs=3))
     assert learning == longer
     assert learning["tolist"] == 1  # the metrics
 
 
 def test_a_target_kl_is_asked_for_at_every_minibatch():
-    _, learning = waits(dataclasses.replace(CONFIG, target_kl=0.1))
+    _, learning = waits(replaced(CONFIG, target_kl=0.1))
     assert learning["__bool__"] == CONFIG.minibatches * CONFIG.epochs

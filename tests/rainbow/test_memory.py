@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from experience.episodes import Episode
 from experiment.arrays import whole
 from rainbow.memory import FINAL, SLOT_FIELDS, Replay, SumTree
 
@@ -320,6 +321,64 @@ def test_seeded_replay_holds_only_true_transitions(steps, count, target_envs):
         assert (obs, batch.actions[row]) == (want_obs, action)
         assert batch.returns[row] == pytest.approx(total, abs=1e-5)
         assert batch.discounts[row] == pytest.approx(discount, abs=1e-6)
+
+
+def recorded(steps, *, start, terminated, rewards, frames=True):
+    """Its frames are told apart by their brightness, and its actions by the step."""
+    numbers = np.arange(start, start + steps + 1, dtype=np.uint8)[:, None, None, None]
+    return Episode(
+        "level",
+        np.arange(steps, dtype=np.uint8) % 7,
+        np.array(rewards, float),
+        terminated,
+        ("A",),
+        4,
+        np.broadcast_to(numbers, (steps + 1, 1, 2, 2)).copy() if frames else None,
+    )
+
+
+def test_recorded_episodes_are_drawn_as_if_they_had_been_played_here():
+    episodes = [
+        recorded(4, start=100, terminated=False, rewards=[0, 0, 0, 3]),
+        recorded(6, start=0, terminated=False, rewards=[0, 0, 0, 0, 0, 5]),
+        recorded(9, start=50, terminated=True, rewards=[0] * 8 + [10]),
+    ]
+    replay = make_replay(100, 1)
+    assert replay.seed_episodes(episodes, 100, lambda raw: 0.5 * raw) == 5 + 7 + 10
+    drawn = drawable(replay)
+    batch = replay._gather(drawn, np.ones(len(drawn), np.float32))
+    steps = {}
+    for row in range(len(drawn)):
+        obs, following = (b[row, :, 0, 0].tolist() for b in (batch.obs, batch.next_obs))
+        facts = (int(batch.actions[row]), float(batch.returns[row]), float(batch.discounts[row]))
+        steps[obs[-1]] = (obs, following[-1], *map(pytest.approx, facts))
+    assert steps[56] == ([54, 55, 56], 59, 6, 0.5 * GAMMA**2 * 10, 0.0)
+    assert steps[58] == ([56, 57, 58], 59, 1, 0.5 * 10, 0.0)
+    assert steps[4] == ([2, 3, 4], 6, 4, 0.5 * GAMMA * 5, GAMMA**2)  # cut: it goes on counting
+    assert set(steps) == {*range(50, 59), *range(6), 102, 103}  # older stacks may reach back
+
+
+def test_rewards_of_recorded_episodes_become_those_that_are_learned_from():
+    rewards = [[2.0, -1.0, 0.5, 2.0], [1.0, 1.0, -3.0, 4.0]]
+    episodes = [recorded(4, start=0, terminated=True, rewards=r) for r in rewards]
+    replay = make_replay(100, 1)
+    replay.seed_episodes(episodes, 100, np.cumsum)
+    assert replay.rewards[:10].tolist() == [2, 1, 1.5, 3.5, 0, 1, 2, -1, 3, 0]
+
+
+def test_the_last_of_recorded_episodes_are_taken_where_not_all_are():
+    episodes = [
+        recorded(6, start=start, terminated=True, rewards=[1] * 6) for start in (0, 50, 100)
+    ]
+    replay = make_replay(100, 1)
+    assert replay.seed_episodes(episodes, 10, lambda raw: raw) == 10
+    assert set(replay.frames[:10, 0, 0, 0].tolist()) == {*range(54, 57), *range(100, 107)}
+
+
+def test_episodes_that_show_nothing_are_no_transitions():
+    blind = recorded(6, start=0, terminated=True, rewards=[1] * 6, frames=False)
+    with pytest.raises(ValueError, match="without frames"):
+        make_replay(100, 1).seed_episodes([blind], 100, lambda raw: raw)
 
 
 def test_memory_per_transition_is_little_more_than_its_frame():

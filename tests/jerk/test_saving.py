@@ -10,10 +10,8 @@ from experiment.checkpoint import load_checkpoint
 from experiment.config import load_config
 from experiment.metrics import read_columns
 from jerk.config import JerkConfig
-from jerk.recordings import Recordings
-from jerk.saving import start_from
-from jerk.train import PRESETS
-from jerk.training import Training
+from jerk.saving import Recordings
+from jerk.train import PRESETS, Training
 from retro_env.wrappers import BUTTON_NAMES
 
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
@@ -71,5 +69,5 @@ def test_command_searches_two_levels_records_and_resumes(tmp_path):
         assert pressed[skip - 1 :: skip][: len(whole)] == whole  # sticky is a step's first frame
     config = load_config(JerkConfig, ["--preset", "mutating"], presets=PRESETS, command="test")
     another = Training(config, 1)
-    start_from(another, run_dir)
+    another.start_from(run_dir)
     assert len(another.sequences) > 0 and not another.sequences.recordings()

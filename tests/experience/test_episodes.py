@@ -1,0 +1,99 @@
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from experience.episodes import Episode, check_played_alike, episodes_of, write_episodes
+from experiment.config import replaced
+from experiment.checkpoint import load_agent, load_checkpoint, save_checkpoint
+from experiment.errors import UserError
+from rainbow.agent import RainbowAgent, make_net
+from rainbow.config import RainbowConfig
+
+NAMES = ("LEFT", "RIGHT", "JUMP")
+
+
+def episode(steps, *, seed=0, framed=True, **changes):
+    rng = np.random.default_rng(seed)
+    frames = rng.integers(0, 256, (steps + 1, 1, 5, 6), np.uint8) if framed else None
+    actions = rng.integers(0, 3, steps).astype(np.uint8)
+    made = Episode("game:level", actions, rng.random(steps) / 3, True, NAMES, 4, frames)
+    return replaced(made, **changes)
+
+
+def three():
+    return [
+        episode(4, seed=1, level="game:other", terminated=False),
+        episode(1, seed=2, framed=False, frame_skip=2),
+        episode(9, seed=3, action_names=("LEFT",)),
+    ]
+
+
+def test_written_episodes_come_back_in_their_order(tmp_path):
+    saved = load_checkpoint(write_episodes(tmp_path, three(), env_steps=7))
+    assert saved.counters["env_steps"] == 7
+    for one, again in zip(three(), episodes_of(saved), strict=True):
+        for field in dataclasses.fields(Episode):
+            was, now = getattr(one, field.name), getattr(again, field.name)
+            if isinstance(was, np.ndarray):
+                assert was.dtype == now.dtype
+                np.testing.assert_array_equal(was, now)
+            else:
+                assert type(was) is type(now) and was == now
+
+
+@pytest.mark.parametrize("framed", [True, False])
+def test_episodes_may_all_be_of_one_kind(tmp_path, framed):
+    saved = load_checkpoint(write_episodes(tmp_path, [episode(3, framed=framed)] * 2))
+    assert [(one.frames is None) for one in episodes_of(saved)] == [not framed] * 2
+
+
+def test_an_agents_plain_checkpoint_holds_no_episodes(tmp_path):
+    save_checkpoint(tmp_path, agent="x", config={}, counters={"env_steps": 0}, tensors={})
+    assert episodes_of(load_checkpoint(tmp_path)) == []
+    assert episodes_of(load_checkpoint(write_episodes(tmp_path / "none", []))) == []
+
+
+def test_an_agent_can_be_handed_on_with_episodes(tmp_path):
+    config = replaced(RainbowConfig(), image_height=36, image_width=36, hidden=8, encoder="data-efficient")
+    net = make_net(config)
+    values = {**dataclasses.asdict(config)}
+    write_episodes(tmp_path, [episode(2)], agent="rainbow", config=values, net=net.state_dict())
+    agent = load_agent(tmp_path)
+    assert isinstance(agent, RainbowAgent) and agent.config == config
+    for key, value in net.state_dict().items():
+        assert torch.equal(value, agent.net.state_dict()[key])
+    assert len(episodes_of(load_checkpoint(tmp_path))) == 1
+
+
+def test_later_episodes_replace_earlier_ones(tmp_path):
+    for steps in (3, 5):
+        write_episodes(tmp_path, [episode(steps)], env_steps=steps)
+    (kept,) = tmp_path.iterdir()
+    assert len(episodes_of(load_checkpoint(kept))[0].actions) == 5
+
+
+@pytest.mark.parametrize(
+    ("frames", "rewards"), [(4, 4), (5, 3)], ids=["a frame too few", "a reward too few"]
+)
+def test_parts_of_other_lengths_are_no_episode(frames, rewards):
+    with pytest.raises(AssertionError):
+        episode(4, frames=np.zeros((frames, 1, 5, 6), np.uint8), rewards=np.zeros(rewards))
+
+
+@pytest.mark.parametrize(
+    ("names", "skip", "words"),
+    [
+        (("LEFT", "RIGHT"), 4, "3 actions"),
+        (("RIGHT", "LEFT", "JUMP"), 4, "same actions"),
+        (NAMES, 3, "frame_skip 4"),
+    ],
+)
+def test_episodes_played_otherwise_are_refused_in_one_line(names, skip, words):
+    alike, more = {"action_names": NAMES, "frame_skip": 4}, (*NAMES, "WAIT")
+    check_played_alike([episode(3)], source="here", **alike)
+    check_played_alike([episode(3)], source="here", **{**alike, "action_names": more})
+    with pytest.raises(UserError, match=words) as error:
+        check_played_alike([episode(3)], source="here", action_names=names, frame_skip=skip)
+    assert "\n" not in str(error.value) and "here" in str(error.value)
