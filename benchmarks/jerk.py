@@ -47,7 +47,7 @@ from jerk.policy import Embedder, FreshPolicy
 from jerk.train import PRESETS, run
 from lsh_memory import EpisodicMemory, MemoryConfig
 from retro_env import EnvConfig, Level, RetroVectorEnv, make_vec
-from retro_env.wrappers import SEVEN
+from retro_env.config import SEVEN
 
 CASES = ["baseline-1", "mutating-1", "baseline-4", "mutating-4", "parts"]
 AIM = 0.9

@@ -29,7 +29,7 @@ from jerk.memory import Sequences
 from jerk.play import Play, begin, finish
 from jerk.train import PRESETS
 from retro_env import parse_levels
-from retro_env.wrappers import SEVEN
+from retro_env.config import SEVEN
 
 
 @dataclasses.dataclass(frozen=True)

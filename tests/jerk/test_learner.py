@@ -19,7 +19,7 @@ from jerk.learner import (
     returns_to_go,
     truncate,
 )
-from retro_env.wrappers import ACTIONS
+from retro_env.config import ACTIONS
 
 CONFIG = replaced(JerkConfig(), timesteps=1000)
 DRAWS = 4000
