@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from contest.acting import Actor, contest_settings
-from contest.references import REFERENCES, Policy, reference
-from contest.score import Episode, Score, score, score_dict, score_table
-from contest.standings import shown_names
+from contest.match.acting import Actor, contest_settings
+from contest.match.references import REFERENCES, Policy, reference
+from contest.match.score import Episode, Score, score, score_dict, score_table
+from contest.match.scores import shown_names
 from experiment.checkpoint import load_agent
 from experiment.config import parse_command, positional
 from experiment.device import prepare_device

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from contest.agents import play, resolve
-from contest.protocol import GymRemoteError, ResetError
+from contest.match.agents import play, resolve
+from contest.wire.protocol import GymRemoteError, ResetError
 from experiment.config import parse_command
 from experiment.errors import command
 from experiment.ranges import Count, Seed

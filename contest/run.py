@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from contest.agents import resolve
-from contest.board import Board
-from contest.job import Job, Rules, is_over, job_folder, job_folders, set_aside
+from contest.match.agents import resolve
+from contest.match.job import Job, Rules, is_over, job_folder, job_folders, set_aside
+from contest.match.progress import Board
+from contest.match.scores import as_json, markdown, read_played, shown_names, standings
 from contest.player import split_flags
-from contest.record import rom_hash
 from contest.serve import parse_seconds, stop
-from contest.standings import as_json, markdown, read_played, shown_names, standings
+from contest.wire.record import rom_hash
 from experiment.config import parse_command
 from experiment.errors import UserError, command
 from experiment.files import write_json, write_text

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from contest.meeting_place import meeting_place
-from contest.protocol import GymRemoteError, TimestepTimeoutError
-from contest.record import Record, run_facts
-from contest.server import Limits, serve
+from contest.wire.meeting_place import meeting_place
+from contest.wire.protocol import GymRemoteError, TimestepTimeoutError
+from contest.wire.record import Record, run_facts
+from contest.wire.server import Limits, serve
 from experiment.config import parse_command, positional
 from experiment.errors import UserError, command
 from experiment.ranges import Count, Seed

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from contest.agents import is_package, package_folder
+from contest.match.agents import is_package, package_folder
 from contest.player import main as play
 from contest.player import split_flags
 from experiment.errors import UserError, command

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from contest.acting import RULES, contest_settings
 from contest.evaluate import main, make_out, play_episodes
-from contest.references import reference
+from contest.match.acting import RULES, contest_settings
+from contest.match.references import reference
 from experiment.errors import UserError
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
@@ -23,7 +23,7 @@ def test_same_seed_plays_the_same_episodes():
 
 
 def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
-    monkeypatch.setattr("contest.acting.RULES", ())  # short episodes
+    monkeypatch.setattr("contest.match.acting.RULES", ())  # short episodes
     config = RainbowConfig(image_height=36, image_width=36, hidden=16, episode_steps=25)
     RainbowAgent(make_net(config), config).save(tmp_path / "agent")
     out = tmp_path / "out"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from contest.agents import resolve
+from contest.match.agents import resolve
 from contest.run import difference, main
 from experiment import load_agent
 from rainbow.train import main as train_rainbow
@@ -175,7 +175,7 @@ def test_crashed_agent_counts_what_it_reached(
 def test_agent_that_crashes_before_playing_is_played_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("contest.job.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("contest.match.job.GRACE_SECONDS", 0.0)
     with pytest.raises(SystemExit) as stop:
         contest(tmp_path, "example_agent:crash_before_playing")
     assert stop.value.code == 1

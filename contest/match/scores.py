@@ -1,0 +1,260 @@
+"""What a folder of jobs adds up to: scores per level and overall, as a table and as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, final
+
+from contest.match.job import job_folders, read_result
+from contest.match.score import bootstrap_interval
+from experiment.errors import UserError
+
+NOTES = {
+    "crashed": "the agent crashed; counted with what it reached",
+    "interrupted": "not over (interrupted, or still playing), and played again if interrupted; "
+    "counted with what it reached",
+    "complete": "the run ended early ({ended}), so that its mean does not compare; counted with it",
+}
+"""What a run that was not played to its last step is said to be."""
+FEW_SEEDS = 3
+"""Up to so many, a 95 % bootstrap interval is all that the seeds span."""
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Played:
+    """One level and seed. mean: of the contest; 0 where an agent crashed before its first step."""
+
+    level: str
+    seed: int
+    mean: float
+    best: float
+    episodes: int
+    finished: int
+    steps: int
+    seconds: float
+    status: str
+    folder: Path
+    result: dict[str, Any]
+
+    @property
+    def whole(self) -> bool:
+        """Whether it was played to its last step."""
+        limit = self.result.get("limits", {}).get("timesteps")
+        return self.status == "complete" and (limit is None or self.steps >= limit)
+
+    @property
+    def note(self) -> str:
+        """What is to be known of it; "" where it is whole."""
+        if self.whole:
+            return ""
+        ended = str(self.result.get("ended")).partition(": ")[2] or "for no known reason"
+        if ended == "SystemExit":  # the server was told to stop, because the agent had gone
+            ended = "the agent left"
+        return f"{NOTES[self.status].format(ended=ended)} ({self.steps:,} steps)"
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A level's row, or the last one's. mean: over seeds. by_seed: score of each that has one."""
+
+    label: str
+    mean: float
+    by_seed: dict[int, float]
+    best: float
+    episodes: int
+    finished: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % bootstrap over seeds; nan for one."""
+        return bootstrap_interval(list(self.by_seed.values()))
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Standings:
+    """All that was played in a contest's folder. overall: mean over levels of each seed; where no
+    seed has all levels, the mean of the levels' means."""
+
+    played: list[Played]
+    levels: list[Line]
+    overall: Line
+    missing: list[tuple[str, int]]
+    """Levels and seeds that were planned, or that others make one expect, and nobody has played."""
+
+    @property
+    def names(self) -> dict[str, str]:
+        """How its levels are shown."""
+        return shown_names(
+            [*(row.label for row in self.levels), *(name for name, _ in self.missing)]
+        )
+
+
+def read_played(out: Path) -> list[Played]:
+    """Every job of a folder that was begun. Errors: UserError (there is none).
+
+    One without a step or a status is left out: it has not been played yet.
+    """
+    found = []
+    for folder in job_folders(out):
+        result = read_result(folder)
+        if result is None or (result["steps"] == 0 and result.get("status") is None):
+            continue
+        found.append(
+            Played(
+                level=result["level"],
+                seed=int(folder.name.removeprefix("seed-")),
+                mean=result["mean_return"] or 0.0,
+                best=result["best_return"] or 0.0,
+                episodes=result["episodes"],
+                finished=result["finished"],
+                steps=result["steps"],
+                seconds=result["seconds"],
+                status=result.get("status") or "interrupted",
+                folder=folder,
+                result=result,
+            )
+        )
+    if not found:
+        raise UserError(f"{out} holds no results: give a folder that contest.run wrote")
+    return sorted(found, key=lambda one: (one.level, one.seed))
+
+
+def standings(played: Sequence[Played], *, planned: Iterable[tuple[str, int]] = ()) -> Standings:
+    """Rows per level and overall. An overall score of a seed needs all levels of it.
+
+    planned: levels and seeds that the contest was to play.
+    """
+    names = sorted({one.level for one in played})
+    seeds = sorted({one.seed for one in played})
+    there = {(one.level, one.seed): one for one in played}
+    levels = [line(name, [one for one in played if one.level == name]) for name in names]
+    expected = dict.fromkeys([(name, seed) for name in names for seed in seeds])
+    missing = [job for job in {**expected, **dict.fromkeys(planned)} if job not in there]
+    whole = [seed for seed in seeds if all((name, seed) in there for name in names)]
+    by_seed = {s: average(there[n, s].mean for n in names) for s in whole}
+    scores = by_seed.values() if whole else [row.mean for row in levels]
+    row = line("all levels", played)
+    overall = dataclasses.replace(row, mean=average(scores), by_seed=by_seed)
+    return Standings(list(played), levels, overall, missing)
+
+
+def average(values: Iterable[float]) -> float:
+    """Their mean."""
+    known = list(values)
+    return sum(known) / len(known)
+
+
+def line(label: str, played: Iterable[Played]) -> Line:
+    """The row of some jobs."""
+    jobs = list(played)
+    return Line(
+        label=label,
+        mean=average(one.mean for one in jobs),
+        by_seed={one.seed: one.mean for one in jobs},
+        best=max(one.best for one in jobs),
+        episodes=sum(one.episodes for one in jobs),
+        finished=sum(one.finished for one in jobs),
+    )
+
+
+def short_level(name: str) -> str:
+    """GAME:STATE -> STATE."""
+    return name.rpartition(":")[2]
+
+
+def shown_names(levels: Iterable[str]) -> dict[str, str]:
+    """GAME:STATE -> STATE, or the whole of it where two games have a state of that name."""
+    names = set(levels)
+    short = [short_level(name) for name in names]
+    return {n: short_level(n) if short.count(short_level(n)) == 1 else n for n in names}
+
+
+def markdown(found: Standings, *, title: str) -> str:
+    """The table, and below it what must be known to read it."""
+    seeds = sorted({one.seed for one in found.played})
+    names = found.names
+    head = ["level", "mean return", "95 % over seeds"]
+    head += [f"seed {seed}" for seed in seeds] if len(seeds) > 1 else []
+    head += ["best", "episodes", "finished"]
+    lines = [f"# {title}", "", f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
+    for row in [*found.levels, found.overall]:
+        cells = [names.get(row.label, row.label), f"{row.mean:,.0f}", interval_text(row.interval)]
+        if len(seeds) > 1:
+            scores = [row.by_seed.get(seed) for seed in seeds]
+            cells += ["–" if score is None else f"{score:,.0f}" for score in scores]
+        cells += [f"{row.best:,.0f}", f"{row.episodes:,}", f"{row.finished:,}"]
+        if row is found.overall:
+            cells = [f"**{cell}**" for cell in cells]
+        lines.append(f"| {' | '.join(cells)} |")
+    count = len(found.overall.by_seed)
+    lines.append("")
+    if count > 1:
+        text = "The score of a seed is its mean over levels; the interval is a bootstrap over"
+        few = ", all that they span" if count <= FEW_SEEDS else ""
+        lines.append(f"- {text} {count} seeds{few}.")
+    elif len(seeds) > 1:
+        lines.append(f"- No interval over seeds: {count} of {len(seeds)} have all levels.")
+    return "\n".join([*lines, *notes(found, names)]) + "\n"
+
+
+def notes(found: Standings, names: Mapping[str, str]) -> list[str]:
+    """What a reader must know of these runs, as a Markdown list. names: of `shown_names`."""
+    seeds = {one.seed for one in found.played}
+    lines = [f"- One seed ({min(seeds)}): no interval over seeds."] if len(seeds) == 1 else []
+    for one in found.played:
+        if one.note:
+            lines.append(f"- {names[one.level]}, seed {one.seed}: {one.note}.")
+    lines += [f"- {names[name]}, seed {seed}: not played." for name, seed in found.missing]
+    return lines
+
+
+def interval_text(interval: tuple[float, float]) -> str:
+    """ "low – high", or a dash where there is none."""
+    low, high = interval
+    return "–" if math.isnan(low) else f"{low:,.0f} – {high:,.0f}"
+
+
+def as_json(found: Standings) -> dict[str, Any]:
+    """The same for a program; null where there is no interval."""
+    return {
+        "overall": line_json(found.overall),
+        "levels": [line_json(row) for row in found.levels],
+        "jobs": [
+            {
+                "level": one.level,
+                "seed": one.seed,
+                "status": one.status,
+                "mean_return": one.result["mean_return"],
+                "best_return": one.result["best_return"],
+                "episodes": one.episodes,
+                "finished": one.finished,
+                "steps": one.steps,
+                "seconds": one.seconds,
+                "rom_sha1": one.result.get("rom_sha1"),
+                "versions": one.result.get("versions"),
+            }
+            for one in found.played
+        ],
+        "missing": [{"level": name, "seed": seed} for name, seed in found.missing],
+    }
+
+
+def line_json(row: Line) -> dict[str, Any]:
+    """One row for a program."""
+    low, high = row.interval
+    return {
+        "level": row.label,
+        "mean": row.mean,
+        "low": None if math.isnan(low) else low,
+        "high": None if math.isnan(high) else high,
+        "by_seed": {str(seed): score for seed, score in row.by_seed.items()},
+        "best": row.best,
+        "episodes": row.episodes,
+        "finished": row.finished,
+    }
