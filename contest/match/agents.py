@@ -11,7 +11,7 @@ import inspect
 import random
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, final
 
@@ -34,6 +34,8 @@ OURS = ("levels", "timesteps", "num_envs", "rotate_every", "run_dir", "resume", 
 """Fields of an agent's config that the contest sets."""
 ONCE = {"init_encoder": "", "freeze_encoder_updates": 0, "policy": ""}
 """What holds for the run that it was given to, not for those that start from its checkpoint."""
+SERVER_GONE = 3
+"""Exit code of an agent's side whose server ended otherwise than by a limit."""
 Mode = Literal["adapt", "frozen", "explore"]
 """What a package's agent does: learn on; act as well as it can; act as it does while it learns."""
 
@@ -81,14 +83,18 @@ class Agent:
         return [Path(part) for part in self.checkpoint.split(",") if part]
 
 
-def resolve(
-    name: str, *, checkpoint: str, mode: Mode, device: str, flags: tuple[str, ...]
-) -> Agent:
-    """The agent of a command line, all that can be checked beforehand being right.
+def split_flags(argv: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """argv -> (before --, after it: the agent's own)."""
+    words = list(argv)
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], tuple(words[at + 1 :])
 
-    Errors: UserError.
+
+def resolve(agent: Agent) -> Agent:
+    """The agent of a command line with its checkpoints found, all that can be checked beforehand
+    being right. Errors: UserError.
     """
-    agent = Agent(name, checkpoint, mode, device, flags)
+    name, checkpoint, mode, flags = agent.name, agent.checkpoint, agent.mode, agent.flags
     if not is_package(name):
         if checkpoint or flags:
             given = "--checkpoint" if checkpoint else "settings after --"

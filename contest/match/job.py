@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib.metadata
-import json
 import os
 import shutil
 import signal
@@ -25,9 +24,10 @@ import time
 from pathlib import Path
 from typing import Any, final
 
-from contest.match.agents import Agent
+from contest.match.agents import SERVER_GONE, Agent
+from contest.match.folder import job_folder, read_result, set_aside
 from contest.match.score import read_episodes
-from contest.player import SERVER_GONE
+from contest.wire.limits import Limits
 from envs import row_seeds
 from experiment.errors import UserError
 from experiment.files import write_json
@@ -43,108 +43,56 @@ BEST = "best.bk2"
 
 @final
 @dataclasses.dataclass(frozen=True)
-class Rules:
-    """What all jobs of a contest share. Times in seconds."""
+class Contest:
+    """What all jobs share. record: keep the recording of each job's best episode. facts: of the
+    agent, for result.json. lock: a descriptor that all processes keep."""
 
-    timesteps: int
-    wall_clock: float
-    stall: float
+    out: Path
+    agent: Agent
+    limits: Limits
     record: bool
-    """Whether the best episode's recording is kept."""
-
-
-def job_folder(out: Path, level: Level, seed: int) -> Path:
-    """Where a job's files go."""
-    return out / f"{level.game}-{level.state}" / f"seed-{seed}"
-
-
-def read_result(folder: Path) -> dict[str, Any] | None:
-    """A job's result.json; None where there is none."""
-    try:
-        found: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found
-
-
-def is_over(folder: Path) -> bool:
-    """Whether a job need not be played again: complete, or crashed after its first step."""
-    result = read_result(folder)
-    if result is None or result.get("status") is None:
-        return False
-    return result["status"] == "complete" or result["steps"] > 0
-
-
-def job_folders(out: Path) -> list[Path]:
-    """The folders of all jobs that have a result; those that were set aside are left out."""
-    folders = [path.parent for path in sorted(out.glob("*/seed-*/result.json"))]
-    return [folder for folder in folders if folder.name.removeprefix("seed-").isdecimal()]
-
-
-def set_aside(folder: Path) -> None:
-    """Rename an interrupted job's folder to NAME.interrupted-1, -2, …: its records are kept."""
-    if not folder.exists():
-        return
-    number = 1
-    while (target := folder.with_name(f"{folder.name}.interrupted-{number}")).exists():
-        number += 1
-    folder.rename(target)
+    facts: dict[str, Any]
+    lock: int
 
 
 @final
 class Job:
     """Starts both sides; `poll` until it is over; `stop` ends it at once."""
 
-    def __init__(
-        self,
-        out: Path,
-        agent: Agent,
-        level: Level,
-        *,
-        name: str,
-        seed: int,
-        rules: Rules,
-        facts: dict[str, Any],
-        lock: int,
-    ) -> None:
-        """name: how it is shown. facts: of the agent, for result.json.
-
-        lock: a descriptor that both processes keep.
-        """
-        self.facts = facts
-        self.level, self.seed, self.agent, self.rules = level, seed, agent, rules
-        self.name = name
-        self.folder = job_folder(out, level, seed)
+    def __init__(self, contest: Contest, level: Level, seed: int, *, name: str) -> None:
+        """name: how it is shown."""
+        self.contest, self.level, self.seed, self.name = contest, level, seed, name
+        self.folder = job_folder(contest.out, level, seed)
         set_aside(self.folder)
         self.folder.mkdir(parents=True)
         self.meeting = Path(tempfile.mkdtemp(prefix="contest-"))
         self.alone_since: float | None = None
         self.swept = False
         self.stopped_server = False
-        self.server = self.start("server", self.server_command(), lock)
-        self.player = self.start("agent", self.player_command(), lock)
+        self.server = self.start("server", self.server_command())
+        self.player = self.start("agent", self.player_command())
 
     def server_command(self) -> list[str]:
         """Its seed is the one that a local vector environment of this seed would use."""
-        rules = self.rules
+        limits = self.contest.limits
         command = ["contest.serve", "--leash", self.level.game, self.level.state]
         command += ["--dir", str(self.meeting), "--results", str(self.folder.absolute())]
-        command += ["--timesteps", str(rules.timesteps), "--wall-clock", f"{rules.wall_clock}s"]
-        command += ["--stall", f"{rules.stall}s", "--seed", str(row_seeds(self.seed, 1)[0])]
-        return [*command, "--record"] if rules.record else command
+        command += ["--timesteps", str(limits.timesteps), "--wall-clock", f"{limits.wall_clock}s"]
+        command += ["--stall", f"{limits.stall}s", "--seed", str(row_seeds(self.seed, 1)[0])]
+        return [*command, "--record"] if self.contest.record else command
 
     def player_command(self) -> list[str]:
         """The agent's side, which leaves with this process."""
-        agent = self.agent
+        agent = self.contest.agent
         command = ["contest.player", "--leash", "--dir", str(self.meeting)]
         command += ["--agent", agent.name, "--mode", agent.mode, "--device", agent.device]
-        command += ["--timesteps", str(self.rules.timesteps), "--seed", str(self.seed)]
+        command += ["--timesteps", str(self.contest.limits.timesteps), "--seed", str(self.seed)]
         command += ["--level", str(self.level), "--run-dir", str(self.folder.absolute())]
         if agent.checkpoint:
             command += ["--checkpoint", agent.checkpoint]
         return [*command, "--", *agent.flags]
 
-    def start(self, side: str, command: list[str], lock: int) -> subprocess.Popen[bytes]:
+    def start(self, side: str, command: list[str]) -> subprocess.Popen[bytes]:
         """A process with its output in SIDE.log, in a group of its own: Ctrl-C is ours."""
         root = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
@@ -155,7 +103,7 @@ class Job:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, "PYTHONPATH": path},
-                pass_fds=[lock],
+                pass_fds=[self.contest.lock],
                 process_group=0,
             )
 
@@ -176,7 +124,7 @@ class Job:
             self.server.send_signal(signal.SIGTERM)
             self.alone_since = now
         # An agent may want minutes to save itself, but not for ever.
-        if player is None and now - self.alone_since > self.rules.stall:
+        if player is None and now - self.alone_since > self.contest.limits.stall:
             self.player.kill()
         return False
 
@@ -232,12 +180,12 @@ class Job:
         )
         if status == "interrupted" or found is None:  # the server never got to write its records
             return "interrupted"
-        if self.rules.record:
+        if self.contest.record:
             keep_best(self.folder)
         result |= {
             "server_seed": result.get("seed"),
             "seed": self.seed,
-            "agent": self.facts,
+            "agent": self.contest.facts,
             "agent_exit": codes[1],
             "status": status,
         }

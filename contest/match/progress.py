@@ -10,40 +10,38 @@ from typing import Any, TextIO, final
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from contest.match.job import Job, read_result
+from contest.match.folder import read_result
+from contest.match.job import Job
 
-LOOK_SECONDS = 1.0
 LINE_SECONDS = 30.0
 
 
 @final
-class Board:
-    """with Board(…) as board: board.begin(job); board.look(job) often; board.end(job, status)."""
+class JobsProgress:
+    """with JobsProgress(…) as progress: `begin` a job, `update` it often, `end` it."""
 
     def __init__(self, jobs: int, over: int, *, steps: int, stream: TextIO | None = None) -> None:
         """jobs: in all; over: of an earlier call. steps: of a job."""
         self.jobs, self.over, self.steps = jobs, over, steps
-        self.stream = sys.stderr if stream is None else stream
-        console = Console(file=self.stream)
+        self.console = Console(file=sys.stderr if stream is None else stream)
         self.bars: Progress | None = None
         self.tasks: dict[Path, TaskID] = {}  # by folder: two games may share a state's name
-        self.looked: dict[Path, float] = {}
         self.spoke: dict[Path, float] = {}
-        if console.is_terminal:
+        if self.console.is_terminal:
             self.bars = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=20),
                 TextColumn("{task.percentage:>3.0f} %"),
                 TextColumn("{task.fields[text]}"),
                 TimeRemainingColumn(),
-                console=console,
+                console=self.console,
             )
             self.total = self.bars.add_task("all", total=jobs * steps, text="")
             self.bars.update(self.total, completed=over * steps)
         elif over:
             self.say(f"{over} of {jobs} are over already")
 
-    def __enter__(self) -> Board:
+    def __enter__(self) -> JobsProgress:
         if self.bars is not None:
             self.bars.start()
         return self
@@ -53,27 +51,19 @@ class Board:
             self.bars.stop()
 
     def say(self, text: str) -> None:
-        """One line."""
-        if self.bars is not None:
-            # Not markup: an agent's last words may hold brackets.
-            self.bars.console.print(text, highlight=False, markup=False)
-        else:
-            print(text, file=self.stream, flush=True)
+        """One line. Not markup: an agent's last words may hold brackets."""
+        self.console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     def begin(self, job: Job) -> None:
         """A job has been started."""
-        self.looked[job.folder] = self.spoke[job.folder] = time.monotonic()
+        self.spoke[job.folder] = time.monotonic()
         if self.bars is not None:
             self.tasks[job.folder] = self.bars.add_task(job.name, total=self.steps, text="")
         else:
             self.say(f"{job.name}: begins")
 
-    def look(self, job: Job) -> None:
-        """Show a job's numbers; cheap to call often."""
-        now = time.monotonic()
-        if now - self.looked[job.folder] < LOOK_SECONDS:
-            return
-        self.looked[job.folder] = now
+    def update(self, job: Job) -> None:
+        """Show a job's numbers."""
         result = read_result(job.folder)
         if result is None:
             return
@@ -82,8 +72,8 @@ class Board:
             self.bars.update(task, completed=result["steps"], text=numbers(result))
             ahead = sum(bar.completed for bar in self.bars.tasks if bar.id != self.total)
             self.bars.update(self.total, completed=self.over * self.steps + ahead)
-        elif now - self.spoke[job.folder] > LINE_SECONDS:
-            self.spoke[job.folder] = now
+        elif time.monotonic() - self.spoke[job.folder] > LINE_SECONDS:
+            self.spoke[job.folder] = time.monotonic()
             self.say(f"{job.name}: {result['steps']:,}/{self.steps:,} steps, {numbers(result)}")
 
     def end(self, job: Job, status: str) -> None:

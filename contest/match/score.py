@@ -163,6 +163,11 @@ def bootstrap_interval(
     return float(low), float(high)
 
 
+def interval_text(interval: tuple[float, float] | None) -> str:
+    """ "low – high", or a dash where there is none."""
+    return f"{interval[0]:,.0f} – {interval[1]:,.0f}" if interval else "–"
+
+
 def score_table(scores: Sequence[Score], *, title: str = "") -> Table:
     """One row per score, in the given order, as a rich table."""
     table = Table(title=title or None, title_justify="left")
@@ -176,11 +181,10 @@ def score_table(scores: Sequence[Score], *, title: str = "") -> Table:
 
 def score_cells(row: Score) -> tuple[str, ...]:
     """A score as the texts of one table row."""
-    interval = "–" if math.isnan(row.low) else f"{row.low:,.0f} – {row.high:,.0f}"
     return (
         row.label,
         f"{row.mean:,.0f}",
-        interval,
+        interval_text(None if math.isnan(row.low) else (row.low, row.high)),
         f"{row.best:,.0f}",
         f"{row.episodes:,}",
         f"{row.finished:,}",

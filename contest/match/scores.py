@@ -1,15 +1,15 @@
-"""What a folder of jobs adds up to: scores per level and overall, as a table and as JSON."""
+"""What a contest's folder adds up to: scores per level and overall, as a table and as JSON."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, final
 
-from contest.match.job import job_folders, read_result
-from contest.match.score import bootstrap_interval
+from contest.match.folder import job_folders, read_result
+from contest.match.score import bootstrap_interval, interval_text
 from experiment.errors import UserError
 
 NOTES = {
@@ -19,6 +19,11 @@ NOTES = {
     "complete": "the run ended early ({ended}), so that its mean does not compare; counted with it",
 }
 """What a run that was not played to its last step is said to be."""
+OF_A_JOB = (
+    *("mean_return", "best_return", "episodes", "finished", "steps", "seconds"),
+    *("rom_sha1", "versions"),
+)
+"""What the whole's result.json says of each."""
 FEW_SEEDS = 3
 """Up to so many, a 95 % bootstrap interval is all that the seeds span."""
 
@@ -41,6 +46,16 @@ class Played:
     result: dict[str, Any]
 
     @property
+    def game(self) -> str:
+        """That the level is of."""
+        return self.level.partition(":")[0]
+
+    @property
+    def rom(self) -> str:
+        """SHA-1 of the game's ROM."""
+        return str(self.result.get("rom_sha1", "–"))
+
+    @property
     def whole(self) -> bool:
         """Whether it was played to its last step."""
         limit = self.result.get("limits", {}).get("timesteps")
@@ -59,10 +74,10 @@ class Played:
 
 @final
 @dataclasses.dataclass(frozen=True)
-class Line:
-    """A level's row, or the last one's. mean: over seeds. by_seed: score of each that has one."""
+class LevelScore:
+    """A level's row, or that of all. mean: over seeds. by_seed: score of each that has one."""
 
-    label: str
+    level: str
     mean: float
     by_seed: dict[int, float]
     best: float
@@ -70,20 +85,20 @@ class Line:
     finished: int
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """95 % bootstrap over seeds; nan for one."""
-        return bootstrap_interval(list(self.by_seed.values()))
+    def interval(self) -> tuple[float, float] | None:
+        """95 % bootstrap over seeds; none of one."""
+        return bootstrap_interval(list(self.by_seed.values())) if len(self.by_seed) > 1 else None
 
 
 @final
 @dataclasses.dataclass(frozen=True)
-class Standings:
+class ContestScores:
     """All that was played in a contest's folder. overall: mean over levels of each seed; where no
     seed has all levels, the mean of the levels' means."""
 
     played: list[Played]
-    levels: list[Line]
-    overall: Line
+    levels: list[LevelScore]
+    overall: LevelScore
     missing: list[tuple[str, int]]
     """Levels and seeds that were planned, or that others make one expect, and nobody has played."""
 
@@ -91,8 +106,28 @@ class Standings:
     def names(self) -> dict[str, str]:
         """How its levels are shown."""
         return shown_names(
-            [*(row.label for row in self.levels), *(name for name, _ in self.missing)]
+            [*(row.level for row in self.levels), *(name for name, _ in self.missing)]
         )
+
+
+def read_scores(out: Path, *, planned: Iterable[tuple[str, int]] = ()) -> ContestScores:
+    """Rows per level and overall. An overall score of a seed needs all levels of it.
+
+    planned: levels and seeds that the contest was to play. Errors: UserError (nothing was begun).
+    """
+    played = read_played(out)
+    names = sorted({one.level for one in played})
+    seeds = sorted({one.seed for one in played})
+    there = {(one.level, one.seed): one for one in played}
+    levels = [level_score(name, [one for one in played if one.level == name]) for name in names]
+    expected = dict.fromkeys([(name, seed) for name in names for seed in seeds])
+    missing = [job for job in {**expected, **dict.fromkeys(planned)} if job not in there]
+    whole = [seed for seed in seeds if all((name, seed) in there for name in names)]
+    by_seed = {s: fmean(there[n, s].mean for n in names) for s in whole}
+    row = level_score("all levels", played)
+    mean = fmean(by_seed.values() if whole else [row.mean for row in levels])
+    overall = dataclasses.replace(row, mean=mean, by_seed=by_seed)
+    return ContestScores(played, levels, overall, missing)
 
 
 def read_played(out: Path) -> list[Played]:
@@ -125,37 +160,11 @@ def read_played(out: Path) -> list[Played]:
     return sorted(found, key=lambda one: (one.level, one.seed))
 
 
-def standings(played: Sequence[Played], *, planned: Iterable[tuple[str, int]] = ()) -> Standings:
-    """Rows per level and overall. An overall score of a seed needs all levels of it.
-
-    planned: levels and seeds that the contest was to play.
-    """
-    names = sorted({one.level for one in played})
-    seeds = sorted({one.seed for one in played})
-    there = {(one.level, one.seed): one for one in played}
-    levels = [line(name, [one for one in played if one.level == name]) for name in names]
-    expected = dict.fromkeys([(name, seed) for name in names for seed in seeds])
-    missing = [job for job in {**expected, **dict.fromkeys(planned)} if job not in there]
-    whole = [seed for seed in seeds if all((name, seed) in there for name in names)]
-    by_seed = {s: average(there[n, s].mean for n in names) for s in whole}
-    scores = by_seed.values() if whole else [row.mean for row in levels]
-    row = line("all levels", played)
-    overall = dataclasses.replace(row, mean=average(scores), by_seed=by_seed)
-    return Standings(list(played), levels, overall, missing)
-
-
-def average(values: Iterable[float]) -> float:
-    """Their mean."""
-    known = list(values)
-    return sum(known) / len(known)
-
-
-def line(label: str, played: Iterable[Played]) -> Line:
+def level_score(level: str, jobs: Sequence[Played]) -> LevelScore:
     """The row of some jobs."""
-    jobs = list(played)
-    return Line(
-        label=label,
-        mean=average(one.mean for one in jobs),
+    return LevelScore(
+        level=level,
+        mean=fmean(one.mean for one in jobs),
         by_seed={one.seed: one.mean for one in jobs},
         best=max(one.best for one in jobs),
         episodes=sum(one.episodes for one in jobs),
@@ -175,7 +184,7 @@ def shown_names(levels: Iterable[str]) -> dict[str, str]:
     return {n: short_level(n) if short.count(short_level(n)) == 1 else n for n in names}
 
 
-def markdown(found: Standings, *, title: str) -> str:
+def markdown(found: ContestScores, *, title: str) -> str:
     """The table, and below it what must be known to read it."""
     seeds = sorted({one.seed for one in found.played})
     names = found.names
@@ -184,7 +193,7 @@ def markdown(found: Standings, *, title: str) -> str:
     head += ["best", "episodes", "finished"]
     lines = [f"# {title}", "", f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
     for row in [*found.levels, found.overall]:
-        cells = [names.get(row.label, row.label), f"{row.mean:,.0f}", interval_text(row.interval)]
+        cells = [names.get(row.level, row.level), f"{row.mean:,.0f}", interval_text(row.interval)]
         if len(seeds) > 1:
             scores = [row.by_seed.get(seed) for seed in seeds]
             cells += ["–" if score is None else f"{score:,.0f}" for score in scores]
@@ -200,44 +209,32 @@ def markdown(found: Standings, *, title: str) -> str:
         lines.append(f"- {text} {count} seeds{few}.")
     elif len(seeds) > 1:
         lines.append(f"- No interval over seeds: {count} of {len(seeds)} have all levels.")
-    return "\n".join([*lines, *notes(found, names)]) + "\n"
+    lines += [f"- {note}" for note in notes(found, names)]
+    return "\n".join(lines) + "\n"
 
 
-def notes(found: Standings, names: Mapping[str, str]) -> list[str]:
-    """What a reader must know of these runs, as a Markdown list. names: of `shown_names`."""
+def notes(found: ContestScores, names: Mapping[str, str]) -> list[str]:
+    """What a reader must know of these runs, a sentence each. names: of `shown_names`."""
     seeds = {one.seed for one in found.played}
-    lines = [f"- One seed ({min(seeds)}): no interval over seeds."] if len(seeds) == 1 else []
+    lines = [f"One seed ({min(seeds)}): no interval over seeds."] if len(seeds) == 1 else []
     for one in found.played:
         if one.note:
-            lines.append(f"- {names[one.level]}, seed {one.seed}: {one.note}.")
-    lines += [f"- {names[name]}, seed {seed}: not played." for name, seed in found.missing]
+            lines.append(f"{names[one.level]}, seed {one.seed}: {one.note}.")
+    lines += [f"{names[name]}, seed {seed}: not played." for name, seed in found.missing]
     return lines
 
 
-def interval_text(interval: tuple[float, float]) -> str:
-    """ "low – high", or a dash where there is none."""
-    low, high = interval
-    return "–" if math.isnan(low) else f"{low:,.0f} – {high:,.0f}"
-
-
-def as_json(found: Standings) -> dict[str, Any]:
+def as_json(found: ContestScores) -> dict[str, Any]:
     """The same for a program; null where there is no interval."""
     return {
-        "overall": line_json(found.overall),
-        "levels": [line_json(row) for row in found.levels],
+        "overall": row_json(found.overall),
+        "levels": [row_json(row) for row in found.levels],
         "jobs": [
             {
                 "level": one.level,
                 "seed": one.seed,
                 "status": one.status,
-                "mean_return": one.result["mean_return"],
-                "best_return": one.result["best_return"],
-                "episodes": one.episodes,
-                "finished": one.finished,
-                "steps": one.steps,
-                "seconds": one.seconds,
-                "rom_sha1": one.result.get("rom_sha1"),
-                "versions": one.result.get("versions"),
+                **{name: one.result.get(name) for name in OF_A_JOB},
             }
             for one in found.played
         ],
@@ -245,16 +242,7 @@ def as_json(found: Standings) -> dict[str, Any]:
     }
 
 
-def line_json(row: Line) -> dict[str, Any]:
+def row_json(row: LevelScore) -> dict[str, Any]:
     """One row for a program."""
-    low, high = row.interval
-    return {
-        "level": row.label,
-        "mean": row.mean,
-        "low": None if math.isnan(low) else low,
-        "high": None if math.isnan(high) else high,
-        "by_seed": {str(seed): score for seed, score in row.by_seed.items()},
-        "best": row.best,
-        "episodes": row.episodes,
-        "finished": row.finished,
-    }
+    low, high = row.interval or (None, None)
+    return {**dataclasses.asdict(row), "low": low, "high": high}

@@ -13,20 +13,17 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from contest.wire.connection import Connection, Gone, Late, TooLong
 from contest.wire.protocol import (
     EPISODE_STEPS,
     SCREEN,
     SOCKET,
     Answer,
-    Connection,
     Envelope,
-    Gone,
     GymRemoteError,
-    Late,
     Malformed,
     ResetError,
     ServerDisconnectError,
-    TooLong,
     decode,
     encode,
     fold,

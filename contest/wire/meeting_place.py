@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from contest.wire.protocol import SCREEN, SOCKET, time_left
+from filelock import lock_descriptor
+
+from contest.wire.connection import time_left
+from contest.wire.protocol import SCREEN, SOCKET
 from experiment.errors import UserError
 
 LONGEST_PATH = 100
@@ -24,10 +26,8 @@ def meeting_place(directory: Path) -> Iterator[Path]:
         raise UserError(f"{folder} is too long a path for a socket: give a shorter --dir")
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"another server runs in {folder}: give another --dir") from None
+        if not lock_descriptor(lock, blocking=False):
+            raise UserError(f"another server runs in {folder}: give another --dir")
         try:
             yield folder
         finally:

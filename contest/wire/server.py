@@ -6,60 +6,38 @@ import contextlib
 import os
 import socket
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 import gymnasium
 import numpy as np
 
+from contest.wire.connection import Connection, Gone, Late, TooLong, time_left
+from contest.wire.limits import Limits
 from contest.wire.meeting_place import accept
 from contest.wire.protocol import (
     SCREEN,
     SOCKET,
     ClientDisconnectError,
-    Connection,
     Envelope,
-    Gone,
     GymRemoteError,
-    Late,
     Malformed,
     Request,
     ResetError,
     ServerDisconnectError,
     TimestepTimeoutError,
-    TooLong,
     WallClockTimeoutError,
     decode,
     describe,
-    time_left,
     trouble,
     unfold,
 )
 from contest.wire.record import Record
-from experiment.errors import UserError
 
 LINGER_SECONDS = 2.0
 """How long a client whose game is over may take to hear why."""
 PATIENCE = 100
 """Refused requests in a row after which the client is sent away."""
-
-
-@final
-@dataclass(frozen=True)
-class Limits:
-    """What a client has. Times in seconds."""
-
-    timesteps: int = 1_000_000
-    wall_clock: float = 12 * 3600.0
-    """From the start of the server."""
-    stall: float = 600.0
-    """From an answer to the next request, and from the start to the client."""
-
-    def __post_init__(self) -> None:
-        for name in ("timesteps", "wall_clock", "stall"):
-            if not getattr(self, name) > 0:
-                raise UserError(f"{name} must be more than 0, not {getattr(self, name)}")
 
 
 def serve(

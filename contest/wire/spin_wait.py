@@ -1,8 +1,8 @@
-"""How a side waits for the other: asleep, or where answers come at once, awake.
+"""How a side waits for the other: asleep, or where answers come at once, spinning.
 
 To be woken takes a process some 50 microseconds, and two sides that take turns are woken twice a
 step, a fifth of an emulator's step. So where waits are short, and no other process wants the
-core, `Haste` asks again and again instead of sleeping.
+core, `SpinWait` asks again and again instead of sleeping.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def free_cores() -> int:
 
 
 @final
-class Haste:
-    """Before each wait: `ask`; where that brings nothing, sleep; after it: `waited`.
+class SpinWait:
+    """Before each wait: `spin`; where that brings nothing, sleep; after it: `waited`.
 
     average: of the last waits, in seconds. rest: how many waits are still to be slept through.
     """
@@ -45,7 +45,7 @@ class Haste:
         self.rest = 0
         self.next_rest = RESTS[0]
 
-    def ask(self, sock: socket.socket, size: int) -> bytes | None:
+    def spin(self, sock: socket.socket, size: int) -> bytes | None:
         """Up to `size` bytes that come within about twice the average wait, b"" where the other
         side has left; None where it is time to sleep. Errors: OSError.
         """

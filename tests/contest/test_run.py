@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from contest.match.agents import resolve
-from contest.run import difference, main
+from contest.match.agents import Agent, resolve
+from contest.match.folder import difference
+from contest.run import main
 from experiment import load_agent
 from rainbow.train import main as train_rainbow
 
@@ -29,7 +30,7 @@ def findable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def facts_of(*flags: str) -> dict[str, Any]:
     """contest.json of a Rainbow that adapts with these flags, as it is read back."""
-    agent = resolve("rainbow", checkpoint="", mode="adapt", device="cpu", flags=flags)
+    agent = resolve(Agent("rainbow", device="cpu", flags=flags))
     limits = {"timesteps": 1, "wall_clock": 1.0, "stall": 1.0}
     found: dict[str, Any] = json.loads(json.dumps({**agent.facts(), **limits, "roms": {}}))
     return found
@@ -135,7 +136,7 @@ def test_agent_that_leaves_has_played(tmp_path: Path) -> None:
 def test_what_an_agent_leaves_running_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("contest.run.LOCK_SECONDS", 1.0)
+    monkeypatch.setattr("contest.match.folder.LOCK_SECONDS", 1.0)
     contest(tmp_path, "example_agent:leave_a_child")
     contest(tmp_path, "example_agent:leave_a_child")  # a child would hold the lock
     assert "1 of 1 are over already" in capsys.readouterr().err

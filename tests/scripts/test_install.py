@@ -1,4 +1,5 @@
 import os
+import re
 import shutil
 import subprocess
 import tomllib

@@ -60,11 +60,11 @@ def test_checkpoint_of_another_agent_does_not_play_under_a_wrong_name(
 ) -> None:
     for name in ("es", "rainbow"):
         with pytest.raises(UserError, match="give --agent ppo2"):
-            resolve(name, checkpoint=saved["ppo2"], mode=mode, device="cpu", flags=())
-    resolve("ppo2", checkpoint=saved["ppo2"], mode=mode, device="cpu", flags=())
+            resolve(Agent(name, saved["ppo2"], mode))
+    resolve(Agent("ppo2", saved["ppo2"], mode))
     (Path(saved["ppo2"]) / "meta.json").write_text('{"agent":')
     with pytest.raises(UserError, match=r"meta\.json is damaged"):
-        resolve("ppo2", checkpoint=saved["ppo2"], mode=mode, device="cpu", flags=())
+        resolve(Agent("ppo2", saved["ppo2"], mode))
 
 
 def test_convolutions_named_among_the_agents_flags_are_taken_over(
@@ -75,7 +75,7 @@ def test_convolutions_named_among_the_agents_flags_are_taken_over(
         *("--learning-starts", "20", "--init-encoder", saved["ppo2"]),
         *("--freeze-encoder-updates", "1000"),
     )
-    agent = resolve("rainbow", checkpoint="", mode="adapt", device="cpu", flags=flags)
+    agent = resolve(Agent("rainbow", device="cpu", flags=flags))
     server = start(toy(length=7), timesteps=40)
     play(agent, server.folder, level="toy", timesteps=40, seed=0, run_dir=tmp_path / "out")
     learned = load_agent(tmp_path / "out" / "agent").net.encoder.state_dict()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from contest.match.agents import Agent
-from contest.match.job import Job, Rules, judge
-from contest.player import SERVER_GONE
+from contest.match.agents import SERVER_GONE, Agent
+from contest.match.job import Contest, Job, judge
+from contest.wire.limits import Limits
 from retro_env import Level
 
 LIMIT, LEFT = "TimestepTimeoutError: all", "ClientDisconnectError: the client closed"
@@ -47,15 +47,14 @@ def test_a_job_whose_server_wrote_nothing_is_interrupted(
 ) -> None:
     """The agent was gone before the server had begun, which was then told to end."""
 
-    def start(job: Job, side: str, command: list[str], lock: int) -> subprocess.Popen[bytes]:
+    def start(job: Job, side: str, command: list[str]) -> subprocess.Popen[bytes]:
         code = 1 if side == "agent" else 0
         ended = [sys.executable, "-c", f"raise SystemExit({code})"]
         return subprocess.Popen(ended, stdin=subprocess.PIPE, process_group=0)
 
     monkeypatch.setattr(Job, "start", start)
-    rules = Rules(timesteps=10, wall_clock=60.0, stall=60.0, record=record)
-    level = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
-    job = Job(tmp_path, Agent("random"), level, name="job", seed=0, rules=rules, facts={}, lock=0)
+    contest = Contest(tmp_path, Agent("random"), Limits(), record, facts={}, lock=0)
+    job = Job(contest, Level("BrambleDash-Genesis-v0", "BrambleWood.Act1"), 0, name="job")
     job.stopped_server = True
     for process in (job.server, job.player):
         process.wait()

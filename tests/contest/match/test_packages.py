@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 
 import jerk.train
-from contest.match.agents import Mode, play, resolve
+from contest.match.agents import Agent, Mode, play, resolve
 from contest.wire.protocol import TimestepTimeoutError
 from experiment import load_agent
 from experiment.errors import UserError
@@ -36,13 +36,8 @@ def contest(
     def run(name: Name, mode: Mode, checkpoint: Path | None) -> Path:
         server = start(toy(length=7), timesteps=STEPS)
         adapts = mode == "adapt" and checkpoint is None
-        agent = resolve(
-            name,
-            checkpoint=str(checkpoint or ""),
-            mode=mode,
-            device="cpu",
-            flags=FLAGS[name] if adapts else (),
-        )
+        flags = FLAGS[name] if adapts else ()
+        agent = resolve(Agent(name, str(checkpoint or ""), mode, "cpu", flags))
         out = tmp_path / f"{name}-{mode}{'-again' if checkpoint else ''}"
         play(agent, server.folder, level="toy", timesteps=STEPS, seed=0, run_dir=out)
         assert isinstance(server.ended(), TimestepTimeoutError)

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from contest.match.progress import Board
+from contest.match.progress import JobsProgress
 
 
 class Terminal(io.StringIO):
@@ -27,17 +27,17 @@ def job(folder: Path, words: str = "") -> Any:
 def test_last_words_of_a_crashed_agent_are_shown_as_they_are(tmp_path: Path) -> None:
     shown = Terminal()
     crashed = job(tmp_path / "a", words="KeyError: '[/red]'")
-    with Board(1, 0, steps=10, stream=shown) as board:
-        board.begin(crashed)
-        board.end(crashed, "crashed")
+    with JobsProgress(1, 0, steps=10, stream=shown) as progress:
+        progress.begin(crashed)
+        progress.end(crashed, "crashed")
     assert "KeyError: '[/red]'" in shown.getvalue()
 
 
 def test_levels_of_two_games_may_have_the_same_name(tmp_path: Path) -> None:
     jobs = [job(tmp_path / game) for game in ("a", "b")]
-    with Board(2, 0, steps=10, stream=Terminal()) as board:
+    with JobsProgress(2, 0, steps=10, stream=Terminal()) as progress:
         for one in jobs:
-            board.begin(one)
+            progress.begin(one)
         for one in jobs:
-            board.end(one, "complete")
-        assert (board.over, board.tasks) == (2, {})
+            progress.end(one, "complete")
+        assert (progress.over, progress.tasks) == (2, {})

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from contest.wire.connection import Late
 from contest.wire.meeting_place import accept, meeting_place, private_folder
-from contest.wire.protocol import Late
 from experiment.errors import UserError
 
 

@@ -113,7 +113,8 @@ import sys
 from pathlib import Path
 from contest.wire.meeting_place import meeting_place
 from contest.wire.record import Record
-from contest.wire.server import Limits, serve
+from contest.wire.limits import Limits
+from contest.wire.server import serve
 from retro_env import EnvConfig, make_contest_env
 env = make_contest_env({str(LEVEL)!r}, EnvConfig(episode_steps=70))
 with meeting_place(Path(sys.argv[1])) as folder:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from contest.wire.server import PATIENCE, Limits
+from contest.wire.limits import Limits
+from contest.wire.server import PATIENCE
 from experiment.errors import UserError
 from tests.contest.raw import RESET, Raw, patient, press, raw
 

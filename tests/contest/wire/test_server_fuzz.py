@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 from contest.wire.client import RemoteEnv
+from contest.wire.limits import Limits
 from contest.wire.meeting_place import meeting_place
 from contest.wire.protocol import ClientDisconnectError, GymRemoteError
 from contest.wire.record import Record
-from contest.wire.server import Limits, serve
+from contest.wire.server import serve
 
 Start = Callable[..., Any]
 RESET = b'{"type": "update", "content": {"reset": true}}\f'

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from contest.wire.limits import Limits
 from contest.wire.meeting_place import meeting_place
 from contest.wire.protocol import TimestepTimeoutError
 from contest.wire.record import Record
 from contest.wire.remote_vec import RemoteVectorEnv
-from contest.wire.server import Limits, serve
+from contest.wire.server import serve
 from retro_env import EnvConfig
 
 STEPS = 100_000
