@@ -16,14 +16,8 @@ from numpy.typing import NDArray
 import cartridge
 from cartridge.levels.splits import GAME
 from contest.match.job import BEST
-from contest.match.scores import (
-    Played,
-    Standings,
-    read_played,
-    short_level,
-    shown_names,
-    standings,
-)
+from contest.match.scores import ContestScores, LevelScore, Played, read_scores, shown_names
+from contest.report.charts import Curve
 from contest.report.films import Film, film
 from contest.wire.record import rom_hash
 from experiment.errors import UserError
@@ -41,15 +35,31 @@ BINS = 20
 @final
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One contest's folder. curves, progress: by level, see `curve` and `progress_shares`."""
+    """One contest's folder. curves: of each level and seed, see `curve`; progress: of all, see
+    `progress_shares`."""
 
     label: str
     timesteps: int
-    standings: Standings
+    scores: ContestScores
     x: NDArray[np.float64]
     curves: dict[tuple[str, int], NDArray[np.float64]]
     progress: NDArray[np.float64]
     facts: dict[str, Any]
+
+    @property
+    def by_level(self) -> dict[str, LevelScore]:
+        """Its scores by the levels' names."""
+        return {row.level: row for row in self.scores.levels}
+
+    @property
+    def whole(self) -> bool:
+        """Whether every level was played to its last step."""
+        return all(one.whole for one in self.scores.played)
+
+    @property
+    def roms(self) -> set[tuple[str, str]]:
+        """Games and the SHA-1 of their ROMs, as they were played."""
+        return {(one.game, one.rom) for one in self.scores.played}
 
 
 @final
@@ -76,7 +86,7 @@ def read_entries(folders: Sequence[Path]) -> list[Entry]:
         dataclasses.replace(entry, label=label)
         for entry, label in zip(entries, labels, strict=True)
     ]
-    return sorted(entries, key=lambda entry: -entry.standings.overall.mean)
+    return sorted(entries, key=lambda entry: -entry.scores.overall.mean)
 
 
 def distinct(labels: Sequence[str], folders: Sequence[Path]) -> list[str]:
@@ -90,22 +100,23 @@ def distinct(labels: Sequence[str], folders: Sequence[Path]) -> list[str]:
 
 def read_entry(folder: Path) -> Entry:
     """A contest's folder. Errors: UserError."""
-    played = read_played(folder)
     facts = read_facts(folder)
-    steps = int(facts.get("timesteps") or max(one.steps for one in played))
+    scores = read_scores(folder, planned=[(n, s) for n, s in facts.get("planned", ())])
+    steps = int(facts.get("timesteps") or max(one.steps for one in scores.played))
     x = np.linspace(0.0, steps, GRID)
-    episodes = {(one.level, one.seed): read_rows(one) for one in played}
-    ends = {(one.level, one.seed): one.steps for one in played}
-    curves = {key: curve(rows, x, end=ends[key]) for key, rows in episodes.items()}
+    curves, reached = {}, [np.zeros(0)]
+    for one in scores.played:
+        rows = read_rows(one)
+        curves[one.level, one.seed] = curve(rows, x, end=one.steps)
+        reached += [rows["progress"]] if rows else []
     mode = f", {facts['mode']}" if facts.get("mode") else ""
-    reached = [rows["progress"] for rows in episodes.values() if rows]
     return Entry(
         label=f"{facts.get('name', folder.name)}{mode}",
         timesteps=steps,
-        standings=standings(played, planned=[(n, s) for n, s in facts.get("planned", ())]),
+        scores=scores,
         x=x,
         curves=curves,
-        progress=progress_shares(np.concatenate(reached) if reached else np.zeros(0)),
+        progress=progress_shares(np.concatenate(reached)),
         facts=facts,
     )
 
@@ -116,7 +127,9 @@ def read_facts(folder: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path}: {error}") from None
+        raise UserError(
+            f"cannot read {path}: {error}; give a folder that contest.run wrote"
+        ) from None
     return found
 
 
@@ -152,19 +165,30 @@ def curve(
     return y
 
 
+def mean_curve(entry: Entry, number: int, level: str | None) -> Curve:
+    """An entry's curve on a level, or the mean over its levels; a band where there are seeds.
+
+    A level on which no episode ended in a seed is left out of it.
+    """
+    seeds: dict[int, list[NDArray[np.float64]]] = {}
+    for (name, seed), y in entry.curves.items():
+        if level in (None, name) and np.isfinite(y).any():
+            seeds.setdefault(seed, []).append(y)
+    if not seeds:
+        return Curve(entry.label, number, entry.x, np.full(len(entry.x), np.nan))
+    rows = np.stack([np.mean(seeds[seed], axis=0) for seed in sorted(seeds)])  # nan: not all begun
+    if len(rows) < 2:
+        return Curve(entry.label, number, entry.x, rows[0])
+    return Curve(
+        entry.label, number, entry.x, rows.mean(axis=0), rows.min(axis=0), rows.max(axis=0)
+    )
+
+
 def progress_shares(progress: NDArray[np.float64]) -> NDArray[np.float64]:
     """Share of the episodes in each twentieth of a level's length, by how far they came."""
     counts, _ = np.histogram(progress, bins=BINS, range=(0.0, 1.0))
     shares: NDArray[np.float64] = counts / max(len(progress), 1)
     return shares
-
-
-def roms(entry: Entry) -> set[tuple[str, str]]:
-    """Games and the SHA-1 of their ROMs, as they were played."""
-    return {
-        (one.level.partition(":")[0], str(one.result.get("rom_sha1")))
-        for one in entry.standings.played
-    }
 
 
 def read_references(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
@@ -173,35 +197,32 @@ def read_references(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
     Only of those that know all levels of the entries (of other games they know none, nor of another
     ROM of the cartridge), and that have played no contest here.
     """
-    if any(rom != rom_hash(GAME) for entry in entries for game, rom in roms(entry) if game == GAME):
+    roms = {rom for entry in entries for game, rom in entry.roms if game == GAME}
+    if not REFERENCES.is_file() or roms - {rom_hash(GAME)}:
         return {}
-    levels = {row.label for entry in entries for row in entry.standings.levels}
+    levels = {level for entry in entries for level in entry.by_level}
     here = {entry.facts.get("name") for entry in entries}
-    if not REFERENCES.is_file():
-        return {}
     found: dict[str, dict[str, float]] = {}
-    states = {short_level(level): level for level in levels if level.startswith(f"{GAME}:")}
     with REFERENCES.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            if row["level"] in states:
-                found.setdefault(row["agent"], {})[states[row["level"]]] = float(row["mean_return"])
-    return {
-        f"{name} (reference)": scores
-        for name, scores in found.items()
-        if scores.keys() == levels and name not in here
-    }
+            level = f"{GAME}:{row['level']}"
+            if level in levels and row["agent"] not in here:
+                found.setdefault(f"{row['agent']} (reference)", {})[level] = float(
+                    row["mean_return"]
+                )
+    return {name: scores for name, scores in found.items() if scores.keys() == levels}
 
 
 def level_names(entries: Sequence[Entry]) -> dict[str, str]:
     """How the levels of all entries are shown."""
-    return shown_names([name for entry in entries for name in entry.standings.names])
+    return shown_names([name for entry in entries for name in entry.scores.names])
 
 
 def best_films(entries: Sequence[Entry]) -> list[Shown]:
     """For each level the best recorded episode of all entries. Says what cannot be shown."""
     best: dict[str, tuple[float, Entry, Played]] = {}
     for entry in entries:
-        for one in entry.standings.played:
+        for one in entry.scores.played:
             recorded = (one.folder / BEST).is_file()
             if recorded and one.best > best.get(one.level, (-np.inf,))[0]:
                 best[one.level] = (one.best, entry, one)
@@ -224,10 +245,7 @@ def other_rom(one: Played) -> str:
 
     "" where it is the same ROM, or where there is none (and `film` says so).
     """
-    game = one.level.partition(":")[0]
-    if game not in games() or not has_rom(game):
+    if one.game not in games() or not has_rom(one.game) or one.rom == rom_hash(one.game):
         return ""
-    present, played = rom_hash(game), str(one.result.get("rom_sha1"))
-    if present == played:
-        return ""
-    return f"it was played with another ROM of {game} ({played[:12]}) than is here ({present[:12]})"
+    here = rom_hash(one.game)[:12]
+    return f"it was played with another ROM of {one.game} ({one.rom[:12]}) than is here ({here})"

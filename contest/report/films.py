@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import itertools
 import math
 import tempfile
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 import imageio.v2 as imageio
 
-from retro_env.video import FRAMES_PER_SECOND, screens
+from retro_env.video import FRAMES_PER_SECOND, screens, write_video
 
 FPS = 30
 LONGEST_SECONDS = 40
@@ -32,38 +33,22 @@ def film(recording: Path) -> Film:
     """A .bk2 as a film. Errors: UserError (no recording, no ROM)."""
     frames = sum(1 for _ in screens(recording))
     stride = max(FRAMES_PER_SECOND // FPS, math.ceil(frames / (FPS * LONGEST_SECONDS)))
-    shown = math.ceil(frames / stride)
-    poster = b""
+    shown = itertools.islice(screens(recording), 0, None, stride)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "film.mp4"
-        writer: Any
-        with imageio.get_writer(
-            path,
-            fps=FPS,
-            codec="libx264",
-            quality=None,
-            macro_block_size=2,
-            output_params=list(QUALITY),
-        ) as writer:
-            for number, screen in enumerate(screens(recording)):
-                if number % stride == 0:
-                    writer.append_data(screen)
-                if number == (shown // 2) * stride:
-                    poster = jpeg(screen)
+        write_video(path, shown, fps=FPS, quality=None, output_params=list(QUALITY))
+        reader: Any
+        with imageio.get_reader(path) as reader:
+            middle = reader.get_data(math.ceil(frames / stride) // 2)
         video = path.read_bytes()
+    poster = io.BytesIO()
+    imageio.imwrite(poster, middle, format="JPEG", quality=70)
     return Film(
         video=data_uri("video/mp4", video),
-        poster=data_uri("image/jpeg", poster),
+        poster=data_uri("image/jpeg", poster.getvalue()),
         speed=stride * FPS / FRAMES_PER_SECOND,
         seconds=frames / FRAMES_PER_SECOND,
     )
-
-
-def jpeg(screen: Any) -> bytes:
-    """uint8 [H, W, 3] as a small JPEG."""
-    buffer = io.BytesIO()
-    imageio.imwrite(buffer, screen, format="JPEG", quality=70)
-    return buffer.getvalue()
 
 
 def data_uri(kind: str, data: bytes) -> str:

@@ -12,64 +12,26 @@ import numpy as np
 import pytest
 
 from contest.report.__main__ import main
-from contest.report.charts import Curve, line_chart, nice_ticks, stroke
-from contest.report.entries import curve, progress_shares, read_entries, read_references
-from contest.report.figures import mean_curve
+from contest.report.entries import read_entries, read_references
 from contest.wire.record import rom_hash
-from experiment.errors import UserError
 from retro_env import make_env
+from tests.contest.report.made_up import GAME, LEVELS, write_contest
 
-GAME = "BrambleDash-Genesis-v0"
-LEVELS = ("BrambleWood.Act3", "SnowRidge.Act4")
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 VOID = {"meta", "link", "br", "img", "input", "source"}
 
 
-def write_contest(
-    out: Path, name: str, *, seeds: int, score: float, level: str = "", game: str = GAME
-) -> Path:
-    """A contest's folder: ten episodes of 100 steps on each level, returns around `score`."""
-    rng = np.random.default_rng(0)
-    rom = rom_hash(GAME)
-    for state in [level] if level else LEVELS:
-        for seed in range(seeds):
-            folder = out / f"{game}-{state}" / f"seed-{seed}"
-            folder.mkdir(parents=True)
-            returns = (score + rng.normal(0, 100, 10)).tolist()
-            rows = [
-                f"{(i + 1) * 100},{game}:{state},{r},100,1,{r / 9000},0,1"
-                for i, r in enumerate(returns)
-            ]
-            header = "step,level,r,l,t,progress,finished,complete"
-            (folder / "episodes.csv").write_text("\n".join([header, *rows]) + "\n")
-            result = {
-                "level": f"{game}:{state}",
-                "mean_return": float(np.mean(returns)),
-                "best_return": max(returns),
-                "episodes": 10,
-                "finished": 0,
-                "steps": 1000,
-                "seconds": 3.0,
-                "status": "complete",
-                "rom_sha1": rom,
-                "versions": {"numpy": "1"},
-            }
-            (folder / "result.json").write_text(json.dumps(result))
-    facts = {"name": name, "mode": None, "timesteps": 1000, "flags": [], "checkpoint": ""}
-    (out / "contest.json").write_text(json.dumps(facts))
-    return out
-
-
 class Checker(HTMLParser):
-    """Tags that open and close in order; what the page would load; its text."""
+    """Tags that open and close in order; what the page would load; its text; its tables' cells."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.open: list[str] = []
         self.loads: list[str] = []
         self.words: list[str] = []
+        self.tables: dict[str, list[list[str]]] = {}
         self.feed(text)
         self.close()
         assert self.open == []
@@ -77,6 +39,12 @@ class Checker(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in VOID:
             self.open.append(tag)
+        if tag == "table":
+            self.rows = self.tables.setdefault(str(dict(attrs)["id"]), [])
+        elif tag == "tr":
+            self.rows.append([])
+        elif tag in ("th", "td"):
+            self.rows[-1].append("")
         self.loads += [v or "" for name, v in attrs if name in ("src", "href", "poster")]
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -87,6 +55,8 @@ class Checker(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.words.append(data)
+        if {"th", "td"} & set(self.open):
+            self.rows[-1][-1] += f" {data}"
 
 
 @pytest.fixture(scope="module")
@@ -117,9 +87,8 @@ def test_page_is_whole_and_loads_nothing(report: Path) -> None:
 
 def test_page_has_scores_references_and_a_film(report: Path) -> None:
     text = report.read_text()
-    board = text[text.index('id="board"') : text.index("Score per level")]
-    order = [board.index(name) for name in ("oracle (reference)", "mine:", '">random')]
-    assert order == sorted(order)
+    agents = [row[0].split()[0] for row in Checker(text).tables["leaderboard"][1:]]
+    assert agents.index("oracle") < agents.index("mine:<b>&play") < agents.index("random")
     assert "random (reference)" not in text  # it has played itself
     assert "No film of" not in text
     assert "seed 1: return" in text
@@ -191,98 +160,73 @@ def test_states_of_the_same_name_are_shown_with_their_games(tmp_path: Path) -> N
     write_contest(folders[0], "x", seeds=1, score=5000.0, level=LEVELS[1])
     main([*map(str, folders), "--out", str(tmp_path / "r.html"), "--no-films"])
     text = (tmp_path / "r.html").read_text()
-    table = text[text.index('id="levels"') :].partition("</table>")[0]
-    rows = re.findall('<tr><th scope="row">([^<]+)</th>', table)
+    rows = [row[0].strip() for row in Checker(text).tables["levels"][1:]]
     assert rows == [f"{GAME}:{LEVELS[0]}", LEVELS[1], f"Other-v0:{LEVELS[0]}"]
     data = re.findall(r'"levels": (\{[^}]*\})', text)
     assert [set(json.loads(levels)) for levels in data[:2]] == [set(rows[:2]), set(rows[2:])]
 
 
-def test_curve_is_the_mean_of_the_episodes_that_ended_shortly_before() -> None:
-    rows = {
-        "step": np.array([30.0, 40.0, 100.0]),
-        "r": np.array([10.0, 30.0, 7.0]),
-        "complete": np.array([1.0, 1.0, 0.0]),
-    }
-    x = np.array([0.0, 34.0, 40.0, 80.0, 100.0])
-    early = curve(rows, x, end=50)
-    assert np.array_equal(early, [np.nan, 10.0, 30.0, 30.0, np.nan], equal_nan=True)
-    assert curve(rows, x, end=100)[2:].tolist() == [30.0, 30.0, 30.0]  # the last was cut: left out
-    assert np.isnan(curve({}, x, end=100)).all()
-
-
-def test_level_without_an_ended_episode_leaves_the_mean_of_the_others(tmp_path: Path) -> None:
-    out = write_contest(tmp_path / "a", "x", seeds=1, score=1000.0)
-    path = next(out.glob(f"*{LEVELS[0]}")) / "seed-0" / "episodes.csv"
-    path.write_text(path.read_text().splitlines()[0] + "\n")
-    (entry,) = read_entries([out])
-    other = entry.curves[f"{GAME}:{LEVELS[1]}", 0]
-    assert np.isfinite(other[-1])
-    assert np.array_equal(mean_curve(entry, 0, None).y, other, equal_nan=True)
-    nothing = mean_curve(entry, 0, f"{GAME}:{LEVELS[0]}")
-    assert "x has no ended episode" in line_chart([nothing], title="T", x_label="steps")
-    path.unlink()
-    with pytest.raises(UserError, match="cannot read"):
-        read_entries([out])
-
-
-def test_progress_falls_into_twentieths() -> None:
-    shares = progress_shares(np.array([0.0, 0.049, 0.5, 1.0]))
-    assert (shares[0], shares[10], shares[19]) == (0.5, 0.25, 0.25)
-    assert progress_shares(np.zeros(0)).sum() == 0
-
-
-def test_references_of_levels_that_are_not_known_are_left_out(tmp_path: Path) -> None:
-    out = write_contest(tmp_path / "a", "x", seeds=1, score=1.0)
-    assert set(read_references(read_entries([out]))) >= {
-        f"{name} (reference)" for name in ("random", "hold-right", "run-and-jump", "oracle")
-    }
-    write_contest(tmp_path / "a", "x", seeds=1, score=1.0, level="Nowhere.Act1")
-    assert read_references(read_entries([out])) == {}
-
-
-def test_references_are_not_those_of_another_cartridge(tmp_path: Path) -> None:
-    out = write_contest(tmp_path / "a", "x", seeds=1, score=1.0)
-    for path in out.glob("*/seed-*/result.json"):
-        path.write_text(path.read_text().replace("BrambleDash-", "BrambleDash7-"))
-    assert read_references(read_entries([out])) == {}
-
-
-def test_labels_differ_where_folders_have_the_same_name(tmp_path: Path) -> None:
-    folders = [
-        write_contest(tmp_path / at / "run", "rainbow", seeds=1, score=score)
-        for at, score in (("a", 2000.0), ("b", 1000.0))
-    ]
-    labels = [entry.label for entry in read_entries(folders)]
-    assert labels == [f"rainbow [{folder}]" for folder in folders]
-
-
-def test_ticks_are_round_and_cover_the_values() -> None:
-    assert nice_ticks(0.0, 9321.0) == [0, 2000, 4000, 6000, 8000, 10000]
-    assert nice_ticks(-120.0, 300.0) == [-200, -100, 0, 100, 200, 300]
-
-
-def test_chart_breaks_where_there_is_no_value() -> None:
-    nan = np.nan
-    x = np.arange(5.0)
-    drawn = line_chart(
-        [Curve("a", 0, x, np.array([nan, 1.0, 2.0, nan, 3.0]))], title="T", x_label="steps"
-    )
-    (d,) = re.findall(r'class="line c0" d="([^"]+)"', drawn)
-    assert (d.count("M"), d.count("L")) == (2, 1)
-    assert "a ends at 3" in drawn
-
-
-def test_lines_of_many_agents_differ() -> None:
-    assert len({stroke(number) for number in range(32)}) == 32
-
-
 def test_folder_without_a_contest_is_a_mistake_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for folders, words in (([str(tmp_path)], "holds no results"), ([], "no folder to report on")):
+    for folders, words in (
+        ([str(tmp_path)], "give a folder that contest.run wrote"),
+        ([], "no folder to report on"),
+    ):
         with pytest.raises(SystemExit) as stop:
             main([*folders, "--out", str(tmp_path / "r.html")])
         assert stop.value.code == 2
         assert words in capsys.readouterr().err
     assert not (tmp_path / "r.html").exists()
+
+
+def played(folder: Path, state: str) -> list[float]:
+    """Mean return of each seed on a level, read by hand."""
+    files = sorted(folder.glob(f"*{state}/seed-*/episodes.csv"))
+    rows = [[line.split(",") for line in file.read_text().splitlines()[1:]] for file in files]
+    return [float(np.mean([float(row[2]) for row in each])) for each in rows]
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[Path]:
+    return [
+        write_contest(tmp_path / "good", "mine", seeds=3, score=5000.0),
+        write_contest(tmp_path / "weak", "yours", seeds=1, score=900.0),
+    ]
+
+
+def page_of(folders: list[Path], out: Path) -> str:
+    main([*map(str, folders), "--out", str(out), "--no-films"])
+    return out.read_text()
+
+
+def test_scores_are_the_means_of_the_episodes(folders: list[Path], tmp_path: Path) -> None:
+    text = page_of(folders, tmp_path / "r.html")
+    tables = Checker(text).tables
+    means = {row[0].split()[0]: row[1].split()[0] for row in tables["leaderboard"][1:]}
+    levels = {row[0].strip(): [cell.split()[0] for cell in row[1:]] for row in tables["levels"]}
+    (data,) = re.findall(r'id="scores">(.*?)</script>', text)
+    scores = {one["label"]: one["levels"] for one in json.loads(data)}
+    for column, (name, folder) in enumerate(zip(("mine", "yours"), folders, strict=True)):
+        expected = {state: float(np.mean(played(folder, state))) for state in LEVELS}
+        assert means[name] == f"{np.mean(list(expected.values())):,.0f}"
+        assert scores[name] == pytest.approx(expected)
+        assert {s: levels[s][column] for s in LEVELS} == {
+            state: f"{mean:,.0f}" for state, mean in expected.items()
+        }
+
+
+def test_an_agent_without_an_ended_episode_came_nowhere(tmp_path: Path) -> None:
+    out = write_contest(tmp_path / "a", "mine", seeds=1, score=1000.0)
+    for path in out.glob("*/seed-0/episodes.csv"):
+        path.write_text(path.read_text().splitlines()[0] + "\n")
+    text = page_of([out], tmp_path / "r.html")
+    assert "episodes of mine came: no episode has ended" in text and "most often" not in text
+
+
+def test_scores_of_another_rom_are_not_compared(folders: list[Path], tmp_path: Path) -> None:
+    assert "different ROMs" not in page_of(folders, tmp_path / "r.html")
+    for path in folders[1].glob("*/seed-0/result.json"):
+        path.write_text(path.read_text().replace(rom_hash(GAME), "0" * 40))
+    assert "different ROMs" in page_of(folders, tmp_path / "r.html")
+    assert read_references(read_entries(folders[:1])) and not read_references(read_entries(folders))
