@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from contest.match.acting import Actor, contest_settings
+from contest.match.agents import contest_settings
 from contest.match.references import REFERENCES, Policy, reference
-from contest.match.score import Episode, Score, score, score_dict, score_table
+from contest.match.score import Episode, Score, as_episode, score, score_dict, score_table
 from contest.match.scores import shown_names
 from experiment.checkpoint import load_agent
 from experiment.config import parse_command, positional
@@ -49,9 +49,6 @@ class EvaluateConfig:
     """Where the net computes: cpu, cuda, cuda:1, auto."""
 
 
-FIELDS = [field.name for field in dataclasses.fields(Episode) if field.name != "complete"]
-
-
 def make_out(out: Path | None) -> Path:
     """The folder to write to, made. UserError: it holds an evaluation, or cannot be written."""
     if out is None:
@@ -67,7 +64,7 @@ def load(name: str, *, device: str) -> tuple[Policy, EnvConfig]:
     if name in REFERENCES:
         return reference(name), EnvConfig()
     agent: Any = load_agent(name, device=str(prepare_device(device)))
-    return agent, contest_settings(agent.config)
+    return agent, contest_settings(agent.config.env)
 
 
 def play_episodes(
@@ -81,17 +78,16 @@ def play_episodes(
 ) -> list[Episode]:
     """Whole episodes of one level, one after the other; record_dir gets one .bk2 for each."""
     played = []
-    actor = Actor(policy)
     env = make_env(level, settings, record_dir=record_dir)
     try:
         for number in range(episodes):
             obs, _ = env.reset(seed=seed + number)
             starts, over = np.ones(1, bool), False
             while not over:
-                action = int(actor.act(obs[np.newaxis], starts=starts)[0])
+                action = int(policy.act(obs[np.newaxis], starts=starts)[0])
                 obs, _, terminated, truncated, info = env.step(action)
                 starts, over = np.zeros(1, bool), terminated or truncated
-            played.append(Episode(**{name: info["episode"][name] for name in FIELDS}))
+            played.append(as_episode(info["episode"]))
     finally:
         env.close()
     return played

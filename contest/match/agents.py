@@ -7,7 +7,6 @@ import dataclasses
 import hashlib
 import importlib
 import importlib.util
-import inspect
 import random
 import shutil
 import sys
@@ -17,23 +16,21 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from contest.match.acting import RULES, Actor, contest_settings
-from contest.match.references import REFERENCES, reference
+from contest.match.references import REFERENCES, Policy, reference
 from contest.wire.client import RemoteEnv
 from contest.wire.protocol import TimestepTimeoutError, WallClockTimeoutError
 from contest.wire.remote_vec import RemoteVectorEnv
-from experiment import load_agent
-from experiment.config import load_config, nearest_text, to_dict
+from experiment import load_agent, package
+from experiment.config import flat, load_config, nearest_text, replaced, to_dict
 from experiment.errors import UserError
+from experiment.run_settings import RunSettings
 from retro_env import EnvConfig
 from retro_env.make import wrap_agent
 
-PACKAGES = ("rainbow", "ppo2", "jerk", "es")
-"""Packages named in messages; any other of the same make works too."""
-OURS = ("levels", "timesteps", "num_envs", "rotate_every", "run_dir", "resume", "init", "seed")
-"""Fields of an agent's config that the contest sets."""
-ONCE = {"init_encoder": "", "freeze_encoder_updates": 0, "policy": ""}
-"""What holds for the run that it was given to, not for those that start from its checkpoint."""
+RULES = ("scenario", "frame_skip", "stick_probability", "episode_steps")
+"""Settings of an environment that the contest decides, whatever an agent was trained with."""
+RUN = tuple(f.name for f in dataclasses.fields(RunSettings) if f.name != "checkpoint_every")
+"""Settings of a run that it decides."""
 SERVER_GONE = 3
 """Exit code of an agent's side whose server ended otherwise than by a limit."""
 Mode = Literal["adapt", "frozen", "explore"]
@@ -68,8 +65,8 @@ class Agent:
             facts["mode"] = None
         elif self.mode == "adapt":
             config = make_config(self, timesteps=1, seed=0, run_dir=Path())
-            values = to_dict(config).items()
-            facts["settings"] = {k: v for k, v in values if k not in (*OURS, "device")}
+            settings = flat(to_dict(config)).items()
+            facts["settings"] = {name: value for name, value in settings if name not in RUN}
         if self.checkpoint:
             # meta.json names the SHA-256 of every other file.
             hashes = [file_hash(folder / "meta.json") for folder in self.checkpoints()]
@@ -127,40 +124,55 @@ def play(
     adapting agent writes. Errors: GymRemoteError (the server went otherwise), UserError.
     """
     with contextlib.suppress(TimestepTimeoutError, WallClockTimeoutError):
-        if agent.name in REFERENCES:
-            actor = Actor(reference(agent.name, seed=seed))
-            play_policy(actor, EnvConfig(), directory, level=level)
-        elif ":" in agent.name:
+        if ":" in agent.name:
             play_function(find_function(agent.name), directory, level=level, seed=seed)
-        elif agent.mode != "adapt":
-            actor, settings = load_policy(agent, seed=seed)
-            play_policy(actor, settings, directory, level=level)
-        else:
+        elif agent.mode == "adapt" and agent.name not in REFERENCES:
             config = make_config(agent, timesteps=timesteps, seed=seed, run_dir=run_dir)
             adapt(agent, config, directory, level=level, run_dir=run_dir)
+        else:
+            policy, settings = load_policy(agent, seed=seed)
+            explore = agent.mode == "explore"
+            play_policy(policy, settings, directory, level=level, explore=explore)
 
 
-def play_policy(actor: Actor, settings: EnvConfig, directory: Path, *, level: str) -> None:
+def play_policy(
+    policy: Policy, settings: EnvConfig, directory: Path, *, level: str, explore: bool = False
+) -> None:
     """Act without learning. Errors: GymRemoteError, in the end always."""
     with contextlib.closing(RemoteVectorEnv(directory, config=settings, level=level)) as envs:
         obs, _ = envs.reset()
         starts = np.ones(1, bool)
         while True:
-            obs, _, terminated, truncated, _ = envs.step(actor.act(obs, starts=starts))
+            actions = policy.act(obs, explore=explore, starts=starts)
+            obs, _, terminated, truncated, _ = envs.step(actions)
             starts = terminated | truncated
 
 
-def load_policy(agent: Agent, *, seed: int) -> tuple[Actor, EnvConfig]:
-    """A package's agent that does not learn, and the settings that it acts in.
+def load_policy(agent: Agent, *, seed: int) -> tuple[Policy, EnvConfig]:
+    """A reference, or a package's agent that does not learn, and the settings that it acts in.
 
     Errors: UserError.
     """
+    if agent.name in REFERENCES:
+        return reference(agent.name, seed=seed), EnvConfig()
     from experiment.device import prepare_device  # torch takes seconds to import
     from experiment.seeding import seed_everything
 
     seed_everything(seed)
-    loaded: Any = load_agent(agent.checkpoint, device=str(prepare_device(agent.device)))
-    return Actor(loaded, explore=agent.mode == "explore"), contest_settings(loaded.config)
+    loaded = load_agent(agent.checkpoint, device=str(prepare_device(agent.device)))
+    return loaded, contest_settings(loaded.config.env)
+
+
+def contest_settings(env: EnvConfig) -> EnvConfig:
+    """What an agent of these settings sees, under the contest's rules. Errors: UserError (it was
+    trained to act more or less often)."""
+    rules = EnvConfig()
+    if env.frame_skip != rules.frame_skip:
+        raise UserError(
+            f"the agent was trained with --frame-skip {env.frame_skip}, and the contest has "
+            f"{rules.frame_skip}: train it with that"
+        )
+    return dataclasses.replace(env, **{name: getattr(rules, name) for name in RULES})
 
 
 def play_function(
@@ -186,14 +198,11 @@ def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Pa
     Its run is in run_dir/training, without the last checkpoint: with its replay that is large,
     and a contest's level cannot be gone on with.
     """
-    settings = contest_settings(config)
-    train = importlib.import_module(f"{agent.name}.train")
-    encoder = to_dict(config).get("init_encoder")
-    options = {"init_encoder": encoder} if encoder else {}
-    with contextlib.closing(RemoteVectorEnv(directory, config=settings, level=level)) as envs:
-        learned = train.run(envs, config, config.run_dir, init=agent.checkpoint or None, **options)
+    run = package.find(agent.name).run
+    with contextlib.closing(RemoteVectorEnv(directory, config=config.env, level=level)) as envs:
+        learned = run(envs, config, config.run.run_dir, init=agent.checkpoint or None)
     learned.save(run_dir / "agent")
-    shutil.rmtree(Path(config.run_dir) / "checkpoints", ignore_errors=True)
+    shutil.rmtree(Path(config.run.run_dir) / "checkpoints", ignore_errors=True)
 
 
 def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> Any:
@@ -202,44 +211,35 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
     With a preset or a file, or a checkpoint of another agent, the package's defaults come first
     instead of the checkpoint's. Errors: UserError.
     """
-    cls = config_class(agent.name)
+    found = package.find(agent.name)
     words = [flag.partition("=")[0] for flag in agent.flags]
     given = {word[2:].replace("-", "_") for word in words if word.startswith("--")}
-    for name in (*OURS, *RULES, "device", "record", "serial", "video_every"):
+    for name in (*RUN, *RULES):
         if {name, f"no_{name}"} & given:
             flag = "--" + name.replace("_", "-")
-            ours = "" if name in RULES else ", or give contest.run's own"
-            raise UserError(f"{flag} after -- is set by the contest: leave it out{ours}")
+            raise UserError(f"{flag} after -- is set by the contest: leave it out")
     argv = list(agent.flags)
     first = agent.checkpoints()[:1]
     own = bool(first) and not given & {"preset", "config"} and agent_of(first[0]) == agent.name
     if own:
         argv = ["--config", str(first[0] / "config.json"), *argv]
-    folder = package_folder(agent.name) / "presets"
-    presets = folder if folder.is_dir() else None
-    config: Any = load_config(cls, argv, presets=presets, command=f"… --agent {agent.name} --")
+    command = f"… --agent {agent.name} --"
+    config: Any = load_config(found.Config, argv, presets=found.PRESETS, command=command)
     values = {
         "levels": "remote",
         "timesteps": timesteps,
         "num_envs": 1,
         "rotate_every": 0,
-        "serial": False,
-        "record": False,
-        "video_every": 0,
         "run_dir": str(run_dir / "training"),
         "resume": False,
         "init": agent.checkpoint,
         "seed": seed,
         "device": agent.device,
+        "checkpoint_every": 0,  # only the last
+        **(found.NOT_INHERITED if own else {}),
     }
-    if "checkpoint_every" not in given:
-        values["checkpoint_every"] = 0  # only the last
-    if own:
-        values |= {name: value for name, value in ONCE.items() if name not in given}
-    rules = contest_settings(config)
-    values |= {name: getattr(rules, name) for name in RULES}
-    names = {field.name for field in dataclasses.fields(cls)}
-    return dataclasses.replace(config, **{k: v for k, v in values.items() if k in names})
+    values = {name: value for name, value in values.items() if name not in given}
+    return replaced(config, **values, env=to_dict(contest_settings(config.env)))
 
 
 def agent_of(checkpoint: Path) -> str:
@@ -253,35 +253,13 @@ def is_package(name: str) -> bool:
     """Whether `name` means an agent package. Errors: UserError (it means nothing)."""
     if name in REFERENCES or ":" in name:
         return False
-    if name.isidentifier() and importlib.util.find_spec(name) is not None:
-        folder = package_folder(name)
-        if (folder / "train.py").is_file() and (folder / "config.py").is_file():
-            return True
-    known = [package for package in PACKAGES if importlib.util.find_spec(package) is not None]
+    if package.is_package(name):
+        return True
+    known = [*REFERENCES, *filter(package.is_package, package.AGENTS)]
     raise UserError(
-        f"no agent {name!r}; {nearest_text(name, [*REFERENCES, *known])} "
+        f"no agent {name!r}; {nearest_text(name, known)} "
         "(or package.module:function, for one of your own)"
     )
-
-
-def package_folder(name: str) -> Path:
-    """Where a package lies; a folder that does not exist for a plain module."""
-    spec = importlib.util.find_spec(name)
-    places = list(spec.submodule_search_locations or []) if spec else []
-    return Path(places[0]) if places else Path("/nonexistent")
-
-
-def config_class(name: str) -> Any:
-    """The one dataclass of a package's config.py. Errors: UserError."""
-    module = importlib.import_module(f"{name}.config")
-    found = [
-        cls
-        for _, cls in inspect.getmembers(module, dataclasses.is_dataclass)
-        if getattr(cls, "__module__", "") == module.__name__
-    ]
-    if len(found) != 1:
-        raise UserError(f"{name}/config.py must hold one dataclass, not {len(found)}")
-    return found[0]
 
 
 def find_function(name: str) -> Callable[[Any], object]:

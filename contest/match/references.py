@@ -1,6 +1,6 @@
 """Policies that learn nothing, to compare agents with. Actions are retro_env's 7."""
 
-from typing import Protocol, final
+from typing import Any, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,14 @@ JUMP = 6  # B alone: the contest has no RIGHT+B, momentum carries the jump forwa
 class Policy(Protocol):
     """What can play: the built-in references and every agent."""
 
-    def act(self, obs: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]."""
+    def act(
+        self,
+        obs: NDArray[np.uint8],
+        *,
+        explore: bool = False,
+        starts: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.int64]:
+        """obs uint8 [N,C,H,W], starts bool [N]: rows that begin an episode -> actions int64 [N]."""
         ...
 
 
@@ -25,7 +31,7 @@ class Random:
     def __init__(self, *, seed: int = 0) -> None:
         self._rng = np.random.default_rng(seed)
 
-    def act(self, obs: NDArray[np.uint8]) -> NDArray[np.int64]:
+    def act(self, obs: NDArray[np.uint8], **_: Any) -> NDArray[np.int64]:
         """obs [N,…] -> actions [N]."""
         return self._rng.integers(ACTIONS, size=len(obs))
 
@@ -34,7 +40,7 @@ class Random:
 class HoldRight:
     """RIGHT, for ever."""
 
-    def act(self, obs: NDArray[np.uint8]) -> NDArray[np.int64]:
+    def act(self, obs: NDArray[np.uint8], **_: Any) -> NDArray[np.int64]:
         """obs [N,…] -> actions [N]."""
         return np.full(len(obs), RIGHT, np.int64)
 
@@ -51,7 +57,7 @@ class RunAndJump:
         self._hold = hold
         self._step = 0
 
-    def act(self, obs: NDArray[np.uint8]) -> NDArray[np.int64]:
+    def act(self, obs: NDArray[np.uint8], **_: Any) -> NDArray[np.int64]:
         """obs [N,…] -> actions [N], the same for all."""
         jumps = self._step % self._period < self._hold
         self._step += 1

@@ -7,16 +7,13 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-from gymnasium.vector import VectorEnv
 from numpy.typing import ArrayLike
 from rich.table import Table
 
-from contest.match.acting import Actor
 from contest.match.references import Policy
+from envs import VectorEnv, ended_episodes
 from experiment.errors import UserError
 from experiment.metrics import read_columns
-from retro_env import ended_episodes
-from retro_env.wrappers import CONTEST_PROGRESS
 
 RESAMPLES = 10_000
 COLUMNS = ("mean return", "95 % interval", "best", "episodes", "finished")
@@ -64,46 +61,45 @@ def play(
     steps: int,
     *,
     seed: int | None = None,
+    explore: bool = False,
     on_step: Callable[[int, list[Episode]], None] | None = None,
 ) -> list[Episode]:
     """Let `policy` play `steps` agent steps, summed over the environments -> every episode.
 
-    seed: of the environments. on_step(steps done, episodes so far): for showing progress.
-    Episodes under way at the end count with what they reached.
+    seed: of the environments. explore: see `Policy`. on_step(steps done, episodes so far): for
+    showing progress. Episodes under way at the end count with what they reached.
     """
-    actor = Actor(policy)
     obs, _ = envs.reset(seed=seed)
     starts = np.ones(envs.num_envs, bool)
     episodes: list[Episode] = []
     done = 0
     while done < steps:
-        obs, _, terminated, truncated, infos = envs.step(actor.act(obs, starts=starts))
+        actions = policy.act(obs, explore=explore, starts=starts)
+        obs, _, terminated, truncated, infos = envs.step(actions)
         starts = terminated | truncated
-        episodes += [_episode(ended) for ended in ended_episodes(infos)]
+        episodes += map(as_episode, ended_episodes(infos))
         done += envs.num_envs
         if on_step is not None:
             on_step(done, episodes)
     return episodes + unfinished_episodes(envs)
 
 
-def unfinished_episodes(envs: Any) -> list[Episode]:
-    """The episodes under way in a retro_env vector environment, with what they have reached."""
-    found = []
-    for saved in envs.save_states():
-        record = saved["EpisodeRecord"]
-        if record["steps"] > 0:
-            furthest = min(record["furthest"] / CONTEST_PROGRESS, 1.0)
-            found.append(
-                Episode(
-                    level=record["level"],
-                    r=float(record["total"]),
-                    l=int(record["steps"]),
-                    progress=furthest,
-                    finished=False,
-                    complete=False,
-                )
-            )
-    return found
+def unfinished_episodes(envs: VectorEnv) -> list[Episode]:
+    """The episodes under way, with what they have reached; this ends them."""
+    _, infos = envs.reset()
+    cut = map(as_episode, ended_episodes(infos))
+    return [dataclasses.replace(episode, complete=False) for episode in cut]
+
+
+def as_episode(found: dict[str, Any]) -> Episode:
+    """Of what an environment or a run's file reports."""
+    return Episode(
+        level=str(found["level"]),
+        r=float(found["r"]),
+        l=int(found["l"]),
+        progress=float(found["progress"]),
+        finished=bool(found["finished"]),
+    )
 
 
 def read_episodes(run_dir: Path | str) -> list[Episode]:
@@ -119,7 +115,7 @@ def read_episodes(run_dir: Path | str) -> list[Episode]:
     columns = read_columns(path)
     names = ("level", "r", "l", "progress", "finished")
     rows = zip(*(columns[name] for name in names), strict=True)
-    return [_episode(dict(zip(names, row, strict=True))) for row in rows]
+    return [as_episode(dict(zip(names, row, strict=True))) for row in rows]
 
 
 def score(label: str, episodes: Sequence[Episode]) -> Score:
@@ -205,13 +201,3 @@ def score_dict(row: Score) -> dict[str, Any]:
         key: None if isinstance(value, float) and math.isnan(value) else value
         for key, value in values.items()
     }
-
-
-def _episode(found: dict[str, Any]) -> Episode:
-    return Episode(
-        level=str(found["level"]),
-        r=float(found["r"]),
-        l=int(found["l"]),
-        progress=float(found["progress"]),
-        finished=bool(found["finished"]),
-    )

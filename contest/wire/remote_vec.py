@@ -1,4 +1,4 @@
-"""A remote level as the vector environment that an agent's `train.run` plays."""
+"""A remote level as the vector environment that an agent's `run` plays."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
+from gymnasium.vector import VectorEnv
 
 from contest.wire.client import RemoteEnv
 from contest.wire.protocol import GymRemoteError
+from envs.contract import Infos, Step
 from experiment.errors import UserError
 from retro_env import EnvConfig
 from retro_env.make import wrap_agent
@@ -19,7 +19,7 @@ from retro_env.wrappers import Discretise
 
 
 class RemoteVectorEnv(VectorEnv):
-    """One remote level with the interface of RetroVectorEnv: N = 1, SAME_STEP autoreset.
+    """The contract of `envs.VectorEnv` on one remote level.
 
     The server has the budget. An episode that ends with the budget's last step is reported as any
     other, without a next one; the step after the last raises TimestepTimeoutError (or
@@ -27,31 +27,28 @@ class RemoteVectorEnv(VectorEnv):
     Errors: GymRemoteError's kinds.
     """
 
+    num_envs = 1
+    saves_states = resets_rows = False
+
     def __init__(self, directory: Path | str, *, config: EnvConfig, level: str = "remote") -> None:
         """directory: where the server is. level: its name in episodes; the wire has none."""
         self.remote = RemoteEnv(directory, level=level)
         self.env = wrap_agent(self.remote, config)
-        self.buttons = Discretise(self.remote, actions=config.actions).buttons
-        self.num_envs = 1
-        self.levels = [level]
-        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
-        self.render_mode = None
-        self.single_observation_space = self.env.observation_space
+        self.env_spec = config.spec()
         self.single_action_space = gymnasium.spaces.Discrete(config.actions)
-        self.observation_space = batch_space(self.single_observation_space, 1)
-        self.action_space = batch_space(self.single_action_space, 1)
+        self.buttons = Discretise(self.remote, actions=config.actions).buttons
+        self.levels = [level]
         self.action: int | None = None
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
-        """A first episode -> (observations [1, C, H, W], infos). Chance is the server's."""
+    ) -> tuple[np.ndarray, Infos]:
+        """A first episode -> observations [1, C, H, W]. Chance is the server's."""
         obs, info = self.env.reset()
         return obs[np.newaxis], {"level": np.array([info["level"]], dtype=object)}
 
     def step_async(self, actions: np.ndarray, part: slice | None = None) -> None:
-        """Let the server play the step; `step_wait` collects it. actions: int [1]. part: as in
-        RetroVectorEnv; of one environment it is the whole."""
+        """Let the server play the step; `step_wait` collects it. part: of one row it is all."""
         actions = np.asarray(actions)
         assert actions.shape == (1,), f"actions {actions.shape} for one environment"
         assert self.action is None, "step_async twice without step_wait"
@@ -59,26 +56,17 @@ class RemoteVectorEnv(VectorEnv):
         self.remote.begin(self.buttons[action])
         self.action = action
 
-    def step_wait(
-        self, part: slice | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """(observations [1, C, H, W], rewards, terminated, truncated [1], infos). part: as in
-        `step_async`."""
+    def step_wait(self, part: slice | None = None) -> Step:
+        """Collect its answer."""
         assert self.action is not None, "step_wait without step_async"
         action, self.action = self.action, None
         obs, reward, terminated, truncated, info = self.env.step(action)
-        infos: dict[str, Any] = {}
+        infos: Infos = {}
         if terminated or truncated:
-            ended = {"final_obs": obs, "episode": info["episode"]}
-            infos = self._add_info(infos, ended, 0)
+            infos = self._add_info(infos, {"final_obs": obs, "episode": info["episode"]}, 0)
             obs = self.first_observation(obs)
-        return (
-            obs[np.newaxis],
-            np.array([reward], np.float64),
-            np.array([terminated]),
-            np.array([truncated]),
-            infos,
-        )
+        ends = np.array([terminated]), np.array([truncated])
+        return obs[np.newaxis], np.array([reward], np.float64), *ends, infos
 
     def first_observation(self, last: np.ndarray) -> np.ndarray:
         """Of the next episode; `last` where there is none, as the next step will say."""
@@ -87,16 +75,14 @@ class RemoteVectorEnv(VectorEnv):
         except GymRemoteError:
             return last
 
-    def step(
-        self, actions: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: np.ndarray) -> Step:
         """step_async and step_wait in one."""
         self.step_async(actions)
         return self.step_wait()
 
     def save_states(self) -> list[dict[str, Any]]:
         """Nothing: a checkpoint made here keeps what was learned, not where the level stood."""
-        return [{"remote": self.levels[0]}]
+        return []
 
     def restore_states(self, states: list[dict[str, Any]]) -> np.ndarray:
         """Errors: UserError, always."""

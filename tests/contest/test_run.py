@@ -194,7 +194,8 @@ def test_package_adapts_through_its_own_loop(tmp_path: Path, checkpoint: Path) -
     (folder,) = tmp_path.glob("*/seed-0")
     config = json.loads((folder / "training" / "config.json").read_text())
     assert (config["hidden"], config["learning_starts"]) == (16, 20)  # checkpoint's, and the flag
-    assert (config["num_envs"], config["timesteps"], config["seed"]) == (1, 100, 0)
+    run = config["run"]
+    assert (run["num_envs"], run["timesteps"], run["seed"]) == (1, 100, 0)
     assert not (folder / "training" / "checkpoints").exists()
     before, after = (load_agent(path).net.state_dict() for path in (checkpoint, folder / "agent"))
     assert any((before[name] != after[name]).any() for name in before)
@@ -259,12 +260,10 @@ def test_what_another_agent_only_began_is_not_counted(tmp_path: Path) -> None:
         (["--agent", "rainbow", "--checkpoint", "/nowhere"], "no checkpoint"),
         (["--agent", "rainbow", "--", "--num-envs", "3"], "set by the contest"),
         (["--agent", "rainbow", "--", "--num_envs=3"], "set by the contest"),
-        (["--agent", "ppo2", "--", "--serial"], "set by the contest"),
         (["--agent", "rainbow", "--", "--frame-skip", "8"], "set by the contest"),
-        (["--agent", "es", "--", "--video-every", "1"], "set by the contest"),
         (["--agent", "rainbow", "--", "--hiden", "3"], "did you mean '--hidden'"),
         (["--agent", "random", "--levels", "BrambleDash-Genesis-v0:No.Act1"], "no state"),
-        (["--agent", "random", "--workers", "0"], "workers, not 0"),
+        (["--agent", "random", "--workers", "0"], "workers, not '0'"),
         (["--agent", "random", "--wall-clock", "soon"], "length of time"),
     ],
 )

@@ -1,4 +1,4 @@
-"""How policies are asked for actions."""
+"""Policies that remember are told where episodes begin, whoever asks them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,11 +8,10 @@ import pytest
 from numpy.typing import NDArray
 
 from contest.evaluate import play_episodes
-from contest.match.acting import Actor
 from contest.match.agents import play_policy
 from contest.match.score import play
 from contest.wire.protocol import TimestepTimeoutError
-from experiment.errors import UserError
+from experiment.config import from_dict
 from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
 from retro_env import EnvConfig, Level, make_vec
@@ -30,7 +29,11 @@ class Remembering:
         self.told: list[list[bool]] = []
 
     def act(
-        self, obs: NDArray[np.uint8], *, starts: NDArray[np.bool_] | None = None
+        self,
+        obs: NDArray[np.uint8],
+        *,
+        explore: bool = False,
+        starts: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.int64]:
         assert starts is not None and starts.dtype == np.bool_
         self.told.append(starts.tolist())
@@ -43,7 +46,7 @@ def test_remembering_agent_is_told_where_remote_episodes_begin(
     server = start(toy(length=3), timesteps=8)
     agent = Remembering()
     with pytest.raises(TimestepTimeoutError):
-        play_policy(Actor(agent), SMALL, server.folder, level="toy")
+        play_policy(agent, SMALL, server.folder, level="toy")
     assert agent.told[:8] == (OF_THREE * 3)[:8]
 
 
@@ -65,29 +68,16 @@ def test_remembering_agent_is_told_where_scored_episodes_begin() -> None:
 
 @pytest.mark.parametrize("explore", [False, True])
 def test_recurrent_ppo2_forgets_the_last_episode(explore: bool) -> None:
-    config = PPO2Config(
-        image_height=36, image_width=36, hidden=16, recurrent="gru", recurrent_hidden=8
-    )
+    net = {"hidden": 16, "recurrent": "gru", "recurrent_hidden": 8}
+    config = from_dict(PPO2Config, {"image_height": 36, "image_width": 36, **net})
     agent = PPO2Agent(make_net(config), config)
-    actor = Actor(agent, explore=explore)
     obs = np.random.default_rng(0).integers(0, 256, (4, 1, 4, 36, 36), dtype=np.uint8)
     begins, goes_on = np.ones(1, bool), np.zeros(1, bool)
-    actor.act(obs[0], starts=begins)
+    agent.act(obs[0], explore=explore, starts=begins)
     fresh = agent.state.clone()
     for image in obs[1:]:
-        actor.act(image, starts=goes_on)
-    actor.act(obs[0], starts=goes_on)
+        agent.act(image, explore=explore, starts=goes_on)
+    agent.act(obs[0], explore=explore, starts=goes_on)
     assert not (agent.state == fresh).all(), "within an episode it remembers"
-    actor.act(obs[0], starts=begins)
+    agent.act(obs[0], explore=explore, starts=begins)
     assert (agent.state == fresh).all()
-
-
-def test_agent_that_knows_no_such_words_is_asked_without() -> None:
-    class Plain:
-        def act(self, obs: NDArray[np.uint8]) -> NDArray[np.int64]:
-            return np.full(len(obs), 5)
-
-    obs = np.zeros((2, 1, 1, 1), np.uint8)
-    assert Actor(Plain()).act(obs, starts=np.ones(2, bool)).tolist() == [5, 5]
-    with pytest.raises(UserError, match="no chance"):
-        Actor(Plain(), explore=True)

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -11,9 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from contest.match.agents import Agent, load_policy, make_config, play, play_function, resolve
+from contest.match.agents import Agent, make_config, play, play_function, resolve
 from experiment import load_agent
 from experiment.checkpoint import latest_checkpoint
+from experiment.config import from_dict
 from experiment.errors import UserError
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
@@ -23,17 +23,12 @@ from ppo2.config import PPO2Config
 from rainbow.agent import RainbowAgent
 from rainbow.agent import make_net as make_rainbow
 from rainbow.config import RainbowConfig
-from retro_env import EnvConfig
 
-PPO2 = PPO2Config(image_height=36, image_width=36, hidden=16, serial=True)
-JERK = JerkConfig(image_height=36, image_width=36, policy="elsewhere", record=True)
-RAINBOW = RainbowConfig(
-    image_height=36,
-    image_width=36,
-    hidden=16,
-    init_encoder="elsewhere",
-    freeze_encoder_updates=9,
-)
+SMALL = {"image_height": 36, "image_width": 36}
+PPO2 = from_dict(PPO2Config, {**SMALL, "hidden": 16, "serial": True})
+JERK = from_dict(JerkConfig, {**SMALL, "policy": "elsewhere", "record": True})
+ENCODER = {"init_encoder": "elsewhere", "freeze_encoder_updates": 9}
+RAINBOW = from_dict(RainbowConfig, {**SMALL, **ENCODER, "hidden": 16})
 
 
 @pytest.fixture
@@ -43,15 +38,6 @@ def saved(tmp_path: Path) -> dict[str, str]:
     RainbowAgent(make_rainbow(RAINBOW), RAINBOW).save(tmp_path / "rainbow")
     JerkAgent(JERK).save(tmp_path / "jerk")
     return {name: str(latest_checkpoint(tmp_path / name)) for name in ("ppo2", "rainbow", "jerk")}
-
-
-def test_agent_without_chance_cannot_explore(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = SimpleNamespace(act=lambda obs: np.zeros(len(obs), np.int64), config=EnvConfig())
-    monkeypatch.setattr("contest.match.agents.load_agent", lambda *_, **__: plain)
-    actor, _ = load_policy(Agent("jerk", "somewhere", "frozen", "cpu"), seed=0)
-    assert actor.policy is plain
-    with pytest.raises(UserError, match="give --mode frozen"):
-        load_policy(Agent("jerk", "somewhere", "explore", "cpu"), seed=0)
 
 
 @pytest.mark.parametrize("mode", ["frozen", "explore"])

@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 
 from contest.match.references import ACTIONS, JUMP, REFERENCES, RIGHT, RunAndJump, reference
-from retro_env import wrappers
+from retro_env.config import SEVEN
 
 OBS = np.zeros((3, 4, 84, 84), np.uint8)
 
 
 def test_the_actions_are_those_of_the_environment() -> None:
-    assert len(wrappers.SEVEN) == ACTIONS
-    assert wrappers.SEVEN[RIGHT] == "RIGHT"
-    assert wrappers.SEVEN[JUMP] == "B"
+    assert len(SEVEN) == ACTIONS
+    assert SEVEN[RIGHT] == "RIGHT"
+    assert SEVEN[JUMP] == "B"
 
 
 @pytest.mark.parametrize("name", REFERENCES)

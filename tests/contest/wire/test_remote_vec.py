@@ -1,7 +1,6 @@
 """A remote level under an agent's own loop."""
 
 import csv
-import dataclasses
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +13,7 @@ import pytest
 from contest.wire.protocol import TimestepTimeoutError
 from contest.wire.remote_vec import RemoteVectorEnv
 from envs import row_seeds
-from experiment.config import load_config, subset
+from experiment.config import load_config
 from experiment.errors import UserError
 from rainbow.config import RainbowConfig
 from rainbow.train import run
@@ -83,10 +82,9 @@ def test_rainbow_learns_on_a_remote_level_exactly_as_on_a_local_one(tmp_path: Pa
     flags = ["--timesteps", "200", "--num-envs", "1", "--device", "cpu", "--hidden", "16"]
     flags += ["--image-height", "36", "--image-width", "36", "--learning-starts", "40"]
     flags += ["--replay-size", "400", "--log-every", "50", "--seed", "3", "--torch-threads", "1"]
-    config = load_config(RainbowConfig, flags, presets=None, command="test")
-    config = dataclasses.replace(config, episode_steps=70)
-    settings = subset(config, EnvConfig)
-    local = make_vec([LEVEL], num_envs=1, config=settings, seed=3)
+    flags += ["--episode-steps", "70"]
+    config: Any = load_config(RainbowConfig, flags, presets=None, command="test")
+    local = make_vec([LEVEL], num_envs=1, config=config.env, seed=3)
     try:
         run(local, config, tmp_path / "local")
     finally:
@@ -99,7 +97,7 @@ def test_rainbow_learns_on_a_remote_level_exactly_as_on_a_local_one(tmp_path: Pa
         str(row_seeds(3, 1)[0]),
     ]
     with subprocess.Popen(served) as server:
-        remote: Any = RemoteVectorEnv(tmp_path / "shared", config=settings, level=str(LEVEL))
+        remote: Any = RemoteVectorEnv(tmp_path / "shared", config=config.env, level=str(LEVEL))
         run(remote, config, tmp_path / "remote")
         remote.close()
     assert server.returncode == 0
