@@ -167,11 +167,6 @@ def test_sides_start_with_nothing_but_what_their_images_have(side):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def named(dependencies: list[str]) -> set[str]:
-    """Their names, without versions."""
-    return {re.split("[<>=!~]", dependency)[0] for dependency in dependencies}
-
-
 def normal(distribution: str) -> str:
     """A distribution's name as pyproject.toml spells it."""
     return distribution.lower().replace("_", "-")
