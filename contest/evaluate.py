@@ -12,6 +12,7 @@ import numpy as np
 from rich.console import Console
 
 from contest.match.agents import contest_settings
+from contest.match.job import keep_best
 from contest.match.references import REFERENCES, Policy, reference
 from contest.match.score import Episode, Score, as_episode, score, score_dict, score_table
 from contest.match.scores import shown_names
@@ -95,12 +96,8 @@ def play_episodes(
 
 def film_best(episodes: Sequence[Episode], recordings: Path, target: Path) -> Path:
     """The .bk2 of the episode with the highest return, as target.bk2 and target.mp4."""
-    best = int(np.argmax([episode.r for episode in episodes]))
-    recording = sorted(recordings.glob("**/*.bk2"))[best]
-    kept = recording.rename(target.with_name(f"{target.name}.bk2"))
-    for other in sorted(recordings.glob("**/*"), reverse=True):
-        other.rmdir() if other.is_dir() else other.unlink()
-    recordings.rmdir()
+    kept = target.with_name(f"{target.name}.bk2")
+    keep_best(recordings, [episode.r for episode in episodes], kept)
     return convert(kept)
 
 
@@ -133,14 +130,12 @@ def main(argv: Sequence[str] | None = None) -> None:
             every += played
             progress.update(len(every), {"return": rows[-1].mean})
             if recordings is not None:
-                video = film_best(played, recordings, out / name)
-                print(video)
+                print(film_best(played, recordings, out / name))
     rows.append(score("all levels", every))
     Console().print(score_table(rows, title=f"{config.agent}, without noise or learning"))
     result = {"agent": config.agent, "seed": config.seed, "scores": [score_dict(r) for r in rows]}
-    path = out / "result.json"
-    write_json(path, result)
-    print(path)
+    write_json(out / "result.json", result)
+    print(out / "result.json")
 
 
 if __name__ == "__main__":

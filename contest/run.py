@@ -22,6 +22,7 @@ from contest.match.scores import as_json, markdown, read_scores, shown_names
 from contest.signals import stop
 from contest.wire.limits import Limits, parse_seconds
 from contest.wire.record import rom_hash
+from contest.wire.spin_wait import free_cores
 from experiment.config import parse_command
 from experiment.errors import UserError, command
 from experiment.files import write_json, write_text
@@ -156,8 +157,7 @@ def run_all(
 
 def share_cores(workers: int) -> None:
     """Tell the agents' libraries how many threads each may run, where nobody has."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (cores or 1) // workers)))
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, free_cores() // workers)))
 
 
 def report(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]]) -> None:

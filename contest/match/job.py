@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -181,7 +182,8 @@ class Job:
         if status == "interrupted" or found is None:  # the server never got to write its records
             return "interrupted"
         if self.contest.record:
-            keep_best(self.folder)
+            returns = [episode.r for episode in read_episodes(self.folder)]
+            keep_best(self.folder / "bk2", returns, self.folder / BEST)
         result |= {
             "server_seed": result.get("seed"),
             "seed": self.seed,
@@ -217,13 +219,12 @@ def judge(ended: str | None, *, played: bool, server_died: bool, agent_code: int
     return "complete" if agent_code == 0 else "crashed"
 
 
-def keep_best(folder: Path) -> None:
-    """Of a recording per episode, the one with the highest return, as best.bk2."""
-    recordings = sorted((folder / "bk2").glob("*.bk2"))
-    returns = [episode.r for episode in read_episodes(folder)]
-    if returns and len(recordings) >= len(returns):
-        recordings[returns.index(max(returns))].rename(folder / BEST)
-    shutil.rmtree(folder / "bk2", ignore_errors=True)
+def keep_best(recordings: Path, returns: Sequence[float], target: Path) -> None:
+    """Of a .bk2 per episode, keep the one with the highest return, as `target`."""
+    files = sorted(recordings.glob("**/*.bk2"))
+    if returns and len(files) >= len(returns):
+        files[returns.index(max(returns))].rename(target)
+    shutil.rmtree(recordings, ignore_errors=True)
 
 
 def versions() -> dict[str, str]:

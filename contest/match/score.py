@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from rich.table import Table
 
 from contest.match.references import Policy
@@ -102,20 +102,22 @@ def as_episode(found: dict[str, Any]) -> Episode:
     )
 
 
-def read_episodes(run_dir: Path | str) -> list[Episode]:
-    """The ended episodes of a run, from its episodes.csv; none if none has ended.
+def episode_columns(run_dir: Path | str) -> dict[str, NDArray[Any]]:
+    """The columns of a run's episodes.csv; {} where no episode has ended.
 
     UserError: it is no run folder.
     """
     path = Path(run_dir) / "episodes.csv"
     if not path.is_file():
         raise UserError(f"{run_dir} is not a run folder: no episodes.csv in it")
-    if len(path.read_text(encoding="utf-8").splitlines()) < 2:
-        return []
-    columns = read_columns(path)
-    names = ("level", "r", "l", "progress", "finished")
-    rows = zip(*(columns[name] for name in names), strict=True)
-    return [as_episode(dict(zip(names, row, strict=True))) for row in rows]
+    return read_columns(path) if path.read_text(encoding="utf-8").count("\n") > 1 else {}
+
+
+def read_episodes(run_dir: Path | str) -> list[Episode]:
+    """The ended episodes of a run. UserError: it is no run folder."""
+    columns = episode_columns(run_dir)
+    rows = zip(*columns.values(), strict=True)
+    return [as_episode(dict(zip(columns, row, strict=True))) for row in rows]
 
 
 def score(label: str, episodes: Sequence[Episode]) -> Score:

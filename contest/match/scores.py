@@ -8,6 +8,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, final
 
+import msgspec
+
 from contest.match.folder import job_folders, read_result
 from contest.match.score import bootstrap_interval, interval_text
 from experiment.errors import UserError
@@ -19,31 +21,32 @@ NOTES = {
     "complete": "the run ended early ({ended}), so that its mean does not compare; counted with it",
 }
 """What a run that was not played to its last step is said to be."""
-OF_A_JOB = (
-    *("mean_return", "best_return", "episodes", "finished", "steps", "seconds"),
-    *("rom_sha1", "versions"),
-)
-"""What the whole's result.json says of each."""
 FEW_SEEDS = 3
 """Up to so many, a 95 % bootstrap interval is all that the seeds span."""
 
 
-@final
-@dataclasses.dataclass(frozen=True)
-class Played:
-    """One level and seed. mean: of the contest; 0 where an agent crashed before its first step."""
+class Played(msgspec.Struct, frozen=True):
+    """One level and seed, as its result.json tells; folder: where that is."""
 
     level: str
     seed: int
-    mean: float
-    best: float
+    folder: str
+    mean_return: float | None
+    best_return: float | None
     episodes: int
     finished: int
     steps: int
     seconds: float
-    status: str
-    folder: Path
-    result: dict[str, Any]
+    status: str = "interrupted"
+    ended: str | None = None
+    limits: dict[str, float] = {}
+    rom_sha1: str = "–"
+    versions: dict[str, str] = {}
+
+    @property
+    def mean(self) -> float:
+        """Of the contest; 0 where an agent crashed before its first step."""
+        return self.mean_return or 0.0
 
     @property
     def game(self) -> str:
@@ -51,22 +54,17 @@ class Played:
         return self.level.partition(":")[0]
 
     @property
-    def rom(self) -> str:
-        """SHA-1 of the game's ROM."""
-        return str(self.result.get("rom_sha1", "–"))
-
-    @property
     def whole(self) -> bool:
         """Whether it was played to its last step."""
-        limit = self.result.get("limits", {}).get("timesteps")
-        return self.status == "complete" and (limit is None or self.steps >= limit)
+        limit = self.limits.get("timesteps", 0)
+        return self.status == "complete" and self.steps >= limit
 
     @property
     def note(self) -> str:
         """What is to be known of it; "" where it is whole."""
         if self.whole:
             return ""
-        ended = str(self.result.get("ended")).partition(": ")[2] or "for no known reason"
+        ended = str(self.ended).partition(": ")[2] or "for no known reason"
         if ended == "SystemExit":  # the server was told to stop, because the agent had gone
             ended = "the agent left"
         return f"{NOTES[self.status].format(ended=ended)} ({self.steps:,} steps)"
@@ -140,21 +138,10 @@ def read_played(out: Path) -> list[Played]:
         result = read_result(folder)
         if result is None or (result["steps"] == 0 and result.get("status") is None):
             continue
-        found.append(
-            Played(
-                level=result["level"],
-                seed=int(folder.name.removeprefix("seed-")),
-                mean=result["mean_return"] or 0.0,
-                best=result["best_return"] or 0.0,
-                episodes=result["episodes"],
-                finished=result["finished"],
-                steps=result["steps"],
-                seconds=result["seconds"],
-                status=result.get("status") or "interrupted",
-                folder=folder,
-                result=result,
-            )
-        )
+        seed = int(folder.name.removeprefix("seed-"))
+        status = result.get("status") or "interrupted"
+        own = {"seed": seed, "status": status, "folder": str(folder)}
+        found.append(msgspec.convert({**result, **own}, Played))
     if not found:
         raise UserError(f"{out} holds no results: give a folder that contest.run wrote")
     return sorted(found, key=lambda one: (one.level, one.seed))
@@ -166,7 +153,7 @@ def level_score(level: str, jobs: Sequence[Played]) -> LevelScore:
         level=level,
         mean=fmean(one.mean for one in jobs),
         by_seed={one.seed: one.mean for one in jobs},
-        best=max(one.best for one in jobs),
+        best=max(one.best_return or 0.0 for one in jobs),
         episodes=sum(one.episodes for one in jobs),
         finished=sum(one.finished for one in jobs),
     )
@@ -226,18 +213,11 @@ def notes(found: ContestScores, names: Mapping[str, str]) -> list[str]:
 
 def as_json(found: ContestScores) -> dict[str, Any]:
     """The same for a program; null where there is no interval."""
+    jobs = [msgspec.to_builtins(one) for one in found.played]
     return {
         "overall": row_json(found.overall),
         "levels": [row_json(row) for row in found.levels],
-        "jobs": [
-            {
-                "level": one.level,
-                "seed": one.seed,
-                "status": one.status,
-                **{name: one.result.get(name) for name in OF_A_JOB},
-            }
-            for one in found.played
-        ],
+        "jobs": [{k: v for k, v in job.items() if k != "folder"} for job in jobs],
         "missing": [{"level": name, "seed": seed} for name, seed in found.missing],
     }
 

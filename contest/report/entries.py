@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 import cartridge
 from cartridge.levels.splits import GAME
 from contest.match.job import BEST
+from contest.match.score import episode_columns
 from contest.match.scores import ContestScores, LevelScore, Played, read_scores, shown_names
 from contest.report.charts import Curve
 from contest.report.films import Film, film
 from contest.wire.record import rom_hash
 from experiment.errors import UserError
-from experiment.metrics import read_columns
 from retro_env.integrations import games, has_rom
 
 REFERENCES = Path(cartridge.__file__).parent / "levels" / "references.csv"
@@ -59,7 +59,7 @@ class Entry:
     @property
     def roms(self) -> set[tuple[str, str]]:
         """Games and the SHA-1 of their ROMs, as they were played."""
-        return {(one.game, one.rom) for one in self.scores.played}
+        return {(one.game, one.rom_sha1) for one in self.scores.played}
 
 
 @final
@@ -78,8 +78,6 @@ class Shown:
 
 def read_entries(folders: Sequence[Path]) -> list[Entry]:
     """One entry per folder, the best first, with labels that differ. Errors: UserError."""
-    if not folders:
-        raise UserError("no folder to report on: give those that contest.run wrote")
     entries = [read_entry(folder) for folder in folders]
     labels = distinct([entry.label for entry in entries], folders)
     entries = [
@@ -106,7 +104,7 @@ def read_entry(folder: Path) -> Entry:
     x = np.linspace(0.0, steps, GRID)
     curves, reached = {}, [np.zeros(0)]
     for one in scores.played:
-        rows = read_rows(one)
+        rows = episode_columns(one.folder)
         curves[one.level, one.seed] = curve(rows, x, end=one.steps)
         reached += [rows["progress"]] if rows else []
     mode = f", {facts['mode']}" if facts.get("mode") else ""
@@ -131,14 +129,6 @@ def read_facts(folder: Path) -> dict[str, Any]:
             f"cannot read {path}: {error}; give a folder that contest.run wrote"
         ) from None
     return found
-
-
-def read_rows(one: Played) -> dict[str, NDArray[Any]]:
-    """Columns of a job's episodes.csv; {} where no episode has ended. Errors: UserError."""
-    path = one.folder / "episodes.csv"
-    if path.is_file() and path.read_text(encoding="utf-8").count("\n") < 2:
-        return {}
-    return read_columns(path)
 
 
 def curve(
@@ -223,15 +213,16 @@ def best_films(entries: Sequence[Entry]) -> list[Shown]:
     best: dict[str, tuple[float, Entry, Played]] = {}
     for entry in entries:
         for one in entry.scores.played:
-            recorded = (one.folder / BEST).is_file()
-            if recorded and one.best > best.get(one.level, (-np.inf,))[0]:
-                best[one.level] = (one.best, entry, one)
+            score = one.best_return or 0.0
+            recorded = (Path(one.folder) / BEST).is_file()
+            if recorded and score > best.get(one.level, (-np.inf,))[0]:
+                best[one.level] = (score, entry, one)
     shown = []
     for level, (score, entry, one) in sorted(best.items()):
         made, reason = None, other_rom(one)
         if not reason:
             try:
-                made = film(one.folder / BEST)
+                made = film(Path(one.folder) / BEST)
             except UserError as error:
                 reason = str(error)
         if reason:
@@ -245,7 +236,9 @@ def other_rom(one: Played) -> str:
 
     "" where it is the same ROM, or where there is none (and `film` says so).
     """
-    if one.game not in games() or not has_rom(one.game) or one.rom == rom_hash(one.game):
+    if one.game not in games() or not has_rom(one.game) or one.rom_sha1 == rom_hash(one.game):
         return ""
     here = rom_hash(one.game)[:12]
-    return f"it was played with another ROM of {one.game} ({one.rom[:12]}) than is here ({here})"
+    return (
+        f"it was played with another ROM of {one.game} ({one.rom_sha1[:12]}) than is here ({here})"
+    )

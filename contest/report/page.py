@@ -10,7 +10,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from contest.match.scores import interval_text, notes
-from contest.report.charts import COLOURS, histogram, line_chart, stroke, svg, told
+from contest.report.charts import histogram, line_chart, stroke, svg, told
 from contest.report.entries import BINS, Entry, Shown, level_names, mean_curve
 
 TOP = 10_000.0
@@ -39,14 +39,13 @@ def page(
         references=references,
         films=films,
         names=level_names(entries),
-        leaderboard=leaderboard(entries, references),
+        players=players(entries, references),
         best_of_level=dict(rows),  # the last of a level is its highest
         levels_differ=len({frozenset(entry.by_level) for entry in entries}) > 1,
         roms_differ=len({game for game, _ in roms}) < len(roms),
-        compared=compared(entries, references),
         curves=learning_curves(entries),
         progress=[progress_chart(entry, number) for number, entry in enumerate(entries)],
-        strokes=[stroke(number) for number in range(len(entries))],
+        strokes=[stroke(number) for number in range(len(entries) + len(references))],
         notes=notes,
     )
 
@@ -56,31 +55,22 @@ def percent(score: float) -> str:
     return f"{float(np.clip(score / TOP, 0.0, 1.0)):.2%}"
 
 
-def leaderboard(entries: Sequence[Entry], references: References) -> list[dict[str, Any]]:
-    """Agents and references, the best first. entry: None of a reference."""
-    rows: list[dict[str, Any]] = [
-        {
-            "label": entry.label,
-            "mean": entry.scores.overall.mean,
-            "interval": entry.scores.overall.interval,
-            "entry": entry,
-            "colour": f"c{number % COLOURS}",
-        }
-        for number, entry in enumerate(entries)
-    ]
-    for name, scores in references.items():
-        row = {"label": name, "mean": fmean(scores.values()), "interval": None, "entry": None}
-        rows.append({**row, "colour": "reference"})
-    return sorted(rows, key=lambda row: -row["mean"])
-
-
-def compared(entries: Sequence[Entry], references: References) -> list[dict[str, Any]]:
-    """What the page's script compares: scores by the levels' shown names."""
+def players(entries: Sequence[Entry], references: References) -> list[dict[str, Any]]:
+    """Agents, then references, as the leaderboard and the page's script know them."""
     names = level_names(entries)
-    means = [(e.label, {n: row.mean for n, row in e.by_level.items()}) for e in entries]
+    rows = [
+        (e.label, e.scores.overall.mean, {row.level: row.mean for row in e.scores.levels})
+        for e in entries
+    ]
+    rows += [(name, fmean(scores.values()), dict(scores)) for name, scores in references.items()]
     return [
-        {"label": label, "number": number, "levels": {names[n]: s for n, s in scores.items()}}
-        for number, (label, scores) in enumerate([*means, *references.items()])
+        {
+            "label": label,
+            "number": number,
+            "mean": mean,
+            "levels": {names[n]: levels[n] for n in levels},
+        }
+        for number, (label, mean, levels) in enumerate(rows)
     ]
 
 

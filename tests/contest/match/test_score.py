@@ -7,7 +7,7 @@ import pytest
 from gymnasium.vector import VectorEnv
 from rich.console import Console
 
-from contest.match.references import HoldRight
+from contest.match.references import RunAndJump
 from contest.match.score import (
     Episode,
     Score,
@@ -120,7 +120,7 @@ def test_play_counts_every_episode_and_the_unfinished_ones() -> None:
     envs = FakeEnvs()
     seen: list[tuple[int, int]] = []
     episodes = play(
-        HoldRight(), envs, 22, seed=9, on_step=lambda step, e: seen.append((step, len(e)))
+        RunAndJump(), envs, 22, seed=9, on_step=lambda step, e: seen.append((step, len(e)))
     )
     assert envs.seeded == 9
     assert [(e.level, e.r, e.l, e.finished, e.complete) for e in episodes] == [

@@ -49,7 +49,7 @@ def test_level_without_an_ended_episode_leaves_the_mean_of_the_others(tmp_path: 
     assert np.array_equal(mean_curve(entry, 0, None).y, other, equal_nan=True)
     assert np.isnan(mean_curve(entry, 0, f"{GAME}:{LEVELS[0]}").y).all()
     path.unlink()
-    with pytest.raises(UserError, match="cannot read"):
+    with pytest.raises(UserError, match="not a run folder"):
         read_entries([out])
 
 

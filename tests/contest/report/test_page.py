@@ -171,7 +171,7 @@ def test_folder_without_a_contest_is_a_mistake_in_one_line(
 ) -> None:
     for folders, words in (
         ([str(tmp_path)], "give a folder that contest.run wrote"),
-        ([], "no folder to report on"),
+        ([], "arguments are required: DIR"),
     ):
         with pytest.raises(SystemExit) as stop:
             main([*folders, "--out", str(tmp_path / "r.html")])
