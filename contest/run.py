@@ -12,20 +12,21 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
 from contest.match.agents import Agent, resolve, split_flags
-from contest.match.folder import difference, is_over, job_folder, locked, same_contest
+from contest.match.folder import difference, is_over, job_folder, locked, read_result, same_contest
 from contest.match.job import Contest, Job
-from contest.match.progress import JobsProgress
 from contest.match.scores import as_json, markdown, read_scores, shown_names
 from contest.signals import stop
-from contest.wire.limits import Limits, parse_seconds
+from contest.wire.limits import limits_of
 from contest.wire.record import rom_hash
 from contest.wire.spin_wait import free_cores
 from experiment.config import parse_command
 from experiment.errors import UserError, command
 from experiment.files import write_json, write_text
+from experiment.progress import Progress
 from experiment.ranges import Count, Seed
 from retro_env.integrations import check_playable
 from retro_env.levels import Level, parse_levels
@@ -77,11 +78,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the contest that the command line names."""
     own, flags = split_flags(sys.argv[1:] if argv is None else argv)
     config = parse_command(RunConfig, own, command="python -m contest.run")
-    limits = Limits(
-        timesteps=config.timesteps,
-        wall_clock=parse_seconds(config.wall_clock),
-        stall=parse_seconds(config.stall),
-    )
+    limits = limits_of(config)
     levels = list(dict.fromkeys(parse_levels(config.levels)))  # each once: it has one folder
     for level in levels:
         check_playable(level.game, level.state, scenario="contest")
@@ -127,11 +124,12 @@ def run_all(
     of `begin` comes when what runs is over). However it ends, no process is left.
     """
     waiting = [job for job in plan if not is_over(job_folder(out, *job))]
-    share_cores(workers)
+    over = len(plan) - len(waiting)
     running: list[Job] = []
     refused: UserError | None = None
-    over = len(plan) - len(waiting)
-    with contextlib.ExitStack() as stops, JobsProgress(len(plan), over, steps=steps) as progress:
+    share_cores(workers)
+    bar = Progress(len(plan) * steps, "contest", start=over * steps)
+    with contextlib.ExitStack() as stops, bar:
         try:
             while waiting or running:
                 while waiting and len(running) < workers:
@@ -140,19 +138,35 @@ def run_all(
                     except UserError as error:
                         refused = error
                         waiting.clear()
-                    else:
-                        progress.begin(running[-1])
                 for job in list(running):
-                    progress.update(job)
                     if job.poll():
                         running.remove(job)
-                        progress.end(job, job.finish())
+                        over += 1
+                        tell(job, job.finish(), over=f"{over}/{len(plan)}")
+                played = list(filter(None, (read_result(job.folder) for job in running)))
+                returns = [one["mean_return"] for one in played if one["steps"]]
+                means = {"mean return": fmean(returns)} if returns else {}
+                bar.update(over * steps + sum(one["steps"] for one in played), means)
                 time.sleep(POLL_SECONDS)
         finally:
             for job in running:
                 stops.callback(job.stop)  # every one, whatever becomes of another
     if refused is not None:
         raise refused
+
+
+def tell(job: Job, status: str, *, over: str) -> None:
+    """How a job went, in a line, with a crashed agent's last words. over: how many are."""
+    result = read_result(job.folder) or {"steps": 0}
+    numbers = "nothing was played"
+    if result["steps"]:
+        rate = result["steps"] / max(result["seconds"], 1e-3)
+        mean = f"mean return {result['mean_return']:,.0f} of {result['episodes']} episodes"
+        numbers = f"{mean}, {rate:,.0f} steps/s"
+    print(f"{job.name}: {status}, {numbers} ({over})", file=sys.stderr, flush=True)
+    if status == "crashed":
+        log = job.folder / "agent.log"
+        print(f"{job.name}: {job.last_line('agent')} (more in {log})", file=sys.stderr, flush=True)
 
 
 def share_cores(workers: int) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from contest.signals import hold_leash, stop
-from contest.wire.limits import Limits, parse_seconds
+from contest.wire.limits import Limits, limits_of
 from contest.wire.meeting_place import meeting_place
 from contest.wire.protocol import GymRemoteError, TimestepTimeoutError
 from contest.wire.record import Record, run_facts
@@ -54,11 +54,7 @@ class ServeConfig:
 def main(argv: Sequence[str] | None = None) -> None:
     """Serve what the command line names."""
     config = parse_command(ServeConfig, argv, command="python -m contest.serve")
-    limits = Limits(
-        timesteps=config.timesteps,
-        wall_clock=parse_seconds(config.wall_clock),
-        stall=parse_seconds(config.stall),
-    )
+    limits = limits_of(config)
     level = parse_level(f"{config.game}:{config.state}")
     signal.signal(signal.SIGTERM, stop)
     if config.leash:

@@ -58,7 +58,7 @@ class RunAndJump:
 
 def reference(name: str, *, seed: int = 0) -> Policy:
     """The policy of that name; KeyError if it is none of REFERENCES."""
-    players = {
+    players: dict[str, Policy] = {
         "random": Random(seed=seed),
         "hold-right": RunAndJump(hold=0),
         "run-and-jump": RunAndJump(),

@@ -27,14 +27,6 @@ VARIABLES |= {SOFT: "var(--soft)", RULE: "var(--line)"}
 STYLE: Any = {
     "axes.autolimit_mode": "round_numbers",
     "axes.edgecolor": RULE,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.labelcolor": SOFT,
-    "axes.spines.left": False,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.xmargin": 0.0,
-    "axes.ymargin": 0.0,
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 11.0,
     "grid.color": RULE,
@@ -42,12 +34,6 @@ STYLE: Any = {
     "savefig.transparent": True,
     "svg.fonttype": "none",
     "svg.hashsalt": "contest",
-    "xtick.color": SOFT,
-    "xtick.major.pad": 6.0,
-    "xtick.major.size": 0.0,
-    "ytick.color": SOFT,
-    "ytick.major.pad": 6.0,
-    "ytick.major.size": 0.0,
 }
 
 
@@ -106,9 +92,14 @@ def histogram(shares: NDArray[np.float64], *, number: int, x_label: str) -> Figu
 def new_chart(x_label: str) -> tuple[Figure, Axes]:
     """One as wide as a phone's screen."""
     figure = Figure(figsize=(5.0, 2.9), layout="constrained")
-    axes = figure.add_subplot(xlabel=x_label)
-    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    axes = figure.add_subplot()
+    axes.set_xlabel(x_label, color=SOFT)
+    axes.spines[["left", "right", "top"]].set_visible(False)
+    axes.tick_params(colors=SOFT, length=0.0, pad=6.0)
+    axes.grid(axis="y")
     axes.set_axisbelow(True)
+    axes.margins(0.0, tight=False)
+    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     return figure, axes
 
 

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 from experiment.errors import UserError
 
@@ -32,3 +32,9 @@ def parse_seconds(text: str) -> float:
     if found is None:
         raise UserError(f"{text!r} is no length of time: give 12h, 90m, 30s or seconds")
     return float(found[1]) * UNITS[found[2]]
+
+
+def limits_of(config: Any) -> Limits:
+    """Of a command with the flags --timesteps, --wall-clock and --stall. Errors: UserError."""
+    wall_clock, stall = map(parse_seconds, (config.wall_clock, config.stall))
+    return Limits(config.timesteps, wall_clock, stall)

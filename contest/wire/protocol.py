@@ -106,7 +106,7 @@ def trouble(error: GymRemoteError) -> dict[str, Any]:
     return {"reason": str(error)[:LONGEST_REASON], "exception": error.ID}
 
 
-class Malformed(Exception):  # noqa: N818  not an error of this side
+class Malformed(GymRemoteError):  # noqa: N818  an answer to it, not a failure
     """A message that is not what the protocol allows; its text says why."""
 
 

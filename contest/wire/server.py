@@ -64,14 +64,6 @@ def serve(
     return ended
 
 
-class Refusal(Exception):  # noqa: N818  an answer, not a failure
-    """A request that changes nothing; the client is told `error`, and plays on."""
-
-    def __init__(self, error: GymRemoteError) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
 class Session:
     """One run: accepts a client, answers its requests, keeps the limits."""
 
@@ -153,9 +145,8 @@ class Session:
             raise self.time_is_over()
         try:
             content, ends = self.reply(message)
-        except (Refusal, Malformed) as refusal:
+        except (ResetError, Malformed) as error:  # nothing has changed, the client plays on
             self.refusals += 1
-            error = refusal.error if isinstance(refusal, Refusal) else GymRemoteError(str(refusal))
             if self.refusals >= PATIENCE:
                 raise GymRemoteError(f"{PATIENCE} bad requests in a row: {error}") from None
             connection.send("exception", trouble(error), deadline=self.answer_deadline())
@@ -168,7 +159,7 @@ class Session:
     def reply(self, message: bytes) -> tuple[dict[str, Any], dict[str, bool]]:
         """A request -> content of its answer, and what goes beside it for clients that ask.
 
-        Errors: Malformed, Refusal (nothing changed), ClientDisconnectError.
+        Errors: Malformed, ResetError (nothing changed), ClientDisconnectError.
         """
         envelope: Envelope = decode(message, Envelope)
         if envelope.type == "close":
@@ -190,10 +181,10 @@ class Session:
         return content, ends if envelope.wants_ends else {}
 
     def reset(self) -> tuple[float, bool, bool]:
-        """Begin an episode. Errors: Refusal (in mid-episode)."""
+        """Begin an episode. Errors: ResetError (in mid-episode)."""
         if self.playing:
             self.reset_refused = True
-            raise Refusal(ResetError("reset in mid-episode: step until done"))
+            raise ResetError("reset in mid-episode: step until done")
         screen, _ = self.env.reset(seed=None if self.started else self.seed)
         self.started = self.playing = True
         self.record.reset()
@@ -201,13 +192,13 @@ class Session:
         return 0.0, False, False
 
     def step(self, number: int | None) -> tuple[float, bool, bool]:
-        """Play one step: (reward, terminated, truncated). Errors: Malformed, Refusal."""
+        """Play one step: (reward, terminated, truncated). Errors: Malformed, ResetError."""
         if number is None:
             raise Malformed("an update needs 'ac' or 'reset'")
         if not 0 <= number < 1 << self.buttons:
             raise Malformed(f"'ac' must be 0 to {(1 << self.buttons) - 1}, not {str(number)[:40]}")
         if not self.playing:
-            raise Refusal(ResetError("step without an episode: reset first"))
+            raise ResetError("step without an episode: reset first")
         if number not in self.actions:
             self.actions[number] = unfold(number, self.buttons)
         screen, reward, terminated, truncated, _ = self.env.step(self.actions[number])

@@ -139,7 +139,7 @@ def test_what_an_agent_leaves_running_is_ended(
     monkeypatch.setattr("contest.match.folder.LOCK_SECONDS", 1.0)
     contest(tmp_path, "example_agent:leave_a_child")
     contest(tmp_path, "example_agent:leave_a_child")  # a child would hold the lock
-    assert "1 of 1 are over already" in capsys.readouterr().err
+    assert "nothing left to do" in capsys.readouterr().err
 
 
 def test_agent_that_changes_during_a_contest_plays_no_further_level(
@@ -169,7 +169,7 @@ def test_crashed_agent_counts_what_it_reached(
     assert "counted with what it reached" in told.out
     assert ("ValueError: lost" in told.err) == (function == "crash")
     contest(tmp_path, f"example_agent:{function}")  # it is over: nothing is played again
-    assert "1 of 1 are over already" in capsys.readouterr().err
+    assert "nothing left to do" in capsys.readouterr().err
     assert not list(tmp_path.glob("*/*interrupted*"))
 
 
