@@ -32,7 +32,7 @@ from rich.console import Console
 from benchmarks.es_play import PlayConfig, is_played, read
 from benchmarks.machine import store, write_result
 from benchmarks.runs import Run, Task, complete, flags_of, row, run_logged, train, work
-from contest.score import Episode, Score, bootstrap_interval, markdown_table, score
+from contest.match.score import Episode, Score, bootstrap_interval, markdown_table, score
 from experiment.checkpoint import load_checkpoint
 from experiment.config import load_config, to_dict
 from experiment.errors import UserError, command

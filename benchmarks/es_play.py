@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.runs import flags_of, is_kept, keep_arguments
-from contest.score import Episode
+from contest.match.score import Episode
 from es.agent import ESAgent
 from es.config import ESConfig
 from es.emulators import Emulators

@@ -11,7 +11,7 @@ import pytest
 from benchmarks import runs
 from benchmarks.es_play import PlayConfig, arguments_of, is_played, main
 from benchmarks.runs import Run, Task
-from contest.score import Score
+from contest.match.score import Score
 from experiment.checkpoint import save_checkpoint
 from experiment.errors import UserError
 
