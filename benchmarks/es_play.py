@@ -15,8 +15,8 @@ from es.agent import ESAgent
 from es.config import ESConfig
 from es.emulators import Emulators
 from es.memory import Noise, Plan
+from es.mpi import Alone
 from es.play import Player
-from es.world import Alone
 from experiment.config import load_config, subset
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
@@ -58,7 +58,6 @@ def play(config: PlayConfig) -> list[Episode]:
         levels,
         num_envs=config.num_envs,
         config=subset(agent.config, EnvConfig),
-        step_seconds=agent.config.step_seconds,
     )
     plan = Plan(
         seed=config.seed,
@@ -69,9 +68,8 @@ def play(config: PlayConfig) -> list[Episode]:
         steps=config.episode_steps,
     )
     try:
-        player = Player(stage, agent.net, agent.config, noise=Noise(0, agent.net.shapes))
-        theta = agent.net.flat()
-        records, _ = player.play(plan, Alone(), theta=theta, sigma=0.0, budget=0)
+        player = Player(stage, agent, noise=Noise(0, ()))
+        records, _ = player.play(plan, Alone(), theta=agent.theta, sigma=0.0, budget=0)
     finally:
         stage.close()
     return [

@@ -1,13 +1,12 @@
 """Everything Evolution Strategies can be told, in one place."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from experiment.errors import UserError
 from experiment.ranges import (
     Count,
     Decay,
-    Finite,
     Growth,
     Momentum,
     Natural,
@@ -48,32 +47,16 @@ class ESConfig(EnvConfig, TrainConfig):
     divide_update: bool = True
     """Where the search is over more weights than one block of noise has, each MPI process sums the
     noise of a share of them, and the sums are exchanged. Without it only returns ever travel."""
-    step_seconds: Positive = 60.0
-    """Time that an emulator has for a step; one that hangs is replaced, its episode begun again."""
 
-    # The net; all of it comes from the checkpoint where one is given
+    # The untrained PPO2 that is searched without --init
     encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
-    """Convolutions before the fully connected layer, frozen."""
-    widths: str = ""
-    """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
-    pool: bool = False
-    """impala and mobilenet: keep each channel's mean only."""
+    """Its convolutions."""
     hidden: Count = 512
-    """Units of the fully connected layer."""
-    output: Literal["logits", "values"] = "logits"
-    """What the head gives: a policy's logits (PPO2), or expected returns (Rainbow)."""
-    atoms: Count = 1
-    """Atoms of a return distribution (values)."""
-    v_min: Finite = -200.0
-    """Return of the lowest atom."""
-    v_max: Finite = 200.0
-    """Return of the highest atom."""
-    dueling: bool = False
-    """Value and advantage streams (values)."""
-    streams: Literal["shared", "separate"] = "shared"
-    """Dueling streams on one hidden layer, or on one each."""
-    encoder_sha256: str = ""
-    """Of the frozen encoder's weights, written by the run."""
+    """Units of its fully connected layer."""
+
+    # Written by the run
+    searched: tuple[dict[str, Any], ...] = ()
+    """The agent that is searched, one: its package's name and its config."""
 
     # What is searched
     layer: Literal["head", "fc"] = "head"
@@ -127,7 +110,5 @@ class ESConfig(EnvConfig, TrainConfig):
         super().__post_init__()
         if self.rotate_every != 0:
             raise UserError("levels are drawn anew for each generation; leave rotate_every at 0")
-        if self.draw_actions and self.output == "values":
-            raise UserError("draw_actions is for policies with logits, not for Rainbow's values")
         if self.sigma_decay < 1.0 and self.sigma_final == 0.0:
             raise UserError("sigma_decay takes the noise to 0; give a sigma_final above 0")

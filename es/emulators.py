@@ -22,13 +22,6 @@ from retro_env import EnvConfig, Level, ended_episodes
 from retro_env.integrations import custom_folders
 from retro_env.protocol import send_message
 
-START_SECONDS = 120.0
-"""How long an emulator may take to start; a machine that is busy is slow."""
-LOST = (TimeoutError, EOFError, ConnectionError)
-"""How it shows that an emulator hangs or has died."""
-TRIALS = 3
-"""Emulators that may be lost on end in one row."""
-
 
 @dataclass(frozen=True)
 class Start:
@@ -41,12 +34,10 @@ class Start:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a step. episode: as EpisodeRecord says, at the end. lost: the emulator was
-    replaced, and the episode has begun again."""
+    """What came of a step. episode: as EpisodeRecord says, at the end."""
 
     reward: float = 0.0
     episode: dict[str, Any] | None = None
-    lost: bool = False
 
 
 class Stage(Protocol):
@@ -81,25 +72,18 @@ class Emulators:
 
     planned = True
 
-    def __init__(
-        self, levels: Sequence[Level], *, num_envs: int, config: EnvConfig, step_seconds: float
-    ) -> None:
+    def __init__(self, levels: Sequence[Level], *, num_envs: int, config: EnvConfig) -> None:
         self.playable, self.num_envs = list(levels), num_envs
         self.levels = [str(level) for level in levels]
-        self.config, self.step_seconds = config, step_seconds
+        self.config = config
         self.obs = np.zeros((num_envs, *config.observation_shape), np.uint8)
-        self.starts: list[Start | None] = [None] * num_envs
-        self.trials = [0] * num_envs
         self.processes: list[subprocess.Popen[bytes] | None] = [None] * num_envs
         self.sockets: list[socket.socket | None] = [None] * num_envs
         try:
             for row in range(num_envs):
                 self.launch(row)
             for row in range(num_envs):
-                try:
-                    self.receive(row, START_SECONDS)
-                except LOST:
-                    self.replace(row)
+                self.receive(row)
         except BaseException:
             self.close()
             raise
@@ -129,54 +113,24 @@ class Emulators:
         return True
 
     def begin(self, row: int, start: Start) -> None:
-        """Errors: RuntimeError (three emulators on end were lost)."""
-        self.starts[row] = start
         level = self.playable[start.level]
-        while True:
-            try:
-                self.send(row, "begin", level.game, level.state, start.seed, start.steps)
-                answer = self.receive(row, START_SECONDS)
-                break
-            except LOST:
-                self.replace(row)
-        self.obs[row] = np.frombuffer(answer["obs"], np.uint8).reshape(self.obs.shape[1:])
+        self.send(row, "begin", level.game, level.state, start.seed, start.steps)
+        self.obs[row] = self.image(self.receive(row))
 
     def step(self, actions: NDArray[np.int64], rows: Sequence[int]) -> dict[int, Answer]:
         for row in rows:
-            with contextlib.suppress(ConnectionError):  # `receive` finds it
-                self.send(row, "step", int(actions[row]))
+            self.send(row, "step", int(actions[row]))
         return {row: self.answer(row) for row in rows}
 
     def answer(self, row: int) -> Answer:
-        """What came of a row's step; a row that is silent for too long begins again."""
-        try:
-            answer = self.receive(row, self.step_seconds)
-        except LOST:
-            self.replace(row)
-            start = self.starts[row]
-            assert start is not None
-            self.begin(row, start)
-            return Answer(lost=True)
-        self.obs[row] = np.frombuffer(answer["obs"], np.uint8).reshape(self.obs.shape[1:])
-        if "episode" in answer:
-            self.trials[row] = 0
+        """What came of a row's step."""
+        answer = self.receive(row)
+        self.obs[row] = self.image(answer)
         return Answer(answer["reward"], answer.get("episode"))
 
-    def replace(self, row: int) -> None:
-        """Another emulator in the place of one that hangs or has died; one that does not start is
-        lost too. Errors: RuntimeError (three emulators on end were lost)."""
-        self.trials[row] += 1
-        start = self.starts[row]
-        where = "" if start is None else f" on {self.levels[start.level]}"
-        if self.trials[row] >= TRIALS:
-            raise RuntimeError(f"{TRIALS} emulators on end hung or died{where}")
-        print(f"an emulator hung or died{where}: another one begins again", file=sys.stderr)
-        self.end(row)
-        try:
-            self.launch(row)
-            self.receive(row, START_SECONDS)
-        except LOST:
-            self.replace(row)
+    def image(self, answer: dict[str, Any]) -> NDArray[np.uint8]:
+        """What a row sees now."""
+        return np.frombuffer(answer["obs"], np.uint8).reshape(self.obs.shape[1:])
 
     def send(self, row: int, name: str, *arguments: Any) -> None:
         """Ask a row's process for something."""
@@ -184,12 +138,14 @@ class Emulators:
         assert sock is not None, "these emulators are closed"
         send_message(sock, [name, *arguments])
 
-    def receive(self, row: int, seconds: float) -> Any:
-        """A row's answer. Errors: TimeoutError, EOFError, UserError, RuntimeError (its own)."""
+    def receive(self, row: int) -> Any:
+        """A row's answer. Errors: UserError, RuntimeError (its own, or it has died)."""
         sock = self.sockets[row]
         assert sock is not None, "these emulators are closed"
-        sock.settimeout(seconds)
-        status, value = receive(sock)
+        try:
+            status, value = receive(sock)
+        except (EOFError, ConnectionError):
+            raise RuntimeError(f"emulator {row} has died") from None
         if status == "user-error":
             raise UserError(value)
         if status == "error":

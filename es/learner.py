@@ -4,16 +4,13 @@ Letters: P pairs, L levels, D searched weights. ε_i is the noise of pair i, F a
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from es.config import ESConfig
 from es.memory import BLOCK, Noise
-from experiment.optimiser import optimiser_parts, restore_optimiser
 
 Floats = NDArray[np.floating]
 Exchange = Callable[[bytes], list[bytes]]
@@ -215,15 +212,3 @@ class Learner:
             "weight_norm": float(self.parameter.detach().norm()),
             "sigma": sigma,
         }
-
-    def parts(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """The optimiser's state for a checkpoint: tensors, and plain values."""
-        return optimiser_parts(self.optimiser)
-
-    def restore(
-        self, theta: NDArray[np.float32], tensors: dict[str, Tensor], plain: dict[str, Any]
-    ) -> None:
-        """Go on from weights and what `parts` gave."""
-        with torch.no_grad():
-            self.parameter.copy_(torch.from_numpy(theta))
-        restore_optimiser(self.optimiser, tensors, plain)

@@ -5,28 +5,39 @@ mpirun -n 4 python es/master.py --init runs/ppo2 --levels bramble-train --run-di
 """
 
 import sys
+import time
+import zlib
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 from gymnasium.vector import VectorEnv
+from numpy.typing import NDArray
 
-from es.agent import ESAgent
+from es.agent import ESAgent, shapes
 from es.config import ESConfig
 from es.emulators import Emulators, Stage, Stream
 from es.film import film
-from es.memory import Plan
-from es.training import Records, Training
-from es.world import Alone, World, agreeing, mpirun_says
+from es.learner import Learner, share_beaten, sigma_at, steps_at
+from es.memory import RECORD, Noise, Plan, draw_levels
+from es.mpi import Alone, World, agreeing, processes
+from es.play import Player
+from experiment.checkpoint import load_checkpoint, save_checkpoint
 from experiment.config import load_run_config, subset
+from experiment.device import prepare_device
 from experiment.errors import UserError, command
 from experiment.metrics import EpisodeLog, Metrics, Table
+from experiment.optimiser import optimiser_parts, restore_optimiser
 from experiment.progress import Progress
 from experiment.run_folder import RunFolder, resumable
+from experiment.seeding import seed_everything
 from retro_env import EnvConfig, parse_levels
 from retro_env.integrations import check_playable
 
 PRESETS = Path(__file__).parent / "presets"
+Records = NDArray[np.void]
 
 
 def run(
@@ -64,6 +75,144 @@ def run(
             reports.write(plan, records, values)
         reports.finish()
     return training.agent
+
+
+@dataclass
+class Training:
+    """All that changes during a run: what a checkpoint holds."""
+
+    config: ESConfig
+    stage: Stage
+    world: World
+    init: Path | str | None = None
+    env_steps: int = 0
+    generation: int = 0
+    timing: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        seed_everything(self.config.seed)
+        # One thread: the emulators and the other processes of the run have the other cores.
+        device = prepare_device(self.config.device, threads=1)
+        self.agent = agent = ESAgent.start(self.config, self.init, device=str(device))
+        self.config = agent.config
+        noise = Noise(self.config.seed, shapes(agent.net, agent.names), self.config.rank)
+        self.learner = Learner(agent.theta, self.config, noise=noise)
+        self.player = Player(self.stage, agent, noise=noise)
+
+    def plan(self) -> Plan:
+        """The episodes of the generation that is next."""
+        config, levels = self.config, len(self.stage.levels)
+        evaluates = config.evaluate_every > 0 and self.generation % config.evaluate_every == 0
+        slots = draw_levels(
+            config.seed, self.generation, levels=levels, count=config.levels_per_generation
+        )
+        return Plan(
+            seed=config.seed,
+            generation=self.generation,
+            pairs=config.pairs,
+            slots=slots,
+            evaluations=config.evaluate_episodes if evaluates else 0,
+            steps=steps_at(config, self.generation) if self.stage.planned else 0,
+            levels_per_pair=config.levels_per_pair,
+        )
+
+    def play(self, plan: Plan) -> Records:
+        """Play a generation together -> the records of all processes, in the order of the plan;
+        some are missing where the budget of a stage that is not planned has ended.
+
+        Errors: RuntimeError (the processes have come to differ).
+        """
+        world, began = self.world, time.monotonic()
+        waited, sent = world.waited, world.sent
+        mine, steps = self.player.play(
+            plan,
+            world,
+            theta=self.learner.theta,
+            sigma=sigma_at(self.config, self.generation),
+            budget=self.config.timesteps - self.env_steps,
+        )
+        head = np.array([steps, zlib.crc32(self.learner.theta.tobytes())], np.int64).tobytes()
+        answers = world.exchange(head + mine.tobytes())
+        heads = np.array([np.frombuffer(answer[:16], np.int64) for answer in answers])
+        if (heads[:, 1] != heads[0, 1]).any():
+            raise RuntimeError(
+                "the processes have different weights: their hardware or software "
+                "differs; run them on machines that are alike"
+            )
+        records = np.concatenate([np.frombuffer(answer[16:], RECORD) for answer in answers])
+        taken, seconds = int(heads[:, 0].sum()), max(time.monotonic() - began, 1e-9)
+        self.env_steps += taken
+        self.timing = {
+            "episodes_per_second": len(records) / seconds,
+            "steps_per_second": taken / seconds,
+            "waiting": (world.waited - waited) / seconds,
+            "bytes": world.sent - sent,
+        }
+        return records[np.argsort(records["task"])]
+
+    def learn(self, plan: Plan, records: Records) -> dict[str, float]:
+        """One update from a whole generation -> its metrics."""
+        world, began, sent = self.world, time.monotonic(), self.world.sent
+        returns, current = plan.table(records)
+        divided = self.config.divide_update and world.size > 1
+        learned = self.learner.update(
+            returns,
+            generation=self.generation,
+            rank=world.rank,
+            size=world.size,
+            exchange=world.exchange if divided else None,
+        )
+        self.agent.take(self.learner.theta)
+        self.generation += 1
+        self.timing["update_seconds"] = time.monotonic() - began
+        self.timing["bytes"] += world.sent - sent
+        members = returns.astype(np.float64).reshape(-1, returns.shape[2])
+        members = members[:, ~np.isnan(members).all(axis=0)]  # fewer turns than levels
+        values = {
+            "return": float(np.nanmean(members)),
+            "best": float(np.nanmean(members, axis=1).max()),
+            "spread": float(np.nanstd(members, axis=0).mean()),
+        }
+        if current.size:
+            values["current"] = float(current.mean(dtype=np.float64))
+            values["rank"] = share_beaten(
+                current.mean(axis=0), returns.reshape(-1, returns.shape[2])
+            )
+        return {**values, **learned, "steps_cap": plan.steps, "generation": self.generation}
+
+    def save(self, folder: Path) -> None:
+        """Write a checkpoint from which `restore` goes on exactly, on any number of processes."""
+        tensors, plain = optimiser_parts(self.learner.optimiser)
+        save_checkpoint(
+            folder,
+            agent="es",
+            config=self.config,
+            counters={"env_steps": self.env_steps, "generation": self.generation},
+            tensors={"net": self.agent.net.state_dict(), "optimiser": tensors},
+            state={"optimiser": plain},
+        )
+
+    def restore(self, run_dir: Path | str) -> None:
+        """Be what the last checkpoint of a run was, whose net is there already. UserError: it is an
+        agent without a run, or this run searches other weights."""
+        saved = load_checkpoint(run_dir).of("es")
+        if "optimiser" not in saved.state:
+            raise UserError(
+                f"{saved.folder} holds an agent without its run, which cannot go on; start "
+                f"another run with --init {run_dir}"
+            )
+        for name in ("layer", "optimiser"):
+            if saved.config[name] != getattr(self.config, name):
+                raise UserError(
+                    f"the run in {run_dir} has {name} {saved.config[name]}, not "
+                    f"{getattr(self.config, name)}: resume with the same, or start another with "
+                    "--init"
+                )
+        restore_optimiser(
+            self.learner.optimiser, saved.tensors["optimiser"], saved.state["optimiser"]
+        )
+        self.env_steps = saved.counters["env_steps"]
+        self.generation = saved.counters["generation"]
 
 
 class Reports:
@@ -161,19 +310,13 @@ def make_stage(config: ESConfig) -> Emulators:
     levels = parse_levels(config.levels)
     for level in levels:
         check_playable(level.game, level.state, scenario=config.scenario)
-    return Emulators(
-        levels,
-        num_envs=config.num_envs,
-        config=subset(config, EnvConfig),
-        step_seconds=config.step_seconds,
-    )
+    return Emulators(levels, num_envs=config.num_envs, config=subset(config, EnvConfig))
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says, in one process."""
-    count = mpirun_says("SIZE", otherwise=1)
-    if count > 1:
+    if (count := processes(otherwise=1)) > 1:
         raise UserError(
             f"mpirun has started {count} processes of es.train, each a run of its own in the same "
             f"folder; for one run of all use `mpirun -n {count} python es/master.py …`"

@@ -1,4 +1,4 @@
-"""A run of ES on lanes under mpirun: lanes_master.py RUN_DIR CONFIG.json [PAUSE [--go-on]]."""
+"""A run of ES on lanes under mpirun: lanes_master.py RUN_DIR CONFIG.json [PAUSE]."""
 
 import json
 import os
@@ -8,11 +8,10 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from es import survivors
 from es.config import ESConfig
-from es.master import GO_ON, GUARDED, go_on, guard, together
+from es.master import together
+from es.mpi import World
 from es.train import run
-from es.world import World
 from tests.es.lanes import Lanes
 
 
@@ -25,10 +24,4 @@ def work(world: World) -> None:
 
 
 if __name__ == "__main__":
-    if GO_ON not in sys.argv:
-        together(work)
-    elif GUARDED not in os.environ:
-        raise SystemExit(guard())
-    else:
-        survivors.BEAT = 0.1
-        go_on(work, patience=10.0)
+    together(work)

@@ -18,6 +18,7 @@ from es.learner import (
     z_scores,
 )
 from es.memory import BLOCK, Noise
+from experiment.optimiser import optimiser_parts, restore_optimiser
 
 
 def test_centred_ranks_are_the_slow_ones():
@@ -214,9 +215,8 @@ def test_restored_learner_goes_on_alike():
     whole = Learner(np.zeros(9, np.float32), config, noise=noise)
     for generation in range(4):
         if generation == 2:
-            parts, theta = whole.parts(), whole.theta.copy()
-            other = Learner(np.ones(9, np.float32), config, noise=noise)
-            other.restore(theta, *parts)
+            other = Learner(whole.theta, config, noise=noise)
+            restore_optimiser(other.optimiser, *optimiser_parts(whole.optimiser))
         whole.update(returns[generation], generation=generation)
         if generation >= 2:
             other.update(returns[generation], generation=generation)

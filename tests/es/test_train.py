@@ -15,8 +15,7 @@ from es.agent import ESAgent
 from es.config import ESConfig
 from es.emulators import Start
 from es.train import main, parse, run
-from es.world import Alone
-from experiment.checkpoint import load_agent, load_checkpoint, save_checkpoint
+from experiment.checkpoint import load_agent, load_checkpoint
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from tests.es.lanes import Lanes
@@ -106,7 +105,7 @@ def test_another_seed_gives_another_run(quick, tmp_path):
 
 
 def test_frozen_encoder_stays_and_only_the_searched_layer_moves(quick, tmp_path):
-    for layer, moved in (("head", "layers.policy."), ("fc", "layers.hidden.")):
+    for layer, moved in (("head", "head.policy."), ("fc", "hidden.")):
         first = run(
             Lanes(2), dataclasses.replace(quick, timesteps=1, layer=layer), tmp_path / layer
         )
@@ -115,25 +114,6 @@ def test_frozen_encoder_stays_and_only_the_searched_layer_moves(quick, tmp_path)
         last = run(Lanes(2), config, tmp_path / layer).net.state_dict()
         changed = {name for name in start if not torch.equal(start[name], last[name])}
         assert changed == {f"{moved}weight", f"{moved}bias"}
-
-
-def test_encoders_checksum_is_in_the_run_and_another_encoder_is_refused(quick, tmp_path):
-    agent = run(Lanes(2), short(quick), tmp_path / "run")
-    digest = json.loads((tmp_path / "run/config.json").read_text())["encoder_sha256"]
-    assert digest == agent.net.encoder_sha256() and len(digest) == 64
-    saved = load_checkpoint(tmp_path / "run")
-    agent.net.encoder.convolutions[0].weight.data += 1.0
-    assert agent.net.encoder_sha256() != digest
-    save_checkpoint(
-        tmp_path / "run/checkpoints",
-        agent="es",
-        config=saved.config,
-        counters={**saved.counters, "env_steps": 10**6},
-        tensors={**saved.tensors, "net": agent.net.state_dict()},
-        state=saved.state,
-    )
-    with pytest.raises(UserError, match="SHA-256"):
-        run(Lanes(2), short(quick, resume=True), tmp_path / "run")
 
 
 def test_pair_meets_the_same_level_and_chance(quick, tmp_path):
@@ -276,48 +256,6 @@ def test_killed_process_ends_all_and_any_number_resumes_the_run(quick, tmp_path)
     assert whole_run(killed) == whole_run(tmp_path / "whole")
 
 
-class Widow(Alone):  # type: ignore[misc]
-    """A process whose partner dies in each generation, with every third episode claimed."""
-
-    def open(self):
-        super().open()
-        self.rounds = getattr(self, "rounds", -1) + 1
-
-    def claim(self):
-        number = super().claim()
-        if self.rounds % 2 == 0 and number % 3 == 2:
-            return super().claim()
-        return number
-
-
-def test_episodes_that_a_dead_process_had_claimed_are_played_by_others(quick, tmp_path):
-    run(Lanes(2), short(quick), tmp_path / "whole")
-    world = Widow()
-    run(Lanes(2), short(quick), tmp_path / "run", world=world)
-    assert whole_run(tmp_path / "run") == whole_run(tmp_path / "whole")
-    assert world.rounds + 1 == 2 * len(read_columns(tmp_path / "run/metrics.csv")["step"])
-
-
-@pytest.mark.slow
-def test_others_go_on_without_a_killed_process_and_the_run_is_the_same(quick, tmp_path):
-    if not MPIRUN.exists():
-        pytest.skip("no mpirun beside python: the mpich wheel is not installed")
-    config = short(quick)
-    run(Lanes(2), config, tmp_path / "whole")
-    words = command(3, tmp_path / "run", config_file(tmp_path, config), "0.01", "--go-on")
-    words.insert(1, "-disable-auto-cleanup")
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    while len(list((tmp_path / "run").glob("checkpoints/step-*/meta.json"))) < 2:
-        assert process.poll() is None, "ended before it could be killed"
-        time.sleep(0.01)
-    os.kill(int((tmp_path / "pid-1").read_text()), signal.SIGKILL)
-    said, _ = process.communicate(timeout=120)
-    assert process.returncode == 0, said
-    assert "process 1 has died: the others go on" in said
-    assert whole_run(tmp_path / "run") == whole_run(tmp_path / "whole")
-    assert not any(alive(int((tmp_path / f"pid-{rank}").read_text())) for rank in range(3))
-
-
 def test_resume_keeps_the_runs_own_config(quick, tmp_path):
     config = dataclasses.replace(quick, timesteps=1, levels=LEVEL, run_dir=str(tmp_path / "run"))
     agent = run(Lanes(1), config, tmp_path / "run")
@@ -339,7 +277,7 @@ def test_checkpoint_means_init():
     ("arguments", "words"),
     [
         (["--levels", "bramble-trian"], "bramble-train"),
-        (["--preset", "sed"], "seed"),
+        (["--preset", "all-level"], "all-levels"),
         (["--learning-rat", "1"], "learning-rate"),
         (["--pairs", "0"], "pairs"),
         (["--sigma-decay", "2"], "sigma_decay"),
