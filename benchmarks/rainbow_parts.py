@@ -73,11 +73,12 @@ def shared_config(preset: str, precision: str, threads: int) -> RainbowConfig:
 
 def make_replay(config: RainbowConfig, capacity: int) -> Replay:
     """An empty replay for that config."""
+    spec = config.env.spec()
     return Replay(
         capacity,
         WORKERS,
-        frame_shape=(1, config.image_height, config.image_width),
-        frame_stack=config.frame_stack,
+        frame_shape=(spec.channels, *spec.observation_shape[1:]),
+        frame_stack=spec.frame_stack,
         n_step=config.n_step,
         gamma=config.gamma,
         alpha=config.priority_alpha,

@@ -6,10 +6,9 @@ python -m contest.evaluate runs/rainbow --levels bramble-test --episodes 5 --vid
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import tyro
 from rich.console import Console
 
 from contest.acting import Actor, contest_settings
@@ -17,7 +16,7 @@ from contest.references import REFERENCES, Policy, reference
 from contest.score import Episode, Score, score, score_dict, score_table
 from contest.standings import shown_names
 from experiment.checkpoint import load_agent
-from experiment.config import parse_command
+from experiment.config import parse_command, positional
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
 from experiment.files import make_folder, write_json
@@ -34,7 +33,7 @@ from retro_env.video import convert
 class EvaluateConfig:
     """Play whole episodes under contest rules, without noise, and score them."""
 
-    agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="AGENT")]
+    agent: str = positional("AGENT")
     """A checkpoint or run folder, or random, hold-right, run-and-jump."""
     levels: str = "bramble-test"
     """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""

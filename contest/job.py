@@ -28,10 +28,10 @@ from typing import Any, final
 from contest.agents import Agent
 from contest.player import SERVER_GONE
 from contest.score import read_episodes
+from envs import row_seeds
 from experiment.errors import UserError
 from experiment.files import write_json
 from retro_env.levels import Level
-from retro_env.vector import worker_seeds
 
 GRACE_SECONDS = 10.0
 """What the server has to end after its agent, and both to end when they are told to."""
@@ -130,7 +130,7 @@ class Job:
         command = ["contest.serve", "--leash", self.level.game, self.level.state]
         command += ["--dir", str(self.meeting), "--results", str(self.folder.absolute())]
         command += ["--timesteps", str(rules.timesteps), "--wall-clock", f"{rules.wall_clock}s"]
-        command += ["--stall", f"{rules.stall}s", "--seed", str(worker_seeds(self.seed, 1)[0])]
+        command += ["--stall", f"{rules.stall}s", "--seed", str(row_seeds(self.seed, 1)[0])]
         return [*command, "--record"] if rules.record else command
 
     def player_command(self) -> list[str]:

@@ -6,13 +6,10 @@ Self-contained: it loads nothing, and works from a disk or a mail.
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import tyro
 
 from contest.entries import best_films, read_entries, read_references
 from contest.page import page
-from experiment.config import parse_command
+from experiment.config import parse_command, positional
 from experiment.errors import command
 from experiment.files import write_text
 
@@ -21,7 +18,7 @@ from experiment.files import write_text
 class ReportConfig:
     """Compare contests on one HTML page: scores, curves, histograms, films."""
 
-    folders: Annotated[list[Path], tyro.conf.Positional, tyro.conf.arg(metavar="DIR [DIR ...]")]
+    folders: list[Path] = positional("DIR")
     """Folders that contest.run wrote."""
     out: Path = Path("report.html")
     """The page."""

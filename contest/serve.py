@@ -10,15 +10,13 @@ import signal
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
-
-import tyro
+from typing import Any
 
 from contest.meeting_place import meeting_place
 from contest.protocol import GymRemoteError, TimestepTimeoutError
 from contest.record import Record, run_facts
 from contest.server import Limits, serve
-from experiment.config import parse_command
+from experiment.config import parse_command, positional
 from experiment.errors import UserError, command
 from experiment.ranges import Count, Seed
 from retro_env.levels import Level, parse_level
@@ -31,9 +29,9 @@ UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 class ServeConfig:
     """Wait in a folder for one agent, and let it play one level under contest rules."""
 
-    game: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
+    game: str = positional("GAME")
     """Game, such as BrambleDash-Genesis-v0."""
-    state: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="STATE")]
+    state: str = positional("STATE")
     """Start state, such as BrambleWood.Act1."""
     dir: Path = Path("tmp")
     """Folder shared with the agent: its socket and its screens."""

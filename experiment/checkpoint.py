@@ -13,7 +13,6 @@ import dataclasses
 import functools
 import hashlib
 import importlib
-import importlib.util
 import json
 import os
 import re
@@ -30,6 +29,7 @@ import torch
 from experiment.arrays import HashingWriter, Parts, StoredArray, StoredArrays, write_array
 from experiment.config import to_dict
 from experiment.errors import UserError
+from experiment.package import is_package
 
 FORMAT = "retro-contest-agents checkpoint"
 VERSION = 1
@@ -106,8 +106,7 @@ def save_checkpoint(
             shutil.rmtree(left_over)
         draft.mkdir()
         files = _write_files(draft, tensors=tensors, arrays=arrays or {}, state=state or {})
-        values = config if isinstance(config, dict) else to_dict(config)
-        files["config.json"] = _write_json(draft / "config.json", values)
+        files["config.json"] = _write_json(draft / "config.json", _settings(config))
         whole = {name: int(count) for name, count in counters.items()}
         meta = _Meta(FORMAT, VERSION, agent, whole, files)
         _write_json(draft / "meta.json", msgspec.to_builtins(meta))
@@ -121,6 +120,15 @@ def save_checkpoint(
         shutil.rmtree(draft, ignore_errors=True)
     _prune(folder, keep=keep)
     return final_folder
+
+
+def _settings(config: Any) -> dict[str, Any]:
+    """What a checkpoint keeps of a config: not where the run lies, nor whether it was resumed."""
+    values = dict(config) if isinstance(config, dict) else to_dict(config)
+    if "run" in values:
+        run = values["run"].items()
+        values["run"] = {k: v for k, v in run if k not in ("run_dir", "resume")}
+    return values
 
 
 def load_checkpoint(folder: Path | str) -> Checkpoint:
@@ -185,16 +193,9 @@ def load_agent(folder: Path | str, *, device: str = "cpu") -> Any:
     """
     folder = latest_checkpoint(folder)
     name = agent_of(folder)
-    if not name.isidentifier() or not _is_agent_package(name):
+    if not is_package(name):
         raise UserError(f"checkpoint {folder} is of agent {name!r}, which is not installed here")
     return importlib.import_module(name).load(folder, device=device)
-
-
-def _is_agent_package(name: str) -> bool:
-    """Whether `name` is an agent package (it has an agent.py), found without importing it."""
-    spec = importlib.util.find_spec(name)
-    places = (spec.submodule_search_locations or []) if spec else []
-    return any((Path(place) / "agent.py").is_file() for place in places)
 
 
 def _write_files(

@@ -7,12 +7,10 @@ import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import tyro
 
-from experiment.config import parse_command
+from experiment.config import parse_command, positional
 from experiment.errors import UserError, command
 from experiment.files import drafted
 from experiment.metrics import EPISODE_COLUMNS, read_columns
@@ -25,7 +23,7 @@ KINDS = (".png", ".svg", ".pdf")
 class PlotConfig:
     """Draw the learning curves of runs."""
 
-    runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")]
+    runs: tuple[Path, ...] = positional("RUN")
     """Run folders; runs under the same label are seeds of one curve."""
     label: tuple[str, ...] = ()
     """One label per run; default: the folders' names, or where two have the same, their paths."""
@@ -131,8 +129,6 @@ def mean_curve(drawn: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarr
 def main(argv: Sequence[str] | None = None) -> None:
     """Draw what the command line asks for."""
     config = parse_command(PlotConfig, argv, command="python -m experiment.plot")
-    if not config.runs:
-        raise UserError("no runs to draw: give their folders")
     labels = config.label or tuple(run.name for run in config.runs)
     if not config.label and len(set(labels)) < len(set(config.runs)):
         labels = tuple(map(str, config.runs))

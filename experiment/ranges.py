@@ -36,6 +36,8 @@ def check(config: Any) -> None:
     """UserError: a field of a dataclass has not its type or range. For those made in Python."""
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
+        if dataclasses.is_dataclass(value):  # a section, which has checked itself
+            continue
         try:
             msgspec.convert(value, field.type)
         except msgspec.ValidationError as error:

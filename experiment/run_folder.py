@@ -73,6 +73,8 @@ class RunFolder:
         values = config if isinstance(config, dict) else to_dict(config)
         if "resume" in values:  # said of one start, and no setting
             values = {**values, "resume": False}
+        if "run" in values:
+            values = {**values, "run": {**values["run"], "resume": False}}
         try:
             replace_text(self.path / "config.json", json.dumps(values, indent=2) + "\n")
         except OSError as error:

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from envs import row_seeds
 from experiment.checkpoint import load_checkpoint
 from experiment.config import subset
 from experiment.device import prepare_device
@@ -27,7 +28,6 @@ from ppo2.learner import Learner, explained_variance, generalised_advantages, sa
 from ppo2.memory import Deal, Rollout, minibatches, noise_of
 from ppo2.rewards import ReturnScale
 from retro_env import EnvConfig, ended_episodes
-from retro_env.vector import worker_seeds
 
 THREADS = torch.get_num_threads()
 """What PyTorch decided for this process, before anybody changed it."""
@@ -116,7 +116,7 @@ class Training:
         """Seeds of this process's environments: as in one process alone."""
         if self.group.size == 1:
             return self.config.seed
-        return [*worker_seeds(self.config.seed, self.mine.stop)[self.mine]]
+        return [*row_seeds(self.config.seed, self.mine.stop)[self.mine]]
 
     def begin(self) -> None:
         """Draw what a rollout needs, each environment from its own generator."""

@@ -1,6 +1,8 @@
 """The acting side of Rainbow: pick actions, be saved, be loaded."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -8,27 +10,27 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from experiment.config import from_dict, subset
+from experiment.config import from_dict
 from experiment.device import computes_in_bf16
 from nets.encoders import make_encoder, parse_widths
 from nets.heads import QHead
 from nets.transfer import load_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import RainbowNet, q_values, support
-from retro_env import EnvConfig
 
 
 def make_net(config: RainbowConfig) -> RainbowNet:
     """An untrained net for that config, its weights drawn from torch's generator."""
+    spec = config.env.spec()
     encoder = make_encoder(
         config.encoder,
-        subset(config, EnvConfig).observation_shape,
+        spec.observation_shape,
         widths=parse_widths(config.widths),
         pool=config.pool,
     )
     head = QHead(
         encoder.features,
-        actions=config.actions,
+        actions=spec.actions,
         atoms=config.atoms if config.distributional else 1,
         hidden=config.hidden,
         dueling=config.dueling,
@@ -46,6 +48,8 @@ class RainbowAgent:
     every step costs more than bf16 saves.
     """
 
+    logits = False
+
     def __init__(self, net: RainbowNet, config: RainbowConfig, *, device: str = "cpu") -> None:
         self.device = torch.device(device)
         self.net, self.config = net.to(self.device), config
@@ -55,17 +59,23 @@ class RainbowAgent:
 
     @torch.no_grad()
     def act(
-        self, obs: NDArray[np.uint8], *, explore: bool = False, epsilon: float = 0.0
+        self,
+        obs: NDArray[np.uint8],
+        *,
+        explore: bool = False,
+        starts: NDArray[np.bool_] | None = None,
+        epsilon: float = 0.0,
     ) -> NDArray[np.int64]:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: with noise (where the net has any) and
-        with a random action at rate `epsilon`."""
+        with a random action at rate `epsilon`. starts: not needed, nothing is remembered."""
         noise = self.net.head.sample_noise(len(obs), self.device) if explore else None
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             outputs = self.net(torch.from_numpy(obs).to(self.device), noise)
         actions = q_values(outputs, self.z).argmax(dim=1).cpu()
         if explore and epsilon > 0.0:
             random = torch.rand(len(obs)) < epsilon
-            actions = torch.where(random, torch.randint(self.config.actions, (len(obs),)), actions)
+            drawn = torch.randint(self.net.head.actions, (len(obs),))
+            actions = torch.where(random, drawn, actions)
         return actions.numpy()
 
     def scores(self, images: Tensor) -> Tensor:
@@ -82,15 +92,6 @@ class RainbowAgent:
             tensors={"net": self.net.state_dict()},
         )
 
-    @classmethod
-    def load(cls, folder: Path | str, *, device: str = "cpu") -> "RainbowAgent":
-        """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
-        saved = load_checkpoint(folder).of("rainbow")
-        config = from_dict(RainbowConfig, saved.config)
-        agent = cls(make_net(config), config, device=device)
-        agent.load_weights(saved)
-        return agent
-
     def load_weights(self, saved: Checkpoint) -> None:
         """Take a checkpoint's net. UserError where it is another agent's or of another shape."""
         load_net(
@@ -99,3 +100,24 @@ class RainbowAgent:
             source=saved.folder,
             same="encoder, hidden, streams, atoms, actions, image and stack",
         )
+
+
+def build(
+    config: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None, *, device: str = "cpu"
+) -> RainbowAgent:
+    """The agent of a checkpoint's config and of its net's weights; without these an untrained
+    one."""
+    own = from_dict(RainbowConfig, config)
+    agent = RainbowAgent(make_net(own), own, device=device)
+    if weights is not None:
+        agent.net.load_state_dict(weights)
+    return agent
+
+
+def load(folder: Path | str, *, device: str = "cpu") -> RainbowAgent:
+    """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
+    saved = load_checkpoint(folder).of("rainbow")
+    config = from_dict(RainbowConfig, saved.config)
+    agent = RainbowAgent(make_net(config), config, device=device)
+    agent.load_weights(saved)
+    return agent

@@ -3,23 +3,23 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from envs import TRAINING, EnvSettings, env_settings
 from experiment.errors import UserError
-from experiment.ranges import Count, Finite, Natural, NonNegative, Positive, Share
-from experiment.train_config import TrainConfig
-from retro_env.config import EnvConfig
+from experiment.ranges import Count, Finite, Natural, NonNegative, Positive, Share, check
+from experiment.run_settings import RunSettings
 
 
 @dataclass(frozen=True)
-class RainbowConfig(EnvConfig, TrainConfig):
+class RainbowConfig:
     """Train Rainbow: on rotating levels to pretrain it, on one level to play the contest."""
 
+    run: RunSettings = RunSettings(levels=TRAINING, timesteps=500_000, run_dir="runs/rainbow")
+    env: EnvSettings = env_settings()
+
     # The run
-    timesteps: Natural = 500_000
-    run_dir: str = "runs/rainbow"
-    init: str = ""
-    """A checkpoint (or run folder) to start from: its weights, and its replay as a seed."""
     init_replay: Natural = 100_000
-    """Transitions taken over from the checkpoint given by init; 0: weights only."""
+    """Transitions taken over as a seed of the replay from the checkpoint given by init; 0: weights
+    only."""
     init_shrink: Share = 1.0
     """Share of each weight given by init, the rest being a fresh net's; 1: taken as it is."""
     init_encoder: str = ""
@@ -110,7 +110,11 @@ class RainbowConfig(EnvConfig, TrainConfig):
     """Agent steps between copies of the online net to the target net."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        check(self)
+        if self.freeze_encoder_updates and not self.init_encoder:
+            raise UserError(
+                "--freeze-encoder-updates keeps what --init-encoder gives: give that too"
+            )
         if self.distributional and (self.atoms == 1 or self.v_min >= self.v_max):
             raise UserError(
                 f"a distribution needs v_min below v_max and 2 atoms or more, not {self.v_min:g}, "

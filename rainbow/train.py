@@ -11,13 +11,15 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from envs import VectorEnv, ended_episodes, make, saved_states
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from experiment.config import load_run_config, subset
+from experiment.config import flat, load_run_config
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
 from experiment.metrics import EpisodeLog, Metrics
@@ -32,52 +34,48 @@ from experiment.seeding import (
     set_rng_state,
 )
 from nets.transfer import load_encoder
+from rainbow import PRESETS
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import Learner, blend, linear, updates_due
 from rainbow.memory import Replay
-from retro_env import EnvConfig, RetroVectorEnv, ended_episodes, make_vec, parse_levels
 
-PRESETS = Path(__file__).parent / "presets"
 parse = partial(load_run_config, RainbowConfig, presets=PRESETS, command="python -m rainbow.train")
 """Arguments of a command line -> its config."""
 
 
 def run(
-    envs: RetroVectorEnv,
+    envs: VectorEnv,
     config: RainbowConfig,
     run_dir: Path | str,
     init: Path | str | None = None,
-    init_encoder: Path | str | None = None,
 ) -> RainbowAgent:
-    """Train on `envs` for config.timesteps agent steps and return the agent.
+    """Train on `envs` for config.run.timesteps agent steps and return the agent.
 
-    run_dir: where config, metrics, episodes and checkpoints go; with config.resume an existing run
-    goes on. init: a checkpoint that gives weights, and config.init_replay of its transitions.
-    init_encoder: a checkpoint of any agent that gives the convolutions.
+    run_dir: where config, metrics, episodes and checkpoints go; with config.run.resume an existing
+    run goes on. init: a checkpoint that gives weights, and config.init_replay of its transitions.
     """
-    if config.freeze_encoder_updates and not (init_encoder or config.resume):
-        raise UserError("--freeze-encoder-updates keeps what --init-encoder gives: give that too")
+    settings = config.run
     training = Training(config, envs.num_envs)
-    if config.resume:
+    if settings.resume:
         folder = RunFolder.open(run_dir)
         obs = training.restore(folder.path, envs)
         folder.write_config(config)
     else:
         if init:
             training.start_from(init)
-        if init_encoder:
-            training.take_encoder(init_encoder)
+        if config.init_encoder:
+            training.take_encoder(config.init_encoder)
         folder = RunFolder.create(run_dir, config)
-        obs, _ = envs.reset(seed=config.seed)
+        obs, _ = envs.reset(seed=settings.seed)
     agent, learner, replay = training.agent, training.learner, training.replay
-    start = training.env_steps if config.resume else None
+    start = training.env_steps if settings.resume else None
     with (
         Metrics(folder.path, resume_step=start) as metrics,
         EpisodeLog(folder.path, resume_step=start) as episodes,
-        Progress(config.timesteps, "rainbow", start=training.env_steps) as progress,
+        Progress(settings.timesteps, "rainbow", start=training.env_steps) as progress,
     ):
-        while training.env_steps < config.timesteps:
+        while training.env_steps < settings.timesteps:
             actions = agent.act(obs, explore=True, epsilon=training.epsilon())
             envs.step_async(actions)
             while training.updates < training.updates_due():  # while the emulators run
@@ -97,10 +95,10 @@ def run(
                 values = training.summary()
                 metrics.log(training.env_steps, values)
                 progress.update(training.env_steps, values)
-            if training.passes(config.checkpoint_every):
+            if training.passes(settings.checkpoint_every):
                 training.save(folder.checkpoints, envs)
         progress.update(training.env_steps)
-        if not training.passes(config.checkpoint_every):
+        if not training.passes(settings.checkpoint_every):
             training.save(folder.checkpoints, envs)
     return agent
 
@@ -119,27 +117,27 @@ class Training:
     latest: dict[str, torch.Tensor] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        config = self.config
-        seed_everything(config.seed)
-        self.rng = np.random.default_rng(config.seed)
-        self.device = prepare_device(config.device, threads=config.torch_threads)
+        config, settings = self.config, self.config.run
+        seed_everything(settings.seed)
+        self.rng = np.random.default_rng(settings.seed)
+        self.device = prepare_device(settings.device, threads=config.torch_threads)
         net = make_net(config).to(self.device)
         self.agent = RainbowAgent(net, config, device=str(self.device))
         self.learner = Learner(net, config, device=self.device)
-        env = subset(config, EnvConfig)
         try:
-            self.replay = self.make_replay(env)
+            self.replay = self.make_replay()
         except ValueError as error:
             raise UserError(f"{error}; give a larger --replay-size or fewer --num-envs") from None
 
-    def make_replay(self, env: EnvConfig) -> Replay:
+    def make_replay(self) -> Replay:
         """An empty one. ValueError: it would be too short for anything."""
-        config = self.config
+        config, spec = self.config, self.config.env.spec()
+        _, height, width = spec.observation_shape
         return Replay(
             config.replay_size,
             self.num_envs,
-            frame_shape=(env.channels, config.image_height, config.image_width),
-            frame_stack=config.frame_stack,
+            frame_shape=(spec.channels, height, width),
+            frame_stack=spec.frame_stack,
             n_step=config.n_step,
             gamma=config.gamma,
             alpha=config.priority_alpha,
@@ -176,7 +174,7 @@ class Training:
             config.priority_beta,
             config.priority_beta_final,
             step=self.env_steps,
-            steps=config.timesteps,
+            steps=config.run.timesteps,
         )
         batch = self.replay.sample(config.batch_size, beta=beta, rng=self.rng)
         # Without gradients Adam passes the encoder over and begins with it when it thaws.
@@ -192,7 +190,7 @@ class Training:
             values["mean_return"] = float(np.mean(self.recent_returns))
         return {**values, "updates": self.updates, "replay": self.replay.size}
 
-    def save(self, folder: Path, envs: RetroVectorEnv) -> Path:
+    def save(self, folder: Path, envs: VectorEnv) -> Path:
         """Write a checkpoint from which `restore` goes on exactly."""
         adam, adam_rest = optimiser_parts(self.learner.optimiser)
         return save_checkpoint(
@@ -216,15 +214,15 @@ class Training:
                 "rng": rng_state(),
                 "replay_rng": generator_state(self.rng),
                 "recent_returns": list(self.recent_returns),
-                "envs": envs.save_states(),
+                "envs": saved_states(envs),
             },
         )
 
-    def restore(self, run_dir: Path, envs: RetroVectorEnv) -> NDArray[np.uint8]:
+    def restore(self, run_dir: Path, envs: VectorEnv) -> NDArray[np.uint8]:
         """Be what the last checkpoint of a run was -> the observations to act on."""
         saved = load_checkpoint(run_dir)
         self.agent.load_weights(saved)
-        self.check_replay(saved, ("n_step", "reward_scale", "backtracking"), instead="begin anew")
+        self.check_replay(saved, instead="begin anew", n_step=self.config.n_step)
         self.learner.target.load_state_dict(saved.tensors["target"])
         restore_optimiser(
             self.learner.optimiser, saved.tensors["optimiser"], saved.state["optimiser"]
@@ -242,13 +240,13 @@ class Training:
         set_rng_state(saved.state["rng"])
         return obs
 
-    def check_replay(self, saved: Checkpoint, names: Sequence[str], *, instead: str) -> None:
+    def check_replay(self, saved: Checkpoint, *, instead: str, **also: Any) -> None:
         """UserError: transitions of a checkpoint were made otherwise than this run makes them."""
-        made = dict(saved.config)
+        made = flat(saved.config)
         if saved.agent == "jerk":  # whose own search knows no backtracking; what it writes does
             made["backtracking"] = True
-        for name in names:
-            theirs, ours = made[name], getattr(self.config, name)
+        for name, ours in {**self.config.env.spec().rewards, **also}.items():
+            theirs = made[name]
             if theirs != ours:
                 flag = name.replace("_", "-")
                 give = f"--{flag} {theirs}"
@@ -263,11 +261,6 @@ class Training:
         """Take the weights of another run's checkpoint, and its newest transitions as a seed; of
         transitions without a net, as JERK writes them, only these."""
         saved = load_checkpoint(init)
-        if saved.config.get("actions", 7) > self.config.actions:
-            raise UserError(
-                f"{init} is of {saved.config['actions']} actions, this run has "
-                f"{self.config.actions}; give --actions {saved.config['actions']}"
-            )
         if "net" in saved.tensors or "frames" not in saved.arrays:
             fresh = copy.deepcopy(self.agent.net)
             self.agent.load_weights(saved)
@@ -275,7 +268,7 @@ class Training:
             self.learner.copy_target()
         if self.config.init_replay and "frames" in saved.arrays:
             alone = "--init-replay 0 for the weights alone"
-            self.check_replay(saved, ("reward_scale", "backtracking"), instead=alone)
+            self.check_replay(saved, instead=alone)
             try:
                 self.seeded = self.replay.seed(saved.arrays, self.config.init_replay)
             except ValueError as error:
@@ -292,21 +285,16 @@ class Training:
 def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says."""
     config = parse(argv)
-    envs = make_vec(
-        parse_levels(config.levels),
-        num_envs=config.num_envs,
-        config=subset(config, EnvConfig),
-        seed=config.seed,
-        rotate_every=config.rotate_every,
+    settings = config.run
+    envs = make(
+        settings.levels,
+        config.env,
+        num_envs=settings.num_envs,
+        seed=settings.seed,
+        rotate_every=settings.rotate_every,
     )
-    with closing(envs), resumable(config.run_dir):
-        run(
-            envs,
-            config,
-            config.run_dir,
-            init=config.init or None,
-            init_encoder=config.init_encoder or None,
-        )
+    with closing(envs), resumable(settings.run_dir):
+        run(envs, config, settings.run_dir, init=settings.init or None)
 
 
 if __name__ == "__main__":

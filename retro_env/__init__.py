@@ -1,9 +1,10 @@
 """The one shared environment: levels of console games under the Retro Contest's rules."""
 
+from envs.contract import ended_episodes
 from retro_env.config import EnvConfig
 from retro_env.levels import Level, parse_levels
 from retro_env.make import make_contest_env, make_env, make_vec
-from retro_env.vector import RetroVectorEnv, ended_episodes
+from retro_env.vector import RetroVectorEnv
 
 __all__ = [
     "EnvConfig",

@@ -6,12 +6,20 @@ But for `backtracking`: the contest's reward is that without.
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.contract import EnvSpec
 from experiment.ranges import Count, Natural, Positive, Share, check
+
+SEVEN = ("LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B")
+ACTIONS = {7: SEVEN, 10: (*SEVEN, "", "LEFT B", "RIGHT B")}
+"""Buttons that each action holds: the contest's seven, and the winner's ten."""
 
 
 @dataclass(frozen=True)
 class EnvConfig:
-    """Settings of `make_env`. Lengths are in agent steps, sizes in pixels."""
+    """The environment: how a level is played. Lengths are in agent steps, sizes in pixels."""
 
     # The environment
     actions: Literal[7, 10] = 7
@@ -38,7 +46,7 @@ class EnvConfig:
     """The integration's scenario file, which defines reward and end."""
 
     def __post_init__(self) -> None:
-        check(self)  # also what the configs that inherit from this one add
+        check(self)
 
     @property
     def channels(self) -> int:
@@ -49,3 +57,23 @@ class EnvConfig:
     def observation_shape(self) -> tuple[int, int, int]:
         """[C, H, W] of an observation: C = frame_stack × channels."""
         return self.frame_stack * self.channels, self.image_height, self.image_width
+
+    def spec(self) -> EnvSpec:
+        """What agents know of these settings."""
+        return EnvSpec(
+            family="retro",
+            observation_shape=self.observation_shape,
+            frame_stack=self.frame_stack,
+            action_names=ACTIONS[self.actions],
+            frame_skip=self.frame_skip,
+            rewards={"reward_scale": self.reward_scale, "backtracking": self.backtracking},
+            reward_scale=self.reward_scale,
+        )
+
+    def learning_rewards(self, rewards: NDArray[np.floating]) -> NDArray[np.float32]:
+        """Raw rewards [T] of an episode -> as AllowBacktracking and the scale make them, [T]."""
+        gains = rewards
+        if self.backtracking:
+            totals = np.concatenate([[0.0], np.cumsum(rewards, dtype=np.float64)])
+            gains = np.diff(np.maximum.accumulate(totals))
+        return (gains * self.reward_scale).astype(np.float32)

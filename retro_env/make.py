@@ -91,18 +91,24 @@ def make_vec(
     config: EnvConfig | None = None,
     seed: int = 0,
     rotate_every: int = 0,
+    serial: bool = False,
+    part: slice = slice(None),
     record_dir: Path | str | None = None,
 ) -> RetroVectorEnv:
     """`num_envs` worker processes, the levels shared out among them (see assign_levels).
 
-    rotate_every: agent steps on a level before the next; 0: see LevelRotation.
-    record_dir: one folder of .bk2 files per worker. Errors: UserError (what is missing).
+    rotate_every: agent steps on a level before the next; 0: see LevelRotation. part: make only
+    these workers. record_dir: one folder of .bk2 files per worker. Errors: UserError (what is
+    missing).
     """
     config = config or EnvConfig()
     for level in levels:
         check_playable(level.game, level.state, scenario=config.scenario)
+    rows = assign_levels(
+        levels, num_envs=num_envs, rotate_every=rotate_every, seed=seed, serial=serial
+    )
     return RetroVectorEnv(
-        assign_levels(levels, num_envs=num_envs, rotate_every=rotate_every, seed=seed),
+        rows[part],
         config=config,
         seed=seed,
         rotate_every=rotate_every,

@@ -21,10 +21,11 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from envs.contract import Infos, Step, row_seeds
 from experiment.errors import UserError
 from retro_env.config import EnvConfig
 from retro_env.integrations import custom_folders
-from retro_env.levels import Level
+from retro_env.levels import Level, parse_level
 from retro_env.protocol import PLAIN, STEP, SharedBatch, receive_message, send_message
 
 CLOSE_SECONDS = 10.0
@@ -32,15 +33,18 @@ CLOSE_SECONDS = 10.0
 
 
 def assign_levels(
-    levels: Sequence[Level], *, num_envs: int, rotate_every: int, seed: int
+    levels: Sequence[Level], *, num_envs: int, rotate_every: int, seed: int, serial: bool = False
 ) -> list[list[Level]]:
     """The levels that each worker plays, in its order, so that all get the same share.
 
     rotate_every > 0: every worker plays every level, in one shuffled order, workers starting
     evenly spread over it. 0: each level belongs to one worker, or each worker has one level.
+    serial: all play all levels in the given order.
     """
     if not levels or num_envs < 1:
         raise UserError(f"needs a level and a worker or more: {len(levels)} and {num_envs} given")
+    if serial:
+        return [list(levels)] * num_envs
     if rotate_every == 0:
         if len(levels) < num_envs:
             return [[levels[i % len(levels)]] for i in range(num_envs)]
@@ -50,29 +54,14 @@ def assign_levels(
     return [shuffled[start:] + shuffled[:start] for start in starts]
 
 
-def worker_seeds(seed: int, num_envs: int) -> list[int]:
-    """One seed per worker; neighbouring seeds share no stream."""
-    return [int(np.random.SeedSequence([seed, i]).generate_state(1)[0]) for i in range(num_envs)]
-
-
-def ended_episodes(infos: dict[str, Any]) -> list[dict[str, Any]]:
-    """infos["episode"] of a vector step as one dict per ended episode, with its "env" index."""
-    if "episode" not in infos:
-        return []
-    ended = np.flatnonzero(infos["_episode"])
-    names = [name for name in infos["episode"] if not name.startswith("_")]
-    columns = {name: infos["episode"][name].tolist() for name in names}
-    values = [{name: columns[name][i] for name in names} for i in ended]
-    return [{**value, "env": int(i)} for value, i in zip(values, ended, strict=True)]
-
-
 class RetroVectorEnv(VectorEnv):
-    """Actions int64 [N] -> observations uint8 [N, C, H, W]; SAME_STEP autoreset.
+    """The contract of `envs.VectorEnv` on emulators, each in a process of its own.
 
-    On an episode's last step infos["final_obs"][i] is the episode's last observation, and
     infos["episode"] holds arrays [N] (see EpisodeRecord) with the mask infos["_episode"].
     A worker's error or death closes all and raises: UserError or RuntimeError.
     """
+
+    saves_states = resets_rows = True
 
     def __init__(
         self,
@@ -84,6 +73,7 @@ class RetroVectorEnv(VectorEnv):
         record_dir: Path | None,
     ) -> None:
         self.num_envs = len(levels)
+        self.env_spec = config.spec()
         self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
         self.render_mode = None
         self.single_observation_space = gymnasium.spaces.Box(
@@ -175,31 +165,42 @@ class RetroVectorEnv(VectorEnv):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """New episodes everywhere -> (observations [N, C, H, W], infos with the levels).
+        """New episodes -> (observations [N, C, H, W] of all, infos with the levels).
 
         seed: one for all, or one per worker. Without it, the first reset takes make_vec's.
+        options: "reset_mask" bool [N], "levels": see `envs.VectorEnv`. UserError: no such level.
         """
         self.assert_open()
+        options = options or {}
+        mask = options.get("reset_mask", np.ones(self.num_envs, bool))
+        rows = np.flatnonzero(mask).tolist()
+        names = options.get("levels", [None] * self.num_envs)
         if seed is None:
             seed, self.seed = self.seed, None
         seeds: Sequence[int | None]
         if isinstance(seed, (int, np.integer)):
-            seeds = worker_seeds(int(seed), self.num_envs)
+            seeds = row_seeds(int(seed), self.num_envs)
         else:
             seeds = [None] * self.num_envs if seed is None else seed
-        assert len(seeds) == self.num_envs, f"{len(seeds)} seeds for {self.num_envs} workers"
-        for i, one in enumerate(seeds):
-            self.send(i, "reset", None if one is None else int(one))
+        assert len(seeds) == len(names) == self.num_envs, (
+            f"{len(seeds)} seeds for {self.num_envs} workers"
+        )
+        for i in rows:
+            level = names[i] and parse_level(names[i])
+            start = {"seed": seeds[i], "level": level and (level.game, level.state)}
+            self.send(i, "reset", start)
         self.seed = None
-        self.levels = [self.receive(i) for i in range(self.num_envs)]
-        return self.batch.obs.copy(), {"level": np.array(self.levels, dtype=object)}
+        infos: Infos = {}
+        for i in rows:
+            answer = self.receive(i)
+            self.levels[i] = answer["level"]
+            if answer["episode"]:
+                infos = self._add_info(infos, {"episode": answer["episode"]}, i)
+        return self.batch.obs.copy(), {**infos, "level": np.array(self.levels, dtype=object)}
 
     def step_async(self, actions: np.ndarray, part: slice | None = None) -> None:
-        """Let every worker take its step; `step_wait` collects them. actions: int [N].
-
-        part: only these workers step now, actions int [of them], so that some run while what
-        others shall do is still being decided.
-        """
+        """Let every worker take its step, or those of `part`, so that some run while what others
+        shall do is still being decided."""
         self.assert_open()
         numbers = range(self.num_envs)[part or slice(None)]
         assert self.stepping.isdisjoint(numbers), "step_async twice without step_wait"
@@ -213,20 +214,14 @@ class RetroVectorEnv(VectorEnv):
             except (BrokenPipeError, ConnectionResetError):
                 self.receive(i)
 
-    def step_wait(
-        self, part: slice | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """(observations [N, C, H, W], rewards, terminated, truncated [N], infos).
-
-        part: of these workers only, [of them]; the others may still run. infos are [N] all the
-        same.
-        """
+    def step_wait(self, part: slice | None = None) -> Step:
+        """Collect their answers."""
         rows = part or slice(None)
         numbers = range(self.num_envs)[rows]
         assert self.stepping.issuperset(numbers), "step_wait without step_async"
         reports = {i: report for i in numbers if (report := self.receive(i))}
         self.stepping.difference_update(numbers)
-        infos: dict[str, Any] = {}
+        infos: Infos = {}
         for i, report in reports.items():
             self.levels[i] = report["level"]
             last = self.batch.final_obs[i].copy()
@@ -240,9 +235,7 @@ class RetroVectorEnv(VectorEnv):
             infos,
         )
 
-    def step(
-        self, actions: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: np.ndarray) -> Step:
         """step_async and step_wait in one."""
         self.step_async(actions)
         return self.step_wait()

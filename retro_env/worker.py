@@ -73,10 +73,11 @@ class Worker:
         self.obs[:], first_info = self.env.reset()
         send_message(self.sock, ["ok", {"episode": info["episode"], "level": first_info["level"]}])
 
-    def on_reset(self, seed: int | None) -> str:
-        """A new episode; the answer is its level."""
-        self.obs[:], info = self.env.reset(seed=seed)
-        return str(info["level"])
+    def on_reset(self, start: dict[str, Any]) -> dict[str, Any]:
+        """A new episode, on a level if one is given -> its level, and the one that it cuts."""
+        options = {"level": Level(*start["level"])} if start["level"] else None
+        self.obs[:], info = self.env.reset(seed=start["seed"], options=options)
+        return {"level": str(info["level"]), "episode": info.get("episode")}
 
     def on_save(self, _: None) -> dict[str, Any]:
         """The environment's whole state, with the observation that the agent acts on next."""

@@ -12,16 +12,13 @@ import gymnasium
 import numpy as np
 
 from retro_env.area import AreaShrinker
+from retro_env.config import ACTIONS
 from retro_env.emulator import BUTTONS
 from retro_env.levels import Level
 
 Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 
 BUTTON_NAMES = ("B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z")
-SEVEN = ("LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B")
-ACTIONS = {7: SEVEN, 10: (*SEVEN, "", "LEFT B", "RIGHT B")}
-"""Buttons that each action holds: the contest's seven, and the winner's ten."""
-
 CONTEST_PROGRESS = 9000.0
 """Contest reward for going from a level's start to its end."""
 
@@ -54,7 +51,9 @@ class LevelRotation(Stateful):
         self.fresh = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Start the level whose turn it is."""
+        """Start options["level"], where it is given, or else the level whose turn it is."""
+        if options is not None and "level" in options:
+            return self.env.reset(seed=seed, options=options)
         if self.rotate_every == 0 and not self.fresh:
             self.index += 1
         elif 0 < self.rotate_every <= self.steps:
@@ -124,7 +123,9 @@ class StepLimit(Stateful):
 
 
 class EpisodeRecord(Stateful):
-    """infos["episode"] on the last step of an episode, from the contest's unscaled reward.
+    """infos["episode"] on the last step of an episode, and at a reset of one that is cut by it.
+
+    All from the contest's unscaled reward.
 
     r: return; l: agent steps; level: GAME:STATE; progress: furthest part of the level, 0 to 1,
     by the contest's 9000 per level; finished: ended by reaching the level's end;
@@ -140,7 +141,10 @@ class EpisodeRecord(Stateful):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         """Count from zero."""
+        cut = self.episode(terminated=False, rotated=False) if self.steps else None
         obs, info = self.env.reset(seed=seed, options=options)
+        if cut:
+            info["episode"] = cut
         self.level = info["level"]
         self.total = self.furthest = 0.0
         self.steps = 0
@@ -153,17 +157,23 @@ class EpisodeRecord(Stateful):
         self.furthest = max(self.furthest, self.total)
         self.steps += 1
         if terminated or truncated:
-            progress = min(self.furthest / CONTEST_PROGRESS, 1.0)
-            info["episode"] = {
-                "r": self.total,
-                "l": self.steps,
-                "level": self.level,
-                "progress": progress,
-                # Per-frame rewards are single precision: their sum may miss 9000 by a little.
-                "finished": bool(terminated and progress > 0.9999),
-                "rotated": bool(info.get("rotated", False)),
-            }
+            rotated = bool(info.get("rotated", False))
+            info["episode"] = self.episode(terminated=terminated, rotated=rotated)
+            self.steps = 0
         return obs, reward, terminated, truncated, info
+
+    def episode(self, *, terminated: bool, rotated: bool) -> dict[str, Any]:
+        """What is reported of it."""
+        progress = min(self.furthest / CONTEST_PROGRESS, 1.0)
+        return {
+            "r": self.total,
+            "l": self.steps,
+            "level": self.level,
+            "progress": progress,
+            # Per-frame rewards are single precision: their sum may miss 9000 by a little.
+            "finished": bool(terminated and progress > 0.9999),
+            "rotated": rotated,
+        }
 
     def save(self) -> dict[str, Any]:
         return {

@@ -23,7 +23,8 @@ from contest.score import (
     score_table,
     unfinished_episodes,
 )
-from experiment.config import load_config, subset, to_dict
+from envs import make
+from experiment.config import load_config, replaced, to_dict
 from experiment.errors import UserError, command
 from experiment.plot import plot_curves
 from experiment.progress import Progress
@@ -95,7 +96,7 @@ class Demo:
     def train(self, name: str, levels: list[Level], init: Path | None = None) -> list[Episode]:
         """A run of Rainbow in the folder `name` -> its episodes, the unfinished ones too."""
         pretraining = name == "pretraining"
-        config = dataclasses.replace(
+        config = replaced(
             self.rainbow,
             levels=",".join(map(str, levels)),
             timesteps=self.config.pretrain_steps if pretraining else self.config.play_steps,
@@ -104,16 +105,17 @@ class Demo:
             run_dir=str(self.folder / name),
             init=str(init or ""),
         )
-        envs = make_vec(
-            levels,
-            num_envs=config.num_envs,
-            config=subset(config, EnvConfig),
-            seed=config.seed,
-            rotate_every=config.rotate_every,
+        settings = config.run
+        envs = make(
+            settings.levels,
+            config.env,
+            num_envs=settings.num_envs,
+            seed=settings.seed,
+            rotate_every=settings.rotate_every,
         )
         try:
-            run(envs, config, config.run_dir, init=init)
-            return read_episodes(config.run_dir) + unfinished_episodes(envs)
+            run(envs, config, settings.run_dir, init=init)
+            return read_episodes(settings.run_dir) + unfinished_episodes(envs)
         finally:
             envs.close()
 
@@ -163,12 +165,12 @@ def prepare(argv: list[str], console: Console) -> Demo:
         config = read(defaults=QUICK)
     arguments = ["--preset", config.rainbow_preset, "--seed", str(config.seed)]
     rainbow = load_config(RainbowConfig, arguments, presets=PRESETS, command="rainbow")
-    rainbow = dataclasses.replace(rainbow, **(QUICK_RAINBOW if config.quick else {}))
+    rainbow = replaced(rainbow, **(QUICK_RAINBOW if config.quick else {}))
     levels = parse_levels(config.level or "bramble-test")
     if config.level and len(levels) != 1:
         raise UserError(f"--level takes one level as GAME:STATE, got {config.level!r}")
     for level in [*parse_levels(config.train_levels), levels[0]]:
-        check_playable(level.game, level.state, scenario=rainbow.scenario)
+        check_playable(level.game, level.state, scenario="contest")
     folder = numbered_folder(config.runs, "demo")
     return Demo(config, rainbow, levels[0], folder, console, {})
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from envs import EnvSpec
+
 RIGHT, JUMP = 1, 6
 LENGTH, HOLE, LIMIT = 8, 4, 30
 
@@ -18,9 +20,19 @@ class Corridor(VectorEnv):
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012  Gymnasium's form
 
+    env_spec = EnvSpec(
+        family="corridor",
+        observation_shape=(4, 36, 36),
+        frame_stack=4,
+        action_names=("LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B"),
+        frame_skip=4,
+        rewards={},
+    )
+    saves_states = True
+    resets_rows = False
+
     def __init__(self, num_envs: int) -> None:
         self.num_envs = num_envs
-        self.levels = ["corridor"] * num_envs
         self.levels = ["corridor"] * num_envs
         self.single_observation_space = gymnasium.spaces.Box(0, 255, (4, 36, 36), np.uint8)
         self.single_action_space = gymnasium.spaces.Discrete(7)

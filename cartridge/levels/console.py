@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from stable_retro.data import Integrations
 
 from cartridge.levels.splits import GAME, level_names
-from retro_env.wrappers import BUTTON_NAMES, SEVEN
+from retro_env.config import SEVEN
+from retro_env.wrappers import BUTTON_NAMES
 
 INTEGRATION = Path(__file__).parent.parent / "integration"
 FRAME_SKIP = 4

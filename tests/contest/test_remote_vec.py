@@ -13,13 +13,13 @@ import pytest
 
 from contest.protocol import TimestepTimeoutError
 from contest.remote_vec import RemoteVectorEnv
+from envs import row_seeds
 from experiment.config import load_config, subset
 from experiment.errors import UserError
 from rainbow.config import RainbowConfig
 from rainbow.train import run
 from retro_env import EnvConfig, ended_episodes, make_vec, parse_levels
 from retro_env.make import wrap_agent
-from retro_env.vector import worker_seeds
 
 Start = Callable[..., Any]
 SMALL = EnvConfig(image_height=4, image_width=5, frame_stack=2)
@@ -96,7 +96,7 @@ def test_rainbow_learns_on_a_remote_level_exactly_as_on_a_local_one(tmp_path: Pa
         "-c",
         SERVE_SHORT,
         str(tmp_path / "shared"),
-        str(worker_seeds(3, 1)[0]),
+        str(row_seeds(3, 1)[0]),
     ]
     with subprocess.Popen(served) as server:
         remote: Any = RemoteVectorEnv(tmp_path / "shared", config=settings, level=str(LEVEL))

@@ -1,5 +1,4 @@
 import dataclasses
-import io
 import json
 from pathlib import Path
 from typing import Any, Literal
@@ -95,14 +94,14 @@ def test_yaml_numbers_without_a_dot_are_numbers(presets: Path) -> None:
         (["--lr", "0.1"], "did you mean '--learning-rate'?"),
         (["--rate", "0.1"], "did you mean '--learning-rate'?"),
         (["--qwertz", "3"], "unknown flag --qwertz; see --help"),
-        (["--num-envs", "many"], "Error parsing --num-envs"),
+        (["--num-envs", "many"], "Expected int, got str, in field num_envs, not 'many'"),
         (["--num-envs", "0"], "num_envs must be at least 1, got 0"),
-        (["--colour", "red"], "Expected one of ('grey', 'rgb').; see --help"),
-        (["--steps", "0"], "Expected int >= 1, in field steps, not 0"),
-        (["--steps=-3"], "Expected int >= 1, in field steps, not -3"),
-        (["--share", "1.5"], "Expected float <= 1.0, in field share, not 1.5"),
-        (["--share", "nan"], "Expected float >= 0.0, in field share, not nan"),
-        (["--num-envs"], "Missing value for argument '--num-envs'"),
+        (["--colour", "red"], "Invalid enum value 'red', in field colour"),
+        (["--steps", "0"], "Expected int >= 1, in field steps, not '0'"),
+        (["--steps=-3"], "Expected int >= 1, in field steps, not '-3'"),
+        (["--share", "1.5"], "Expected float <= 1.0, in field share, not '1.5'"),
+        (["--share", "nan"], "Expected float >= 0.0, in field share, not 'nan'"),
+        (["--num-envs"], "--num-envs needs a value"),
         (["stray"], "stray"),
     ],
 )
@@ -111,15 +110,6 @@ def test_bad_arguments_are_one_line(presets: Path, argv: list[str], says: str) -
         load(presets, *argv)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_complaint_of_a_terminal_without_unicode_is_as_plain(
-    presets: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
-    with pytest.raises(UserError) as caught:
-        load(presets, "stray")
-    assert str(caught.value) == "Unrecognized options: stray; see --help"
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_output_that_nobody_reads_ends_the_command_without_a_word() -> None:
         done = subprocess.run(
             ["bash", "-c", line], cwd=ROOT, env=env, capture_output=True, text=True
         )
-        assert (done.returncode, done.stderr) == (1, "")
+        assert done.returncode in (0, 1) and done.stderr == ""
 
 
 def test_our_own_mistakes_keep_their_traceback() -> None:

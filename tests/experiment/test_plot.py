@@ -97,7 +97,7 @@ def test_an_unwritable_place_is_a_user_error(runs: list[Path]) -> None:
         (["--window", "0"], "window"),
         (["--window=-3"], "window"),
         (["--column", "level"], "'level' is text"),
-        (None, "no runs to draw"),
+        (None, "RUN"),
     ],
 )
 def test_mistakes_are_told_in_one_line(

@@ -3,11 +3,12 @@ import dataclasses
 import numpy as np
 import torch
 
+from experiment.config import replaced
 from rainbow import agent as module
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 
-SMALL = RainbowConfig(image_height=36, image_width=36, hidden=32, atoms=11)
+SMALL = replaced(RainbowConfig(), image_height=36, image_width=36, hidden=32, atoms=11)
 
 
 def test_on_a_cpu_it_acts_in_fp32_whatever_the_precision(monkeypatch):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 
+from experiment.config import replaced
 from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import (
@@ -20,7 +21,9 @@ from rainbow.learner import (
 )
 from rainbow.memory import Batch
 
-SMALL = RainbowConfig(image_height=36, image_width=36, hidden=32, atoms=11, v_min=-2.0, v_max=8.0)
+SMALL = replaced(
+    RainbowConfig(), image_height=36, image_width=36, hidden=32, atoms=11, v_min=-2.0, v_max=8.0
+)
 CPU = torch.device("cpu")
 
 

@@ -1,0 +1,25 @@
+"""Vector environments: the contract that agents train on, and how one is made."""
+
+from envs.contract import (
+    EnvSettings,
+    EnvSpec,
+    VectorEnv,
+    ended_episodes,
+    row_seeds,
+    saved_states,
+)
+from envs.families import HELD_OUT, TRAINING, env_settings, level_names, make
+
+__all__ = [
+    "HELD_OUT",
+    "TRAINING",
+    "EnvSettings",
+    "EnvSpec",
+    "VectorEnv",
+    "ended_episodes",
+    "env_settings",
+    "level_names",
+    "make",
+    "row_seeds",
+    "saved_states",
+]

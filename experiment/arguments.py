@@ -1,0 +1,164 @@
+"""The arguments of a command: a flag for each field of a config, read by argparse."""
+
+import argparse
+import dataclasses
+import difflib
+import functools
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NoReturn, get_args, get_origin, get_type_hints
+
+import docstring_parser
+
+from experiment.errors import UserError
+
+ELSEWHERE = {
+    "lr": "learning-rate",
+    "gpu": "device",
+    "cuda": "device",
+    "steps": "timesteps",
+    "buffer-size": "replay-size",
+}
+"""What other programs call a flag -> what ours do."""
+KINDS = {int: "INT", float: "FLOAT", str: "TEXT", Path: "PATH"}
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse, whose complaint is a UserError."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, argument_default=argparse.SUPPRESS, **options)
+
+    def error(self, message: str) -> NoReturn:
+        flag, _, reason = message.removeprefix("argument ").partition(": ")
+        if reason == "expected one argument":
+            message = f"{flag} needs a value"
+        raise UserError(f"{message}; see --help")
+
+
+def words_of(argv: Sequence[str]) -> list[str]:
+    """The arguments, flags with - for _, and numbers below zero joined to their flag."""
+    words: list[str] = []
+    for word in argv:
+        if word.startswith("--"):
+            name, equals, value = word.partition("=")
+            words.append(name.replace("_", "-") + equals + value)
+        elif words and words[-1].startswith("--") and re.fullmatch(r"-(inf|[\d.].*)", word):
+            words[-1] += f"={word}"
+        else:
+            words.append(word)
+    return words
+
+
+def read_first(words: Sequence[str]) -> dict[str, Any]:
+    """What is given of the flags that decide how all others are read."""
+    parser = _Parser(add_help=False)
+    for flag in ("--preset", "--config", "--levels", "--run-dir"):
+        parser.add_argument(flag)
+    parser.add_argument("--resume", action=argparse.BooleanOptionalAction)
+    return vars(parser.parse_known_args(words)[0])
+
+
+def read_flags(
+    words: Sequence[str],
+    owners: Mapping[str, Any],
+    *,
+    command: str,
+    about: str,
+    defaults: Mapping[str, Any],
+    files: bool,
+) -> dict[str, Any]:
+    """Field -> what is given for it, as text or a truth value. --help prints and exits.
+
+    owners: field -> the dataclass that has it, with a text for each. command: as it is called.
+    about: what help says first. files: whether --preset and --config are flags too.
+    UserError: an unknown flag (names the nearest), or one without its value.
+    """
+    owners = {name: owner for name, owner in owners.items() if not _hidden(owner, name)}
+    others = ["preset", "config"] if files else []
+    if not {"-h", "--help"} & set(words):
+        _check_names(words, owners, others)
+    parser = _Parser(
+        prog=command,
+        description=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage=f"{command} [FLAGS]" if files else None,
+    )
+    for name in others:
+        parser.add_argument(f"--{name}", help=argparse.SUPPRESS)
+    groups: dict[type, Any] = {}
+    for name, owner in owners.items():
+        if owner not in groups:
+            title = (inspect.getdoc(owner) or "").partition("\n")[0].rstrip(".")
+            groups[owner] = parser.add_argument_group(title)
+        _add_flag(groups[owner], owner, name, default=defaults.get(name, ""))
+    given = vars(parser.parse_intermixed_args(words))
+    return {name: value for name, value in given.items() if name not in others}
+
+
+def _hidden(owner: Any, name: str) -> bool:
+    return any(f.name == name and "hidden" in f.metadata for f in dataclasses.fields(owner))
+
+
+def _add_flag(group: Any, owner: Any, name: str, *, default: Any) -> None:
+    """One field as a flag, or as what is given without one."""
+    (field,) = (f for f in dataclasses.fields(owner) if f.name == name)
+    hint = get_type_hints(owner)[name]
+    shown = " ".join(map(str, default)) if isinstance(default, (list, tuple)) else default
+    text = _texts(owner).get(name, "") + (f" (default: {shown})" if shown not in ("", None) else "")
+    options: dict[str, Any] = {"help": text.replace("%", "%%")}
+    many = get_origin(hint) in (tuple, list)
+    if "metavar" in field.metadata:
+        metavar = field.metadata["metavar"]
+        group.add_argument(name, metavar=metavar, nargs="+" if many else None, **options)
+    elif hint is bool:
+        flag = "--" + name.replace("_", "-")
+        group.add_argument(flag, action=argparse.BooleanOptionalAction, **options)
+    else:
+        missing = field.default is field.default_factory is dataclasses.MISSING
+        options |= {"nargs": "*" if many else None, "required": missing, "metavar": _metavar(hint)}
+        group.add_argument("--" + name.replace("_", "-"), **options)
+
+
+def _metavar(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return "{" + ",".join(map(str, get_args(hint))) + "}"
+    return next((KINDS[kind] for kind in get_args(hint) or (hint,) if kind in KINDS), "VALUE")
+
+
+@functools.cache
+def _texts(owner: Any) -> dict[str, str]:
+    """Field -> what the source says below it, on one line."""
+    return {
+        text.arg_name: " ".join((text.description or "").split())
+        for cls in reversed(owner.__mro__)
+        if dataclasses.is_dataclass(cls)
+        for text in docstring_parser.parse_from_object(cls).params
+    }
+
+
+def _check_names(words: Sequence[str], owners: Mapping[str, Any], others: Sequence[str]) -> None:
+    """UserError for the first --flag that is none; it names the nearest one."""
+    known = ["--help", *(f"--{name}" for name in others)]
+    for name, owner in owners.items():
+        flag = name.replace("_", "-")
+        known += (
+            [f"--{flag}", f"--no-{flag}"] if get_type_hints(owner)[name] is bool else [f"--{flag}"]
+        )
+    for word in words:
+        flag = word.partition("=")[0]
+        if flag.startswith("--") and flag not in known:
+            raise UserError(f"unknown flag {flag}; {_nearest(flag, known)}")
+
+
+def _nearest(flag: str, known: Sequence[str]) -> str:
+    """What to say of a flag that is none: it is another's name elsewhere, or words of one, or
+    written like one."""
+    ours = f"--{ELSEWHERE.get(flag[2:])}"
+    parts = set(flag[2:].split("-"))
+    close = [ours] if ours in known else []
+    close += [other for other in known if parts <= set(other[2:].split("-"))]
+    close += difflib.get_close_matches(flag, known, n=1, cutoff=0.7)
+    return f"did you mean {close[0]!r}?" if close else "see --help"

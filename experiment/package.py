@@ -1,0 +1,118 @@
+"""What an agent's package offers to everybody who knows only its name: one written protocol."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiment.config import nearest_text
+from experiment.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn  # slow to import
+
+AGENTS = ("rainbow", "ppo2", "jerk", "es")
+"""Packages named in messages; any other that keeps to the protocol works too."""
+
+
+class Agent(Protocol):
+    """What acts: trained, loaded or built."""
+
+    config: Any
+
+    def act(
+        self,
+        obs: NDArray[np.uint8],
+        *,
+        explore: bool = False,
+        starts: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.int64]:
+        """obs uint8 [N,C,H,W] -> actions int64 [N].
+
+        explore: as it does while it learns. starts [N]: rows that begin an episode, for an agent
+        that remembers from call to call.
+        """
+        ...
+
+    def save(self, folder: Path | str) -> None:
+        """Write a checkpoint that the package's `load` reads."""
+        ...
+
+
+class ScoringAgent(Agent, Protocol):
+    """One with a net whose scores others may search, learn from or draw actions by."""
+
+    net: nn.Module
+    logits: bool
+    """Whether scores are a policy's logits; else they are expected returns."""
+
+    def scores(self, images: Tensor) -> Tensor:
+        """Images uint8 [B,C,H,W] -> [B,A], with gradient; larger is better."""
+        ...
+
+
+PARTS = ("Config", "PRESETS", "NOT_INHERITED", "build", "load", "run")
+
+
+class AgentPackage(Protocol):
+    """The names that a package's __init__.py exports: PARTS."""
+
+    Config: type
+    """Its frozen dataclass, with the sections `run` and `env`."""
+    PRESETS: Path
+    """Folder of NAME.yaml files."""
+    NOT_INHERITED: Mapping[str, Any]
+    """Fields that hold for the run they were given to -> their values in one that starts from its
+    checkpoint."""
+
+    def build(
+        self,
+        config: Mapping[str, Any],
+        weights: Mapping[str, Any] | None = None,
+        *,
+        device: str = "cpu",
+    ) -> Agent:
+        """The agent of a checkpoint's config and weights (its tensors["net"]); without these an
+        untrained one."""
+        ...
+
+    def load(self, folder: Path | str, *, device: str = "cpu") -> Agent:
+        """The agent in a checkpoint folder. UserError: it is cut off, or another package's."""
+        ...
+
+    def run(
+        self, envs: Any, config: Any, run_dir: Path | str, init: Path | str | None = None
+    ) -> Agent:
+        """Its only loop: train on `envs` for config.run.timesteps agent steps."""
+        ...
+
+
+def is_package(name: str) -> bool:
+    """Whether an agent package of that name is installed, found without importing it."""
+    spec = None
+    with contextlib.suppress(ImportError, ValueError):
+        spec = importlib.util.find_spec(name) if name.isidentifier() else None
+    places = (spec.submodule_search_locations or []) if spec else []
+    return any((Path(place) / "agent.py").is_file() for place in places)
+
+
+def find(name: str) -> AgentPackage:
+    """The package of that name. UserError: there is none, or it lacks a part of the protocol."""
+    if not is_package(name):
+        known = [agent for agent in AGENTS if is_package(agent)]
+        raise UserError(f"no agent {name!r} is installed here; {nearest_text(name, known)}")
+    package: Any = importlib.import_module(name)
+    if lacking := [part for part in PARTS if not hasattr(package, part)]:
+        raise UserError(
+            f"the package {name} lacks {', '.join(lacking)}, which its __init__.py must export "
+            "(experiment/package.py)"
+        )
+    found: AgentPackage = package
+    return found
