@@ -17,6 +17,7 @@ COPY constraints.txt docker-build/install docker-build/agent.txt /build/
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf /build/install agent
 
 COPY contest /app/contest
+COPY envs /app/envs
 COPY es /app/es
 COPY experiment /app/experiment
 COPY jerk /app/jerk

@@ -60,7 +60,7 @@ class Memory:
         from lsh_memory import EpisodicMemory, MemoryConfig
 
         self.actions = actions
-        config = MemoryConfig(features, capacity=capacity, **options)
+        config = MemoryConfig(features, int(actions.max()) + 1, capacity, **options)
         warm = EpisodicMemory(config)  # compiles
         warm.add(np.ones(features), 0, 0.0)
         warm.query(np.ones(features), K)

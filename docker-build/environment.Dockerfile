@@ -15,13 +15,15 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf /build/install environment
 
 COPY cartridge/integration /app/cartridge/integration
 COPY contest /app/contest
+COPY envs /app/envs
 COPY experiment /app/experiment
 COPY retro_env /app/retro_env
+COPY roms /app/roms
 COPY LICENSE /app/
 ARG ROMS=docker-build/empty
 COPY ${ROMS} /roms/
 RUN cd /app && if [ "${ROMS}" != docker-build/empty ]; then \
-    PYTHONDONTWRITEBYTECODE=1 /opt/venv/bin/python -m retro_env.roms /roms; fi
+    PYTHONDONTWRITEBYTECODE=1 /opt/venv/bin/python -m roms /roms; fi
 
 FROM ${BASE_IMAGE}
 COPY --from=build /opt/venv /opt/venv

@@ -10,14 +10,13 @@ checkpoints/step-000050000/
 
 import contextlib
 import dataclasses
-import functools
 import hashlib
 import importlib
 import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, final
 
@@ -26,7 +25,7 @@ import numpy as np
 import safetensors.torch
 import torch
 
-from experiment.arrays import HashingWriter, Parts, StoredArray, StoredArrays, write_array
+from experiment.arrays import Rows, StoredArray, StoredArrays, describe, write_array
 from experiment.config import to_dict
 from experiment.errors import UserError
 from experiment.package import is_package
@@ -82,7 +81,7 @@ def save_checkpoint(
     config: Any,
     counters: Mapping[str, int],
     tensors: Mapping[str, Mapping[str, torch.Tensor]],
-    arrays: Mapping[str, np.ndarray | Parts] | None = None,
+    arrays: Mapping[str, Rows] | None = None,
     state: Mapping[str, Any] | None = None,
     keep: int = 2,
 ) -> Path:
@@ -105,11 +104,16 @@ def save_checkpoint(
         for left_over in folder.glob(".draft-*"):  # of a run that was killed while it saved
             shutil.rmtree(left_over)
         draft.mkdir()
-        files = _write_files(draft, tensors=tensors, arrays=arrays or {}, state=state or {})
-        files["config.json"] = _write_json(draft / "config.json", _settings(config))
+        _write_files(draft, tensors=tensors, arrays=arrays or {}, state=state or {})
+        _write_json(draft / "config.json", _settings(config))
+        files = {path.name: _synced(path) for path in sorted(draft.iterdir())}
+        for name, rows in (arrays or {}).items():
+            dtype, shape = describe(rows)
+            files[f"{name}.npy.zst"].dtype, files[f"{name}.npy.zst"].shape = dtype.str, list(shape)
         whole = {name: int(count) for name, count in counters.items()}
         meta = _Meta(FORMAT, VERSION, agent, whole, files)
         _write_json(draft / "meta.json", msgspec.to_builtins(meta))
+        _synced(draft / "meta.json")
         _publish(draft, final_folder)
     except OSError as error:
         raise UserError(
@@ -202,45 +206,32 @@ def _write_files(
     draft: Path,
     *,
     tensors: Mapping[str, Mapping[str, torch.Tensor]],
-    arrays: Mapping[str, np.ndarray | Parts],
+    arrays: Mapping[str, Rows],
     state: Mapping[str, Any],
-) -> dict[str, _File]:
-    """Write every file but the two JSON ones -> what meta.json says of each."""
-    files = {}
+) -> None:
+    """Write every file but the two JSON ones."""
     for name in (*tensors, *arrays):
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} cannot name a file: letters, digits, - and _ only")
     for name, group in tensors.items():
         # Copies: safetensors refuses tensors that share memory or are not contiguous.
         plain = {key: t.detach().cpu().contiguous().clone() for key, t in group.items()}
-        file = f"{name}.safetensors"
-        files[file] = _write_bytes(draft / file, safetensors.torch.save(plain))
-    for name, array in arrays.items():
-        file = f"{name}.npy.zst"
-        facts = _write(draft / file, functools.partial(write_array, array))
-        facts.dtype, facts.shape = array.dtype.str, list(array.shape)
-        files[file] = facts
-    data = msgspec.msgpack.encode(dict(state))
-    files["state.msgpack"] = _write_bytes(draft / "state.msgpack", data)
-    return files
+        (draft / f"{name}.safetensors").write_bytes(safetensors.torch.save(plain))
+    for name, rows in arrays.items():
+        with (draft / f"{name}.npy.zst").open("wb") as file:
+            write_array(rows, file)
+    (draft / "state.msgpack").write_bytes(msgspec.msgpack.encode(dict(state)))
 
 
-def _write_json(path: Path, values: Any) -> _File:
-    return _write_bytes(path, (json.dumps(values, indent=2) + "\n").encode())
+def _write_json(path: Path, values: Any) -> None:
+    path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
 
 
-def _write_bytes(path: Path, data: bytes) -> _File:
-    return _write(path, lambda sink: sink.write(data))
-
-
-def _write(path: Path, fill: Callable[[HashingWriter], Any]) -> _File:
-    """Let `fill` write a file, force it to disk -> what meta.json says of it."""
-    with path.open("wb") as file:
-        sink = HashingWriter(file)
-        fill(sink)
-        file.flush()
+def _synced(path: Path) -> _File:
+    """Force a file to disk -> what meta.json says of it."""
+    with path.open("rb") as file:
         os.fsync(file.fileno())
-    return _File(sink.size, sink.hexdigest())
+        return _File(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
 
 
 def _publish(draft: Path, final_folder: Path) -> None:

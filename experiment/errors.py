@@ -9,14 +9,26 @@ from typing import ParamSpec
 
 P = ParamSpec("P")
 
+EXTRAS = {
+    "mpi4py": "es",
+    "imageio": "play",
+    "imageio_ffmpeg": "play",
+    "pygame": "play",
+    "datasketch": "benchmarks",
+    "matplotlib": "benchmarks",
+    "stable_baselines3": "benchmarks",
+}
+"""Modules that not everybody installs -> the extra in pyproject.toml that brings them."""
+
 
 class UserError(Exception):
     """A mistake in what the user gave. Its text is one line: what, expected, what to do."""
 
 
 def command(main: Callable[P, None]) -> Callable[P, None]:
-    """Wrap a `main`: a UserError becomes one line on stderr, exit code 2 (Ctrl-C: 130, and what
-    the KeyboardInterrupt says; where nobody reads on, as in `| head`: 1, without a word)."""
+    """Wrap a `main`: a UserError, or a module of an extra that is not installed, becomes one line
+    on stderr, exit code 2 (Ctrl-C: 130, and what the KeyboardInterrupt says; where nobody reads on,
+    as in `| head`: 1, without a word)."""
 
     @functools.wraps(main)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -27,6 +39,15 @@ def command(main: Callable[P, None]) -> Callable[P, None]:
                 sys.stdout.flush()
         except UserError as error:
             print(f"error: {error}", file=sys.stderr)
+            raise SystemExit(2) from None
+        except ModuleNotFoundError as error:
+            if (extra := EXTRAS.get((error.name or "").partition(".")[0])) is None:
+                raise
+            print(
+                f"error: {error.name} is not installed: run scripts/install, or "
+                f"pip install 'retro-contest-agents[{extra}]'",
+                file=sys.stderr,
+            )
             raise SystemExit(2) from None
         except KeyboardInterrupt as stop:
             print("; ".join(["interrupted", *map(str, stop.args)]), file=sys.stderr)

@@ -32,7 +32,7 @@ class Table:
             header, rows = _read_rows(path)
             rows = [row for row in rows if int(row["step"]) <= resume_step]
             self._columns += [name for name in header if name not in self._columns]
-        self._file = self._rewrite(rows)
+        self._rewrite(rows)
 
     def append(self, row: Mapping[str, Any]) -> None:
         """Add one row. Columns not yet there are added, empty in the earlier rows.
@@ -43,9 +43,9 @@ class Table:
         if new:
             self._columns += new
             self._file.close()
-            self._file = self._rewrite(_read_rows(self._path)[1])
+            self._rewrite(_read_rows(self._path)[1])
         try:
-            self._file.write(_csv_line([_text(row.get(name, "")) for name in self._columns]))
+            self._writer.writerow({name: _text(value) for name, value in row.items()})
             self._file.flush()
         except OSError as error:
             raise unwritable(self._path, error) from None
@@ -55,11 +55,18 @@ class Table:
         with suppress(OSError):  # of a row that `append` could not write, and said so
             self._file.close()
 
-    def _rewrite(self, rows: Sequence[Mapping[str, str]]) -> io.TextIOWrapper:
-        """Replace the file by header and rows in one step -> the file, open for appending."""
-        lines = [_csv_line([row.get(name, "") for name in self._columns]) for row in rows]
-        write_text(self._path, "".join([_csv_line(self._columns), *lines]))
-        return self._path.open("a", encoding="utf-8", newline="")
+    def _rewrite(self, rows: Sequence[Mapping[str, str]]) -> None:
+        """Replace the file by header and rows in one step, and open it for appending."""
+        text = io.StringIO()
+        writer = self._writer_to(text)
+        writer.writeheader()
+        writer.writerows(rows)
+        write_text(self._path, text.getvalue())
+        self._file = self._path.open("a", encoding="utf-8", newline="")
+        self._writer = self._writer_to(self._file)
+
+    def _writer_to(self, file: io.TextIOBase) -> csv.DictWriter:
+        return csv.DictWriter(file, self._columns, lineterminator="\n")
 
 
 @final
@@ -108,8 +115,10 @@ class EpisodeLog:
         self._table = Table(path, EPISODE_COLUMNS, resume_step=resume_step)
 
     def log(self, step: int, env: int, episode: Mapping[str, Any]) -> None:
-        """episode: r (return), l (agent steps), level, progress (0..1), finished."""
-        self._table.append({"step": int(step), "env": int(env), **_episode_row(episode)})
+        """episode: r (return), l (agent steps), level, finished, and where its family reports it
+        progress (0 to 1)."""
+        row = {name: episode.get(name, "") for name in EPISODE_COLUMNS}
+        self._table.append({**row, "step": int(step), "env": int(env)})
 
     def close(self) -> None:
         """Close the file."""
@@ -135,10 +144,6 @@ def read_columns(path: Path | str) -> dict[str, np.ndarray]:
     if not rows:
         raise UserError(f"{path} has no rows yet")
     return {name: _column([row.get(name, "") for row in rows]) for name in header}
-
-
-def _episode_row(episode: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: episode[name] for name in EPISODE_COLUMNS[2:]}
 
 
 def _read_rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
@@ -170,9 +175,3 @@ def _text(value: Any) -> str:
         return str(int(value))
     number = value.item() if isinstance(value, np.generic) else value
     return str(number) if isinstance(number, int) else repr(float(number))
-
-
-def _csv_line(cells: Sequence[str]) -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerow(cells)
-    return buffer.getvalue()

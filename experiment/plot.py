@@ -4,7 +4,6 @@ python -m experiment.plot runs/a runs/b --label scratch pretrained --out curve.p
 """
 
 import dataclasses
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -54,12 +53,10 @@ def plot_curves(
     """
     if out.suffix not in KINDS:
         raise UserError(f"cannot draw {out}: expected a name that ends in {', '.join(KINDS)}")
-    import matplotlib as mpl
+    from matplotlib.figure import Figure
 
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(7.2, 4.2), dpi=120, layout="constrained")
+    figure = Figure(figsize=(7.2, 4.2), dpi=120, layout="constrained")
+    axes = figure.subplots()
     for number, (label, runs) in enumerate(curves.items()):
         colour = f"C{number}"
         drawn = [smooth(*read_curve(run, column), window=window) for run in runs]
@@ -77,11 +74,8 @@ def plot_curves(
     axes.set_title(title)
     axes.grid(alpha=0.3)
     axes.legend()
-    try:
-        with drafted(out) as draft:
-            figure.savefig(draft)
-    finally:
-        plt.close(figure)
+    with drafted(out) as draft:
+        figure.savefig(draft)
     return out
 
 
@@ -140,7 +134,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     out = plot_curves(
         curves, config.out, column=config.column, window=config.window, title=config.title
     )
-    print(out, file=sys.stdout)
+    print(out)
 
 
 if __name__ == "__main__":

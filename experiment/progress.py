@@ -58,7 +58,8 @@ class Progress:
         Cheap enough to call every step. Numbers not given stay as they were.
         """
         self._step = step
-        self._numbers = {**(numbers or {}), **_missing(self._numbers, numbers or {})}
+        new = dict(numbers or {})
+        self._numbers = new | self._numbers | new  # the newest first
         now = self._clock()
         if now - self._history[-1][0] >= 0.5:
             self._history.append((now, step))
@@ -123,10 +124,6 @@ def _make_bar(console: Console) -> Bar:
         TextColumn("{task.fields[text]}"),
         console=console,
     )
-
-
-def _missing(old: Mapping[str, float], new: Mapping[str, float]) -> dict[str, float]:
-    return {name: value for name, value in old.items() if name not in new}
 
 
 def _number(value: float) -> str:

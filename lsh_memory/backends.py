@@ -3,7 +3,6 @@
 from typing import Protocol, final
 
 import numpy as np
-from datasketch import MinHashLSH
 from numpy.typing import NDArray
 
 from lsh_memory.hashing import SignHash
@@ -68,6 +67,8 @@ class TableIndex:
     def __init__(
         self, storage: Storage, *, seed: int, bands: int = 32, bits_per_band: int = 14
     ) -> None:
+        from datasketch import MinHashLSH  # for comparison, and not installed with all
+
         self.storage, self.bands, self.bits_per_band = storage, bands, bits_per_band
         bits = -(-bands * bits_per_band // 64) * 64
         self.hash = SignHash(storage.vectors.shape[1], bits=bits, seed=seed)

@@ -23,7 +23,7 @@ class MemoryConfig:
 
     features: Count
     """Numbers in an embedding."""
-    actions: Count = 7
+    actions: Count
     """Actions are 0 to actions − 1."""
     capacity: Count = 100_000
     """Entries; then the one unused for longest makes room."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiment.arrays import Parts, copy_into
+from experiment.arrays import Rows, pieces, whole
 
 GOES_ON, TERMINATED, TRUNCATED, FINAL = 0, 1, 2, 3
 SLOT_FIELDS = ("frames", "actions", "rewards", "ends", "ages")
@@ -235,7 +235,7 @@ class Replay:
         self.max_priority = max(self.max_priority, float(priorities.max()))
         self.tree.set(indices, priorities)
 
-    def arrays(self) -> dict[str, NDArray | Parts]:
+    def arrays(self) -> dict[str, Rows]:
         """All it remembers, for a checkpoint; `restore` and `seed` read it back. They are views: of
         the slots in use, ring by ring."""
         return {
@@ -245,10 +245,10 @@ class Replay:
             "max_priority": np.array([self.max_priority]),
         }
 
-    def _used(self, array: NDArray) -> Parts:
-        """Of an array of all slots, those in use."""
+    def _used(self, array: NDArray) -> list[NDArray]:
+        """Of an array of all slots, those in use, ring by ring."""
         rings = array.reshape(self.num_envs, self.slots, *array.shape[1:])
-        return Parts([ring[:filled] for ring, filled in zip(rings, self.filled, strict=True)])
+        return [ring[:filled] for ring, filled in zip(rings, self.filled, strict=True)]
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Be what `arrays` was taken from. ValueError where the shape of the rings differs."""
@@ -259,11 +259,20 @@ class Replay:
         for name in RING_FIELDS:
             getattr(self, name)[:] = saved[name]
         self.heads %= self.slots  # of a larger ring that had as many slots in use as these have
-        for name in SLOT_FIELDS:
-            copy_into(saved, name, self._used(getattr(self, name)))
         where = np.flatnonzero(np.arange(self.slots) < self.filled[:, None])
-        self.tree.set(where, self.taken_over(np.asarray(saved["priorities"])))
+        for name in SLOT_FIELDS:
+            self._copy(saved, name, np.arange(len(where)), where)
+        self.tree.set(where, self.taken_over(whole(saved, "priorities")))
         self.max_priority = self.taken_over(saved["max_priority"]).item()
+
+    def _copy(self, saved: Mapping[str, Any], name: str, source: Ints, target: Ints) -> None:
+        """Fill the slots `target` [K] of a field from the rows `source` [K] of the saved one."""
+        order = source.argsort()
+        source, target, start = source[order], target[order], 0
+        for rows in pieces(saved, name):
+            here = slice(*np.searchsorted(source, [start, start + len(rows)]))
+            getattr(self, name)[target[here]] = rows[source[here] - start]
+            start += len(rows)
 
     def taken_over(self, priorities: Floats) -> Floats:
         """Another replay's priorities as they count here: all alike where none are set."""
@@ -274,40 +283,46 @@ class Replay:
 
         Returns how many were taken. Call it before the first `add`.
         """
-        fields = {name: np.asarray(saved[name]) for name in (*SLOT_FIELDS, "priorities")}
-        theirs, ours = fields["frames"].shape[1:], self.frames.shape[1:]
+        ours = self.frames.shape[1:]
+        theirs = next((rows.shape[1:] for rows in pieces(saved, "frames")), ours)
         if theirs != ours:
             raise ValueError(f"the saved replay holds frames of shape {theirs}, not {ours}")
         self.max_priority = self.taken_over(saved["max_priority"]).item()
+        ends, priorities = whole(saved, "ends"), self.taken_over(whole(saved, "priorities"))
         shares = np.diff(np.linspace(0, count, len(saved["filled"]) + 1).astype(int))
         ring_starts = np.cumsum(saved["filled"]) - saved["filled"]
+        sources, targets = [], []
         for ring, share in enumerate(shares):
             filled, head = int(saved["filled"][ring]), int(saved["heads"][ring])
             oldest_first = (np.arange(filled) + head) % filled  # head == filled while not yet full
             env = ring % self.num_envs
             room = self.slots - int(self.filled[env])
             newest = oldest_first[max(0, filled - min(int(share), room)) :]
-            self._append(env, fields, ring_starts[ring] + newest)
+            source = ring_starts[ring] + newest
+            target = self._append(env, ends[source], priorities[source])
+            sources.append(source[: len(target)])
+            targets.append(target)
+        for name in SLOT_FIELDS:
+            if name != "ends":
+                self._copy(saved, name, np.concatenate(sources), np.concatenate(targets))
         return self.size
 
-    def _append(self, env: int, saved: Mapping[str, NDArray], source: Ints) -> None:
-        """Copy consecutive slots behind ring `env`'s head; what leans beyond is cut off."""
-        ends = saved["ends"][source]
-        if len(source) > 1 and ends[-1] != FINAL and ends[-2] == FINAL:
-            source, ends = source[:-1], ends[:-1]  # an episode of which only the start is there
-        if len(source) <= self.frame_stack:
-            return
+    def _append(self, env: int, ends: NDArray[np.uint8], priorities: Floats) -> Ints:
+        """Take consecutive slots with these ends and priorities behind ring `env`'s head; what
+        leans beyond them is cut off -> where the first K of them go [K]."""
+        if len(ends) > 1 and ends[-1] != FINAL and ends[-2] == FINAL:
+            ends = ends[:-1]  # an episode of which only the start is there
+        if len(ends) <= self.frame_stack:
+            return np.zeros(0, np.int64)
         if ends[-1] != FINAL:  # the newest frame serves as the observation the episode was cut at
             ends[-2:] = TRUNCATED, FINAL
-        start = env * self.slots + int(self.heads[env])
-        target = start + np.arange(len(source))
-        for name in SLOT_FIELDS:
-            getattr(self, name)[target] = saved[name][source]
+        target = env * self.slots + int(self.heads[env]) + np.arange(len(ends))
         self.ends[target] = ends
-        priorities = self.taken_over(saved["priorities"][source])
+        priorities = priorities[: len(ends)]
         priorities = np.where(priorities > 0.0, priorities, self.max_priority)
         priorities[ends == FINAL] = 0.0
         priorities[: self.frame_stack - 1] = 0.0  # their stacks may reach back before the cut
         self.tree.set(target, priorities)
-        self.heads[env] = (self.heads[env] + len(source)) % self.slots
-        self.filled[env] += len(source)
+        self.heads[env] = (self.heads[env] + len(ends)) % self.slots
+        self.filled[env] += len(ends)
+        return target

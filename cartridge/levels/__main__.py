@@ -65,12 +65,13 @@ def gallery(out: Path | None) -> None:
     print(write_gallery(all_acts(), path=out or GALLERY))
 
 
-def film(out: Path | None) -> None:
-    """Film the oracle in three zones, 30 seconds: a .gif, or an .mp4 of 30 frames a second."""
-    from cartridge.levels.film import FILM, write_film
+def film(out: Path | None, recording: Path | None) -> None:
+    """Film the oracle in three zones: a .gif, or an .mp4 of 30 frames a second."""
+    from cartridge.levels.film import FILM, ending, oracle, write_film
     from cartridge.levels.generator import all_acts
 
-    print(write_film(all_acts(), path=out or FILM))
+    path = out or (recording.with_suffix(".gif") if recording else FILM)
+    print(write_film(ending(recording) if recording else oracle(all_acts()), path=path))
 
 
 @command
@@ -94,8 +95,12 @@ def main() -> None:
         required=True,
         help="folder for the game's folder; played from cartridge/integration only",
     )
-    for tool in (gallery, film):
-        tools.add_parser(tool.__name__, help=tool.__doc__).add_argument("--out", type=Path)
+    tools.add_parser("gallery", help=gallery.__doc__).add_argument("--out", type=Path)
+    filmed = tools.add_parser("film", help=film.__doc__)
+    filmed.add_argument("--out", type=Path)
+    filmed.add_argument(
+        "--recording", type=Path, help="film the last seconds of this .bk2 instead of the oracle"
+    )
     args = vars(parser.parse_args())
     calls = {f.__name__: f for f in (emit, preview, prove, references, new, gallery, film)}
     calls[args.pop("tool")](**args)

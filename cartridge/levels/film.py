@@ -1,7 +1,9 @@
-"""The film: the oracle in three zones, half a minute, from its proofs."""
+"""Twelve seconds of film: the oracle in three zones, from its proofs, or a recording's end."""
 
+from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 
 import imageio_ffmpeg
@@ -12,12 +14,12 @@ from cartridge.levels.gallery import HEIGHT, PLAIN, WIDTH, Screen, replayed, ric
 from cartridge.levels.simulator import name_of
 from experiment.errors import UserError
 from experiment.files import drafted
-from retro_env.video import write_video
+from retro_env.video import screens, write_video
 
 FILM = Path(__file__).parent / "film.gif"
 ZONES = ("SpiralMeadow", "EmberFoundry", "SkyIsles")
-SECONDS = 30
-FPS, GIF_FPS = 30, 10
+SECONDS = 12
+FPS, GIF_FPS = 30, 15
 GIF_COLOURS = 64
 
 
@@ -42,20 +44,27 @@ def scene(console: Console, act: Act, *, frames: int) -> Iterator[Screen]:
             yield screen(console.env)
 
 
-def write_film(acts: list[Act], *, path: Path = FILM) -> Path:
-    """The oracle in three zones: an .mp4 or a .gif of fewer frames, by the path's ending.
+def oracle(acts: list[Act]) -> Iterator[Screen]:
+    """The oracle in three zones."""
+    with open_console() as console:
+        for zone in ZONES:
+            yield from scene(console, richest(acts, zone), frames=SECONDS * 60 // len(ZONES))
+
+
+def ending(recording: Path) -> Iterator[Screen]:
+    """Every second frame of a .bk2's last seconds. Errors: UserError (it is none)."""
+    yield from deque(islice(screens(recording), 0, None, 2), maxlen=SECONDS * FPS)
+
+
+def write_film(shots: Iterator[Screen], *, path: Path = FILM) -> Path:
+    """An .mp4 or a .gif of fewer frames, by the path's ending.
 
     Errors: UserError (another ending, or it cannot be written)."""
-    if path.suffix not in (".gif", ".mp4"):
-        raise UserError(f"cannot write {path}: give a name that ends in .gif or .mp4")
-    frames = SECONDS * 60 // len(ZONES)
-    with open_console() as console:
-        shots = (
-            shot for zone in ZONES for shot in scene(console, richest(acts, zone), frames=frames)
-        )
-        if path.suffix == ".gif":
-            return _write_gif(path, shots)
+    if path.suffix == ".gif":
+        return _write_gif(path, shots)
+    if path.suffix == ".mp4":
         return write_video(path, shots, fps=FPS, scale=2)
+    raise UserError(f"cannot write {path}: give a name that ends in .gif or .mp4")
 
 
 def _write_gif(path: Path, shots: Iterator[Screen]) -> Path:

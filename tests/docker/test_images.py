@@ -14,13 +14,14 @@ from types import ModuleType
 import pytest
 import yaml
 
-from experiment.errors import UserError
+from experiment.errors import EXTRAS, UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "docker-build"
 DOCKERFILES = {"agent": ROOT / "Dockerfile", "environment": BUILD / "environment.Dockerfile"}
 COMPOSE = yaml.safe_load((BUILD / "compose.yaml").read_text())
 SIDES = ("environment", "agent")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def instructions(side: str) -> list[tuple[str, str]]:
@@ -108,7 +109,8 @@ def test_everything_copied_exists(side):
 
 def test_the_agents_image_has_every_agent_and_what_agents_use():
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    missing = packages - {"benchmarks", "cartridge", "tests"} - copied("agent")
+    tools = {"benchmarks", "cartridge", "roms", "studies", "tests"}
+    missing = packages - tools - copied("agent")
     assert not missing, f"Dockerfile needs `COPY NAME /app/NAME` for {missing}"
 
 
@@ -119,8 +121,8 @@ def test_the_agents_image_has_the_libraries_that_agents_import():
         "stable_retro": "stable-retro",
         "yaml": "pyyaml",
     }
-    # All imported late: for figures, for several processes, for those who have it.
-    unneeded = {"matplotlib", "mpi4py", "wandb"}
+    # All imported late: by those who ask for what an extra brings.
+    unneeded = {*EXTRAS, "wandb"}
     known = sys.stdlib_module_names | unneeded | {path.name for path in ROOT.iterdir()}
     installed = set((BUILD / "agent.txt").read_text().split())
     # The sides' own packages also hold tools that no image needs: reports, films, play.
@@ -149,9 +151,9 @@ for name in {modules}:
 @pytest.mark.parametrize("side", SIDES)
 def test_sides_start_with_nothing_but_what_their_images_have(side):
     """Modules import one another: what an agent needs may stand in none of its own files."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     installed = set((BUILD / f"{side}.txt").read_text().split())
-    left_out = set(project["dependencies"]) - installed
+    extras = PROJECT["optional-dependencies"]
+    left_out = bare(PROJECT["dependencies"], *extras.values()) - installed
     names = importlib.metadata.packages_distributions()
     missing = {name for name, of in names.items() if normal(of[0]) in left_out}
     assert {"imageio", "matplotlib"} <= missing
@@ -170,6 +172,11 @@ def normal(distribution: str) -> str:
     return distribution.lower().replace("_", "-")
 
 
+def bare(*requirements: list[str]) -> set[str]:
+    """The distributions' names, without bounds."""
+    return {re.split("[^a-z0-9-]", name)[0] for names in requirements for name in names}
+
+
 def imported(module: Path) -> set[str]:
     """Top-level names of what a module imports, anywhere in it."""
     names: set[str] = set()
@@ -185,8 +192,7 @@ def imported(module: Path) -> set[str]:
 def test_packages_of_an_image_are_the_projects_and_pinned(side):
     lines = (BUILD / f"{side}.txt").read_text().splitlines()
     names = {line for line in lines if not line.startswith("#")}
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert names <= set(project["dependencies"])
+    assert names <= bare(PROJECT["dependencies"])
     pins = (ROOT / "constraints.txt").read_text().lower().replace("_", "-").splitlines()
     assert names <= {pin.split("==")[0] for pin in pins}
 

@@ -4,26 +4,19 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 import zstandard
 
-from experiment.arrays import (
-    PIECE,
-    HashingWriter,
-    Parts,
-    StoredArray,
-    StoredArrays,
-    copy_into,
-    write_array,
-)
+from experiment.arrays import PIECE, StoredArrays, pieces, whole
+from experiment.checkpoint import load_checkpoint, save_checkpoint
 
 
-def store(path: Path, array: np.ndarray | Parts) -> StoredArrays:
-    with path.open("wb") as file:
-        sink = HashingWriter(file)
-        write_array(array, sink)
-    stored = StoredArray(path, array.dtype, array.shape, sink.hexdigest())
-    return StoredArrays({path.name.removesuffix(".npy.zst"): stored})
+def store(folder: Path, array: object) -> StoredArrays:
+    """The array, saved and loaded as `x`."""
+    counters = {"env_steps": 0}
+    save_checkpoint(
+        folder, agent="a", config={}, counters=counters, tensors={}, arrays={"x": array}
+    )
+    return load_checkpoint(folder).arrays
 
 
 def big() -> np.ndarray:
@@ -31,53 +24,32 @@ def big() -> np.ndarray:
     return np.random.default_rng(0).integers(0, 4, (3, PIECE // 2, 2), dtype=np.uint8)[:, 5:]
 
 
-def test_strided_arrays_of_several_pieces_come_back(tmp_path: Path) -> None:
+def test_arrays_of_several_pieces_come_back(tmp_path: Path) -> None:
     for array in (big(), big()[:, ::2], np.asfortranarray(big()[:, :1000]), big()[0]):
-        assert np.array_equal(store(tmp_path / "x.npy.zst", array)["x"], array)
+        assert np.array_equal(store(tmp_path, array)["x"], array)
 
 
-def test_a_long_strided_row_comes_back_into_a_strided_one(tmp_path: Path) -> None:
-    row = np.random.default_rng(0).integers(0, 4, 2 * PIECE + 10, dtype=np.uint16)[::2]
-    out = np.zeros((len(row), 2), np.uint16)
-    store(tmp_path / "x.npy.zst", row).read_into("x", out[:, 1])
-    assert np.array_equal(out[:, 1], row) and not out[:, 0].any()
+def test_rows_come_in_their_order_and_never_many_megabytes_at_once(tmp_path: Path) -> None:
+    for array in (big()[0], big()[:, :1000].T):
+        found = list(store(tmp_path, array).pieces("x"))
+        assert np.array_equal(np.concatenate(found), array)
+        assert all(piece.nbytes <= PIECE for piece in found)
+    assert list(store(tmp_path, np.zeros((0, 3))).pieces("x")) == []
 
 
-def test_parts_are_stored_as_one_and_read_back_in_place(tmp_path: Path) -> None:
-    array = big()
-    parts = Parts([array[0, :7], array[1, ::3], array[2, :0]])
-    stored = store(tmp_path / "x.npy.zst", parts)
-    assert np.array_equal(stored["x"], np.concatenate(parts.parts))
-    for source in (stored, {"x": parts}, {"x": np.asarray(parts)}):
-        out = np.full_like(array, 9)
-        copy_into(source, "x", Parts([out[2, :7], out[0, ::3], out[1, :0]]))
-        assert np.array_equal(out[2, :7], array[0, :7])
-        assert np.array_equal(out[0, ::3], array[1, ::3])
-        assert (out[1] == 9).all() and (out[0, 1::3] == 9).all()
-    with pytest.raises(ValueError, match="cannot be"):
-        copy_into({"x": parts}, "x", Parts([array[0]]))
-
-
-def test_read_into_fills_only_the_given_part(tmp_path: Path) -> None:
-    array = big()
-    out = np.full((3, array.shape[1] + 10, 2), 9, np.uint8)
-    store(tmp_path / "x.npy.zst", array).read_into("x", out[:, 4:-6])
-    assert np.array_equal(out[:, 4:-6], array)
-    assert (out[:, :4] == 9).all()
-    assert (out[:, -6:] == 9).all()
-
-
-def test_read_into_another_shape_or_type_is_refused(tmp_path: Path) -> None:
-    stored = store(tmp_path / "x.npy.zst", np.zeros((2, 3), np.uint8))
-    for out in (np.zeros((3, 2), np.uint8), np.zeros((2, 3), np.int8)):
-        with pytest.raises(ValueError, match="cannot be read into"):
-            stored.read_into("x", out)
+def test_several_arrays_are_stored_as_one(tmp_path: Path) -> None:
+    parts = [big()[0, :7], big()[1, ::3], big()[2, :0]]
+    stored = store(tmp_path, parts)
+    for source in (stored, {"x": parts}, {"x": np.concatenate(parts)}):
+        assert np.array_equal(whole(source, "x"), np.concatenate(parts))
+        assert np.array_equal(np.concatenate(list(pieces(source, "x"))), np.concatenate(parts))
+    assert stored.stored["x"].shape == whole(stored, "x").shape
 
 
 def test_the_file_is_a_plain_npy_file_inside_zstd(tmp_path: Path) -> None:
     array = np.arange(12.0).reshape(3, 4)
-    store(tmp_path / "x.npy.zst", array)
-    with zstandard.ZstdDecompressor().stream_reader((tmp_path / "x.npy.zst").open("rb")) as stream:
+    file = store(tmp_path, array).stored["x"].path.open("rb")
+    with zstandard.ZstdDecompressor().stream_reader(file) as stream:
         assert np.array_equal(np.load(io.BytesIO(stream.read())), array)
 
 
@@ -85,21 +57,19 @@ MEMORY = """
 import resource, sys
 import numpy as np
 from pathlib import Path
-from experiment.arrays import HashingWriter, StoredArray, StoredArrays, write_array
+from experiment.arrays import pieces
+from experiment.checkpoint import load_checkpoint, save_checkpoint
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-array = np.random.default_rng(0).integers(0, 9, (4, 100_000_000), dtype=np.uint8)[:, :-1]
-path = Path(sys.argv[1])
+rings = np.random.default_rng(0).integers(0, 9, (4, 1000, 100_000), dtype=np.uint8)
 before = peak()
-with path.open("wb") as file:
-    sink = HashingWriter(file)
-    write_array(array, sink)
-stored = StoredArrays({"x": StoredArray(path, array.dtype, array.shape, sink.hexdigest())})
-stored.read_into("x", array)
+save_checkpoint(Path(sys.argv[1]), agent="a", config={}, counters={"env_steps": 0}, tensors={},
+                arrays={"x": [ring[:-1] for ring in rings]})
+assert sum(len(rows) for rows in pieces(load_checkpoint(sys.argv[1]).arrays, "x")) == 4 * 999
 print(peak() - before)
 """
 
 
 def test_400_megabytes_pass_through_less_than_64(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", MEMORY, str(tmp_path / "x.npy.zst")]
+    command = [sys.executable, "-c", MEMORY, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert int(done.stdout) < 64e6

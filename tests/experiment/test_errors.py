@@ -1,7 +1,9 @@
+import importlib
 import os
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -42,14 +44,44 @@ def test_an_interrupt_says_what_it_is_told(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_output_that_nobody_reads_ends_the_command_without_a_word() -> None:
-    python = shlex.quote(sys.executable)
-    line = f"{python} -m contest.serve --help | true; exit ${{PIPESTATUS[0]}}"
+    says = "from experiment.errors import command; command(lambda: print('word'))()"
+    line = f"{shlex.join([sys.executable, '-c', says])} | true; exit ${{PIPESTATUS[0]}}"
     for buffered in ("", "1"):
         env = {**os.environ, "PYTHONUNBUFFERED": buffered}
         done = subprocess.run(
             ["bash", "-c", line], cwd=ROOT, env=env, capture_output=True, text=True
         )
         assert done.returncode in (0, 1) and done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "module", "extra"),
+    [
+        ("experiment.plot", ["{run}"], "matplotlib", "benchmarks"),
+        ("retro_env.play", ["Airstriker-Genesis-v0:Level1"], "pygame", "play"),
+    ],
+)
+def test_a_module_of_an_extra_that_is_missing_is_named_with_it(
+    name: str,
+    words: list[str],
+    module: str,
+    extra: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "metrics.csv").write_text("step,loss\n1,2.0\n")
+    words = [word.format(run=tmp_path) for word in words]
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(sys, "argv", [name, *words])
+    main = importlib.import_module(name).main
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert f"{module} is not installed" in error and f"[{extra}]" in error
+    assert error.count("\n") == 1
 
 
 def test_our_own_mistakes_keep_their_traceback() -> None:

@@ -1,4 +1,5 @@
 import math
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -28,13 +29,17 @@ def test_each_row_is_on_disk_at_once(tmp_path: Path) -> None:
     metrics.close()
 
 
-def test_a_full_disk_is_a_user_error(tmp_path: Path) -> None:
+def test_a_row_that_cannot_be_written_is_a_user_error(tmp_path: Path) -> None:
     with Metrics(tmp_path, tensorboard=False) as metrics:
         metrics.log(1, {"a": 1})
-        metrics._table.close()
-        metrics._table._file = Path("/dev/full").open("a")  # noqa: SIM115
-        with pytest.raises(UserError, match=r"cannot write .*metrics\.csv: No space"):
-            metrics.log(2, {"a": 2})
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len("step,a\n1,1\n"), limits[1]))
+        try:
+            with pytest.raises(UserError, match=r"cannot write .*metrics\.csv: File too large"):
+                metrics.log(2, {"a": 2})
+            metrics.close()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert (tmp_path / "metrics.csv").read_text() == "step,a\n1,1\n"
 
 
@@ -109,8 +114,11 @@ def test_episodes_have_fixed_columns_and_resume(tmp_path: Path) -> None:
         "100,0,Bramble:A.Act1,812.25,300,0.5,0\n"
         "160,2,Bramble:A.Act1,812.25,300,1.0,1\n"
     )
+    with EpisodeLog(tmp_path, resume_step=160) as log:
+        log.log(170, 0, {"r": 1.0, "l": 3, "level": "corridor", "finished": False})
+    assert (tmp_path / "episodes.csv").read_text().endswith("\n170,0,corridor,1.0,3,,0\n")
     columns = read_columns(tmp_path / "episodes.csv")
-    assert list(columns["level"]) == ["Bramble:A.Act1"] * 2
+    assert list(columns["level"]) == ["Bramble:A.Act1"] * 2 + ["corridor"]
 
 
 def test_reading_nothing_is_a_user_error(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_a_recurrent_policy_is_refused(tmp_path):
 
 
 def test_what_has_no_net_is_no_policy(tmp_path):
-    EpisodicMemory(MemoryConfig(features=4)).save(tmp_path / "memory")
+    EpisodicMemory(MemoryConfig(features=4, actions=7)).save(tmp_path / "memory")
     JerkAgent(JerkConfig(image_height=36, image_width=36)).save(tmp_path / "jerk")
     for name in ("memory", "jerk"):
         with pytest.raises(UserError, match="no policy"):

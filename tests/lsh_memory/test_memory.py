@@ -190,7 +190,7 @@ def recall(memory, queries):
 
 
 def test_embeddings_that_all_point_one_way_are_told_apart(walk):
-    config = MemoryConfig(64, merge_above=1.1, candidates=500)
+    config = MemoryConfig(64, 7, merge_above=1.1, candidates=500)
     memory, steps, queries = EpisodicMemory(config), walk(6_000), walk(100, seed=1)
     shift = np.float32(20.0)  # cosines between 0.99 and 1
     memory.add_batch(steps[:1_023] + shift, [0] * 1_023, [0.0] * 1_023)
@@ -205,7 +205,7 @@ def test_embeddings_that_all_point_one_way_are_told_apart(walk):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_memory_large_enough_to_have_a_centre_loads_with_it(walk, tmp_path, backend):
-    memory = EpisodicMemory(MemoryConfig(32, capacity=1_100, backend=backend, merge_above=1.1))
+    memory = EpisodicMemory(MemoryConfig(32, 7, capacity=1_100, backend=backend, merge_above=1.1))
     steps = walk(1_500, 32)
     memory.add_batch(steps, np.arange(1_500) % 3, np.arange(1_500.0))
     assert memory.storage.centre.any() and memory.evicted == 400

@@ -2,9 +2,16 @@ import os
 import shutil
 import subprocess
 import tomllib
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from experiment.errors import EXTRAS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -60,12 +67,12 @@ def test_a_stamped_venv_is_left_alone(checkout: Path) -> None:
     python.chmod(0o755)
     calls = checkout / "calls"
     assert install(checkout).returncode == 0
-    assert "--editable ." in calls.read_text()
+    assert "--editable .[es,play,benchmarks]\n" in calls.read_text()
     calls.unlink()
     assert install(checkout).returncode == 0
     assert not calls.exists()
     assert install(checkout, "--dev").returncode == 0
-    assert "--editable .[dev]" in calls.read_text()
+    assert "--editable .[es,play,benchmarks,dev]\n" in calls.read_text()
     calls.unlink()
     for arguments in ((), ("--dev",)):
         assert install(checkout, *arguments).returncode == 0
@@ -90,11 +97,31 @@ def test_torch_is_taken_from_the_chosen_index_once(checkout: Path) -> None:
     assert not calls.exists()
 
 
-def test_every_dependency_is_pinned() -> None:
+def test_every_dependency_and_theirs_are_pinned() -> None:
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     pins = dict(line.split("==") for line in lines if not line.startswith("#"))
-    names = {name.lower().replace("_", "-") for name in pins}
+    names = {canonicalize_name(name) for name in pins}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
-    assert set(wanted) <= names
+    wanted = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    found: set[str] = set()
+    while wanted:
+        requirement = Requirement(wanted.pop())
+        name = canonicalize_name(requirement.name)
+        # torch's CUDA libraries come from the index it is taken from, at versions of its own.
+        if name in found or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
+            continue
+        found.add(name)
+        with suppress(PackageNotFoundError):
+            wanted += requires(name) or []
+    assert found <= names
     assert "+" not in "".join(pins.values())  # a local tag would forbid other builds of torch
+
+
+def test_what_an_extra_brings_is_known_where_it_is_missing() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    assert set(EXTRAS.values()) == set(extras) - {"dev"}
+    for extra in set(extras) - {"dev"}:
+        modules = {name for name, brought in EXTRAS.items() if brought == extra}
+        brought = {canonicalize_name(d) for m in modules for d in packages_distributions()[m]}
+        assert set(extras[extra]) - {"mpich"} == brought  # mpich has no module

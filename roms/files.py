@@ -1,6 +1,6 @@
 """What is in a file that may be a ROM: archives opened, dump formats undone, headings read.
 
-Nothing here knows which ROMs are wanted; see `roms.py`.
+Nothing here knows which ROMs are wanted; see `library.py`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ MAX_BYTES = 32 << 20
 """The largest ROM that stable-retro takes."""
 MAX_DEPTH = 3
 """How deep archives may lie in archives."""
+TOO_LARGE = f"is larger than any ROM ({MAX_BYTES >> 20} MiB)"
 ARCHIVES = {
     b"7z\xbc\xaf": "7z",
     b"Rar!": "RAR",
@@ -30,7 +31,8 @@ ZIP_ERRORS = (
     *(EOFError, OSError, ValueError, NotImplementedError),
 )
 """What a damaged zip, or one packed in an unusual way, raises."""
-REGIONS = {"J": "Japan", "U": "USA", "E": "Europe"}
+REGIONS = {"J": (1, "Japan"), "U": (4, "USA"), "E": (8, "Europe")}
+"""Letter of a region -> its bit in the later way of writing them, and its name."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def read_contents(path: Path) -> Iterator[Content]:
     if not too_large:
         yield Content(str(path), data)
     elif not is_zip(data):
-        yield Content(str(path), b"", f"is larger than any ROM ({MAX_BYTES >> 20} MiB)")
+        yield Content(str(path), b"", TOO_LARGE)
     if is_zip(data):
         yield from zipped(str(path), path if too_large else io.BytesIO(data), 1)
 
@@ -85,14 +87,15 @@ def zipped(where: str, packed: Path | io.BytesIO, depth: int) -> Iterator[Conten
         return
     try:
         with zipfile.ZipFile(packed) as archive:
-            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            for entry in entries:
+            for entry in archive.infolist():
+                if entry.is_dir():
+                    continue
                 inside = f"{where}/{entry.filename}"
                 # One byte more than allowed: a size in the directory may lie.
                 with archive.open(entry) as file:
                     content = file.read(MAX_BYTES + 1)
                 if len(content) > MAX_BYTES:
-                    yield Content(inside, b"", f"is larger than any ROM ({MAX_BYTES >> 20} MiB)")
+                    yield Content(inside, b"", TOO_LARGE)
                     continue
                 yield Content(inside, content)
                 if is_zip(content):
@@ -126,25 +129,24 @@ def deinterleaved(body: bytes) -> bytes:
 
 def heading(data: bytes) -> Heading | None:
     """The Mega Drive heading of a dump in any format that `dumps` undoes, or None."""
+
+    def text(rom: bytes, start: int, end: int) -> str:
+        return " ".join(rom[start:end].decode("latin-1").replace("\0", " ").split())
+
     for _, rom in dumps(data):
         if b"SEGA" in rom[0x100:0x110] and len(rom) >= 0x200:
-            titles = (rom[at : at + 0x30].decode("latin-1") for at in (0x150, 0x120))
-            title = next((" ".join(text.split()) for text in titles if text.strip("\0 ")), "")
-            serial = " ".join(rom[0x180:0x18E].decode("latin-1").split())
-            end = int.from_bytes(rom[0x1A4:0x1A8], "big")
-            return Heading(title, serial, regions(rom[0x1F0:0x1F3].decode("latin-1")), end + 1)
+            title = text(rom, 0x150, 0x180) or text(rom, 0x120, 0x150)
+            size = int.from_bytes(rom[0x1A4:0x1A8], "big") + 1
+            serial, places = text(rom, 0x180, 0x18E), text(rom, 0x1F0, 0x1F3)
+            return Heading(title, serial, regions(places), size)
     return None
 
 
 def regions(code: str) -> str:
     """Letters J, U, E, or one hexadecimal digit whose bits 0, 2 and 3 stand for them."""
-    letters = code.strip("\0 ")
-    if len(letters) == 1 and letters in "0123456789ABCDF":  # E alone is the letter
-        bits = int(letters, 16)
-        letters = "".join(
-            letter for letter, bit in zip("JUE", (1, 4, 8), strict=True) if bits & bit
-        )
-    return ", ".join(REGIONS[letter] for letter in letters if letter in REGIONS)
+    bits = int(code, 16) if len(code) == 1 and code in "0123456789ABCDF" else 0  # E: the letter
+    named = [name for bit, name in REGIONS.values() if bits & bit]
+    return ", ".join(named or [REGIONS[letter][1] for letter in code if letter in REGIONS])
 
 
 def archive_kind(data: bytes) -> str | None:

@@ -6,17 +6,21 @@ import io
 import os
 import shutil
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from stable_retro import data
+from vcdiff_decoder import InvalidChecksumError, decode
 
 from experiment.errors import UserError
-from retro_env import EnvConfig, make_env, roms
+from retro_env import EnvConfig, make_env
 from retro_env.integrations import OWN_GAMES, games
 from retro_env.levels import parse_level
-from retro_env.roms import Library, build_games, import_files
+from roms import __main__
+from roms import library as library_module
+from roms.library import Library, build_games, import_files
 
 BASE = bytes(range(256)) * 200
 CUSTOM = BASE[:1000] + b"a level of my own" + BASE[1000:]
@@ -29,14 +33,15 @@ def integer(value: int) -> bytes:
 
 
 def custom_delta() -> bytes:
-    """COPY 1000 from 0, ADD, COPY the rest: the VCDIFF from BASE to CUSTOM."""
+    """COPY 1000 from 0, ADD, COPY the rest: the delta from BASE to CUSTOM, as xdelta3 writes it."""
     added, rest = CUSTOM[1000:1017], len(BASE) - 1000
     codes = b"\x13" + integer(1000) + bytes([1 + 17]) + b"\x13" + integer(rest)
     addresses = integer(0) + integer(1000)
     sections = added + codes + addresses
     sizes = b"".join(integer(len(part)) for part in (added, codes, addresses))
-    body = integer(len(CUSTOM)) + b"\x00" + sizes + sections
-    window = b"\x01" + integer(len(BASE)) + integer(0) + integer(len(body)) + body
+    checksum = zlib.adler32(CUSTOM).to_bytes(4, "big")
+    body = integer(len(CUSTOM)) + b"\x00" + sizes + checksum + sections
+    window = b"\x05" + integer(len(BASE)) + integer(0) + integer(len(body)) + body
     return bytes.fromhex("d6c3c4 00 00") + window
 
 
@@ -171,15 +176,25 @@ def test_says_what_custom_levels_lack(library, mine):
     (mine / "rom.bin").write_bytes(BASE)
     (library / "contrib/HogCustomKevin-Genesis/rom.delta").write_bytes(custom_delta()[:-3])
     what, text = lines(mine)["HogCustomKevin-Genesis"]
-    assert (what, "cut off" in text) == ("missing", True)
+    assert (what, "or is damaged" in text, "\n" in text) == ("missing", True, False)
     assert not (library / "contrib/HogCustomKevin-Genesis/rom.md").exists()
+
+
+def test_the_contests_deltas_are_read_and_refuse_another_rom():
+    deltas = sorted(Path(data.path()).glob("contrib/*/rom.delta"))
+    assert len(deltas) == 6
+    for delta in deltas:
+        with pytest.raises(InvalidChecksumError):  # all is read before the first is reckoned out
+            decode(bytes(4 << 20), delta.read_bytes())
 
 
 def test_joins_two_cartridges(library, mine, monkeypatch):
     both = library / "stable/Both-Genesis-v0"
     both.mkdir()
     (both / "rom.sha").write_text(sha1(BASE + SECOND) + "\n")
-    monkeypatch.setattr(roms, "JOINED", {"Both-Genesis-v0": ("Hog-Genesis-v0", "Two-Genesis-v0")})
+    monkeypatch.setattr(
+        library_module, "JOINED", {"Both-Genesis-v0": ("Hog-Genesis-v0", "Two-Genesis-v0")}
+    )
     (mine / "1.bin").write_bytes(BASE)
     assert "Both-Genesis-v0" not in lines(mine)
     (mine / "2.bin").write_bytes(SECOND)
@@ -232,14 +247,13 @@ def run_main(monkeypatch, *arguments: str) -> int:
     """Exit code of the command."""
     monkeypatch.setattr("sys.argv", ["import-roms", *arguments])
     try:
-        roms.main()
+        __main__.main()
     except SystemExit as error:
         return int(error.code or 0)
     return 0
 
 
 def test_exit_codes(library, mine, monkeypatch, capsys):
-    monkeypatch.setattr(roms, "SPLITS", ())
     assert run_main(monkeypatch, str(mine / "nowhere")) == 2
     assert capsys.readouterr().err.startswith("error: no file or folder")
     assert run_main(monkeypatch, str(mine)) == 1
@@ -332,6 +346,6 @@ def test_names_that_are_no_text_are_shown(library, mine, monkeypatch):
     monkeypatch.setattr("sys.stdout", out)
     monkeypatch.setattr("sys.argv", ["import-roms", str(mine)])
     with pytest.raises(SystemExit) as stop:
-        roms.main()
+        __main__.main()
     out.flush()
     assert stop.value.code == 1 and b"old\\udcff.bin" in out.buffer.getvalue()

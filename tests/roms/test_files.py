@@ -5,8 +5,8 @@ import zipfile
 
 import pytest
 
-from retro_env import rom_files
-from retro_env.rom_files import archive_kind, dumps, heading, read_contents
+from roms import files
+from roms.files import archive_kind, dumps, heading, read_contents
 
 ROM = bytes(range(256)) * 128  # 32 KiB: two blocks of a Super Magic Drive dump
 
@@ -53,7 +53,7 @@ def test_zips_in_zips_are_opened_and_named_by_their_path(tmp_path):
 
 def test_archives_end_at_a_depth(tmp_path):
     nested = ROM
-    for _ in range(rom_files.MAX_DEPTH + 1):
+    for _ in range(files.MAX_DEPTH + 1):
         nested = zip_of(x__zip=nested)
     (tmp_path / "deep.zip").write_bytes(nested)
     last = list(read_contents(tmp_path / "deep.zip"))[-1]
@@ -61,7 +61,7 @@ def test_archives_end_at_a_depth(tmp_path):
 
 
 def test_files_larger_than_any_rom_are_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(rom_files, "MAX_BYTES", 1000)
+    monkeypatch.setattr(files, "MAX_BYTES", 1000)
     (tmp_path / "large").write_bytes(bytes(1001))
     (tmp_path / "bomb.zip").write_bytes(zip_of(bomb=bytes(100_000), small=b"S"))
     (large,) = read_contents(tmp_path / "large")
@@ -72,7 +72,7 @@ def test_files_larger_than_any_rom_are_not_read(tmp_path, monkeypatch):
 
 
 def test_a_zip_may_be_larger_than_any_rom(tmp_path, monkeypatch):
-    monkeypatch.setattr(rom_files, "MAX_BYTES", 1000)
+    monkeypatch.setattr(files, "MAX_BYTES", 1000)
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         for number in range(3):
             archive.writestr(f"{number}.md", ROM[:900])

@@ -1,0 +1,1 @@
+"""Other projects, timed at the same work."""

@@ -1,0 +1,1 @@
+"""Importing a user's own games: `scripts/import-roms DIR…` (python -m roms)."""
