@@ -1,53 +1,49 @@
 """The acting side of Evolution Strategies: another package's agent, some of whose layers are
 searched."""
 
-import importlib
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from envs import EnvSettings
 from es.config import ESConfig
 from experiment.checkpoint import agent_of, load_agent, load_checkpoint, save_checkpoint
-from experiment.config import from_dict, subset, to_dict
+from experiment.config import from_dict, replaced, to_dict
 from experiment.errors import UserError
-from retro_env import EnvConfig
+from experiment.package import ScoringAgent, find
 
-SAME = ("image_height", "image_width", "colour", "frame_stack", "frame_skip", "actions")
-"""Fields that a run shares with the checkpoint that it starts from."""
-
-
-class Policy(Protocol):
-    """An agent whose net can be searched. The net's first part is its `encoder`, and a fully
-    connected layer behind that is called `hidden`, or something that ends so."""
-
-    net: Any
-    config: Any
-
-    def scores(self, images: Tensor) -> Tensor:
-        """Images uint8 [B,C,H,W] -> [B,A] with gradient: logits, or values; larger is better."""
-        ...
+Policy = ScoringAgent
+"""An agent whose net can be searched. The net's first part is its `encoder`, and a fully connected
+layer behind that is called `hidden`, or something that ends so."""
 
 
 class ESAgent:
     """Acts by the best score; by a draw from the policy where the config says so, or exploring."""
 
-    def __init__(self, policy: Policy, config: ESConfig) -> None:
+    def __init__(self, policy: Any, config: ESConfig) -> None:
         self.policy, self.net, self.config = policy, policy.net, config
+        self.logits: bool = policy.logits
         self.device = next(policy.net.parameters()).device
         self.names = searched_names(policy, config.layer)
 
     @torch.no_grad()
-    def act(self, obs: NDArray[np.uint8], *, explore: bool = False) -> NDArray[np.int64]:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw from a policy with logits."""
+    def act(
+        self,
+        obs: NDArray[np.uint8],
+        *,
+        explore: bool = False,
+        starts: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.int64]:
+        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw from a policy with logits.
+        starts: not needed, nothing is remembered."""
         scores = self.scores(torch.from_numpy(obs).to(self.device)).cpu()
-        if has_logits(self.policy) and (explore or self.config.draw_actions):
+        if self.logits and (explore or self.config.draw_actions):
             return torch.multinomial(scores.softmax(dim=1), 1)[:, 0].numpy()
         return scores.argmax(dim=1).numpy()
 
@@ -57,8 +53,9 @@ class ESAgent:
 
     @property
     def theta(self) -> NDArray[np.float32]:
-        """The searched weights, [D]."""
-        return flat(self.net, self.names)
+        """The searched weights on end, [D]: of each layer its matrix row by row, then its bias."""
+        parts = [self.net.get_parameter(name).detach().flatten() for name in self.names]
+        return torch.cat(parts).cpu().numpy()
 
     def take(self, theta: NDArray[np.float32]) -> None:
         """Let the searched weights be these, [D]."""
@@ -75,28 +72,41 @@ class ESAgent:
         )
 
     @classmethod
-    def load(cls, folder: Path | str, *, device: str = "cpu") -> "ESAgent":
-        """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
-        saved = load_checkpoint(folder).of("es")
-        config = from_dict(ESConfig, saved.config)
-        return cls(build_policy(config, saved.tensors["net"], device=device), config)
-
-    @classmethod
     def start(
         cls, config: ESConfig, init: Path | str | None = None, *, device: str = "cpu"
     ) -> "ESAgent":
         """The agent that a run starts from: a checkpoint's, or an untrained PPO2 whose weights are
         drawn from torch's generator. UserError: a net that cannot be searched."""
         if init is None:
-            name, policy = "ppo2", untrained(config, device=device)
+            own = {"levels": config.run.levels, "encoder": config.encoder, "hidden": config.hidden}
+            name = "ppo2"
+            policy: Any = find(name).build({**to_dict(config.env), **own}, device=device)
         else:
-            name, loaded = agent_of(init), load_agent(init, device=device)
-            policy = loaded.policy if isinstance(loaded, ESAgent) else loaded
-            if isinstance(loaded, ESAgent):
-                name = loaded.config.searched[0]["agent"]
+            name, policy = agent_of(init), load_agent(init, device=device)
+            if isinstance(policy, ESAgent):
+                name, policy = policy.config.searched[0]["agent"], policy.policy
             check(policy, config, name=name, source=init)
         searched = {"agent": name, "config": to_dict(policy.config)}
         return cls(policy, replace(config, searched=(searched,)))
+
+
+def build(
+    config: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None, *, device: str = "cpu"
+) -> ESAgent:
+    """The agent of a checkpoint's config and of its net's weights; without these an untrained
+    one."""
+    own = from_dict(ESConfig, config)
+    if weights is None:
+        return ESAgent.start(own, device=device)
+    (searched,) = own.searched
+    policy = find(searched["agent"]).build(searched["config"], weights, device=device)
+    return ESAgent(policy, own)
+
+
+def load(folder: Path | str, *, device: str = "cpu") -> ESAgent:
+    """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
+    saved = load_checkpoint(folder).of("es")
+    return build(saved.config, saved.tensors["net"], device=device)
 
 
 def check(policy: Any, config: ESConfig, *, name: str, source: Path | str) -> None:
@@ -105,44 +115,27 @@ def check(policy: Any, config: ESConfig, *, name: str, source: Path | str) -> No
         raise UserError(f"{source} is of agent {name!r}; give one of: ppo2, rainbow, es")
     if getattr(policy.config, "recurrent", "none") != "none":
         raise UserError(f"{source} has a recurrent net; give one without")
-    if config.draw_actions and not has_logits(policy):
+    if config.draw_actions and not policy.logits:
         raise UserError(f"draw_actions is for policies with logits, not for the values of {source}")
-    for field in SAME:
-        theirs, ours = getattr(policy.config, field), getattr(config, field)
-        if theirs != ours:
-            raise UserError(
-                f"{source} was trained with {field} {theirs}, this run has {ours}; give "
-                f"--{field.replace('_', '-')} {theirs}"
-            )
-
-
-def has_logits(policy: Policy) -> bool:
-    """Whether scores are a policy's logits, from which actions can be drawn."""
-    return hasattr(policy, "probabilities")
-
-
-def untrained(config: ESConfig, *, device: str) -> Policy:
-    """A PPO2 that knows nothing."""
-    agent, settings = importlib.import_module("ppo2.agent"), importlib.import_module("ppo2.config")
-    env = to_dict(subset(config, EnvConfig))
-    theirs = settings.PPO2Config(**env, encoder=config.encoder, hidden=config.hidden)
-    policy: Policy = agent.PPO2Agent(agent.make_net(theirs), theirs, device=device)
-    return policy
-
-
-def build_policy(config: ESConfig, weights: Mapping[str, Tensor], *, device: str) -> Policy:
-    """The agent that was searched, with these weights of its net."""
-    (searched,) = config.searched
-    with tempfile.TemporaryDirectory() as folder:
-        saved = save_checkpoint(
-            Path(folder),
-            agent=searched["agent"],
-            config=searched["config"],
-            counters={"env_steps": 0},
-            tensors={"net": weights},
+    theirs, ours = policy.config.env, config.env
+    if seen_and_done(theirs) != seen_and_done(ours):
+        flags = [
+            f"--{field.replace('_', '-')} {value}"
+            for field, value in to_dict(theirs).items()
+            if field in to_dict(ours)
+            and seen_and_done(replaced(ours, **{field: value})) != seen_and_done(ours)
+        ]
+        raise UserError(
+            f"{source} was trained with other observations or actions than this run's; give "
+            f"{' '.join(flags) or 'levels of ' + theirs.spec().family}"
         )
-        policy: Policy = load_agent(saved, device=device)
-    return policy
+
+
+def seen_and_done(settings: EnvSettings) -> tuple[Any, ...]:
+    """What an environment and a net must agree on."""
+    spec = settings.spec()
+    shape = spec.observation_shape, spec.frame_stack
+    return spec.family, *shape, spec.action_names, spec.frame_skip
 
 
 def searched_names(policy: Policy, layer: str) -> list[str]:
@@ -174,12 +167,6 @@ def shapes(net: nn.Module, names: Sequence[str]) -> tuple[tuple[int, int], ...]:
         assert net.get_parameter(bias).shape == (out,), f"{matrix} and {bias} are no layer"
         found.append((out, inputs))
     return tuple(found)
-
-
-def flat(net: nn.Module, names: Sequence[str]) -> NDArray[np.float32]:
-    """Those parameters on end, [D]: of each layer its matrix row by row, then its bias."""
-    parts = [net.get_parameter(name).detach().flatten() for name in names]
-    return torch.cat(parts).cpu().numpy()
 
 
 @torch.no_grad()

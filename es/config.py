@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from envs import TRAINING, EnvSettings, env_settings
+from experiment.config import hidden
 from experiment.errors import UserError
 from experiment.ranges import (
     Count,
@@ -13,32 +15,26 @@ from experiment.ranges import (
     NonNegative,
     Positive,
     Share,
+    check,
 )
-from experiment.train_config import TrainConfig
-from retro_env.config import EnvConfig
+from experiment.run_settings import RunSettings
 
 
 @dataclass(frozen=True)
-class ESConfig(EnvConfig, TrainConfig):
+class ESConfig:
     """Search the last layers of a policy by evolution: on many levels, or on the contest's one."""
 
-    # The run
-    timesteps: Natural = 10_000_000
-    """Agent steps in all, summed over all processes; the generation under way is finished."""
-    num_envs: Count = 1
-    """Emulators of each MPI process, each in a process of its own; their policies are computed in
-    one batch. A run is the same on any number of MPI processes that have as many each."""
-    rotate_every: Natural = 0
-    """Must be 0: levels are drawn for each generation."""
-    run_dir: str = "runs/es"
-    init: str = ""
-    """A checkpoint (or run folder) of PPO2, Rainbow or ES whose net to start from; --checkpoint
-    means the same. Its encoder stays as it is."""
-    checkpoint_every: Natural = 1
-    """Generations between checkpoints; 0: only the last."""
-    video_every: Natural = 0
-    """Generations between films of the current policy on the first level; 0: none. Must be 0
-    where the run does not begin levels itself, as in the contest."""
+    run: RunSettings = RunSettings(
+        levels=TRAINING,
+        timesteps=10_000_000,
+        num_envs=1,
+        rotate_every=0,
+        run_dir="runs/es",
+        checkpoint_every=1,
+    )
+    env: EnvSettings = env_settings()
+    searched: tuple[dict[str, Any], ...] = hidden(())
+    """Written by the run: the agent that is searched, one: its package's name and its config."""
 
     # How it computes
     feature_cache: Natural = 10_000
@@ -53,10 +49,6 @@ class ESConfig(EnvConfig, TrainConfig):
     """Its convolutions."""
     hidden: Count = 512
     """Units of its fully connected layer."""
-
-    # Written by the run
-    searched: tuple[dict[str, Any], ...] = ()
-    """The agent that is searched, one: its package's name and its config."""
 
     # What is searched
     layer: Literal["head", "fc"] = "head"
@@ -107,8 +99,8 @@ class ESConfig(EnvConfig, TrainConfig):
     """Pull of the searched weights towards zero, as part of the gradient."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.rotate_every != 0:
+        check(self)
+        if self.run.rotate_every != 0:
             raise UserError("levels are drawn anew for each generation; leave rotate_every at 0")
         if self.sigma_decay < 1.0 and self.sigma_final == 0.0:
             raise UserError("sigma_decay takes the noise to 0; give a sigma_final above 0")

@@ -132,10 +132,11 @@ def sigma_at(config: ESConfig, generation: int) -> float:
 
 def steps_at(config: ESConfig, generation: int) -> int:
     """Cap of an episode's agent steps in a generation; 0: none."""
+    longest: int = getattr(config.env, "episode_steps", 0)  # of a family that has it
     if config.start_steps == 0:
-        return config.episode_steps
+        return longest
     # Compared as logarithms: after thousands of generations the power would overflow.
-    limit = config.episode_steps or 2**31
+    limit = longest or 2**31
     grown = np.log(config.start_steps) + generation * np.log(config.steps_growth)
     return limit if grown >= np.log(limit) else int(np.exp(grown) + 1e-6)  # 150, not 149.999…
 

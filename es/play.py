@@ -3,16 +3,17 @@
 import copy
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from envs import VectorEnv, ended_episodes
 from es.agent import ESAgent, Policy, fill, is_hidden
-from es.emulators import Answer, Stage, Start
 from es.memory import RECORD, Noise, Plan, Task
 from es.mpi import World
 
@@ -99,6 +100,10 @@ class Members:
         return self.units
 
 
+Record = tuple[int, int, float, float, float, bool]
+"""Of an episode, the fields of RECORD."""
+
+
 @dataclass
 class Episode:
     """An episode under way in a row."""
@@ -109,74 +114,116 @@ class Episode:
     total: float = 0.0
     steps: int = 0
 
+    def record(self, said: Mapping[str, Any]) -> Record:
+        """What is kept of it. said: by the environment, at its end."""
+        reached = said["r"], said["progress"], said["finished"]
+        return self.number, self.steps, self.total, *reached
 
-def chance_of(start: Start) -> np.random.Generator:
-    """What an episode's actions are drawn from: not what the emulator draws sticky frames from,
-    which is `default_rng(start.seed)`."""
-    return np.random.default_rng([start.seed, 1])
+
+def chance_of(seed: int) -> np.random.Generator:
+    """What an episode's actions are drawn from: not what its environment draws by the same seed,
+    which is `default_rng(seed)`."""
+    return np.random.default_rng([seed, 1])
 
 
 class Player:
-    """This process's rows. `play` is all there is to do with them."""
+    """This process's rows. `play` is all there is to do with them.
 
-    def __init__(self, stage: Stage, agent: ESAgent, *, noise: Noise) -> None:
-        self.stage, self.agent, self.noise = stage, agent, noise
-        self.members = Members(agent, stage.num_envs)
+    Where the environment resets single rows, each begins the level that it claims, with a seed of
+    the episode's own, and is cut after the plan's steps; rows that have nothing to play stand.
+    Elsewhere episodes follow each other as they come, and all rows step always.
+    """
+
+    def __init__(
+        self, envs: VectorEnv, agent: ESAgent, *, noise: Noise, levels: Sequence[str]
+    ) -> None:
+        self.envs, self.agent, self.noise, self.levels = envs, agent, noise, levels
+        self.begins, self.actions = envs.resets_rows, envs.env_spec.actions
+        self.obs, _ = envs.reset(seed=agent.config.run.seed)
+        self.members = Members(agent, envs.num_envs)
         self.drawn: tuple[tuple[int, int], NDArray[np.float32]] | None = None
-        self.rows: list[Episode | None] = [None] * stage.num_envs
+        self.rows: list[Episode | None] = [None] * envs.num_envs
+        self.fresh = set(range(envs.num_envs))
+        """Rows that stand at an episode's beginning."""
 
     def play(
         self, plan: Plan, world: World, *, theta: NDArray[np.float32], sigma: float, budget: int
     ) -> tuple[NDArray[np.void], int]:
         """Play what this process can claim of a generation -> (records [N], agent steps taken).
 
-        budget: agent steps after which a stage that is not planned ends; the generation is then
-        incomplete, unless it ended by itself.
+        budget: agent steps after which it ends where rows do not begin what they claim; the
+        generation is then incomplete, unless it ended by itself.
         """
-        stage, rows = self.stage, self.rows
-        for row in range(stage.num_envs):
-            self.members.put(row, theta)
-        records: list[tuple[int, int, float, float, float, bool]] = []
+        records: list[Record] = []
         claims, steps = world.claims(len(plan)), 0
-        while steps < budget or stage.planned:
-            for row in range(stage.num_envs):
-                if rows[row] is None and stage.free(row):
-                    self.begin(row, plan, claims, theta=theta, sigma=sigma)
-            busy = [row for row, episode in enumerate(rows) if episode is not None]
-            if not busy:
-                break
-            answers = stage.step(self.act(), busy)
-            steps += stage.num_envs
+        for row in range(len(self.rows)):
+            self.members.put(row, theta)
+        self.begin(plan, claims, theta=theta, sigma=sigma)
+        while any(self.rows) and (self.begins or steps < budget):
+            ended = self.step()
+            steps += len(self.rows)
             world.progress()
-            for row, answer in answers.items():
-                if self.add(row, answer):
-                    records.append(self.finish(row, answer, theta))
-        self.rows = [None] * stage.num_envs
+            over = {
+                row: episode
+                for row, episode in enumerate(self.rows)
+                if episode and (row in ended or episode.steps == plan.steps)
+            }
+            self.fresh |= ended.keys() | over.keys()
+            for row in over:
+                self.rows[row] = None
+                self.members.put(row, theta)
+            if self.fresh:
+                cut = over.keys() - ended.keys()
+                ended |= self.begin(plan, claims, theta=theta, sigma=sigma, cut=cut)
+            records += [episode.record(ended[row]) for row, episode in over.items()]
+        self.rows = [None] * len(self.rows)
         found = np.array(records, RECORD)
-        return found, int(found["steps"].sum()) if stage.planned else steps
+        return found, int(found["steps"].sum()) if self.begins else steps
 
     def begin(
         self,
-        row: int,
         plan: Plan,
         claims: Iterator[int],
         *,
         theta: NDArray[np.float32],
         sigma: float,
-    ) -> None:
-        """Claim an episode for a row, if one is left."""
-        number = next(claims, None)
-        if number is None:
-            return
-        task = plan.task(number)
-        seed = plan.episode_seed(task)
-        start = Start(plan.slots[task.slot], seed, plan.steps)
-        weights = theta
-        if task.sign:
-            weights = theta + np.float32(task.sign * sigma) * self.noise_of(plan, task)
-        self.members.put(row, weights)
-        self.stage.begin(row, start)
-        self.rows[row] = Episode(number, task, chance_of(start))
+        cut: Set[int] = frozenset(),
+    ) -> dict[int, dict[str, Any]]:
+        """Claim an episode for each fresh row, as long as any are left, and reset these rows and
+        those whose episode is `cut` -> what is said of the latter's, by row."""
+        seeds: list[int | None] = [None] * len(self.rows)
+        names: list[str | None] = [None] * len(self.rows)
+        for row, number in zip(sorted(self.fresh), claims, strict=False):
+            task = plan.task(number)
+            seed = plan.episode_seed(task)
+            if task.sign:
+                noise = self.noise_of(plan, task)
+                self.members.put(row, theta + np.float32(task.sign * sigma) * noise)
+            self.rows[row] = Episode(number, task, chance_of(seed))
+            seeds[row], names[row] = seed, self.levels[plan.slots[task.slot]]
+        mask = np.array([bool(name) or row in cut for row, name in enumerate(names)])
+        if not (self.begins and mask.any()):
+            return {}
+        self.obs, infos = self.envs.reset(seed=seeds, options={"reset_mask": mask, "levels": names})
+        return {episode["env"]: episode for episode in ended_episodes(infos)}
+
+    def step(self) -> dict[int, dict[str, Any]]:
+        """A step of the rows that have an episode, elsewhere of all -> what is said of episodes
+        that ended, by row."""
+        rows = [row for row, episode in enumerate(self.rows) if episode or not self.begins]
+        actions, parts = self.act(), [slice(row, row + 1) for row in rows]
+        for part in parts:
+            self.envs.step_async(actions[part], part)
+        ended = {}
+        for row, part in zip(rows, parts, strict=True):
+            obs, rewards, _, _, infos = self.envs.step_wait(part)
+            self.obs[row] = obs[0]
+            ended |= {episode["env"]: episode for episode in ended_episodes(infos)}
+            if episode := self.rows[row]:
+                episode.total += float(rewards[0]) / self.envs.env_spec.reward_scale
+                episode.steps += 1
+        self.fresh -= set(rows)
+        return ended
 
     def noise_of(self, plan: Plan, task: Task) -> NDArray[np.float32]:
         """Noise of a task's pair, drawn once for its episodes that follow each other."""
@@ -188,7 +235,7 @@ class Player:
     def act(self) -> NDArray[np.int64]:
         """Actions [K] of all rows; those without an episode act by the current policy."""
         config = self.agent.config
-        scores = self.members.scores(self.stage.obs)
+        scores = self.members.scores(self.obs)
         actions = scores.argmax(dim=1).numpy()
         if not config.draw_actions and config.action_noise == 0.0:
             return actions
@@ -199,33 +246,7 @@ class Player:
             draw, which = episode.rng.random(2)
             noisy = episode.task.sign != 0  # the current policy is evaluated without noise
             if noisy and draw < config.action_noise:
-                actions[row] = int(which * config.actions)
+                actions[row] = int(which * self.actions)
             elif config.draw_actions:
-                actions[row] = min(int((bounds[row] <= which).sum()), config.actions - 1)
+                actions[row] = min(int((bounds[row] <= which).sum()), self.actions - 1)
         return actions
-
-    def add(self, row: int, answer: Answer) -> bool:
-        """Count a step of a row; whether its episode is over."""
-        episode = self.rows[row]
-        if episode is None:
-            return False
-        episode.total += answer.reward / self.agent.config.reward_scale
-        episode.steps += 1
-        return answer.episode is not None
-
-    def finish(
-        self, row: int, answer: Answer, theta: NDArray[np.float32]
-    ) -> tuple[int, int, float, float, float, bool]:
-        """An episode's record; the row goes on with the current policy."""
-        episode, ended = self.rows[row], answer.episode
-        assert episode is not None and ended is not None
-        self.rows[row] = None
-        self.members.put(row, theta)
-        return (
-            episode.number,
-            episode.steps,
-            episode.total,
-            ended["r"],
-            ended["progress"],
-            ended["finished"],
-        )

@@ -13,19 +13,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
+from envs import VectorEnv, level_names, make
+from es import PRESETS
 from es.agent import ESAgent, shapes
 from es.config import ESConfig
-from es.emulators import Emulators, Stage, Stream
-from es.film import film
 from es.learner import Learner, share_beaten, sigma_at, steps_at
 from es.memory import RECORD, Noise, Plan, draw_levels
 from es.mpi import Alone, World, agreeing, processes
 from es.play import Player
 from experiment.checkpoint import load_checkpoint, save_checkpoint
-from experiment.config import load_run_config, subset
+from experiment.config import load_run_config
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
 from experiment.metrics import EpisodeLog, Metrics, Table
@@ -33,47 +32,37 @@ from experiment.optimiser import optimiser_parts, restore_optimiser
 from experiment.progress import Progress
 from experiment.run_folder import RunFolder, resumable
 from experiment.seeding import seed_everything
-from retro_env import EnvConfig, parse_levels
-from retro_env.integrations import check_playable
 
-PRESETS = Path(__file__).parent / "presets"
 Records = NDArray[np.void]
 
 
 def run(
-    envs: VectorEnv | Stage,
+    envs: VectorEnv,
     config: ESConfig,
     run_dir: Path | str,
     init: Path | str | None = None,
     *,
     world: World | None = None,
 ) -> ESAgent:
-    """Search on `envs` for config.timesteps agent steps and return the agent.
+    """Search on `envs` for config.run.timesteps agent steps and return the agent.
 
-    envs: a vector environment, or a stage that begins what it is told. run_dir: where config,
-    metrics, episodes and checkpoints go; with config.resume an existing run goes on. init: a
-    checkpoint that gives the net. world: the processes of the run; each calls this with
-    environments of its own, the first one writes.
+    run_dir: where config, metrics, episodes and checkpoints go; with config.run.resume an existing
+    run goes on. init: a checkpoint that gives the net. world: the processes of the run; each calls
+    this with environments of its own, the first one writes.
     """
-    world = world or Alone()
-    stage = Stream(envs, seed=config.seed) if isinstance(envs, VectorEnv) else envs
+    world, settings = world or Alone(), config.run
     with agreeing(world):
-        if config.video_every and not stage.planned:
-            raise UserError(
-                "video_every films levels that the run begins itself, which a contest's or another "
-                "vector environment's are not; give --video-every 0"
-            )
-        training = Training(config, stage, world, run_dir if config.resume else init)
-        if config.resume:
+        training = Training(config, envs, world, run_dir if settings.resume else init)
+        if settings.resume:
             training.restore(run_dir)
         reports = Reports(run_dir, training)
     with reports:
-        while training.env_steps < config.timesteps:
+        while training.env_steps < settings.timesteps:
             plan = training.plan()
             records = training.play(plan)
             values = training.learn(plan, records) if len(records) == len(plan) else {}
             reports.write(plan, records, values)
-        reports.finish()
+        reports.save()
     return training.agent
 
 
@@ -82,7 +71,7 @@ class Training:
     """All that changes during a run: what a checkpoint holds."""
 
     config: ESConfig
-    stage: Stage
+    envs: VectorEnv
     world: World
     init: Path | str | None = None
     env_steps: int = 0
@@ -90,35 +79,38 @@ class Training:
     timing: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        seed_everything(self.config.seed)
-        # One thread: the emulators and the other processes of the run have the other cores.
-        device = prepare_device(self.config.device, threads=1)
+        settings, begins = self.config.run, self.envs.resets_rows
+        seed_everything(settings.seed)
+        # One thread: the environments and the other processes of the run have the other cores.
+        device = prepare_device(settings.device, threads=1)
         self.agent = agent = ESAgent.start(self.config, self.init, device=str(device))
         self.config = agent.config
-        noise = Noise(self.config.seed, shapes(agent.net, agent.names), self.config.rank)
+        # Where rows do not begin what they are told, what plays where is one level to us.
+        here = ",".join(sorted(set(self.envs.levels)))
+        self.levels = level_names(settings.levels) if begins else [here]
+        noise = Noise(settings.seed, shapes(agent.net, agent.names), self.config.rank)
         self.learner = Learner(agent.theta, self.config, noise=noise)
-        self.player = Player(self.stage, agent, noise=noise)
+        self.player = Player(self.envs, agent, noise=noise, levels=self.levels)
 
     def plan(self) -> Plan:
         """The episodes of the generation that is next."""
-        config, levels = self.config, len(self.stage.levels)
+        config, seed = self.config, self.config.run.seed
         evaluates = config.evaluate_every > 0 and self.generation % config.evaluate_every == 0
-        slots = draw_levels(
-            config.seed, self.generation, levels=levels, count=config.levels_per_generation
-        )
+        count = config.levels_per_generation
         return Plan(
-            seed=config.seed,
+            seed=seed,
             generation=self.generation,
             pairs=config.pairs,
-            slots=slots,
+            slots=draw_levels(seed, self.generation, levels=len(self.levels), count=count),
             evaluations=config.evaluate_episodes if evaluates else 0,
-            steps=steps_at(config, self.generation) if self.stage.planned else 0,
+            steps=steps_at(config, self.generation) if self.envs.resets_rows else 0,
             levels_per_pair=config.levels_per_pair,
         )
 
     def play(self, plan: Plan) -> Records:
         """Play a generation together -> the records of all processes, in the order of the plan;
-        some are missing where the budget of a stage that is not planned has ended.
+        some are missing where the budget of environments that begin episodes by themselves has
+        ended.
 
         Errors: RuntimeError (the processes have come to differ).
         """
@@ -129,7 +121,7 @@ class Training:
             world,
             theta=self.learner.theta,
             sigma=sigma_at(self.config, self.generation),
-            budget=self.config.timesteps - self.env_steps,
+            budget=self.config.run.timesteps - self.env_steps,
         )
         head = np.array([steps, zlib.crc32(self.learner.theta.tobytes())], np.int64).tobytes()
         answers = world.exchange(head + mine.tobytes())
@@ -215,42 +207,36 @@ class Training:
         self.generation = saved.counters["generation"]
 
 
-class Reports:
+class Reports(ExitStack):
     """The run's folder and the progress shown: written by the first process."""
 
     def __init__(self, run_dir: Path | str, training: Training) -> None:
-        self.training, self.stack = training, ExitStack()
-        self.first = training.world.rank == 0
+        super().__init__()
+        self.training, self.first = training, training.world.rank == 0
         if not self.first:
             return
-        config = training.config
-        folder = RunFolder.open(run_dir) if config.resume else RunFolder.create(run_dir, config)
-        if config.resume:
+        config, settings = training.config, training.config.run
+        folder = RunFolder.open(run_dir) if settings.resume else RunFolder.create(run_dir, config)
+        if settings.resume:
             folder.write_config(config)
-        start = training.env_steps if config.resume else None
-        enter = self.stack.enter_context
+        start = training.env_steps if settings.resume else None
         self.folder, self.saved = folder, start
-        self.metrics = enter(Metrics(folder.path, resume_step=start))
-        self.episodes = enter(EpisodeLog(folder.path, resume_step=start))
+        self.metrics = self.enter_context(Metrics(folder.path, resume_step=start))
+        self.episodes = self.enter_context(EpisodeLog(folder.path, resume_step=start))
         timing = Table(folder.path / "timing.csv", ["step"], resume_step=start)
-        self.timing = enter(closing(timing))
-        self.progress = enter(Progress(config.timesteps, "es", start=training.env_steps))
+        self.timing = self.enter_context(closing(timing))
+        progress = Progress(settings.timesteps, "es", start=training.env_steps)
+        self.progress = self.enter_context(progress)
 
     def write(self, plan: Plan, records: Records, values: dict[str, float]) -> None:
-        """A generation's episodes, its metrics, where they are due its checkpoint and film."""
+        """A generation's episodes and metrics, and where it is due its checkpoint."""
         if not self.first:
             return
-        training, config = self.training, self.training.config
-        step = training.env_steps
+        training, step = self.training, self.training.env_steps
         for record in records:
             task = plan.task(int(record["task"]))
-            episode = {
-                "level": training.stage.levels[plan.slots[task.slot]],
-                "r": record["r"],
-                "l": record["steps"],
-                "progress": record["progress"],
-                "finished": record["finished"],
-            }
+            episode = {name: record[name] for name in ("r", "progress", "finished")}
+            episode |= {"l": record["steps"], "level": training.levels[plan.slots[task.slot]]}
             self.episodes.log(step, task.member, episode)
         if not values:
             return
@@ -259,36 +245,18 @@ class Reports:
         shown = ("return", "current", "rank", "best")
         numbers = {name: values[name] for name in shown if name in values}
         self.progress.update(step, numbers | {"waiting": training.timing["waiting"]})
-        if config.checkpoint_every and training.generation % config.checkpoint_every == 0:
+        every = training.config.run.checkpoint_every
+        if every and training.generation % every == 0:
             self.save()
-        if config.video_every and training.generation % config.video_every == 0:
-            level = training.stage.levels[0]
-            film(
-                training.agent,
-                level,
-                self.folder.videos,
-                name=f"generation-{training.generation:06d}",
-            )
 
     def save(self) -> None:
         """A checkpoint, unless this moment has one."""
-        if self.saved != self.training.env_steps:
+        if self.first and self.saved != self.training.env_steps:
             self.training.save(self.folder.checkpoints)
-        self.saved = self.training.env_steps
-
-    def finish(self) -> None:
-        """The last checkpoint."""
-        if self.first:
-            self.save()
-
-    def __enter__(self) -> "Reports":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stack.close()
+            self.saved = self.training.env_steps
 
 
-def parse(arguments: list[str]) -> ESConfig:
+def parse(arguments: Sequence[str]) -> ESConfig:
     """The config of a command line, in which --init may be called --checkpoint."""
     given = ["--init" if word == "--checkpoint" else word for word in arguments]
     given = [w.replace("--checkpoint=", "--init=", 1) for w in given]
@@ -299,18 +267,12 @@ def train(argv: Sequence[str], world: World) -> None:
     """Train as a command line says, in this process of the world."""
     with ExitStack() as stack:
         with agreeing(world):
-            config = parse(list(argv))
-            stage = stack.enter_context(closing(make_stage(config)))
-        with resumable(config.run_dir):
-            run(stage, config, config.run_dir, init=config.init or None, world=world)
-
-
-def make_stage(config: ESConfig) -> Emulators:
-    """This process's emulators."""
-    levels = parse_levels(config.levels)
-    for level in levels:
-        check_playable(level.game, level.state, scenario=config.scenario)
-    return Emulators(levels, num_envs=config.num_envs, config=subset(config, EnvConfig))
+            config = parse(argv)
+            settings = config.run
+            envs = make(settings.levels, config.env, num_envs=settings.num_envs, seed=settings.seed)
+            stack.enter_context(closing(envs))
+        with resumable(settings.run_dir):
+            run(envs, config, settings.run_dir, init=settings.init or None, world=world)
 
 
 @command
