@@ -12,15 +12,16 @@ from es.config import ESConfig
 from es.master import together
 from es.mpi import World
 from es.train import run
+from experiment.config import from_dict
 from tests.es.lanes import Lanes
 
 
 def work(world: World) -> None:
     run_dir = Path(sys.argv[1])
-    config = ESConfig(**json.loads(Path(sys.argv[2]).read_text()))
+    config = from_dict(ESConfig, json.loads(Path(sys.argv[2]).read_text()))
     pause = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
     (run_dir.parent / f"pid-{world.rank}").write_text(str(os.getpid()))
-    run(Lanes(config.num_envs, pause=pause), config, run_dir, world=world)
+    run(Lanes(config.run.num_envs, pause=pause), config, run_dir, world=world)
 
 
 if __name__ == "__main__":

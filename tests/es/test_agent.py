@@ -1,13 +1,12 @@
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
 
-from es.agent import ESAgent, shapes
+from es.agent import ESAgent, load, shapes
 from es.config import ESConfig
 from es.memory import Noise
 from experiment.checkpoint import load_checkpoint
+from experiment.config import replaced
 from experiment.errors import UserError
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
@@ -27,13 +26,13 @@ def images(rows=6, seed=0):
 
 def ppo2(**flags):
     torch.manual_seed(0)
-    config = PPO2Config(**{**SMALL, **flags})
+    config = replaced(PPO2Config(), **{**SMALL, **flags})
     return PPO2Agent(make_ppo2(config), config)
 
 
 def rainbow(**flags):
     torch.manual_seed(0)
-    config = RainbowConfig(**SMALL, atoms=5, v_min=-1.0, v_max=3.0, **flags)
+    config = replaced(RainbowConfig(), **SMALL, atoms=5, v_min=-1.0, v_max=3.0, **flags)
     return RainbowAgent(make_rainbow(config), config)
 
 
@@ -43,7 +42,7 @@ def rainbow(**flags):
 )
 def test_actions_are_the_best_or_drawn_from_the_policy(quick, draws, explore, drawn):
     torch.manual_seed(0)
-    agent = ESAgent.start(dataclasses.replace(quick, draw_actions=draws))
+    agent = ESAgent.start(replaced(quick, draw_actions=draws))
     agent.take(agent.theta * np.float32(300.0))  # it would hardly prefer anything
     image = images(1)
     policy = agent.scores(torch.from_numpy(image))[0].softmax(dim=0).detach().numpy()
@@ -77,19 +76,19 @@ HEADS = {"ppo2": layers("head.policy"), "rainbow": layers("head.advantage", "hea
 )
 def test_net_of_another_agent_is_searched_as_it_is(quick, tmp_path, source, layer, names):
     source.save(tmp_path / "source")
-    start = ESAgent.start(dataclasses.replace(quick, layer=layer), tmp_path / "source")
+    start = ESAgent.start(replaced(quick, layer=layer), tmp_path / "source")
     assert start.names == names
     np.testing.assert_array_equal(start.act(images()), source.act(images()))
     before = {name: tensor.clone() for name, tensor in start.net.state_dict().items()}
     start.take(start.theta + np.float32(0.1))
     start.save(tmp_path / "searched")
-    agent = ESAgent.load(tmp_path / "searched")
+    agent = load(tmp_path / "searched")
     assert type(agent.policy) is type(source) and agent.policy.config == source.config
     obs = torch.from_numpy(images())
     assert torch.equal(agent.scores(obs), start.scores(obs))
     changed = [n for n, t in agent.net.state_dict().items() if not torch.equal(t, before[n])]
     assert changed == names
-    again = ESAgent.start(dataclasses.replace(quick, layer=layer), tmp_path / "searched")
+    again = ESAgent.start(replaced(quick, layer=layer), tmp_path / "searched")
     assert torch.equal(again.scores(obs), start.scores(obs))
     assert again.config.searched == agent.config.searched
 
@@ -107,7 +106,7 @@ def test_net_of_another_agent_is_searched_as_it_is(quick, tmp_path, source, laye
 def test_net_that_does_not_fit_is_refused_in_one_line(quick, tmp_path, source, flags, words):
     source.save(tmp_path)
     with pytest.raises(UserError, match=words) as error:
-        ESAgent.start(dataclasses.replace(quick, **flags), tmp_path)
+        ESAgent.start(replaced(quick, **flags), tmp_path)
     assert "\n" not in str(error.value)
 
 

@@ -1,5 +1,3 @@
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -18,6 +16,7 @@ from es.learner import (
     z_scores,
 )
 from es.memory import BLOCK, Noise
+from experiment.config import replaced
 from experiment.optimiser import optimiser_parts, restore_optimiser
 
 
@@ -236,10 +235,10 @@ def test_noise_that_shrinks_for_ever_never_vanishes():
 
 
 def test_cap_grows_up_to_the_limit_and_never_overflows():
-    config = ESConfig(start_steps=100, steps_growth=2.0, episode_steps=450)
+    config = replaced(ESConfig(), start_steps=100, steps_growth=2.0, episode_steps=450)
     assert [steps_at(config, g) for g in (0, 1, 2, 3, 10**6)] == [100, 200, 400, 450, 450]
-    assert steps_at(dataclasses.replace(config, start_steps=0), 0) == 450
-    flat = [dataclasses.replace(config, start_steps=n, steps_growth=1.0) for n in range(1, 450)]
+    assert steps_at(replaced(config, start_steps=0), 0) == 450
+    flat = [replaced(config, start_steps=n, steps_growth=1.0) for n in range(1, 450)]
     assert [steps_at(each, 0) for each in flat] == list(range(1, 450))
 
 
