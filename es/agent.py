@@ -142,7 +142,7 @@ def searched_names(policy: Policy, layer: str) -> list[str]:
     """Names of the net's parameters that are searched: of all behind the encoder on which scores
     depend (noise and a critic's value do not count), those of fully connected layers ("fc"), or
     those behind them ("head")."""
-    net = policy.net
+    net: Any = policy.net
     names = [name for name, _ in net.named_parameters() if not name.startswith("encoder.")]
     for name in names:
         net.get_parameter(name).requires_grad_(True)

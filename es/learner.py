@@ -4,6 +4,7 @@ Letters: P pairs, L levels, D searched weights. ε_i is the noise of pair i, F a
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -156,23 +157,14 @@ class Learner:
         assert theta.shape == (noise.size,), f"{theta.shape} weights, noise for {noise.size}"
         self.config, self.noise = config, noise
         self.parameter = torch.nn.Parameter(torch.from_numpy(theta.copy()))
+        rest: dict[str, Any] = {"lr": config.learning_rate, "maximize": True}
+        rest["weight_decay"] = config.weight_decay
         self.optimiser: torch.optim.Optimizer
         if config.optimiser == "adam":
-            self.optimiser = torch.optim.Adam(
-                [self.parameter],
-                lr=config.learning_rate,
-                betas=(config.momentum, 0.999),
-                weight_decay=config.weight_decay,
-                maximize=True,
-            )
+            betas = (config.momentum, 0.999)
+            self.optimiser = torch.optim.Adam([self.parameter], betas=betas, **rest)
         else:
-            self.optimiser = torch.optim.SGD(
-                [self.parameter],
-                lr=config.learning_rate,
-                momentum=config.momentum,
-                weight_decay=config.weight_decay,
-                maximize=True,
-            )
+            self.optimiser = torch.optim.SGD([self.parameter], momentum=config.momentum, **rest)
 
     @property
     def theta(self) -> NDArray[np.float32]:

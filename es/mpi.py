@@ -8,7 +8,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator
-from typing import Protocol, final
+from typing import final
 
 import numpy as np
 
@@ -18,59 +18,43 @@ POLL_SECONDS = 0.0005
 """Between two looks whether others have come: MPI's own waiting keeps a core busy."""
 
 
-class World(Protocol):
-    """rank: of this process. size: how many there are. waited: seconds spent waiting for others.
-    sent: bytes that this process gave to others."""
+class World:
+    """One process alone, without MPI.
 
-    rank: int
-    size: int
-    waited: float
-    sent: int
-
-    def claims(self, count: int) -> Iterator[int]:
-        """Of the numbers below `count` those that no other process claims, each as it is asked for.
-        All of them are to be asked for, and an `exchange` is to come before the next ones."""
-        ...
-
-    def exchange(self, payload: bytes) -> list[bytes]:
-        """Every process's payload, by rank."""
-        ...
-
-    def progress(self) -> None:
-        """Let messages of others pass; called at every step."""
-        ...
-
-
-@final
-class Alone:
-    """One process without MPI."""
+    rank: of this process. size: how many there are. waited: seconds spent waiting for others. sent:
+    bytes that this process gave to others.
+    """
 
     def __init__(self) -> None:
         self.rank, self.size, self.waited, self.sent = 0, 1, 0.0, 0
 
     def claims(self, count: int) -> Iterator[int]:
+        """Of the numbers below `count` those that no other process claims, each as it is asked for.
+        All of them are to be asked for, and an `exchange` is to come before the next ones."""
         return iter(range(count))
 
     def exchange(self, payload: bytes) -> list[bytes]:
+        """Every process's payload, by rank."""
         return [payload]
 
     def progress(self) -> None:
-        pass
+        """Let messages of others pass; called at every step."""
 
 
 @final
-class Together:
+class Together(World):
     """The processes that mpirun has started; one where it has not."""
 
     def __init__(self) -> None:
         """UserError: there is no mpi4py, or no MPI that it can use."""
+        super().__init__()
         try:
             from mpi4py import MPI
         except (ImportError, RuntimeError) as error:
             raise UserError(f"MPI does not work ({error}); install mpi4py and mpich") from None
         self.mpi, self.comm = MPI, MPI.COMM_WORLD
         self.rank, self.size = self.comm.rank, self.comm.size
-        self.waited, self.sent, self.claimed = 0.0, 0, 0
+        self.claimed = 0
         # A counter in the first process's memory that only grows.
         self.window = MPI.Win.Allocate(8 if self.rank == 0 else 0, 8, comm=self.comm)
         self.window.Lock_all()

@@ -214,7 +214,7 @@ class Player:
         actions, parts = self.act(), [slice(row, row + 1) for row in rows]
         for part in parts:
             self.envs.step_async(actions[part], part)
-        ended = {}
+        ended: dict[int, dict[str, Any]] = {}
         for row, part in zip(rows, parts, strict=True):
             obs, rewards, _, _, infos = self.envs.step_wait(part)
             self.obs[row] = obs[0]

@@ -21,7 +21,7 @@ from es.agent import ESAgent, shapes
 from es.config import ESConfig
 from es.learner import Learner, share_beaten, sigma_at, steps_at
 from es.memory import RECORD, Noise, Plan, draw_levels
-from es.mpi import Alone, World, agreeing, processes
+from es.mpi import World, agreeing, processes
 from es.play import Player
 from experiment.checkpoint import load_checkpoint, save_checkpoint
 from experiment.config import load_run_config
@@ -50,7 +50,7 @@ def run(
     run goes on. init: a checkpoint that gives the net. world: the processes of the run; each calls
     this with environments of its own, the first one writes.
     """
-    world, settings = world or Alone(), config.run
+    world, settings = world or World(), config.run
     with agreeing(world):
         training = Training(config, envs, world, run_dir if settings.resume else init)
         if settings.resume:
@@ -283,7 +283,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             f"mpirun has started {count} processes of es.train, each a run of its own in the same "
             f"folder; for one run of all use `mpirun -n {count} python es/master.py …`"
         )
-    train(sys.argv[1:] if argv is None else argv, Alone())
+    train(sys.argv[1:] if argv is None else argv, World())
 
 
 if __name__ == "__main__":

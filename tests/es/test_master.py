@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from es.mpi import AgreedError, Alone, agreeing
+from es.mpi import AgreedError, World, agreeing
 from es.train import main
 from experiment.errors import UserError
 
@@ -26,14 +26,14 @@ def with_mpi(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_process_alone_claims_every_number_once_per_generation():
-    world = Alone()
+    world = World()
     for count in (4, 3):
         assert list(world.claims(count)) == list(range(count))
     assert world.exchange(b"abc") == [b"abc"]
 
 
 def test_mistake_of_another_process_is_everybodys():
-    class Two(Alone):  # type: ignore[misc]
+    class Two(World):
         def exchange(self, payload: bytes) -> list[bytes]:
             return [payload, b"the disk is full"]
 

@@ -7,7 +7,7 @@ import torch
 from envs import make
 from es.agent import ESAgent, shapes
 from es.memory import Noise, Plan, Task
-from es.mpi import Alone
+from es.mpi import World
 from es.play import Episode, Members, Player, chance_of
 from experiment.config import replaced
 from retro_env import make_env
@@ -55,7 +55,7 @@ def play(envs, config, plan, levels=LEVELS):
     torch.manual_seed(0)
     agent = ESAgent.start(config)
     player = Player(envs, agent, noise=Noise(0, shapes(agent.net, agent.names)), levels=levels)
-    records, steps = player.play(plan, Alone(), theta=agent.theta, sigma=1.0, budget=0)
+    records, steps = player.play(plan, World(), theta=agent.theta, sigma=1.0, budget=0)
     return np.sort(records, order="task"), steps
 
 
