@@ -16,9 +16,9 @@ from es.config import ESConfig
 from experiment.checkpoint import agent_of, load_agent, load_checkpoint, save_checkpoint
 from experiment.config import from_dict, replaced, to_dict
 from experiment.errors import UserError
-from experiment.package import ScoringAgent, find
+from experiment.package import ScoringPolicy, find
 
-Policy = ScoringAgent
+Policy = ScoringPolicy
 """An agent whose net can be searched. The net's first part is its `encoder`, and a fully connected
 layer behind that is called `hidden`, or something that ends so."""
 

@@ -52,7 +52,7 @@ class Members:
 
     def copy_of(self, policy: Policy) -> Policy:
         """The same agent with a net of its own, which takes what `frozen` gives."""
-        behind = copy.copy(policy)
+        behind: Any = copy.copy(policy)
         behind.net = copy.deepcopy(policy.net, {id(self.net.encoder): Part(slice(None))})
         width = self.units.shape[1] // max(len(self.hidden), 1)
         for number, name in enumerate(self.hidden):
