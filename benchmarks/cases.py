@@ -7,12 +7,13 @@ import os
 import statistics
 import subprocess
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, final
 
-from benchmarks.machine import write_result
-from benchmarks.peers.environments import ROOT
 from experiment.errors import UserError
+from experiment.results import ROOT, write_result
 
+RESULTS = Path(__file__).parent / "results"
 Row = dict[str, float]
 Repeat = dict[str, Row]
 """Case -> what was measured, once."""
@@ -148,4 +149,10 @@ def report(name: str, rows: Sequence[dict[str, Any]], *, write: bool, suffix: st
     for row in rows:
         print(json.dumps(row))
     if write:
-        write_result(name, {"rows": list(rows)}, suffix=suffix)
+        store_rows(name, rows, suffix=suffix)
+
+
+def store_rows(name: str, rows: Sequence[dict[str, Any]], *, suffix: str = "") -> None:
+    """Keep the rows of benchmarks.NAME as a result."""
+    path = RESULTS / f"{name}{suffix}.json"
+    write_result(path, {"rows": list(rows)}, module=f"benchmarks.{name}")

@@ -26,8 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import PART, Parser, above_zero, in_own_process
-from benchmarks.machine import write_result
+from benchmarks.cases import PART, Parser, above_zero, in_own_process, store_rows
 from benchmarks.peers.environments import ROOT, peer_python
 from benchmarks.peers.neighbours import K, embeddings, measure, subset
 from experiment.errors import UserError, command
@@ -200,7 +199,7 @@ def main() -> None:
     for row in aims:
         print(json.dumps(row))
     if options.write:
-        write_result("lsh_memory", {"rows": [*rows, *aims]})
+        store_rows("lsh_memory", [*rows, *aims])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,81 @@
+"""JERK in the game's own engine on this machine: its searches that need no pictures.
+
+python -m studies.engine --preset mutating --levels bramble-train --timesteps 200000
+
+The engine equals the emulator step by step. The rules are the package's own, under the contest's:
+sticky actions, 4,500 steps an episode. Only BrambleDash; --timesteps are those of each level.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from cartridge.levels.console import Status
+from cartridge.levels.generator import all_acts
+from cartridge.levels.references import STEP_LIMIT, STICK
+from cartridge.levels.simulator import Simulator
+from experiment.errors import UserError, command
+from experiment.files import make_folder
+from experiment.metrics import EpisodeLog
+from jerk.agent import make_sequences
+from jerk.config import JerkConfig
+from jerk.learner import Shares, find_moves
+from jerk.play import Play, begin, finish
+from jerk.train import parse
+from retro_env import parse_levels
+
+
+def search(simulator: Simulator, level: str, config: JerkConfig, log: EpisodeLog) -> None:
+    """Search a level; its ended episodes go to the log."""
+    rng, luck = np.random.default_rng(config.seed), Random(f"{level}.{config.seed}")
+    sequences, steps = make_sequences(config), 0
+    while True:
+        play = begin(level, sequences, rng, config=config, env_steps=steps)
+        end = episode(simulator, play, rng, luck, config=config, most=config.timesteps - steps)
+        steps += len(play.actions)
+        if not (end.over or len(play.actions) == STEP_LIMIT):
+            return
+        finish(play, sequences, config=config, cut=False)
+        row = {"level": level, "r": play.total, "l": len(play.actions)}
+        row |= {"progress": end.progress / end.length, "finished": end.finished}
+        log.log(steps, 0, row)
+
+
+def episode(
+    simulator: Simulator,
+    play: Play,
+    rng: np.random.Generator,
+    luck: Random,
+    *,
+    config: JerkConfig,
+    most: int,
+) -> Status:
+    """Play an episode, at most so many steps -> where it ended."""
+    moves, shares = find_moves(config.actions), Shares()
+    status = simulator.start(play.level)
+    while len(play.actions) < min(most, STEP_LIMIT) and not status.over:
+        action = play.next_action(rng, moves=moves, config=config, shares=shares)
+        before = status.score
+        status = simulator.play((action,), stuck=(luck.random() < STICK,))[0]
+        play.add(action, status.score - before)
+    return status
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Search all levels, one after the other. UserError: the preset needs pictures."""
+    config = parse(argv)
+    if config.embeds or config.keeps_frames or config.needs_policy or config.actions != 7:
+        raise UserError("these settings of JERK need pictures or other actions; give others")
+    levels = [level.state for level in parse_levels(config.levels)]
+    make_folder(Path(config.run_dir))
+    simulator = Simulator(all_acts())
+    with EpisodeLog(config.run_dir) as log:
+        for level in levels:
+            search(simulator, level, config, log)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""How far does a player come that learns nothing more? Plays levels under contest rules.
+
+python -m studies.play --agent runs/joint --draws --levels bramble-test --run-dir runs/frozen
+"""
+
+import contextlib
+import dataclasses
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from contest.acting import Actor
+from contest.agents import Agent, load_policy
+from contest.references import REFERENCES, reference
+from contest.score import unfinished_episodes
+from experiment.config import load_config
+from experiment.errors import command
+from experiment.files import make_folder
+from experiment.metrics import EpisodeLog
+from experiment.ranges import Count, Natural
+from retro_env import EnvConfig, ended_episodes, make_vec, parse_levels
+
+
+@dataclasses.dataclass(frozen=True)
+class PlayConfig:
+    """Play levels in turn, one episode each, without learning."""
+
+    agent: str = "random"
+    """A checkpoint or run folder; or random, hold-right, run-and-jump."""
+    draws: bool = False
+    """Act as it does while it learns, such as by draws from its policy."""
+    levels: str = "bramble-test"
+    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
+    timesteps: Count = 10_000
+    """Agent steps in all; the episode under way then counts with what it reached."""
+    episodes: Natural = 0
+    """Episodes on each level, after which it ends before that; 0: as many as there are."""
+    episode_steps: Count = 4_500
+    """Agent steps after which an episode is cut."""
+    seed: Natural = 0
+    """Of the environment and of the player's chance."""
+    run_dir: Path = Path("runs/frozen")
+    """Its episodes.csv goes here."""
+
+
+def player(config: PlayConfig) -> tuple[Actor, EnvConfig]:
+    """Who plays, and what it sees. UserError: there is no such agent."""
+    if config.agent in REFERENCES:
+        return Actor(reference(config.agent, seed=config.seed)), EnvConfig()
+    mode = "explore" if config.draws else "frozen"
+    return load_policy(Agent("", config.agent, mode, device="cpu"), seed=config.seed)
+
+
+def play(config: PlayConfig) -> None:
+    """Write the episodes."""
+    actor, settings = player(config)
+    settings = dataclasses.replace(settings, backtracking=False, episode_steps=config.episode_steps)
+    levels = parse_levels(config.levels)
+    left = config.episodes * len(levels) or math.inf
+    make_folder(config.run_dir)
+    with (
+        contextlib.closing(make_vec(levels, num_envs=1, config=settings)) as envs,
+        EpisodeLog(config.run_dir) as log,
+    ):
+        obs, _ = envs.reset(seed=config.seed)
+        starts, steps = np.ones(1, bool), 0
+        while steps < config.timesteps and left > 0:
+            obs, _, terminated, truncated, infos = envs.step(actor.act(obs, starts=starts))
+            starts, steps = terminated | truncated, steps + 1
+            for episode in ended_episodes(infos):
+                log.log(steps, 0, episode)
+                left -= 1
+        for cut in unfinished_episodes(envs) if not config.episodes else ():
+            log.log(steps, 0, dataclasses.asdict(cut))
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Play as the command line says."""
+    import sys
+
+    words = sys.argv[1:] if argv is None else argv
+    play(load_config(PlayConfig, words, presets=None, command="python -m studies.play"))
+
+
+if __name__ == "__main__":
+    main()
