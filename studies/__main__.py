@@ -11,12 +11,11 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
-import tyro
+import msgspec
 from rich.console import Console
 
-from experiment.config import parse_command, to_dict
+from experiment.config import parse_command, positional
 from experiment.errors import UserError, command
 from experiment.files import make_folder, write_text
 from experiment.ranges import Count, Natural
@@ -30,7 +29,7 @@ from studies.study import HERE, Study, chosen, names, read, references
 class StudyConfig:
     """Run a study's cells (agent × level × seed), say what came of them, or write all tables."""
 
-    study: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY")]
+    study: str = positional("STUDY")
     """es, jerk-ablation, jerk-search, ppo2, transfer, or a FILE.yaml like theirs; or tables."""
     out: Path | None = None
     """Folder for all runs, the curves and the tables; none: runs/STUDY."""
@@ -60,14 +59,14 @@ def asked(config: StudyConfig) -> Study:
     given = dict(word.partition("=")[::2] for word in config.inputs)
     for name in given.keys() - study.inputs.keys():
         raise UserError(f"study {config.study} has no input {name!r}: {', '.join(study.inputs)}")
-    return dataclasses.replace(
+    return msgspec.structs.replace(
         study,
         levels=config.levels or study.levels,
         seeds=config.seeds or study.seeds,
         steps=config.steps or study.steps,
         inputs=study.inputs | given,
         kinds={
-            name: dataclasses.replace(kind, flags=(*kind.words, *config.flags.split()))
+            name: msgspec.structs.replace(kind, flags=(*kind.words, *config.flags.split()))
             for name, kind in study.kinds.items()
         },
     )
@@ -97,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         work(study, todo, out, jobs=config.jobs, say=say)
     finally:
         kinds = report.collect(study, out, earlier)
-        result = {"study": to_dict(study), "compare": study.compare, "kinds": kinds}
+        result = {"study": msgspec.to_builtins(study), "compare": study.compare, "kinds": kinds}
         store(out / "result.json", result)
         write_text(out / "result.md", report.page(result) + "\n")
         report.draw(study, out)

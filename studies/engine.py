@@ -16,6 +16,7 @@ from cartridge.levels.console import Status
 from cartridge.levels.generator import all_acts
 from cartridge.levels.references import STEP_LIMIT, STICK
 from cartridge.levels.simulator import Simulator
+from envs import level_names
 from experiment.errors import UserError, command
 from experiment.files import make_folder
 from experiment.metrics import EpisodeLog
@@ -24,7 +25,7 @@ from jerk.config import JerkConfig
 from jerk.learner import Shares, find_moves
 from jerk.play import Play, begin, finish
 from jerk.train import parse
-from retro_env import parse_levels
+from studies.study import short
 
 
 def search(simulator: Simulator, level: str, config: JerkConfig, log: EpisodeLog) -> None:
@@ -69,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse(argv)
     if config.embeds or config.keeps_frames or config.needs_policy or config.actions != 7:
         raise UserError("these settings of JERK need pictures or other actions; give others")
-    levels = [level.state for level in parse_levels(config.levels)]
+    levels = [short(name) for name in level_names(config.levels)]
     make_folder(Path(config.run_dir))
     simulator = Simulator(all_acts())
     with EpisodeLog(config.run_dir) as log:

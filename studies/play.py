@@ -15,12 +15,13 @@ from contest.acting import Actor
 from contest.agents import Agent, load_policy
 from contest.references import REFERENCES, reference
 from contest.score import unfinished_episodes
-from experiment.config import load_config
+from envs import ended_episodes, level_names, make
+from experiment.config import load_config, replaced
 from experiment.errors import command
 from experiment.files import make_folder
 from experiment.metrics import EpisodeLog
 from experiment.ranges import Count, Natural
-from retro_env import EnvConfig, ended_episodes, make_vec, parse_levels
+from retro_env import EnvConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,12 +57,11 @@ def player(config: PlayConfig) -> tuple[Actor, EnvConfig]:
 def play(config: PlayConfig) -> None:
     """Write the episodes."""
     actor, settings = player(config)
-    settings = dataclasses.replace(settings, backtracking=False, episode_steps=config.episode_steps)
-    levels = parse_levels(config.levels)
-    left = config.episodes * len(levels) or math.inf
+    settings = replaced(settings, backtracking=False, episode_steps=config.episode_steps)
+    left = config.episodes * len(level_names(config.levels)) or math.inf
     make_folder(config.run_dir)
     with (
-        contextlib.closing(make_vec(levels, num_envs=1, config=settings)) as envs,
+        contextlib.closing(make(config.levels, settings, num_envs=1)) as envs,
         EpisodeLog(config.run_dir) as log,
     ):
         obs, _ = envs.reset(seed=config.seed)

@@ -1,31 +1,29 @@
 """A study as data: kinds of runs, and the cells (kind × level × seed) that they consist of.
 
-NAME.yaml beside this file holds one, or a file of one's own. Anchors and merge keys share what
-kinds have in common; `common` is there for them. In flags `<KIND>` is the folder of that kind's run
-of the same level and seed (or of its only one), and `<INPUT>` one of the study's inputs.
+NAME.yaml beside this file holds one, or a file of one's own. In flags `<KIND>` is the folder of
+that kind's run of the same level and seed, or of its only one; `<INPUT>` is an input of the study.
 """
 
-import dataclasses
 import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
 
+import envs
 from contest.record import rom_hash
-from experiment.config import from_dict, nearest_text
+from experiment.config import nearest_text
 from experiment.errors import UserError
 from experiment.ranges import Natural
-from retro_env import parse_levels
 
 HERE = Path(__file__).parent
 REFERENCE = re.compile(r"<([^<>]+)>")
 
 
-@dataclasses.dataclass(frozen=True)
-class Kind:
+class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One way to learn or to play."""
 
     run: str = ""
@@ -54,24 +52,24 @@ class Kind:
         return (self.flags if isinstance(self.flags, str) else " ".join(self.flags)).split()
 
 
-@dataclasses.dataclass(frozen=True)
-class Study:
+class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is compared with what."""
 
     about: str = ""
+    common: list[Any] = []
+    """What kinds have in common, for anchors."""
     levels: str = ""
     seeds: Natural = 1
     steps: Natural = 0
-    inputs: dict[str, str] = dataclasses.field(default_factory=dict)
+    inputs: dict[str, str] = {}
     """Name -> checkpoint or run folder that has to be there."""
-    kinds: dict[str, Kind] = dataclasses.field(default_factory=dict)
+    kinds: dict[str, Kind] = {}
     """GROUP/NAME or NAME -> kind; the kinds of a group share a table."""
     compare: tuple[tuple[str, str], ...] = ()
     """Pairs of kinds, of which the first is hoped to be better."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """One run: of a kind, on a level or on all of them, with a seed."""
 
     kind: str
@@ -97,12 +95,9 @@ def read(name: str) -> Study:
         raise UserError(f"no study {name!r}; {nearest_text(name, names())}, or give a FILE.yaml")
     path = Path(name) if name.endswith(".yaml") else HERE / f"{name}.yaml"
     try:
-        values: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
+        study = msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), Study)
+    except (OSError, yaml.YAMLError, msgspec.ValidationError) as error:
         raise UserError(f"cannot read study {path}: {' '.join(str(error).split())}") from None
-    values.pop("common", None)
-    kinds = {name: from_dict(Kind, kind) for name, kind in values.pop("kinds", {}).items()}
-    study = dataclasses.replace(from_dict(Study, values), kinds=kinds)
     for kind in study.kinds.values():
         find(study, [*references(kind), *filter(None, [kind.adds])])
     find(study, [one for pair in study.compare for one in pair])
@@ -146,7 +141,7 @@ def needs(study: Study, kind: str) -> list[str]:
 @cache
 def level_names(levels: str) -> tuple[str, ...]:
     """GAME:STATE of all levels of a specification."""
-    return tuple(map(str, parse_levels(levels)))
+    return tuple(envs.level_names(levels))
 
 
 def short(level: str) -> str:

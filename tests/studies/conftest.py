@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from experiment.config import from_dict
 from studies.study import Study
 
 TRAINER = """
@@ -59,4 +59,4 @@ def study() -> Study:
         "kinds": kinds,
         "inputs": {"start": "runs"},
     }
-    return from_dict(Study, {**values, "compare": [["group/after", "group/plain"]]})
+    return msgspec.convert({**values, "compare": [["group/after", "group/plain"]]}, Study)

@@ -1,9 +1,9 @@
 """Cells wait for one another, go on where they stopped, and refuse what was made otherwise."""
 
-import dataclasses
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from experiment.errors import UserError
@@ -29,8 +29,8 @@ def calls(folder: Path) -> list[str]:
 
 
 def changed(study: Study, kind: str, **fields: object) -> Study:
-    kinds = study.kinds | {kind: dataclasses.replace(study.kinds[kind], **fields)}  # type: ignore[arg-type]
-    return dataclasses.replace(study, kinds=kinds)
+    kinds = study.kinds | {kind: msgspec.structs.replace(study.kinds[kind], **fields)}  # type: ignore[arg-type]
+    return msgspec.structs.replace(study, kinds=kinds)
 
 
 def test_needed_runs_come_first_and_complete_ones_are_not_repeated(

@@ -1,12 +1,12 @@
 """Studies are data: what their tables say is what their trainers take."""
 
-import dataclasses
 import importlib
 from typing import Any
 
+import msgspec
 import pytest
 
-from experiment.config import load_config
+from experiment.config import flat, load_config, to_dict
 from experiment.errors import UserError
 from studies import play
 from studies.study import REFERENCE, Study, cells, chosen, made_with, names, needed, read
@@ -19,13 +19,14 @@ PARSERS = {
 """Modules that take another's flags."""
 
 
-def parsed(study: Study, kind: str) -> Any:
-    """The config that a kind's module makes of its flags."""
+def parsed(study: Study, kind: str) -> dict[str, Any]:
+    """The settings that a kind's module makes of its flags."""
     found = study.kinds[kind]
     words = [REFERENCE.sub("some", word) for word in found.words]
     if found.run == "studies.play":
-        return load_config(play.PlayConfig, words, presets=None, command="play")
-    return importlib.import_module(PARSERS.get(found.run, found.run)).parse(words)
+        return to_dict(load_config(play.PlayConfig, words, presets=None, command="play"))
+    module = importlib.import_module(PARSERS.get(found.run, found.run))
+    return flat(to_dict(module.parse(words)))
 
 
 @pytest.mark.parametrize(("name", "kind"), EVERY, ids=lambda text: text)
@@ -39,12 +40,9 @@ def test_every_kind_has_flags_that_its_module_takes(name: str, kind: str) -> Non
 
 def test_all_parts_of_jerk_together_are_its_hybrid_preset() -> None:
     built = parsed(read("jerk-ablation"), "learning")
-    preset = importlib.import_module("jerk.train").parse(["--preset", "hybrid", "--policy", "some"])
-    unlike = {
-        field.name
-        for field in dataclasses.fields(built)
-        if getattr(built, field.name) != getattr(preset, field.name)
-    }
+    words = ["--preset", "hybrid", "--policy", "some"]
+    preset = flat(to_dict(importlib.import_module("jerk.train").parse(words)))
+    unlike = {name for name in built if built[name] != preset[name]}
     # The net of a policy that nobody gave, and files for others: no part of the search.
     assert unlike <= {"encoder", "hidden", "write_replay"}
 
@@ -61,16 +59,17 @@ def test_pretrained_nets_fit_the_agents_that_start_from_them() -> None:
         parsed(study, name)
         for name in ("pretraining/joint", "adapt/joint", "rainbow/encoder-frozen")
     )
-    assert (adapting.encoder, adapting.hidden) == (joint.encoder, joint.hidden)
-    assert (rainbow.encoder, rainbow.freeze_encoder_updates) == (joint.encoder, 3_000)
+    assert all(adapting[name] == joint[name] for name in ("encoder", "hidden"))
+    assert rainbow["encoder"] == joint["encoder"]
+    assert rainbow["freeze_encoder_updates"] == 3_000
 
 
 def test_seeded_rainbow_starts_from_what_the_pretrained_one_plays_and_learns_nothing() -> None:
     study = read("jerk-ablation")
     seed = study.kinds["seed"].steps
     first, then = (parsed(study, name) for name in ("seed", "rainbow-seeded"))
-    assert first.init_shrink == 1.0
-    assert first.learning_starts > seed == then.init_replay <= first.replay_size
+    assert first["init_shrink"] == 1.0
+    assert first["learning_starts"] > seed == then["init_replay"] <= first["replay_size"]
 
 
 def test_searched_half_and_learned_half_are_as_many_steps_as_the_others() -> None:
@@ -106,16 +105,16 @@ def test_runs_are_told_apart_by_settings_inputs_and_roms_but_not_by_their_place(
     made = made_with(study, cell)
     assert made["flags"] == "--init <before>/x --b runs"
     assert len(made["roms"]["BrambleDash-Genesis-v0"]) == 40
-    assert made_with(dataclasses.replace(study, inputs={"start": "else"}), cell) != made
-    assert made_with(dataclasses.replace(study, steps=21), cell) != made
+    assert made_with(msgspec.structs.replace(study, inputs={"start": "else"}), cell) != made
+    assert made_with(msgspec.structs.replace(study, steps=21), cell) != made
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         (None, "cannot read study"),
-        ("kinds: {a: {rum: x}}", "unknown field.*rum"),
-        ("kind: {}", "unknown field 'kind'"),
+        ("kinds: {a: {rum: x}}", "unknown field `rum` - at `.*kinds"),
+        ("kind: {}", "unknown field `kind`"),
         ("kinds: {a: {flags: --init <b>}}", "no kind or input 'b'"),
         ("kinds: {a: {adds: b}}", "no kind or input 'b'"),
         ("kinds: {a: {run: x}}\ncompare: [[a, b]]", "no kind or input 'b'"),
