@@ -1,74 +1,49 @@
-"""The measurements behind benchmarks.rainbow: each function is one case, run in its own process.
+"""The measurements behind benchmarks.rainbow: each function is one case, run in its own process."""
 
-Times are milliseconds: `ms` by the clock, `cpu_ms` on all threads of this process. The second
-hardly depends on what else the machine does.
-"""
-
-import contextlib
 import os
-import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from benchmarks.parts import Row, make_envs, preset_config, run_until, timed
 from benchmarks.peers.stopwatch import (
     BATCH_SIZE,
     LEARNING_STARTS,
-    LEVEL,
     REPLAY_SIZE,
     STEPS_PER_UPDATE,
     WORKERS,
     Stopwatch,
 )
-from experiment.config import load_config
 from experiment.device import prepare_device
 from experiment.seeding import seed_everything
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import Learner
 from rainbow.memory import Replay, SumTree
-from rainbow.train import PRESETS, run
-from retro_env import EnvConfig, Level, RetroVectorEnv, make_vec
+from rainbow.train import parse, run
 
-Row = dict[str, float]
 LEAVES = 1 << 20
 FILL = 100_000
 EPISODE = 250
 """Agent steps of the made-up episodes that fill a replay: about what random play lasts."""
 
 
-def timed(call: Callable[[], Any], *, seconds: float, name: str) -> Row:
-    """Mean time of a call, after a warm-up of a fifth of the time."""
-    for limit in (seconds / 5, seconds):
-        calls, wall, cpu = 0, time.perf_counter(), time.process_time()
-        while time.perf_counter() - wall < limit or calls == 0:
-            call()
-            calls += 1
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    return {f"{name}_ms": 1000.0 * wall / calls, f"{name}_cpu_ms": 1000.0 * cpu / calls}
-
-
 def shared_config(preset: str, precision: str, threads: int) -> RainbowConfig:
     """A preset, with what every agent in this comparison shares."""
-    flags = {
-        "precision": precision,
-        "torch-threads": threads,
-        "num-envs": WORKERS,
-        "batch-size": BATCH_SIZE,
-        "update-every": STEPS_PER_UPDATE,
-        "replay-size": REPLAY_SIZE,
-        "learning-starts": LEARNING_STARTS,
-        "rotate-every": 0,
-        "checkpoint-every": 0,
-        "timesteps": 10**9,
-        "device": "cpu",
-    }
-    argv = [part for name, value in flags.items() for part in (f"--{name}", str(value))]
-    argv += ["--preset", preset]
-    return load_config(RainbowConfig, argv, presets=PRESETS, command="benchmarks.rainbow")
+    config: RainbowConfig = preset_config(
+        parse,
+        preset,
+        precision=precision,
+        torch_threads=threads,
+        num_envs=WORKERS,
+        batch_size=BATCH_SIZE,
+        update_every=STEPS_PER_UPDATE,
+        replay_size=REPLAY_SIZE,
+        learning_starts=LEARNING_STARTS,
+        rotate_every=0,
+    )
+    return config
 
 
 def make_replay(config: RainbowConfig, capacity: int) -> Replay:
@@ -180,59 +155,8 @@ def learner(seconds: float, *, precision: str, threads: int) -> Row:
     return {**row, **timed(lambda: agent.act(obs, explore=True), seconds=seconds / 4, name="act_8")}
 
 
-def make_envs() -> RetroVectorEnv:
-    """Eight workers on the level that every agent plays."""
-    return make_vec([Level(*LEVEL)], num_envs=WORKERS, config=EnvConfig(), seed=0)
-
-
-def cpu_seconds(pids: list[int]) -> float:
-    """CPU time that processes have used."""
-    read = (Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii") for pid in pids)
-    return sum(int(text.split()[0]) for text in read) * 1e-9
-
-
-def env_only(seconds: float) -> Row:
-    """Eight workers with random actions: agent steps per second, CPU time of a vector step."""
-    envs = make_envs()
-    try:
-        envs.reset(seed=0)
-        random = np.random.default_rng(0)
-        timed(lambda: envs.step(random.integers(0, 7, WORKERS)), seconds=0.5, name="warm_up")
-        steps, cpu, start = 0, cpu_seconds(envs.workers), time.process_time()
-        clock = time.perf_counter()
-        while time.perf_counter() - clock < seconds:
-            envs.step(random.integers(0, 7, WORKERS))
-            steps += 1
-        wall, main = time.perf_counter() - clock, time.process_time() - start
-        workers = cpu_seconds(envs.workers) - cpu
-    finally:
-        envs.close()
-    return {
-        "steps_per_second": steps * WORKERS / wall,
-        "workers_cpu_ms": 1000.0 * workers / steps,
-        "main_cpu_ms": 1000.0 * main / steps,
-    }
-
-
-class TimeOver(Exception):  # noqa: N818 - it is no error
-    """Ends a run without its last checkpoint."""
-
-
 def end_to_end(seconds: float, *, preset: str, precision: str, threads: int) -> Row:
     """`rainbow.train.run` as it is, timed from a while after its first update."""
-    config = shared_config(preset, precision, threads)
-    envs, stopwatch = make_envs(), Stopwatch(seconds)
-    wait = envs.step_wait
-
-    def step_wait(part: slice | None = None) -> Any:
-        if stopwatch.tick():
-            raise TimeOver
-        return wait(part)
-
-    envs.step_wait = step_wait  # type: ignore[method-assign]
-    try:
-        with tempfile.TemporaryDirectory() as folder, contextlib.suppress(TimeOver):
-            run(envs, config, Path(folder) / "run")
-    finally:
-        envs.close()
+    stopwatch = Stopwatch(seconds)
+    run_until(stopwatch.tick, run, make_envs(), shared_config(preset, precision, threads))
     return stopwatch.result()

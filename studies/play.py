@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from contest.acting import Actor
-from contest.agents import Agent, load_policy
+from contest.agents import Agent, Mode, load_policy
 from contest.references import REFERENCES, reference
 from contest.score import unfinished_episodes
 from envs import ended_episodes, level_names, make
-from experiment.config import load_config, replaced
+from experiment.config import parse_command, replaced
 from experiment.errors import command
 from experiment.files import make_folder
 from experiment.metrics import EpisodeLog
@@ -50,7 +50,7 @@ def player(config: PlayConfig) -> tuple[Actor, EnvConfig]:
     """Who plays, and what it sees. UserError: there is no such agent."""
     if config.agent in REFERENCES:
         return Actor(reference(config.agent, seed=config.seed)), EnvConfig()
-    mode = "explore" if config.draws else "frozen"
+    mode: Mode = "explore" if config.draws else "frozen"
     return load_policy(Agent("", config.agent, mode, device="cpu"), seed=config.seed)
 
 
@@ -79,10 +79,7 @@ def play(config: PlayConfig) -> None:
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Play as the command line says."""
-    import sys
-
-    words = sys.argv[1:] if argv is None else argv
-    play(load_config(PlayConfig, words, presets=None, command="python -m studies.play"))
+    play(parse_command(PlayConfig, argv, command="python -m studies.play"))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from experiment import statistics
 from experiment.files import write_text
 from experiment.results import ROOT, read_result
 from experiment.statistics import Runs
-from studies.report import number, page, span, table
+from studies.report import mean_of, number, page, span, table
 from studies.study import level_names, short
 
 OUT = ROOT / "docs" / "results"
@@ -144,8 +144,7 @@ def contest_page() -> str:
     head += ["interquartile mean", "levels of seen zones", "of unseen zones"]
     levels = list(runs[order[0]])
     by_level = [
-        [short(level), *(number(np.mean(list(runs[name][level].values()))) for name in order)]
-        for level in levels
+        [short(level), *(number(mean_of(runs[name][level])) for name in order)] for level in levels
     ]
     parts = ["# Contest", MARK.format("`contest/results`"), NOTES]
     parts += [table([*head, "best", "episodes", "finished"], rows)]

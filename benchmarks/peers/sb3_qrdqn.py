@@ -27,7 +27,7 @@ from benchmarks.peers.stopwatch import (
     report,
 )
 from nets.encoders import make_encoder
-from retro_env import EnvConfig, Level, make_env
+from retro_env import EnvConfig, make_env
 
 
 class SmallExtractor(BaseFeaturesExtractor):
@@ -59,7 +59,7 @@ def main() -> None:
     options = arguments(__doc__)
     torch.set_num_threads(options.threads)
     stopwatch = Stopwatch(options.seconds)
-    envs = SubprocVecEnv([functools.partial(make_env, Level(*LEVEL), EnvConfig())] * WORKERS)
+    envs = SubprocVecEnv([functools.partial(make_env, LEVEL, EnvConfig())] * WORKERS)
     small = {"features_extractor_class": SmallExtractor} if options.small else {}
     model = QRDQN(
         "CnnPolicy",

@@ -36,7 +36,7 @@ from benchmarks.peers.stopwatch import (
     arguments,
     report,
 )
-from retro_env import EnvConfig, Level, make_env
+from retro_env import EnvConfig, make_env
 
 ATOMS, V_MAX = 51, 200.0
 
@@ -91,7 +91,7 @@ def main() -> None:
     torch.manual_seed(0)
     np.random.seed(0)  # noqa: NPY002 - its replay draws from there
     stopwatch = Stopwatch(options.seconds)
-    make = functools.partial(make_env, Level(*LEVEL), EnvConfig())
+    make = functools.partial(make_env, LEVEL, EnvConfig())
     envs = ShmemVectorEnv([make] * WORKERS)
     algorithm = make_algorithm(envs.observation_space[0], envs.action_space[0])
     replay = PrioritizedVectorReplayBuffer(

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from experiment.config import flat, load_config, to_dict
+from experiment.config import flat, parse_command, to_dict
 from experiment.errors import UserError
 from studies import play
 from studies.study import REFERENCE, Study, cells, chosen, made_with, names, needed, read
@@ -24,7 +24,7 @@ def parsed(study: Study, kind: str) -> dict[str, Any]:
     found = study.kinds[kind]
     words = [REFERENCE.sub("some", word) for word in found.words]
     if found.run == "studies.play":
-        return to_dict(load_config(play.PlayConfig, words, presets=None, command="play"))
+        return to_dict(parse_command(play.PlayConfig, words, command="play"))
     module = importlib.import_module(PARSERS.get(found.run, found.run))
     return flat(to_dict(module.parse(words)))
 
