@@ -35,17 +35,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.cases import (
-    Options,
-    Repeat,
-    Row,
-    Rows,
-    median_cases,
-    median_row,
-    quotient,
-    ratio_rows,
-    run,
-)
+from benchmarks import cases
+from benchmarks.cases import Options, Repeat, Row, Rows
 from benchmarks.peers.stopwatch import LEVEL
 from experiment.errors import UserError, command
 from experiment.metrics import read_columns
@@ -203,12 +194,12 @@ def simulate(lengths: NDArray[np.float64], step_seconds: float, updates: Row) ->
 
 def table(repeats: list[Repeat], lengths: NDArray[np.float64] | None) -> Rows:
     """Medians per case, then ratios within repeats with their aim, then what they simulate."""
-    rows = median_cases(repeats)
+    rows = cases.median_cases(repeats)
     for n in RANKS:
-        rows += ratio_rows(repeats, [(f"ranks-{n}", f"env-{n}", AIM)])
-    both = [quotient(repeat, "ranks-2", "ranks-1") for repeat in repeats]
+        rows += cases.ratio_rows(repeats, [(f"ranks-{n}", f"env-{n}", AIM)])
+    both = [cases.quotient(repeat, "ranks-2", "ranks-1") for repeat in repeats]
     halves = [None if value is None else value / 2 for value in both]
-    rows += median_row({"ratio": "ranks-2/(2 ranks-1)"}, halves, at_least=AIM)
+    rows += cases.median_row({"ratio": "ranks-2/(2 ranks-1)"}, halves, at_least=AIM)
     found = {row["case"]: row for row in rows if "case" in row}
     updates = {n: found[f"update-{n}"]["seconds"] for n in LAYERS if f"update-{n}" in found}
     if lengths is not None and "ranks-1" in found and len(updates) == len(LAYERS):
@@ -234,7 +225,7 @@ def main() -> None:
     def rows(repeats: list[Repeat], options: Options) -> Rows:
         return table(repeats, played[0] if played else None)
 
-    run("es", __doc__, CASES, measure=each, table=rows, seconds=15.0, episodes=None)
+    cases.run("es", __doc__, CASES, measure=each, table=rows, seconds=15.0, episodes=None)
 
 
 if __name__ == "__main__":

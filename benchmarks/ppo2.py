@@ -27,24 +27,14 @@ import sys
 from functools import partial
 from typing import Any
 
+from benchmarks import cases
 from benchmarks import ppo2_parts as parts
-from benchmarks.cases import (
-    Options,
-    Repeat,
-    Row,
-    Rows,
-    median_cases,
-    median_row,
-    precisions,
-    quotient,
-    run,
-    suffix_of,
-)
+from benchmarks.cases import Options, Repeat, Row, Rows
 from benchmarks.parts import env_only
 from experiment.errors import command
 
-PRECISIONS, THREADS = precisions(), (1, 2)
-SUFFIX = suffix_of(PRECISIONS)
+PRECISIONS, THREADS = cases.precisions(), (1, 2)
+SUFFIX = cases.suffix_of(PRECISIONS)
 SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in THREADS]
 PEERS: dict[str, list[str]] = {"sb3": [], "sb3_usual": ["--usual"]}
 """Name -> further arguments of benchmarks.peers.sb3_ppo."""
@@ -80,18 +70,18 @@ def peer_command(name: str, threads: int, options: Options) -> list[str]:
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
     """Medians per case, then ratios within repeats with their aims."""
-    rows = median_cases(repeats)
+    rows = cases.median_cases(repeats)
     for name, above, below, aim in RATIOS:
         if name.endswith("_fp32") and len(PRECISIONS) == 1:
             continue  # all is fp32
         peer = below.rstrip("-")
-        by_clock = [quotient(r, above, below) for r in repeats]
-        rows += median_row({"ratio": f"{name}/{peer}"}, by_clock, at_least=aim)
-        by_cpu = [quotient(r, below, above, "cpu_ms_per_step", best=min) for r in repeats]
-        rows += median_row({"ratio": f"{name}_cpu/{peer}_cpu"}, by_cpu)
+        by_clock = [cases.quotient(r, above, below) for r in repeats]
+        rows += cases.median_row({"ratio": f"{name}/{peer}"}, by_clock, at_least=aim)
+        by_cpu = [cases.quotient(r, below, above, "cpu_ms_per_step", best=min) for r in repeats]
+        rows += cases.median_row({"ratio": f"{name}_cpu/{peer}_cpu"}, by_cpu)
     for setting in SETTINGS:
         values = [repeat.get(f"parts-{setting}", {}).get("of_bound") for repeat in repeats]
-        rows += median_row({"ratio": f"ppo2-{setting}/bound"}, values, at_least=BOUND_AIM)
+        rows += cases.median_row({"ratio": f"ppo2-{setting}/bound"}, values, at_least=BOUND_AIM)
     return rows
 
 
@@ -100,7 +90,7 @@ def main() -> None:
     """The command line."""
     peers = {f"{n}-{t}": partial(peer_command, n, t) for n in PEERS for t in THREADS}
     options: Any = {"here": run_here, "peers": peers, "table": table, "suffix": SUFFIX}
-    run("ppo2", __doc__, CASES, **options, seconds=15.0)
+    cases.run("ppo2", __doc__, CASES, **options, seconds=15.0)
 
 
 if __name__ == "__main__":

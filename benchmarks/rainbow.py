@@ -33,24 +33,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from benchmarks.cases import (
-    Options,
-    Repeat,
-    Row,
-    Rows,
-    median_cases,
-    median_row,
-    precisions,
-    quotient,
-    run,
-    suffix_of,
-)
+from benchmarks import cases
+from benchmarks.cases import Options, Repeat, Row, Rows
 from benchmarks.peers.environments import peer_python
 from benchmarks.peers.stopwatch import STEPS_PER_UPDATE, WORKERS
 from experiment.errors import command
 
-PRECISIONS, THREADS = precisions(), (1, 2)
-SUFFIX = suffix_of(PRECISIONS)
+PRECISIONS, THREADS = cases.precisions(), (1, 2)
+SUFFIX = cases.suffix_of(PRECISIONS)
 SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in THREADS]
 PEERS: dict[str, tuple[str, str, list[str]]] = {
     "qrdqn": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", []),
@@ -136,18 +126,18 @@ def of_bound(repeat: Repeat, setting: str, *, cores: int) -> float | None:
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
     """Medians per case, then ratios within repeats and limits, with their aims."""
-    rows = median_cases(repeats)
+    rows = cases.median_cases(repeats)
     for name, above, below, aim in RATIOS:
         if name.endswith("_fp32") and len(PRECISIONS) == 1:
             continue  # all is fp32
-        values = [quotient(repeat, above, below) for repeat in repeats]
-        rows += median_row({"ratio": f"{name}/{below.rstrip('-')}"}, values, at_least=aim)
+        values = [cases.quotient(repeat, above, below) for repeat in repeats]
+        rows += cases.median_row({"ratio": f"{name}/{below.rstrip('-')}"}, values, at_least=aim)
     for setting in SETTINGS:
         values = [of_bound(repeat, setting, cores=options.cores) for repeat in repeats]
-        rows += median_row({"ratio": f"rainbow-{setting}/bound"}, values, at_least=BOUND_AIM)
+        rows += cases.median_row({"ratio": f"rainbow-{setting}/bound"}, values, at_least=BOUND_AIM)
     for case, metric, most in LIMITS:
         values = [repeat.get(case, {}).get(metric) for repeat in repeats]
-        rows += median_row({"limit": f"{case} {metric}"}, values, at_most=most)
+        rows += cases.median_row({"limit": f"{case} {metric}"}, values, at_most=most)
     return rows
 
 
@@ -155,7 +145,7 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
 def main() -> None:
     """The command line."""
     cores = os.cpu_count() or 1
-    run(
+    cases.run(
         *("rainbow", __doc__, CASES),
         here=run_here,
         peers={f"{n}-{t}": partial(peer_command, n, t) for n in PEERS for t in THREADS},

@@ -7,14 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.parts import Row, make_envs, preset_config, run_until, timed
-from benchmarks.peers.stopwatch import (
-    BATCH_SIZE,
-    LEARNING_STARTS,
-    REPLAY_SIZE,
-    STEPS_PER_UPDATE,
-    WORKERS,
-    Stopwatch,
-)
+from benchmarks.peers import stopwatch
+from benchmarks.peers.stopwatch import WORKERS
 from experiment.device import prepare_device
 from experiment.seeding import seed_everything
 from rainbow.agent import RainbowAgent, make_net
@@ -37,10 +31,10 @@ def shared_config(preset: str, precision: str, threads: int) -> RainbowConfig:
         precision=precision,
         torch_threads=threads,
         num_envs=WORKERS,
-        batch_size=BATCH_SIZE,
-        update_every=STEPS_PER_UPDATE,
-        replay_size=REPLAY_SIZE,
-        learning_starts=LEARNING_STARTS,
+        batch_size=stopwatch.BATCH_SIZE,
+        update_every=stopwatch.STEPS_PER_UPDATE,
+        replay_size=stopwatch.REPLAY_SIZE,
+        learning_starts=stopwatch.LEARNING_STARTS,
         rotate_every=0,
     )
     return config
@@ -93,8 +87,8 @@ def tree(seconds: float) -> Row:
     leaves.set(np.arange(LEAVES), random.random(LEAVES) + 0.1)
 
     def draw() -> None:
-        found = leaves.find(random.random(BATCH_SIZE) * leaves.total)
-        leaves.set(found, random.random(BATCH_SIZE) + 0.1)
+        found = leaves.find(random.random(stopwatch.BATCH_SIZE) * leaves.total)
+        leaves.set(found, random.random(stopwatch.BATCH_SIZE) + 0.1)
 
     return timed(draw, seconds=seconds, name="find_and_set")
 
@@ -110,10 +104,10 @@ def priorities(seconds: float) -> Row:
     )
     random = np.random.default_rng(0)
     replay.tree.set(np.arange(LEAVES), random.random(LEAVES) + 0.1)
-    losses = random.random(BATCH_SIZE).astype(np.float32)
+    losses = random.random(stopwatch.BATCH_SIZE).astype(np.float32)
 
     def draw() -> None:
-        batch = replay.sample(BATCH_SIZE, beta=0.4, rng=random)
+        batch = replay.sample(stopwatch.BATCH_SIZE, beta=0.4, rng=random)
         replay.update_priorities(batch.indices, losses)
 
     return timed(draw, seconds=seconds, name="sample_and_update")
@@ -126,10 +120,10 @@ def replay_whole(seconds: float) -> Row:
     replay = make_replay(config, FILL)
     add = fill(replay, FILL + 2 * WORKERS * EPISODE)
     held, drawable = resident_bytes() - before, np.count_nonzero(replay.tree.leaves)
-    random, losses = np.random.default_rng(0), np.ones(BATCH_SIZE, np.float32)
+    random, losses = np.random.default_rng(0), np.ones(stopwatch.BATCH_SIZE, np.float32)
 
     def draw() -> None:
-        batch = replay.sample(BATCH_SIZE, beta=0.4, rng=random)
+        batch = replay.sample(stopwatch.BATCH_SIZE, beta=0.4, rng=random)
         replay.update_priorities(batch.indices, losses)
 
     return {
@@ -146,7 +140,7 @@ def learner(seconds: float, *, precision: str, threads: int) -> Row:
     seed_everything(0)
     replay = make_replay(config, 4_000)
     fill(replay, 3_200)
-    batch = replay.sample(BATCH_SIZE, beta=0.4, rng=np.random.default_rng(0))
+    batch = replay.sample(stopwatch.BATCH_SIZE, beta=0.4, rng=np.random.default_rng(0))
     net = make_net(config).to(device)
     agent, updates = RainbowAgent(net, config), Learner(net, config, device=device)
     obs = np.random.default_rng(0).integers(0, 256, (WORKERS, 4, 84, 84), np.uint8)
@@ -157,6 +151,6 @@ def learner(seconds: float, *, precision: str, threads: int) -> Row:
 
 def end_to_end(seconds: float, *, preset: str, precision: str, threads: int) -> Row:
     """`rainbow.train.run` as it is, timed from a while after its first update."""
-    stopwatch = Stopwatch(seconds)
-    run_until(stopwatch.tick, run, make_envs(), shared_config(preset, precision, threads))
-    return stopwatch.result()
+    clock = stopwatch.Stopwatch(seconds)
+    run_until(clock.tick, run, make_envs(), shared_config(preset, precision, threads))
+    return clock.result()

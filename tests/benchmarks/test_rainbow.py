@@ -68,6 +68,7 @@ def test_peers_share_what_the_comparison_rests_on(name: str) -> None:
     ours = pins((ROOT / "constraints.txt").read_text(encoding="utf-8"))
     theirs = pins(requirements(name).read_text(encoding="utf-8"))
     shared = ("torch", "numpy", "stable-retro", "gymnasium", "opencv-python-headless", "numba")
+    shared += ("docstring_parser", "msgspec", "PyYAML")  # of the environment's settings
     for package in shared:
         both = {pin for pin in ours & theirs if pin.startswith(f"{package}==")}
         assert both, f"{package} in {name}.txt differs from constraints.txt"
