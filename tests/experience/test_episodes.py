@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from experience.episodes import Episode, check_played_alike, episodes_of, write_episodes
-from experiment.config import replaced
 from experiment.checkpoint import load_agent, load_checkpoint, save_checkpoint
+from experiment.config import replaced
 from experiment.errors import UserError
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
@@ -56,7 +56,9 @@ def test_an_agents_plain_checkpoint_holds_no_episodes(tmp_path):
 
 
 def test_an_agent_can_be_handed_on_with_episodes(tmp_path):
-    config = replaced(RainbowConfig(), image_height=36, image_width=36, hidden=8, encoder="data-efficient")
+    config = replaced(
+        RainbowConfig(), image_height=36, image_width=36, hidden=8, encoder="data-efficient"
+    )
     net = make_net(config)
     values = {**dataclasses.asdict(config)}
     write_episodes(tmp_path, [episode(2)], agent="rainbow", config=values, net=net.state_dict())

@@ -1,4 +1,4 @@
-"""What a benchmark's numbers depend on, and where they are kept."""
+"""What was measured, as JSON with what it depends on: command, commit and machine."""
 
 import json
 import math
@@ -7,17 +7,14 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Collection
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from experiment.errors import UserError
 from experiment.files import write_text
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results"
-T = TypeVar("T")
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def machine() -> dict[str, Any]:
@@ -37,20 +34,16 @@ def commit() -> str:
     """The commit measured; '+' when files differ from it; "unknown" without git."""
     git = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
     try:
-        done = subprocess.run(git, cwd=HERE, capture_output=True, text=True, check=False)
+        done = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=False)
     except OSError:
         return "unknown"
     return done.stdout.strip() or "unknown"
 
 
-def write_result(name: str, content: dict[str, Any], *, suffix: str = "") -> Path:
-    """Store the outcome of benchmarks.NAME, with command, commit and machine, as
-    results/NAME{suffix}.json."""
-    command = shlex.join(["python", "-m", f"benchmarks.{name}", *sys.argv[1:]])
-    result = {"command": command, "commit": commit(), "machine": machine(), **content}
-    path = RESULTS / f"{name}{suffix}.json"
-    store(path, result)
-    return path
+def write_result(path: Path, content: dict[str, Any], *, module: str) -> None:
+    """Store what this command, `python -m MODULE …`, has measured. UserError: as `store`."""
+    command = shlex.join(["python", "-m", module, *sys.argv[1:]])
+    store(path, {"command": command, "commit": commit(), "machine": machine(), **content})
 
 
 def store(path: Path, result: dict[str, Any]) -> None:
@@ -58,24 +51,15 @@ def store(path: Path, result: dict[str, Any]) -> None:
     write_text(path, json.dumps(without_nan(result), indent=1, allow_nan=False) + "\n")
 
 
-def read_result(path: Path, read: Callable[[Any], T]) -> T:
-    """What `read` finds in a result that was stored. UserError: it is none of this benchmark."""
+def read_result(path: Path) -> dict[str, Any]:
+    """A stored result. UserError: it is none."""
     try:
-        return read(json.loads(path.read_text()))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"{path} is no result of this benchmark ({error!r}); "
-            "expected its result.json, or what it wrote with --write"
-        ) from error
-
-
-def check_settings(path: Path, differing: Collection[str]) -> None:
-    """UserError: a stored result differs from what is measured now in settings that matter."""
-    if differing:
-        raise UserError(
-            f"{path} was measured with other settings ({', '.join(differing)}); "
-            "give the same, or leave --earlier out"
-        )
+        result = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path}: {error}; expected a result.json") from None
+    if not isinstance(result, dict):
+        raise UserError(f"{path} is no result: expected a result.json, one mapping")
+    return result
 
 
 def without_nan(content: Any) -> Any:
