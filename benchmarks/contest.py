@@ -29,7 +29,7 @@ import numpy as np
 
 from benchmarks.cases import add_seconds, make_parser, report
 from benchmarks.env import LEVEL
-from contest.client import RemoteEnv
+from contest.wire.client import RemoteEnv
 from experiment.errors import UserError, command
 from retro_env import EnvConfig, make_env
 from retro_env.make import wrap_agent

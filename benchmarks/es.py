@@ -95,16 +95,17 @@ def update_only(name: str) -> Row:
     """The update of a Nature net after PAIRS pairs."""
     import torch
 
+    from es.agent import ESAgent, shapes
     from es.config import ESConfig
     from es.learner import Learner
     from es.memory import Noise
-    from es.net import ESNet
 
     torch.set_num_threads(1)
     values: dict[str, Any] = {"pairs": PAIRS, **LAYERS[name]}
     config = ESConfig(**values)
-    net = ESNet(config)
-    learner = Learner(net.flat(), config, noise=Noise(0, net.shapes, config.rank))
+    agent = ESAgent.start(config)
+    noise = Noise(0, shapes(agent.net, agent.names), config.rank)
+    learner = Learner(agent.theta, config, noise=noise)
     returns = np.random.default_rng(0).random((PAIRS, 2, 1))
     began, cpu = time.perf_counter(), time.process_time()
     learner.update(returns, generation=0)

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.runs import flags_of, is_kept, kept_score
-from contest.agents import Agent, Mode, load_policy
-from contest.references import REFERENCES, Policy, reference
-from contest.score import Score, play, score
+from contest.match.agents import Agent, Mode, load_policy
+from contest.match.references import REFERENCES, Policy, reference
+from contest.match.score import Score, play, score
 from experiment.config import load_config
 from experiment.errors import command
 from experiment.ranges import Count, Natural

@@ -23,7 +23,7 @@ from rich.console import Console
 
 from benchmarks.machine import check_settings, read_result
 from benchmarks.runs import Run, Task, complete, forget_checkpoints, train, work_and_report
-from contest.score import read_episodes
+from contest.match.score import read_episodes
 from experiment.config import load_config, to_dict
 from experiment.errors import UserError, command
 from experiment.files import make_folder

@@ -40,8 +40,8 @@ from benchmarks.runs import (
     train,
     work_and_report,
 )
-from contest.references import REFERENCES
-from contest.score import Score
+from contest.match.references import REFERENCES
+from contest.match.score import Score
 from experiment.config import load_config, to_dict
 from experiment.errors import command
 from experiment.files import make_folder

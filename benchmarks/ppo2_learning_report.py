@@ -21,7 +21,7 @@ from benchmarks.ppo2_learning import (
     run_of,
 )
 from benchmarks.runs import row, run_scores, steps_of
-from contest.score import Score, bootstrap_interval, markdown_table, score_dict
+from contest.match.score import Score, bootstrap_interval, markdown_table, score_dict
 from experiment.config import to_dict
 from experiment.errors import UserError
 from experiment.metrics import read_columns

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from contest.score import Score, bootstrap_interval, read_episodes, score, score_dict
+from contest.match.score import Score, bootstrap_interval, read_episodes, score, score_dict
 from experiment.checkpoint import latest_checkpoint
 from experiment.config import to_dict
 from experiment.errors import UserError

@@ -16,8 +16,8 @@ from rich.console import Console
 
 from benchmarks.machine import store, write_result
 from benchmarks.runs import Run, Task, complete, kept_score, row, run_scores, train, work
-from contest.references import reference
-from contest.score import Score, markdown_table, play, score
+from contest.match.references import reference
+from contest.match.score import Score, markdown_table, play, score
 from experiment.config import load_config, to_dict
 from experiment.errors import command
 from experiment.files import make_folder

@@ -15,7 +15,7 @@ from benchmarks import ppo2_learning, ppo2_learning_report
 from benchmarks.machine import RESULTS
 from benchmarks.ppo2_learning import LearningConfig, Part
 from benchmarks.runs import Run
-from contest.score import Score, read_episodes
+from contest.match.score import Score, read_episodes
 from experiment.errors import UserError
 from ppo2.train import parse
 from rainbow.config import RainbowConfig
