@@ -6,18 +6,92 @@ import math
 import os
 import statistics
 import subprocess
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn, final
 
-from benchmarks.machine import write_result
-from benchmarks.peers.environments import ROOT
 from experiment.errors import UserError
+from experiment.results import ROOT, write_result
 
+RESULTS = Path(__file__).parent / "results"
 Row = dict[str, float]
 Repeat = dict[str, Row]
 """Case -> what was measured, once."""
-PART = "--write stores a whole result, and --only measures a part of it; leave one of them out"
-"""What is said where both are given."""
+Rows = list[dict[str, Any]]
+Options = argparse.Namespace
+
+
+def run(
+    name: str,
+    text: str | None,
+    cases: Sequence[str],
+    *,
+    table: Callable[[list[Repeat], Options], Rows],
+    here: Callable[[str, Options], Row] | None = None,
+    peers: Mapping[str, Callable[[Options], list[str]]] = MappingProxyType({}),
+    measure: Callable[[list[str], Options], Repeat] | None = None,
+    repeats: int = 3,
+    suffix: str = "",
+    environment: Mapping[str, str] = MappingProxyType({}),
+    **more: float | None,
+) -> None:
+    """The command `python -m benchmarks.NAME`; `text` is its module's.
+
+    table: rows of all repeats. here: measures a case in this process, of its own; peers: the
+    commands of those that run elsewhere. measure: measures the cases of a repeat, where processes
+    of their own will not do. suffix: of the result's name. environment: of these processes.
+    more: further options and their defaults, such as seconds=15.0; None: a path. UserError: a wrong
+    option, or a case that failed.
+    """
+    parser = Parser(
+        prog=f"python -m benchmarks.{name}",
+        description=text,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    help_ = f"of all cases (default: {repeats})"
+    parser.add_argument("--repeats", type=above_zero(int), default=repeats, help=help_)
+    help_ = f"store in results/{name}{suffix}.json"
+    parser.add_argument("--write", action="store_true", help=help_)
+    if here:
+        own = [case for case in cases if case not in peers]
+        parser.add_argument("--case", choices=own, help="measure one case, in this process")
+    help_ = "cases that begin with one of these"
+    parser.add_argument("--only", nargs="+", default=[""], help=help_)
+    flags = {option: f"--{option.replace('_', '-')}" for option in more}
+    for option, default in more.items():
+        kind, shown = (Path, "none") if default is None else (above_zero(type(default)), default)
+        parser.add_argument(flags[option], type=kind, default=default, help=f"(default: {shown})")
+    options = parser.parse_args()
+    if here and options.case:
+        print(json.dumps(here(options.case, options)), flush=True)
+        return
+
+    def each(wanted: list[str], options: Options) -> Repeat:
+        given = [f"{flag}={getattr(options, option)}" for option, flag in flags.items()]
+        mine = [sys.executable, "-m", f"benchmarks.{name}", *given, "--case"]
+        lines = {c: peers[c](options) if c in peers else [*mine, c] for c in wanted}
+        return {c: in_own_process(c, line, **environment) for c, line in lines.items()}
+
+    wanted = chosen(cases, options)
+    rows = table([(measure or each)(wanted, options) for _ in range(options.repeats)], options)
+    for row in rows:
+        print(json.dumps(row))
+    if options.write:
+        path = RESULTS / f"{name}{suffix}.json"
+        write_result(path, {"rows": rows}, module=f"benchmarks.{name}")
+
+
+def chosen(cases: Sequence[str], options: Options) -> list[str]:
+    """The cases that --only names. UserError: one that is none, or a part is to be stored."""
+    for prefix in options.only:
+        if not any(case.startswith(prefix) for case in cases):
+            raise UserError(f"no case begins with {prefix!r}; cases: {', '.join(cases)}")
+    found = [case for case in cases if case.startswith(tuple(options.only))]
+    if options.write and len(found) < len(cases):
+        raise UserError("--write stores a whole result, and --only a part of it; leave one out")
+    return found
 
 
 def precisions() -> tuple[str, ...]:
@@ -50,7 +124,7 @@ def in_own_process(case: str, argv: Sequence[str], **environment: str) -> dict[s
     return row
 
 
-def median_cases(repeats: Sequence[Repeat]) -> list[dict[str, Any]]:
+def median_cases(repeats: Sequence[Repeat]) -> Rows:
     """A row per case: the median of each number."""
     return [
         {
@@ -64,15 +138,36 @@ def median_cases(repeats: Sequence[Repeat]) -> list[dict[str, Any]]:
     ]
 
 
-def median_row(
-    label: dict[str, str], values: Sequence[float | None], **aim: float | None
-) -> list[dict[str, Any]]:
+def median_row(label: dict[str, str], values: Sequence[float | None], **aim: float | None) -> Rows:
     """One row with its aim, if it has one; no row where nothing was measured."""
     found = [round(value, 3) for value in values if value is not None]
     if not found:
         return []
     aims = {name: value for name, value in aim.items() if value is not None}
     return [{**label, "value": statistics.median(found), "all": found, **aims}]
+
+
+def quotient(
+    repeat: Repeat, above: str, below: str, metric: str = "", *, best: Any = max
+) -> float | None:
+    """The best of the cases that begin with `above` over the best of those with `below`, by their
+    first number or another; None where one was not measured."""
+    found = []
+    for prefix in (above, below):
+        rows = [row for case, row in repeat.items() if case.startswith(prefix)]
+        if not rows:
+            return None
+        found.append(best(row[metric or next(iter(row))] for row in rows))
+    return float(found[0] / found[1])
+
+
+def ratio_rows(repeats: Sequence[Repeat], ratios: Sequence[tuple[str, str, float | None]]) -> Rows:
+    """Case over case within repeats, with the aim. Cases are named in full."""
+    rows: Rows = []
+    for case, reference, aim in ratios:
+        values = [quotient(repeat, case, reference) for repeat in repeats]
+        rows += median_row({"ratio": f"{case}/{reference}"}, values, at_least=aim)
+    return rows
 
 
 @final
@@ -97,55 +192,3 @@ def above_zero(kind: Callable[[str], float]) -> Callable[[str], float]:
         return number
 
     return read
-
-
-def make_parser(name: str, text: str | None, *, repeats: int = 3, suffix: str = "") -> Parser:
-    """The options that all benchmarks have; `text` is the module's, `suffix` its result's."""
-    parser = Parser(
-        prog=f"python -m benchmarks.{name}",
-        description=text,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    help_ = f"of all cases (default: {repeats})"
-    parser.add_argument("--repeats", type=above_zero(int), default=repeats, help=help_)
-    parser.add_argument(
-        "--write", action="store_true", help=f"store in results/{name}{suffix}.json"
-    )
-    return parser
-
-
-def add_seconds(parser: Parser, seconds: float = 15.0) -> None:
-    """--seconds S."""
-    help_ = f"per case (default: {seconds:g})"
-    parser.add_argument("--seconds", type=above_zero(float), default=seconds, help=help_)
-
-
-def add_choice(parser: Parser, cases: Sequence[str]) -> None:
-    """--case NAME and --only PREFIX…"""
-    parser.add_argument("--case", choices=cases, help="measure one case, in this process")
-    add_only(parser)
-
-
-def add_only(parser: Parser) -> None:
-    """--only PREFIX…"""
-    help_ = "cases that begin with one of these"
-    parser.add_argument("--only", nargs="+", default=[""], help=help_)
-
-
-def chosen(cases: Sequence[str], options: argparse.Namespace) -> list[str]:
-    """The cases that --only names. UserError: one that is none, or a part is to be stored."""
-    for prefix in options.only:
-        if not any(case.startswith(prefix) for case in cases):
-            raise UserError(f"no case begins with {prefix!r}; cases: {', '.join(cases)}")
-    found = [case for case in cases if case.startswith(tuple(options.only))]
-    if options.write and len(found) < len(cases):
-        raise UserError(PART)
-    return found
-
-
-def report(name: str, rows: Sequence[dict[str, Any]], *, write: bool, suffix: str = "") -> None:
-    """Print the rows, and store them."""
-    for row in rows:
-        print(json.dumps(row))
-    if write:
-        write_result(name, {"rows": list(rows)}, suffix=suffix)

@@ -14,22 +14,22 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import queue
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import add_seconds, make_parser, report
-from benchmarks.env import LEVEL
-from contest.client import RemoteEnv
+from benchmarks.cases import Options, Repeat, Rows, median_cases, ratio_rows, run
+from benchmarks.peers.stopwatch import LEVEL
+from contest.wire.client import RemoteEnv
 from experiment.errors import UserError, command
 from retro_env import EnvConfig, make_env
 from retro_env.make import wrap_agent
@@ -80,88 +80,63 @@ def busy_seconds(pids: Sequence[int]) -> float:
 def remote(stack: ExitStack, *, record: bool) -> tuple[Any, int]:
     """The level in a server's process, which ends with the stack; that process's id."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="contest-")))
-    argv = [sys.executable, "-m", "contest.serve", LEVEL.game, LEVEL.state, "--dir", str(folder)]
+    argv = [sys.executable, "-m", "contest.serve", *LEVEL.split(":"), "--dir", str(folder)]
     argv += ["--results", str(folder / "results"), *(["--record"] if record else [])]
     server = stack.enter_context(subprocess.Popen(argv, stdout=subprocess.DEVNULL))
-    return wrap_agent(RemoteEnv(folder, level=str(LEVEL)), EnvConfig()), server.pid
+    return wrap_agent(RemoteEnv(folder, level=LEVEL), EnvConfig()), server.pid
 
 
-def alternate(barrier: Any, blocks: int, results: Any) -> None:
-    """One of K processes: all kinds in turn, in step with the others.
-
-    results: takes by kind (steps per second, CPU seconds per step).
-    """
+def alternate(barrier: Any, blocks: int) -> dict[str, tuple[float, float]]:
+    """One of K processes: all kinds in turn, in step with the others -> by kind (steps per second,
+    CPU seconds per step)."""
     with ExitStack() as stack:
         players = {kind: Player(kind, stack) for kind in KINDS}
         for block in range(-1, blocks):  # the first is a warm-up
             for player in players.values():
-                barrier.wait()
+                barrier.wait(timeout=60.0)
                 player.play(BLOCK_SECONDS)
                 if block < 0:
                     player.forget()
-        results.put(
-            {kind: (one.steps / one.seconds, one.busy / one.steps) for kind, one in players.items()}
-        )
+        return {kind: (p.steps / p.seconds, p.busy / p.steps) for kind, p in players.items()}
 
 
-def measure(levels: int, seconds: float) -> dict[str, float]:
+def measure(levels: int, seconds: float) -> Repeat:
     """Steps per second of each kind with so many levels at a time, summed over them; with one
     level also CPU microseconds per step."""
     context = multiprocessing.get_context("spawn")
-    barrier, results = context.Barrier(levels), context.Queue()
-    arguments = (barrier, max(1, round(seconds / BLOCK_SECONDS)), results)
-    processes = [context.Process(target=alternate, args=arguments) for _ in range(levels)]
-    for process in processes:
-        process.start()
-    rates: list[Any] = []
-    while len(rates) < levels:
+    blocks = max(1, round(seconds / BLOCK_SECONDS))
+    with context.Manager() as manager, ProcessPoolExecutor(levels, mp_context=context) as pool:
+        barriers = [manager.Barrier(levels)] * levels
         try:
-            rates.append(results.get(timeout=1.0))
-        except queue.Empty:
-            if any(process.exitcode for process in processes):
-                for process in processes:  # that wait for the one that has ended
-                    process.terminate()
-                raise UserError("a level's process ended early; what it said is above") from None
-    for process in processes:
-        process.join()
-    found = {f"{kind}_{levels}": sum(rate[kind][0] for rate in rates) for kind in KINDS}
+            rates = list(pool.map(alternate, barriers, [blocks] * levels))
+        except BrokenProcessPool:
+            raise UserError("a level's process ended early; what it said is above") from None
+    speed = {kind: sum(rate[kind][0] for rate in rates) for kind in KINDS}
+    found = {f"{kind}_{levels}": {"steps_per_second": speed[kind]} for kind in KINDS}
     if levels == 1:
-        found |= {f"cpu_us_{kind}": rates[0][kind][1] * 1e6 for kind in KINDS}
+        found |= {f"cpu_us_{k}": {"microseconds": rates[0][k][1] * 1e6} for k in KINDS}
     return found
 
 
-def table(repeats: list[dict[str, float]]) -> list[dict[str, Any]]:
-    """Medians per case, and medians of the ratios within repeats."""
-    rows: list[dict[str, Any]] = []
-    for case in repeats[0]:
-        values = [round(repeat[case], 1) for repeat in repeats]
-        unit = "microseconds" if case.startswith("cpu") else "steps_per_second"
-        rows.append({"case": case, unit: statistics.median(values), "all": values})
-    ratios = [("cpu_us_local", "cpu_us_remote")]
-    ratios += [(f"remote_{k}", f"local_{k}") for k in LEVELS_AT_A_TIME]
-    ratios += [(f"record_{k}", f"remote_{k}") for k in LEVELS_AT_A_TIME]
-    ratios += [(f"remote_{k}", "remote_1") for k in LEVELS_AT_A_TIME[1:]]
-    for case, reference in ratios:
-        values = [round(repeat[case] / repeat[reference], 3) for repeat in repeats]
-        row = {"ratio": f"{case}/{reference}", "value": statistics.median(values), "all": values}
-        aimed = (case, reference) == ("remote_1", "local_1")
-        rows.append({**row, "aim": AIM} if aimed else row)
-    return rows
+def table(repeats: list[Repeat], options: Options) -> Rows:
+    """Medians per case, then ratios within repeats."""
+    ratios: list[tuple[str, str, float | None]] = [("cpu_us_local", "cpu_us_remote", None)]
+    ratios += [(f"remote_{k}", f"local_{k}", AIM if k == 1 else None) for k in LEVELS_AT_A_TIME]
+    ratios += [(f"record_{k}", f"remote_{k}", None) for k in LEVELS_AT_A_TIME]
+    ratios += [(f"remote_{k}", "remote_1", None) for k in LEVELS_AT_A_TIME[1:]]
+    return [*median_cases(repeats), *ratio_rows(repeats, ratios)]
 
 
 @command
 def main() -> None:
     """The command line."""
-    parser = make_parser("contest", __doc__)
-    add_seconds(parser, 4.0)
-    arguments = parser.parse_args()
-    repeats = []
-    for _ in range(arguments.repeats):
-        measured: dict[str, float] = {}
-        for levels in LEVELS_AT_A_TIME:
-            measured |= measure(levels, arguments.seconds)
-        repeats.append(measured)
-    report("contest", table(repeats), write=arguments.write)
+    cases = [f"{k}-levels" for k in LEVELS_AT_A_TIME]
+
+    def each(wanted: list[str], options: Options) -> Repeat:
+        found = [measure(int(case.partition("-")[0]), options.seconds) for case in wanted]
+        return {name: row for levels in found for name, row in levels.items()}
+
+    run("contest", __doc__, cases, measure=each, table=table, seconds=4.0)
 
 
 if __name__ == "__main__":

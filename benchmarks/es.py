@@ -23,36 +23,25 @@ exchanged as the records are. Nothing fails, and no network is shared. Waiting i
 process has nothing to play until the last one ends.
 """
 
-import argparse
 import heapq
 import json
 import subprocess
 import sys
 import tempfile
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.cases import (
-    Repeat,
-    Row,
-    add_only,
-    add_seconds,
-    chosen,
-    make_parser,
-    median_cases,
-    median_row,
-    report,
-)
-from benchmarks.peers.environments import ROOT
+from benchmarks import cases
+from benchmarks.cases import Options, Repeat, Row, Rows
+from benchmarks.peers.stopwatch import LEVEL
 from experiment.errors import UserError, command
 from experiment.metrics import read_columns
+from experiment.results import ROOT
 
-LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 CAP, PAIRS, MEMBER_PAIRS = 150, 1000, 8
 """Agent steps of an episode; pairs of the updates, and of the runs."""
 LAYERS: dict[str, dict[str, Any]] = {
@@ -72,39 +61,21 @@ CLAIM, HOP, BANDWIDTH = 10e-6, 20e-6, 1e9
 """Of the simulation: seconds, seconds, bytes per second."""
 
 
-def env_only(seconds: float) -> Row:
-    """One emulator in this process, with random actions."""
-    from retro_env import EnvConfig, make_env
-
-    env = make_env(LEVEL, EnvConfig(episode_steps=CAP))
-    rng, steps, episodes = np.random.default_rng(0), 0, 0
-    env.reset(seed=0)
-    began = time.perf_counter()
-    while time.perf_counter() - began < seconds:
-        *_, terminated, truncated, _ = env.step(int(rng.integers(7)))
-        steps += 1
-        if terminated or truncated:
-            episodes += 1
-            env.reset()
-    took = time.perf_counter() - began
-    env.close()
-    return {"steps_per_second": steps / took, "episodes_per_second": episodes / took}
-
-
 def update_only(name: str) -> Row:
     """The update of a Nature net after PAIRS pairs."""
     import torch
 
+    from es.agent import ESAgent, shapes
     from es.config import ESConfig
     from es.learner import Learner
     from es.memory import Noise
-    from es.net import ESNet
 
     torch.set_num_threads(1)
     values: dict[str, Any] = {"pairs": PAIRS, **LAYERS[name]}
     config = ESConfig(**values)
-    net = ESNet(config)
-    learner = Learner(net.flat(), config, noise=Noise(0, net.shapes, config.rank))
+    agent = ESAgent.start(config)
+    noise = Noise(0, shapes(agent.net, agent.names), config.rank)
+    learner = Learner(agent.theta, config, noise=noise)
     returns = np.random.default_rng(0).random((PAIRS, 2, 1))
     began, cpu = time.perf_counter(), time.process_time()
     learner.update(returns, generation=0)
@@ -128,11 +99,11 @@ def in_parallel(commands: list[list[str]]) -> list[str]:
     return [out for out, _ in said]
 
 
-def many_envs(count: int, seconds: float) -> Row:
-    """`count` processes of `env_only` side by side."""
-    one = [sys.executable, "-m", "benchmarks.es", "--case", "env", "--seconds", str(seconds)]
-    rows = [json.loads(out.splitlines()[-1]) for out in in_parallel([one] * count)]
-    return {name: sum(row[name] for row in rows) for name in rows[0]}
+def measured_here(call: str, *, times: int = 1) -> list[Row]:
+    """What a call returns in each of so many processes side by side."""
+    code = f"import json; from benchmarks import es, parts; print(json.dumps({call}))"
+    said = in_parallel([[sys.executable, "-c", code]] * times)
+    return [json.loads(out.splitlines()[-1]) for out in said]
 
 
 def ranks(count: int, seconds: float, folder: Path) -> Row:
@@ -163,12 +134,11 @@ def run_case(case: str, seconds: float, folder: Path) -> Row:
     """A case, in processes of its own."""
     kind, _, rest = case.partition("-")
     if kind == "env":
-        return many_envs(int(rest), seconds)
+        rows = measured_here(f"parts.one_env({seconds}, episode_steps={CAP})", times=int(rest))
+        return {name: sum(row[name] for row in rows) for name in rows[0]}
     if kind == "ranks":
         return ranks(int(rest), seconds, folder / case)
-    (out,) = in_parallel([[sys.executable, "-m", "benchmarks.es", "--case", case]])
-    row: Row = json.loads(out.splitlines()[-1])
-    return row
+    return measured_here(f"es.update_only({rest!r})")[0]
 
 
 def lengths_of(path: Path) -> NDArray[np.float64]:
@@ -193,11 +163,11 @@ def schedule(durations: NDArray[np.float64], processes: int) -> tuple[float, flo
     return last, 1.0 - busy / (processes * last)
 
 
-def simulate(lengths: NDArray[np.float64], step_seconds: float, updates: Row) -> list[Row]:
+def simulate(lengths: NDArray[np.float64], step_seconds: float, updates: Row) -> Rows:
     """Rows for 100, 1,000 and 7,000 processes; updates: seconds per layer for PAIRS pairs."""
     from es.memory import RECORD
 
-    rows: list[Row] = []
+    rows: Rows = []
     rng = np.random.default_rng(0)
     for processes in (100, 1000, 7000):
         for per_process in (2, 8):
@@ -223,52 +193,40 @@ def simulate(lengths: NDArray[np.float64], step_seconds: float, updates: Row) ->
     return rows
 
 
-def table(repeats: list[Repeat]) -> list[dict[str, Any]]:
-    """Medians per case, then ratios within repeats with their aim."""
-    rows = median_cases(repeats)
+def table(repeats: list[Repeat], lengths: NDArray[np.float64] | None) -> Rows:
+    """Medians per case, then ratios within repeats with their aim, then what they simulate."""
+    rows = cases.median_cases(repeats)
     for n in RANKS:
-        above, below = f"ranks-{n}", f"env-{n}"
-        if {above, below} <= repeats[0].keys():
-            rates = [r[above]["steps_per_second"] / r[below]["steps_per_second"] for r in repeats]
-            rows += median_row({"ratio": f"{above}/{below}"}, rates, at_least=AIM)
-    if {"ranks-1", "ranks-2"} <= repeats[0].keys():
-        both = [[r[f"ranks-{n}"]["steps_per_second"] for n in RANKS] for r in repeats]
-        rates = [two / (2 * one) for one, two in both]
-        rows += median_row({"ratio": "ranks-2/(2 ranks-1)"}, rates, at_least=AIM)
+        rows += cases.ratio_rows(repeats, [(f"ranks-{n}", f"env-{n}", AIM)])
+    both = [cases.quotient(repeat, "ranks-2", "ranks-1") for repeat in repeats]
+    halves = [None if value is None else value / 2 for value in both]
+    rows += cases.median_row({"ratio": "ranks-2/(2 ranks-1)"}, halves, at_least=AIM)
+    found = {row["case"]: row for row in rows if "case" in row}
+    updates = {n: found[f"update-{n}"]["seconds"] for n in LAYERS if f"update-{n}" in found}
+    if lengths is not None and "ranks-1" in found and len(updates) == len(LAYERS):
+        rows += simulate(lengths, 1.0 / found["ranks-1"]["steps_per_second"], updates)
     return rows
 
 
 @command
 def main() -> None:
     """The command line."""
-    parser = make_parser("es", __doc__)
-    parser.add_argument("--case", help=argparse.SUPPRESS)
-    add_only(parser)
-    add_seconds(parser)
-    parser.add_argument("--episodes", type=Path, help="an episodes.csv for the simulation")
-    options = parser.parse_args()
-    if options.case:
-        here = options.case.removeprefix("update-")
-        row = env_only(options.seconds) if here == "env" else update_only(here)
-        print(json.dumps(row))
-        return
-    cases = chosen(CASES, options)
-    given = lengths_of(options.episodes) if options.episodes else None
-    repeats, lengths = [], given
-    for _ in range(options.repeats):
-        with tempfile.TemporaryDirectory() as folder:
-            timed = partial(run_case, seconds=options.seconds, folder=Path(folder))
-            repeats.append({case: timed(case) for case in cases})
-            if given is None and "ranks-1" in cases:
-                lengths = lengths_of(Path(folder) / "ranks-1" / "episodes.csv")
-    rows = table(repeats)
-    found = {row["case"]: row for row in rows if "case" in row}
-    updates = {
-        name: found[f"update-{name}"]["seconds"] for name in LAYERS if f"update-{name}" in found
-    }
-    if lengths is not None and "ranks-1" in found and len(updates) == len(LAYERS):
-        rows += simulate(lengths, 1.0 / found["ranks-1"]["steps_per_second"], updates)
-    report("es", rows, write=options.write)
+    played: list[NDArray[np.float64]] = []
+
+    def each(wanted: list[str], options: Options) -> Repeat:
+        if options.episodes:
+            played[:] = [lengths_of(options.episodes)]
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            repeat = {case: run_case(case, options.seconds, folder) for case in wanted}
+            if "ranks-1" in wanted and not options.episodes:
+                played[:] = [lengths_of(folder / "ranks-1" / "episodes.csv")]
+        return repeat
+
+    def rows(repeats: list[Repeat], options: Options) -> Rows:
+        return table(repeats, played[0] if played else None)
+
+    cases.run("es", __doc__, CASES, measure=each, table=rows, seconds=15.0, episodes=None)
 
 
 if __name__ == "__main__":

@@ -12,42 +12,27 @@ parts                    the hybrid's cost by part, in milliseconds per call, on
 Cases run in processes of their own, in turn, several times; rows hold medians.
 """
 
-import json
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.cases import (
-    Repeat,
-    Row,
-    above_zero,
-    add_choice,
-    chosen,
-    in_own_process,
-    make_parser,
-    median_cases,
-    report,
-)
-from benchmarks.peers.stopwatch import LEVEL
-from benchmarks.rainbow_parts import cpu_seconds, timed
+from benchmarks import cases
+from benchmarks.cases import Options, Repeat, Row, Rows, median_cases
+from benchmarks.parts import cpu_seconds, make_envs, preset_config, timed
 from experience.episodes import Episode
-from experiment.config import load_config, subset
 from experiment.errors import UserError, command
 from jerk.config import JerkConfig
 from jerk.learner import Learner, locate
 from jerk.memory import sample
 from jerk.policy import Embedder, FreshPolicy
-from jerk.train import PRESETS, run
+from jerk.train import parse, run
 from lsh_memory import EpisodicMemory, MemoryConfig
-from retro_env import EnvConfig, Level, RetroVectorEnv, make_vec
-from retro_env.wrappers import SEVEN
 
 CASES = ["baseline-1", "mutating-1", "baseline-4", "mutating-4", "parts"]
 AIM = 0.9
@@ -60,7 +45,7 @@ ENTRIES = 20_000
 class Clock:
     """Wall and CPU seconds of this process and its workers, from the warm-up to the last step."""
 
-    def __init__(self, envs: RetroVectorEnv) -> None:
+    def __init__(self, envs: Any) -> None:
         self.envs = envs
         self.times: list[tuple[float, float]] = []
 
@@ -75,23 +60,14 @@ class Clock:
         return wall_end - wall, cpu_end - cpu
 
 
-def make_config(preset: str, **changes: Any) -> JerkConfig:
+def make_config(preset: str, num_envs: int, steps: int) -> JerkConfig:
     """A preset for one level, without checkpoints on the way."""
-    flags = {"checkpoint-every": 0, "device": "cpu", **changes}
-    argv = [part for name, value in flags.items() for part in (f"--{name}", str(value))]
-    argv += ["--preset", preset]
-    return load_config(JerkConfig, argv, presets=PRESETS, command="benchmarks.jerk")
-
-
-def make_envs(config: JerkConfig) -> RetroVectorEnv:
-    """The environments of a run."""
-    settings = subset(config, EnvConfig)
-    return make_vec([Level(*LEVEL)], num_envs=config.num_envs, config=settings, seed=0)
+    return cast(JerkConfig, preset_config(parse, preset, num_envs=num_envs, timesteps=steps))
 
 
 def searched(config: JerkConfig) -> tuple[list[NDArray[np.int64]], tuple[float, float]]:
     """A whole run -> its actions, and what it took."""
-    envs = make_envs(config)
+    envs = make_envs(config.env, config.run.num_envs)
     clock = Clock(envs)
     played: list[NDArray[np.int64]] = []
     begin, wait = envs.step_async, envs.step_wait
@@ -104,7 +80,7 @@ def searched(config: JerkConfig) -> tuple[list[NDArray[np.int64]], tuple[float, 
 
     def step_wait() -> Any:
         result = wait()
-        if len(played) * config.num_envs >= config.timesteps:
+        if len(played) * config.run.num_envs >= config.run.timesteps:
             clock.tick()
         return result
 
@@ -120,10 +96,10 @@ def searched(config: JerkConfig) -> tuple[list[NDArray[np.int64]], tuple[float, 
 
 def env_only(config: JerkConfig, actions: list[NDArray[np.int64]]) -> tuple[float, float]:
     """The same actions without JERK -> what they took."""
-    envs = make_envs(config)
+    envs = make_envs(config.env, config.run.num_envs)
     clock = Clock(envs)
     try:
-        envs.reset(seed=config.seed)
+        envs.reset(seed=config.run.seed)
         for number, action in enumerate(actions):
             if number == WARM_UP:
                 clock.tick()
@@ -139,7 +115,7 @@ def whole(preset: str, num_envs: int, steps: int) -> Row:
     least = WARM_UP * num_envs
     if steps <= least:
         raise UserError(f"--steps must be above {least}, the warm-up, not {steps}")
-    config = make_config(preset, **{"num-envs": num_envs, "timesteps": steps})
+    config = make_config(preset, num_envs, steps)
     actions, (wall, cpu) = searched(config)
     bare_wall, bare_cpu = env_only(config, actions)
     steps -= WARM_UP * num_envs
@@ -155,13 +131,13 @@ def whole(preset: str, num_envs: int, steps: int) -> Row:
 
 def observations(config: JerkConfig, count: int) -> NDArray[np.uint8]:
     """[count,C,H,W] of running and jumping."""
-    envs = make_envs(config)
+    envs = make_envs(config.env, config.run.num_envs)
     rng = np.random.default_rng(0)
     try:
         obs, _ = envs.reset(seed=0)
         seen = [obs[0]]
         while len(seen) < count:
-            obs, *_ = envs.step(rng.choice([1, 1, 1, 6], config.num_envs))
+            obs, *_ = envs.step(rng.choice([1, 1, 1, 6], config.run.num_envs))
             seen.append(obs[0])
     finally:
         envs.close()
@@ -170,22 +146,24 @@ def observations(config: JerkConfig, count: int) -> NDArray[np.uint8]:
 
 def parts(steps: int) -> Row:
     """The hybrid's calls, one by one."""
-    config = make_config("hybrid", **{"num-envs": 1, "timesteps": steps})
-    obs = observations(config, 600)
+    config = make_config("hybrid", 1, steps)
+    obs, spec = observations(config, 600), config.env.spec()
     policy = FreshPolicy(config)
     by_frames = Embedder(None, config=config, device="cpu")
     encoder: Any = policy.net.encoder
     by_policy = Embedder(encoder, config=config, device="cpu")
     rows = by_frames(obs)
-    memory = EpisodicMemory(MemoryConfig(config.embedding, actions=config.actions))
+    memory = EpisodicMemory(MemoryConfig(config.embedding, actions=spec.actions))
     rng = np.random.default_rng(0)
     noisy = rows[rng.integers(0, len(rows), ENTRIES)]
     noisy = noisy + 0.03 * rng.standard_normal(noisy.shape).astype(np.float32)
-    memory.add_batch(noisy, rng.integers(0, config.actions, ENTRIES), rng.random(ENTRIES))
-    best = Episode("level", np.zeros(599, np.uint8), np.ones(599), False, SEVEN, 4, obs[:, -1:])
+    memory.add_batch(noisy, rng.integers(0, spec.actions, ENTRIES), rng.random(ENTRIES))
+    best = Episode(
+        "level", np.zeros(599, np.uint8), np.ones(599), False, spec.action_names, 4, obs[:, -1:]
+    )
     learner = Learner(policy, config, device="cpu")
     places = rows.astype(np.float16)
-    draw = partial(sample, [(best, 599.0)], config.batch_size, rng, frame_stack=config.frame_stack)
+    draw = partial(sample, [(best, 599.0)], config.batch_size, rng, frame_stack=spec.frame_stack)
     calls: dict[str, Callable[[], Any]] = {
         "embed_frames": lambda: by_frames(obs[:1]),
         "embed_policy": lambda: by_policy(obs[:1]),
@@ -201,15 +179,15 @@ def parts(steps: int) -> Row:
     return measured
 
 
-def run_here(case: str, steps: int) -> Row:
+def run_here(case: str, options: Options) -> Row:
     """Measure a case in this process."""
     if case == "parts":
-        return parts(steps)
+        return parts(options.steps)
     preset, num_envs = case.split("-")
-    return whole(preset, int(num_envs), steps)
+    return whole(preset, int(num_envs), options.steps)
 
 
-def table(repeats: list[Repeat]) -> list[dict[str, Any]]:
+def table(repeats: list[Repeat], options: Options) -> Rows:
     """Medians per case; the aim beside the ratios."""
     rows = median_cases(repeats)
     return [{**row, "at_least": AIM} if "of_cpu" in row else row for row in rows]
@@ -218,21 +196,8 @@ def table(repeats: list[Repeat]) -> list[dict[str, Any]]:
 @command
 def main() -> None:
     """The command line."""
-    parser = make_parser("jerk", __doc__)
-    add_choice(parser, CASES)
-    help_ = "agent steps per case"
-    parser.add_argument("--steps", type=above_zero(int), default=6000, help=help_)
-    options = parser.parse_args()
-    if options.case:
-        print(json.dumps(run_here(options.case, options.steps)))
-        return
-    cases = chosen(CASES, options)
-    here = [sys.executable, "-m", "benchmarks.jerk", "--steps", str(options.steps), "--case"]
-    repeats = [
-        {case: in_own_process(case, [*here, case], OMP_NUM_THREADS="1") for case in cases}
-        for _ in range(options.repeats)
-    ]
-    report("jerk", table(repeats), write=options.write)
+    one = {"OMP_NUM_THREADS": "1"}
+    cases.run("jerk", __doc__, CASES, here=run_here, table=table, environment=one, steps=6000)
 
 
 if __name__ == "__main__":

@@ -13,24 +13,23 @@ tables             datasketch's LSH tables
 numpy              one matrix-vector product over everything
 hnswlib, annoy, datasketch-hnsw   in an environment of their own, under runs/peers
 
-Each case runs in a process of its own, on one thread, one entry and one query at a time (batch_us:
-per query of a batch of all). Peers take their fastest setting whose recall@10 reaches 0.95. A case
-that would take more CPU than --limit-s to fill stops there and says how many entries it has.
+Each case (NAME-ENTRIES) runs in a process of its own, on one thread, one entry and one query at a
+time (batch_us: per query of a batch of all). Peers take their fastest setting whose recall@10
+reaches 0.95. A case that would take more CPU than --limit-s to fill stops there and says how many
+entries it has.
 """
 
-import argparse
-import json
 import sys
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import PART, Parser, above_zero, in_own_process
-from benchmarks.machine import write_result
-from benchmarks.peers.environments import ROOT, peer_python
-from benchmarks.peers.neighbours import K, embeddings, measure, subset
-from experiment.errors import UserError, command
+from benchmarks.cases import Options, Repeat, Row, Rows, median_cases, median_row, run
+from benchmarks.peers.environments import peer_python
+from benchmarks.peers.neighbours import K, Searcher, embeddings, measure, subset
+from experiment.errors import command
+from experiment.results import ROOT
 
 SIZES = (1_000, 10_000, 100_000)
 OURS = {
@@ -40,6 +39,7 @@ OURS = {
     "tables": {"merge_above": 1.1, "backend": "tables"},
 }
 PEERS = ("numpy", "hnswlib", "annoy", "datasketch-hnsw")
+CASES = [f"{name}-{entries}" for entries in SIZES for name in (*OURS, *PEERS)]
 ACTS, REMEMBERED, LATER = 9, 11_200, 300  # steps per act; queries are the last 60
 EMBEDDINGS = ROOT / "runs" / "benchmarks" / "embeddings.npz"
 LIMITS = [
@@ -51,76 +51,51 @@ LIMITS = [
 """Case, metric and aim, at the largest size."""
 
 
-class Memory:
-    """`EpisodicMemory` as `measure` wants it."""
-
-    settings: Sequence[int] = (0,)
-
-    def __init__(self, features: int, capacity: int, actions: Any, **options: Any) -> None:
-        from lsh_memory import EpisodicMemory, MemoryConfig
-
-        self.actions = actions
-        config = MemoryConfig(features, int(actions.max()) + 1, capacity, **options)
-        warm = EpisodicMemory(config)  # compiles
-        warm.add(np.ones(features), 0, 0.0)
-        warm.query(np.ones(features), K)
-        self.memory = EpisodicMemory(config)
-
-    def add(self, number: int, vector: Any) -> None:
-        self.memory.add(vector, int(self.actions[number]), float(number))
-
-    def finish(self) -> None:
-        pass
-
-    def use(self, setting: int) -> None:
-        pass
-
-    def query(self, vector: Any) -> Any:
-        return self.memory.query(vector, K).slots
-
-    def query_batch(self, vectors: Any) -> Any:
-        return self.memory.query_batch(vectors, K).slots
-
-
 def run_here(case: str, entries: int, limit_s: float) -> dict[str, Any]:
     """Measure one of our cases in this process."""
+    from lsh_memory import EpisodicMemory, MemoryConfig
+
+    make_embeddings()
     vectors, queries = embeddings(EMBEDDINGS, entries)
     actions = subset(np.load(EMBEDDINGS)["actions"], entries)
     capacity = entries // 2 if case == "scan-full" else entries
-    searcher = Memory(vectors.shape[1], capacity, actions, **OURS[case])  # type: ignore[arg-type]
+    config = MemoryConfig(vectors.shape[1], int(actions.max()) + 1, capacity=capacity, **OURS[case])  # type: ignore[arg-type]
+    warm, memory = EpisodicMemory(config), EpisodicMemory(config)
+    warm.add(vectors[0], 0, 0.0)  # compiles
+    warm.query(vectors[0], K)
+    searcher = Searcher(
+        add=lambda number, vector: memory.add(vector, int(actions[number]), float(number)),
+        query=lambda vector: memory.query(vector, K).slots,
+        batch=lambda vectors: memory.query_batch(vectors, K).slots,
+    )
     row = measure(searcher, vectors, queries, limit_s=limit_s)
     if case in ("scan-merging", "scan-full"):  # its slots are not the numbers of the vectors
-        memory = searcher.memory
         del row["recall_at_10"]
         row["bytes_per_entry"] = round(row["bytes_per_entry"] * entries / len(memory))
         row |= {"entries": len(memory), "merged": memory.merged, "evicted": memory.evicted}
     return row
 
 
-def run_case(case: str, entries: int, limit_s: float) -> dict[str, Any]:
-    """A case in a process of its own. UserError: it failed."""
-    size = ["--entries", str(entries), "--limit-s", str(limit_s)]
-    if case in PEERS:
-        python = str(peer_python("ann", with_torch=False))
-        line = [python, "-m", "benchmarks.peers.neighbours", case, str(EMBEDDINGS), *size]
-    else:
-        line = [sys.executable, "-m", "benchmarks.lsh_memory", "--case", case, *size]
-    return {"case": case, "added": entries, **in_own_process(case, line, OMP_NUM_THREADS="1")}
+def peer_command(name: str, entries: int, options: Options) -> list[str]:
+    """The command that measures a peer."""
+    make_embeddings()
+    python = str(peer_python("ann", with_torch=False))
+    size = ["--entries", str(entries), "--limit-s", str(options.limit_s)]
+    return [python, "-m", "benchmarks.peers.neighbours", name, str(EMBEDDINGS), *size]
 
 
 def play_act(level: Any, steps: int) -> tuple[Any, Any]:
     """Embeddings float16 [steps,576] and actions [steps] of one act, played with noise."""
     import torch
 
-    from experiment.checkpoint import load_agent
-    from experiment.config import subset
+    from rainbow import load
     from rainbow.learner import q_values
-    from retro_env import EnvConfig, make_env
+    from retro_env import make_env
 
     torch.set_num_threads(1)
-    agent = load_agent(ROOT / "rainbow" / "pretrained")
+    agent: Any = load(ROOT / "rainbow" / "pretrained")
     encoder, head = agent.net.encoder, agent.net.head
-    env = make_env(level, subset(agent.config, EnvConfig))
+    env = make_env(level, agent.config.env)
     embeddings = np.zeros((steps, encoder.features), np.float16)
     actions = np.zeros(steps, np.int8)
     torch.manual_seed(0)
@@ -140,9 +115,11 @@ def play_act(level: Any, steps: int) -> tuple[Any, Any]:
 
 
 def make_embeddings() -> None:
-    """Play acts from all of the training split and keep what the encoder saw."""
+    """Play acts from all of the training split and keep what the encoder saw, once."""
     from retro_env import parse_levels
 
+    if EMBEDDINGS.is_file():
+        return
     played = []
     levels = parse_levels("bramble-train")
     for level in levels[:: len(levels) // ACTS][:ACTS]:
@@ -159,48 +136,35 @@ def make_embeddings() -> None:
     draft.rename(EMBEDDINGS)
 
 
-def limits(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The aims beside what was measured at the largest size; none where a case did not run."""
-    found = []
+def table(repeats: list[Repeat], options: Options) -> Rows:
+    """A row per case and size, and the aims beside what was measured at the largest size."""
+    rows: Rows = []
+    for row in median_cases(repeats):
+        case, _, entries = row.pop("case").rpartition("-")
+        rows.append({"case": case, "added": int(entries), **row})
     for case, metric, sense, aim in LIMITS:
-        for row in rows:
-            if row["case"] == case and row["added"] == SIZES[-1]:
-                found.append({"limit": f"{case} {metric}", "value": row[metric], sense: aim})
-    return found
+        values = [repeat.get(f"{case}-{SIZES[-1]}", {}).get(metric) for repeat in repeats]
+        rows += median_row({"limit": f"{case} {metric}"}, values, **{sense: aim})
+    return rows
 
 
 @command
 def main() -> None:
     """The command line."""
-    parser = Parser(
-        prog="python -m benchmarks.lsh_memory",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+
+    def here(case: str, options: Options) -> Row:
+        name, _, entries = case.rpartition("-")
+        return run_here(name, int(entries), options.limit_s)
+
+    run(
+        *("lsh_memory", __doc__, CASES),
+        here=here,
+        peers={f"{p}-{n}": partial(peer_command, p, n) for n in SIZES for p in PEERS},
+        table=table,
+        repeats=1,
+        environment={"OMP_NUM_THREADS": "1"},
+        limit_s=120.0,
     )
-    parser.add_argument("--case", choices=[*OURS], help="measure one case, in this process")
-    parser.add_argument("--entries", type=above_zero(int), default=SIZES[-1], help="of --case")
-    parser.add_argument("--only", nargs="+", default=[*OURS, *PEERS], choices=[*OURS, *PEERS])
-    help_ = "of CPU, to fill a case (120)"
-    parser.add_argument("--limit-s", type=above_zero(float), default=120.0, help=help_)
-    parser.add_argument("--write", action="store_true", help="store in results/lsh_memory.json")
-    options = parser.parse_args()
-    if options.case:
-        print(json.dumps(run_here(options.case, options.entries, options.limit_s)))
-        return
-    if options.write and len(set(options.only)) < len(OURS) + len(PEERS):
-        raise UserError(PART)
-    if not EMBEDDINGS.is_file():
-        make_embeddings()
-    rows = []
-    for entries in SIZES:
-        for case in options.only:
-            rows.append(run_case(case, entries, options.limit_s))
-            print(json.dumps(rows[-1]), flush=True)
-    aims = limits(rows)
-    for row in aims:
-        print(json.dumps(row))
-    if options.write:
-        write_result("lsh_memory", {"rows": [*rows, *aims]})
 
 
 if __name__ == "__main__":

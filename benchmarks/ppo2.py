@@ -24,27 +24,17 @@ measured in `parts`, beside the whole in every cycle.
 """
 
 import sys
+from functools import partial
 from typing import Any
 
+from benchmarks import cases
 from benchmarks import ppo2_parts as parts
-from benchmarks.cases import (
-    Repeat,
-    Row,
-    add_choice,
-    add_seconds,
-    chosen,
-    in_own_process,
-    make_parser,
-    median_cases,
-    median_row,
-    precisions,
-    report,
-    suffix_of,
-)
+from benchmarks.cases import Options, Repeat, Row, Rows
+from benchmarks.parts import env_only
 from experiment.errors import command
 
-PRECISIONS, THREADS = precisions(), (1, 2)
-SUFFIX = suffix_of(PRECISIONS)
+PRECISIONS, THREADS = cases.precisions(), (1, 2)
+SUFFIX = cases.suffix_of(PRECISIONS)
 SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in THREADS]
 PEERS: dict[str, list[str]] = {"sb3": [], "sb3_usual": ["--usual"]}
 """Name -> further arguments of benchmarks.peers.sb3_ppo."""
@@ -63,78 +53,44 @@ RATIOS: list[tuple[str, str, str, float | None]] = [
 BOUND_AIM = 0.85
 
 
-def run_here(case: str, seconds: float) -> Row:
+def run_here(case: str, options: Options) -> Row:
     """Measure a case of this project in this process."""
-    name, *setting = case.split("-")
-    if name == "env":
-        return parts.env_only(seconds)
-    precision, threads = setting[0], int(setting[1])
-    if name == "parts":
-        return parts.whole_and_parts(seconds, precision=precision, threads=threads)
-    return parts.end_to_end(seconds, precision=precision, threads=threads)
+    if case == "env":
+        return env_only(options.seconds)
+    name, precision, threads = case.split("-")
+    measure = parts.whole_and_parts if name == "parts" else parts.end_to_end
+    return measure(options.seconds, precision=precision, threads=int(threads))
 
 
-def command_of(case: str, seconds: float) -> list[str]:
-    """The command that measures a case and prints its row last."""
-    name, *setting = case.split("-")
-    here = [sys.executable, "-m"]
-    if name not in PEERS:
-        return [*here, "benchmarks.ppo2", "--case", case, "--seconds", str(seconds)]
-    peer = [*here, "benchmarks.peers.sb3_ppo", "--seconds", str(seconds)]
-    return [*peer, "--threads", setting[0], *PEERS[name]]
+def peer_command(name: str, threads: int, options: Options) -> list[str]:
+    """The command that measures a peer and prints its row last."""
+    peer = [sys.executable, "-m", "benchmarks.peers.sb3_ppo", "--threads", str(threads)]
+    return [*peer, "--seconds", str(options.seconds), *PEERS[name]]
 
 
-def quotient(repeat: Repeat, above: str, below: str, *, cpu: bool = False) -> float | None:
-    """The fastest of one over the fastest of the other; None where one was not measured.
-
-    cpu: the least CPU time of the other over the least of the one.
-    """
-
-    def values(prefix: str, name: str) -> list[float]:
-        return [row[name] for case, row in repeat.items() if case.startswith(prefix)]
-
-    if not values(above, "steps_per_second") or not values(below, "steps_per_second"):
-        return None
-    if cpu:
-        return min(values(below, "cpu_ms_per_step")) / min(values(above, "cpu_ms_per_step"))
-    return max(values(above, "steps_per_second")) / max(values(below, "steps_per_second"))
-
-
-def table(repeats: list[Repeat]) -> list[dict[str, Any]]:
+def table(repeats: list[Repeat], options: Options) -> Rows:
     """Medians per case, then ratios within repeats with their aims."""
-    rows = median_cases(repeats)
+    rows = cases.median_cases(repeats)
     for name, above, below, aim in RATIOS:
         if name.endswith("_fp32") and len(PRECISIONS) == 1:
             continue  # all is fp32
         peer = below.rstrip("-")
-        by_clock = [quotient(r, above, below) for r in repeats]
-        rows += median_row({"ratio": f"{name}/{peer}"}, by_clock, at_least=aim)
-        by_cpu = [quotient(r, above, below, cpu=True) for r in repeats]
-        rows += median_row({"ratio": f"{name}_cpu/{peer}_cpu"}, by_cpu)
+        by_clock = [cases.quotient(r, above, below) for r in repeats]
+        rows += cases.median_row({"ratio": f"{name}/{peer}"}, by_clock, at_least=aim)
+        by_cpu = [cases.quotient(r, below, above, "cpu_ms_per_step", best=min) for r in repeats]
+        rows += cases.median_row({"ratio": f"{name}_cpu/{peer}_cpu"}, by_cpu)
     for setting in SETTINGS:
         values = [repeat.get(f"parts-{setting}", {}).get("of_bound") for repeat in repeats]
-        rows += median_row({"ratio": f"ppo2-{setting}/bound"}, values, at_least=BOUND_AIM)
+        rows += cases.median_row({"ratio": f"ppo2-{setting}/bound"}, values, at_least=BOUND_AIM)
     return rows
 
 
 @command
 def main() -> None:
     """The command line."""
-    parser = make_parser("ppo2", __doc__, suffix=SUFFIX)
-    add_choice(parser, CASES)
-    add_seconds(parser)
-    options = parser.parse_args()
-    if options.case:
-        if options.case.split("-")[0] in PEERS:
-            parser.error(f"{options.case} is measured by benchmarks.peers.sb3_ppo; use --only")
-        parts.report(run_here(options.case, options.seconds))
-        return
-    cases = chosen(CASES, options)
-    repeats = [
-        {case: in_own_process(case, command_of(case, options.seconds)) for case in cases}
-        for _ in range(options.repeats)
-    ]
-    report("ppo2", table(repeats), write=options.write, suffix=SUFFIX)
+    peers = {f"{n}-{t}": partial(peer_command, n, t) for n in PEERS for t in THREADS}
+    options: Any = {"here": run_here, "peers": peers, "table": table, "suffix": SUFFIX}
+    cases.run("ppo2", __doc__, CASES, **options, seconds=15.0)
 
 
 if __name__ == "__main__":

@@ -7,28 +7,19 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiment.config import load_config
+from benchmarks.parts import Row, cpu_seconds, make_envs, preset_config, run_until
+from benchmarks.peers.stopwatch import WORKERS
 from ppo2.config import PPO2Config
 from ppo2.saving import reports
-from ppo2.train import PRESETS, learn, play, run
+from ppo2.train import learn, parse, play, run
 from ppo2.training import Training
-from retro_env import EnvConfig, Level, RetroVectorEnv, make_vec
 
-Row = dict[str, float]
-LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
-WORKERS, ROLLOUT_STEPS, MINIBATCHES, EPOCHS = 8, 128, 4, 3
+ROLLOUT_STEPS, MINIBATCHES, EPOCHS = 128, 4, 3
 ROWS = WORKERS * ROLLOUT_STEPS
-
-
-def cpu_seconds(pids: list[int]) -> float:
-    """CPU time of this process, its threads included, and of others."""
-    read = (Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii") for pid in pids)
-    return time.process_time() + sum(int(text.split()[0]) for text in read) * 1e-9
 
 
 @dataclass
@@ -41,7 +32,8 @@ class Cycles:
 
     def mark(self) -> bool:
         """A rollout begins; True once two cycles or more took the time."""
-        self.marks.append((time.perf_counter(), cpu_seconds(self.pids)))
+        cpu = time.process_time() + cpu_seconds(self.pids)
+        self.marks.append((time.perf_counter(), cpu))
         return len(self.marks) > 3 and self.marks[-1][0] - self.marks[1][0] >= self.seconds
 
     def result(self) -> Row:
@@ -54,10 +46,6 @@ class Cycles:
         }
 
 
-class TimeOver(Exception):  # noqa: N818 - it is no error
-    """Ends a run without its last checkpoint."""
-
-
 def report(row: Row) -> None:
     """The one line that the benchmark reads."""
     print(json.dumps(row), flush=True)
@@ -65,40 +53,17 @@ def report(row: Row) -> None:
 
 def shared_config(precision: str, threads: int) -> PPO2Config:
     """The contest preset, with what every agent in this comparison shares."""
-    flags = {
-        "precision": precision,
-        "torch-threads": threads,
-        "num-envs": WORKERS,
-        "rollout-steps": ROLLOUT_STEPS,
-        "minibatches": MINIBATCHES,
-        "epochs": EPOCHS,
-        "checkpoint-every": 0,
-        "timesteps": 10**9,
-        "device": "cpu",
-    }
-    argv = [part for name, value in flags.items() for part in (f"--{name}", str(value))]
-    argv += ["--preset", "contest"]
-    return load_config(PPO2Config, argv, presets=PRESETS, command="benchmarks.ppo2")
-
-
-def make_envs() -> RetroVectorEnv:
-    """Eight workers on the level that every agent plays."""
-    return make_vec([LEVEL], num_envs=WORKERS, config=EnvConfig(), seed=0)
-
-
-def env_only(seconds: float) -> Row:
-    """Eight workers with random actions."""
-    envs = make_envs()
-    random = np.random.default_rng(0)
-    try:
-        envs.reset(seed=0)
-        cycles = Cycles(seconds, envs.workers)
-        while not cycles.mark():
-            for _ in range(ROLLOUT_STEPS):
-                envs.step(random.integers(0, 7, WORKERS))
-    finally:
-        envs.close()
-    return cycles.result()
+    config: PPO2Config = preset_config(
+        parse,
+        "contest",
+        precision=precision,
+        torch_threads=threads,
+        num_envs=WORKERS,
+        rollout_steps=ROLLOUT_STEPS,
+        minibatches=MINIBATCHES,
+        epochs=EPOCHS,
+    )
+    return config
 
 
 def act_alone(training: Training, obs: NDArray[np.uint8], random: np.random.Generator) -> None:
@@ -155,19 +120,8 @@ def whole_and_parts(seconds: float, *, precision: str, threads: int) -> Row:
 def end_to_end(seconds: float, *, precision: str, threads: int) -> Row:
     """`ppo2.train.run` as it is."""
     config, envs = shared_config(precision, threads), make_envs()
-    cycles, wait = Cycles(seconds, envs.workers), envs.step_wait
+    cycles = Cycles(seconds, envs.workers)
     # Marked at the first wait of each rollout: one step late, every time.
     waits = itertools.cycle(range(ROLLOUT_STEPS * config.act_parts))
-
-    def step_wait(part: slice | None = None) -> Any:
-        if next(waits) == 0 and cycles.mark():
-            raise TimeOver
-        return wait(part)
-
-    envs.step_wait = step_wait  # type: ignore[method-assign]
-    try:
-        with tempfile.TemporaryDirectory() as folder, contextlib.suppress(TimeOver):
-            run(envs, config, Path(folder) / "run")
-    finally:
-        envs.close()
+    run_until(lambda: next(waits) == 0 and cycles.mark(), run, envs, config)
     return cycles.result()

@@ -28,34 +28,20 @@ larger. It assumes that C cores do nothing else, that emulators always overlap w
 that parts are as fast together as alone; it leaves out that the emulators wait for `act`.
 """
 
-import json
 import os
-import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from benchmarks.cases import (
-    Repeat,
-    Row,
-    above_zero,
-    add_choice,
-    add_seconds,
-    chosen,
-    in_own_process,
-    make_parser,
-    median_cases,
-    median_row,
-    precisions,
-    report,
-    suffix_of,
-)
+from benchmarks import cases
+from benchmarks.cases import Options, Repeat, Row, Rows
 from benchmarks.peers.environments import peer_python
 from benchmarks.peers.stopwatch import STEPS_PER_UPDATE, WORKERS
 from experiment.errors import command
 
-PRECISIONS, THREADS = precisions(), (1, 2)
-SUFFIX = suffix_of(PRECISIONS)
-SETTINGS = [(precision, threads) for precision in PRECISIONS for threads in THREADS]
+PRECISIONS, THREADS = cases.precisions(), (1, 2)
+SUFFIX = cases.suffix_of(PRECISIONS)
+SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in THREADS]
 PEERS: dict[str, tuple[str, str, list[str]]] = {
     "qrdqn": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", []),
     "qrdqn51": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", ["--quantiles", "51"]),
@@ -65,9 +51,7 @@ PEERS: dict[str, tuple[str, str, list[str]]] = {
 """Name -> its environment, module and further arguments."""
 CASES = [
     *("tree", "priorities", "replay", "env"),
-    *(f"learner-{precision}-{threads}" for precision, threads in SETTINGS),
-    *(f"rainbow-{precision}-{threads}" for precision, threads in SETTINGS),
-    *(f"laptop-{precision}-{threads}" for precision, threads in SETTINGS),
+    *(f"{name}-{setting}" for name in ("learner", "rainbow", "laptop") for setting in SETTINGS),
     *(f"{peer}-{threads}" for peer in PEERS for threads in THREADS),
 ]
 RATIOS: list[tuple[str, str, str, float | None]] = [
@@ -89,35 +73,32 @@ LIMITS = [
 """Case, metric, and the most it may be."""
 
 
-def run_here(case: str, seconds: float) -> Row:
+def run_here(case: str, options: Options) -> Row:
     """Measure a case of this project in this process."""
-    from benchmarks import rainbow_parts as parts
+    from benchmarks import parts, rainbow_parts
 
-    name, *setting = case.split("-")
     simple: dict[str, Callable[[float], Row]] = {
-        "tree": parts.tree,
-        "priorities": parts.priorities,
-        "replay": parts.replay_whole,
+        "tree": rainbow_parts.tree,
+        "priorities": rainbow_parts.priorities,
+        "replay": rainbow_parts.replay_whole,
         "env": parts.env_only,
     }
-    if not setting:
-        return simple[name](seconds)
-    precision, threads = setting[0], int(setting[1])
+    if case in simple:
+        return simple[case](options.seconds)
+    name, precision, threads = case.split("-")
+    setting: dict[str, Any] = {"precision": precision, "threads": int(threads)}
     if name == "learner":
-        return parts.learner(seconds, precision=precision, threads=threads)
+        return rainbow_parts.learner(options.seconds, **setting)
     preset = "laptop" if name == "laptop" else "contest"
-    return parts.end_to_end(seconds, preset=preset, precision=precision, threads=threads)
+    return rainbow_parts.end_to_end(options.seconds, preset=preset, **setting)
 
 
-def command_of(case: str, seconds: float) -> list[str]:
-    """The command that measures a case and prints its row last."""
-    name, *setting = case.split("-")
-    if name not in PEERS:
-        here = [sys.executable, "-m", "benchmarks.rainbow", "--case", case]
-        return [*here, "--seconds", str(seconds)]
+def peer_command(name: str, threads: int, options: Options) -> list[str]:
+    """The command that measures a peer and prints its row last."""
     environment, module, extra = PEERS[name]
     python = str(peer_python(environment))
-    return [python, "-m", module, "--seconds", str(seconds), "--threads", setting[0], *extra]
+    timing = ["--seconds", str(options.seconds), "--threads", str(threads)]
+    return [python, "-m", module, *timing, *extra]
 
 
 def bound(repeat: Repeat, setting: str, *, cores: int) -> float:
@@ -134,18 +115,6 @@ def bound(repeat: Repeat, setting: str, *, cores: int) -> float:
     return 1000.0 * WORKERS / max(shared, own("ms"))
 
 
-def fastest(repeat: Repeat, prefix: str) -> float | None:
-    """The most steps per second among the cases with that prefix; None where none was measured."""
-    found = [row["steps_per_second"] for case, row in repeat.items() if case.startswith(prefix)]
-    return max(found, default=None)
-
-
-def quotient(repeat: Repeat, above: str, below: str) -> float | None:
-    """The fastest of one over the fastest of the other."""
-    top, bottom = fastest(repeat, above), fastest(repeat, below)
-    return None if top is None or bottom is None else top / bottom
-
-
 def of_bound(repeat: Repeat, setting: str, *, cores: int) -> float | None:
     """The whole over what its parts allow."""
     needed = {"replay", "env", f"learner-{setting}", f"rainbow-{setting}"}
@@ -155,43 +124,36 @@ def of_bound(repeat: Repeat, setting: str, *, cores: int) -> float | None:
     return whole / bound(repeat, setting, cores=cores)
 
 
-def table(repeats: list[Repeat], *, cores: int) -> list[dict[str, Any]]:
+def table(repeats: list[Repeat], options: Options) -> Rows:
     """Medians per case, then ratios within repeats and limits, with their aims."""
-    rows = median_cases(repeats)
+    rows = cases.median_cases(repeats)
     for name, above, below, aim in RATIOS:
         if name.endswith("_fp32") and len(PRECISIONS) == 1:
             continue  # all is fp32
-        values = [quotient(repeat, above, below) for repeat in repeats]
-        rows += median_row({"ratio": f"{name}/{below.rstrip('-')}"}, values, at_least=aim)
-    for setting in (f"{precision}-{threads}" for precision, threads in SETTINGS):
-        values = [of_bound(repeat, setting, cores=cores) for repeat in repeats]
-        rows += median_row({"ratio": f"rainbow-{setting}/bound"}, values, at_least=BOUND_AIM)
+        values = [cases.quotient(repeat, above, below) for repeat in repeats]
+        rows += cases.median_row({"ratio": f"{name}/{below.rstrip('-')}"}, values, at_least=aim)
+    for setting in SETTINGS:
+        values = [of_bound(repeat, setting, cores=options.cores) for repeat in repeats]
+        rows += cases.median_row({"ratio": f"rainbow-{setting}/bound"}, values, at_least=BOUND_AIM)
     for case, metric, most in LIMITS:
         values = [repeat.get(case, {}).get(metric) for repeat in repeats]
-        rows += median_row({"limit": f"{case} {metric}"}, values, at_most=most)
+        rows += cases.median_row({"limit": f"{case} {metric}"}, values, at_most=most)
     return rows
 
 
 @command
 def main() -> None:
     """The command line."""
-    parser = make_parser("rainbow", __doc__, suffix=SUFFIX)
-    add_choice(parser, CASES)
-    add_seconds(parser)
-    help_ = "for the bound"
-    parser.add_argument("--cores", type=above_zero(int), default=os.cpu_count(), help=help_)
-    options = parser.parse_args()
-    if options.case:
-        if options.case.split("-")[0] in PEERS:
-            parser.error(f"{options.case} runs in an environment of its own; use --only")
-        print(json.dumps(run_here(options.case, options.seconds)))
-        return
-    cases = chosen(CASES, options)
-    repeats = [
-        {case: in_own_process(case, command_of(case, options.seconds)) for case in cases}
-        for _ in range(options.repeats)
-    ]
-    report("rainbow", table(repeats, cores=options.cores), write=options.write, suffix=SUFFIX)
+    cores = os.cpu_count() or 1
+    cases.run(
+        *("rainbow", __doc__, CASES),
+        here=run_here,
+        peers={f"{n}-{t}": partial(peer_command, n, t) for n in PEERS for t in THREADS},
+        table=table,
+        suffix=SUFFIX,
+        seconds=15.0,
+        cores=cores,
+    )
 
 
 if __name__ == "__main__":

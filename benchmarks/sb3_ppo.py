@@ -1,47 +1,43 @@
-"""Stable-Baselines3's PPO as a run of this project: flags, files and checkpoints of `ppo2.train`.
+"""Stable-Baselines3's PPO as a run of this project: flags, files and checkpoint of `ppo2.train`.
 
 python -m benchmarks.sb3_ppo --preset fast --levels bramble-train --run-dir runs/sb3
 
 It plays the same environments from the same seeds with the same net; `settings` says how the rest
-is told to it. What it lacks is refused. A checkpoint is one of `ppo2`, so that the same program
-plays with either's weights. Needs the `dev` extra.
+is told to it. What it lacks is refused. Its checkpoint, at the end, is one of `ppo2`, so that the
+same program plays with either's weights. Needs the `dev` extra.
 """
 
-import dataclasses
 import math
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor, nn
 
-from benchmarks.sb3_envs import Envs
-from experiment.checkpoint import load_checkpoint, save_checkpoint
-from experiment.config import subset
+from envs import ended_episodes
+from experiment.config import flat, replaced, to_dict
 from experiment.device import prepare_device
 from experiment.distributed import Group
 from experiment.errors import UserError, command
 from experiment.metrics import EpisodeLog, Metrics
-from experiment.optimiser import optimiser_parts, restore_optimiser
 from experiment.progress import Progress
 from experiment.run_folder import RunFolder
-from experiment.seeding import rng_state, seed_everything, set_rng_state
-from nets.actor_critic import ActorCritic
+from experiment.seeding import seed_everything
 from nets.encoders import make_encoder
-from nets.transfer import load_net
 from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
 from ppo2.train import make_envs, parse, resolve
-from retro_env import EnvConfig, RetroVectorEnv, parse_levels
 
 LACKING: dict[str, Any] = {
+    "resume": False,
     "recurrent": "none",
     "noisy": False,
     "rnd": 0.0,
@@ -67,41 +63,42 @@ METRICS = {
 }
 
 
-def settings(config: PPO2Config) -> dict[str, Any]:
-    """What PPO is constructed with to do what `ppo2` does. UserError: it cannot.
+def settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What PPO is constructed with to do what `ppo2` does with these settings. UserError: it
+    cannot.
 
     Differs from `ppo2`, by Stable-Baselines3's own make: fp32; advantages over N−1 rows' deviation;
     the clipped value loss is of the moved value alone, not the larger of two; steps are dealt out
     to minibatches without regard to environments.
     """
     for name, value in LACKING.items():
-        if getattr(config, name) != value:
-            raise UserError(f"Stable-Baselines3 cannot have {name} {getattr(config, name)!r} here")
-    if config.normalise == "rollout" or config.encoder not in ENCODERS:
+        if config[name] != value:
+            raise UserError(f"Stable-Baselines3 cannot have {name} {config[name]!r} here")
+    if config["normalise"] == "rollout" or config["encoder"] not in ENCODERS:
         raise UserError(
             "Stable-Baselines3 here needs normalise minibatch or never, and an encoder "
             f"of {', '.join(ENCODERS)}"
         )
     return {
-        "n_steps": config.rollout_steps,
-        "batch_size": config.rollout_steps * config.num_envs // config.minibatches,
-        "n_epochs": config.epochs,
-        "gamma": config.gamma,
-        "gae_lambda": config.lam,
-        "learning_rate": config.learning_rate,
-        "clip_range": config.clip,
-        "clip_range_vf": config.clip if config.value_clip else None,
-        "normalize_advantage": config.normalise == "minibatch",
-        "ent_coef": config.entropy_weight,
-        "vf_coef": 0.5 * config.value_weight,  # its value loss is the whole squared error
-        "max_grad_norm": config.gradient_norm if config.gradient_norm > 0.0 else math.inf,
-        "seed": config.seed,
+        "n_steps": config["rollout_steps"],
+        "batch_size": config["rollout_steps"] * config["num_envs"] // config["minibatches"],
+        "n_epochs": config["epochs"],
+        "gamma": config["gamma"],
+        "gae_lambda": config["lam"],
+        "learning_rate": config["learning_rate"],
+        "clip_range": config["clip"],
+        "clip_range_vf": config["clip"] if config["value_clip"] else None,
+        "normalize_advantage": config["normalise"] == "minibatch",
+        "ent_coef": config["entropy_weight"],
+        "vf_coef": 0.5 * config["value_weight"],  # its value loss is the whole squared error
+        "max_grad_norm": config["gradient_norm"] if config["gradient_norm"] > 0.0 else math.inf,
+        "seed": config["seed"],
         "policy_kwargs": {
             "features_extractor_class": Features,
-            "features_extractor_kwargs": {"config": config},
+            "features_extractor_kwargs": {"encoder": config["encoder"], "hidden": config["hidden"]},
             "net_arch": [],
             "normalize_images": False,  # the encoder does
-            "optimizer_kwargs": {"eps": config.adam_epsilon},
+            "optimizer_kwargs": {"eps": config["adam_epsilon"]},
         },
     }
 
@@ -109,162 +106,131 @@ def settings(config: PPO2Config) -> dict[str, Any]:
 class Features(BaseFeaturesExtractor):
     """The net of `ppo2` as far as policy and value share it."""
 
-    def __init__(self, space: gymnasium.Space, config: PPO2Config) -> None:
-        super().__init__(space, config.hidden)
-        encoder = make_encoder(config.encoder, subset(config, EnvConfig).observation_shape)
+    def __init__(self, space: Any, *, encoder: str, hidden: int) -> None:
+        super().__init__(space, hidden)
+        made = make_encoder(encoder, space.shape)
         # Initial weights are drawn into these, which is impossible where they are channels last.
-        self.encoder = encoder.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
-        self.hidden = nn.Linear(encoder.features, config.hidden)
+        self.encoder = made.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+        self.hidden = nn.Linear(made.features, hidden)
 
     def forward(self, obs: Tensor) -> Tensor:
         return torch.relu(self.hidden(self.encoder(obs)))
 
 
-class Recorder(BaseCallback):
-    """Writes episodes, a row of metrics and checkpoints, and ends the run at its last step."""
+class Envs(VecEnv):
+    """This project's vector environment, as Stable-Baselines3 wants it: no copies through pipes."""
 
-    def __init__(self, config: PPO2Config, run_dir: Path, net: ActorCritic) -> None:
-        super().__init__()
-        self.config, self.run_dir, self.net = config, run_dir, net
-        self.recent: deque[float] = deque(maxlen=100)
+    def __init__(self, envs: Any, *, seed: int) -> None:
+        self.envs, self.first_seed = envs, seed
+        self.ended: list[dict[str, Any]] = []
+        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
 
-    def open(self, *, start: int | None) -> None:
-        """Begin to write, or go on after a checkpoint at step `start`."""
-        self.metrics = Metrics(self.run_dir, resume_step=start)
-        self.episodes = EpisodeLog(self.run_dir, resume_step=start)
-        self.progress = Progress(self.config.timesteps, "sb3", start=start or 0)
+    def reset(self) -> NDArray[np.uint8]:
+        """Called once, at the start."""
+        obs: NDArray[np.uint8] = self.envs.reset(seed=self.first_seed)[0]
+        return obs
+
+    def step_async(self, actions: NDArray[np.int64]) -> None:
+        self.envs.step_async(actions)
+
+    def step_wait(self) -> Any:
+        obs, rewards, terminated, truncated, infos = self.envs.step_wait()
+        self.ended = ended_episodes(infos)
+        each: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for env in np.flatnonzero(terminated | truncated).tolist():
+            each[env]["terminal_observation"] = infos["final_obs"][env]
+            each[env]["TimeLimit.truncated"] = bool(truncated[env] and not terminated[env])
+        return obs, rewards.astype(np.float32), terminated | truncated, each
 
     def close(self) -> None:
-        self.metrics.close()
-        self.episodes.close()
+        self.envs.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        return [None] * self.num_envs
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        raise NotImplementedError
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **more: Any) -> Any:
+        raise NotImplementedError
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        return [False] * self.num_envs
+
+
+class Recorder(BaseCallback):
+    """Writes episodes and a row of metrics per rollout, and ends the run at its last step."""
+
+    def __init__(self, run_dir: Path, timesteps: int) -> None:
+        super().__init__()
+        self.timesteps = timesteps
+        self.metrics, self.episodes = Metrics(run_dir), EpisodeLog(run_dir)
+        self.progress = Progress(timesteps, "sb3")
 
     def _on_step(self) -> bool:
         for episode in self.training_env.ended:  # type: ignore[attr-defined]
             self.episodes.log(self.num_timesteps, episode["env"], episode)
-            self.recent.append(episode["r"])
         whole = self.model.rollout_buffer.pos + 1 == self.model.n_steps  # type: ignore[attr-defined]
-        return whole or self.num_timesteps < self.config.timesteps
+        return whole or self.num_timesteps < self.timesteps
 
     def _on_rollout_start(self) -> None:
         """The last rollout was learned from; at the start there was none."""
-        if "train/loss" not in self.logger.name_to_value:
-            return
-        self.report()
-        every = self.config.checkpoint_every
-        size = self.config.rollout_steps * self.config.num_envs
-        if every > 0 and self.num_timesteps % every < size:
-            self.save()
+        seen = self.logger.name_to_value
+        if "train/loss" in seen:
+            values = {name: float(seen[theirs]) for name, theirs in METRICS.items()}
+            values["entropy"] = -float(seen["train/entropy_loss"])
+            self.metrics.log(self.num_timesteps, values)
+            self.progress.update(self.num_timesteps, values)
 
     def _on_training_end(self) -> None:
-        if "train/loss" in self.logger.name_to_value:
-            self.report()
-        self.save()
-
-    def report(self) -> None:
-        """A row of metrics, of the last learning."""
-        seen = self.logger.name_to_value
-        values = {name: float(seen[theirs]) for name, theirs in METRICS.items()}
-        values["entropy"] = -float(seen["train/entropy_loss"])
-        if self.recent:
-            values["mean_return"] = float(np.mean(self.recent))
-        self.metrics.log(self.num_timesteps, values)
-        self.progress.update(self.num_timesteps, values)
-
-    def save(self) -> None:
-        """Write a checkpoint that plays as an agent of `ppo2`, and that `restore` goes on from."""
-        model: Any = self.model
-        for theirs, ours in pairs(model, self.net):
-            ours.load_state_dict(theirs.state_dict())
-        adam, adam_rest = optimiser_parts(model.policy.optimizer)
-        save_checkpoint(
-            self.run_dir / "checkpoints",
-            agent="ppo2",
-            config=self.config,
-            counters={"env_steps": model.num_timesteps},
-            tensors={"net": self.net.state_dict(), "optimiser": adam},
-            state={
-                "optimiser": adam_rest,
-                "envs": self.training_env.envs.save_states(),  # type: ignore[attr-defined]
-                "starts": model._last_episode_starts.tolist(),
-                "recent_returns": list(self.recent),
-                "rng": rng_state(),
-            },
-        )
-
-    def restore(self, model: PPO, envs: RetroVectorEnv) -> None:
-        """Be what the last checkpoint, of a whole rollout, was."""
-        saved = load_checkpoint(self.run_dir).of("ppo2")
-        take(model, saved.tensors["net"], net=self.net, source=saved.folder)
-        restore_optimiser(
-            model.policy.optimizer, saved.tensors["optimiser"], saved.state["optimiser"]
-        )
-        model.num_timesteps = saved.counters["env_steps"]
-        model._last_obs = envs.restore_states(saved.state["envs"])
-        model._last_episode_starts = np.array(saved.state["starts"], bool)
-        self.recent.extend(saved.state["recent_returns"])
-        set_rng_state(saved.state["rng"])
+        self._on_rollout_start()
+        self.metrics.close()
+        self.episodes.close()
 
 
-def pairs(model: PPO, net: ActorCritic) -> list[tuple[nn.Module, nn.Module]]:
+def pairs(model: PPO, net: nn.Module) -> list[tuple[nn.Module, nn.Module]]:
     """Each part of Stable-Baselines3's net, and the same of ours."""
-    policy: Any = model.policy
+    policy, ours = (model.policy, net)  # type: Any, Any
     features = policy.features_extractor
     return [
-        (features.encoder, net.encoder),
-        (features.hidden, net.hidden),
-        (policy.action_net, net.head.policy),
-        (policy.value_net, net.head.value),
+        (features.encoder, ours.encoder),
+        (features.hidden, ours.hidden),
+        (policy.action_net, ours.head.policy),
+        (policy.value_net, ours.head.value),
     ]
 
 
-def take(model: PPO, weights: dict[str, Tensor], *, net: ActorCritic, source: Path | str) -> None:
-    """Give PPO the weights of a net of `ppo2`, by way of `net`. UserError: of another shape."""
-    load_net(net, weights, source=source, same="encoder and hidden")
-    for theirs, ours in pairs(model, net):
-        theirs.load_state_dict(ours.state_dict())
-
-
 def run(
-    envs: RetroVectorEnv, config: PPO2Config, run_dir: Path | str, init: Path | str | None = None
+    envs: Any, config: PPO2Config, run_dir: Path | str, init: Path | str | None = None
 ) -> PPO2Agent:
-    """Train on `envs` for config.timesteps agent steps, as `ppo2.train.run` does."""
-    config = dataclasses.replace(config, precision="fp32")
-    values = settings(config)
-    device = prepare_device(config.device, threads=config.torch_threads)
-    seed_everything(config.seed)
-    net = make_net(config)
-    model = PPO("CnnPolicy", Envs(envs, seed=config.seed), device=device, **values)
-    recorder = Recorder(config, Path(run_dir), net)
-    if config.resume:
-        RunFolder.open(run_dir)
-        recorder.restore(model, envs)
-    else:
-        RunFolder.create(run_dir, config)
-        if init:
-            saved = load_checkpoint(init).of("ppo2")
-            take(model, saved.tensors["net"], net=net, source=saved.folder)
-    recorder.open(start=model.num_timesteps if config.resume else None)
-    try:
-        left = config.timesteps - model.num_timesteps
-        model.learn(
-            left, callback=recorder, log_interval=NEVER, reset_num_timesteps=not config.resume
-        )
-    finally:
-        recorder.close()
-    return PPO2Agent(net, config)
+    """Train on `envs` for `timesteps` agent steps, as `ppo2.train.run` does."""
+    config = replaced(config, precision="fp32")
+    values = flat(to_dict(config))
+    told = settings(values)
+    device = prepare_device(values["device"], threads=values["torch_threads"])
+    seed_everything(values["seed"])
+    agent = PPO2Agent(make_net(config), config)
+    model = PPO("CnnPolicy", Envs(envs, seed=values["seed"]), device=device, **told)
+    folder = RunFolder.create(run_dir, config)
+    if init:
+        agent.start_from(init)
+        for theirs, ours in pairs(model, agent.net):
+            theirs.load_state_dict(ours.state_dict())
+    recorder = Recorder(folder.path, values["timesteps"])
+    model.learn(values["timesteps"], callback=recorder, log_interval=NEVER)
+    for theirs, ours in pairs(model, agent.net):
+        ours.load_state_dict(theirs.state_dict())
+    agent.save(folder.checkpoints)
+    return agent
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says."""
-    config = parse(argv)
-    config = resolve(config, levels=len(parse_levels(config.levels)))
-    settings(config)
-    envs = make_envs(config, Group())
-    try:
-        run(envs, config, config.run_dir, init=config.init or None)
-    finally:
-        envs.close()
+    config = resolve(parse(argv))
+    settings(flat(to_dict(config)))
+    with closing(make_envs(config, Group())) as envs:
+        run(envs, config, config.run.run_dir, init=config.run.init or None)
 
 
 if __name__ == "__main__":

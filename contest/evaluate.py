@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from contest.acting import Actor, contest_settings
-from contest.references import REFERENCES, Policy, reference
-from contest.score import Episode, Score, score, score_dict, score_table
-from contest.standings import shown_names
+from contest.match.agents import contest_settings
+from contest.match.job import keep_best
+from contest.match.references import REFERENCES, Policy, reference
+from contest.match.score import Episode, Score, as_episode, score, score_dict, score_table
+from contest.match.scores import shown_names
 from experiment.checkpoint import load_agent
 from experiment.config import parse_command, positional
 from experiment.device import prepare_device
@@ -49,9 +50,6 @@ class EvaluateConfig:
     """Where the net computes: cpu, cuda, cuda:1, auto."""
 
 
-FIELDS = [field.name for field in dataclasses.fields(Episode) if field.name != "complete"]
-
-
 def make_out(out: Path | None) -> Path:
     """The folder to write to, made. UserError: it holds an evaluation, or cannot be written."""
     if out is None:
@@ -67,7 +65,7 @@ def load(name: str, *, device: str) -> tuple[Policy, EnvConfig]:
     if name in REFERENCES:
         return reference(name), EnvConfig()
     agent: Any = load_agent(name, device=str(prepare_device(device)))
-    return agent, contest_settings(agent.config)
+    return agent, contest_settings(agent.config.env)
 
 
 def play_episodes(
@@ -81,17 +79,16 @@ def play_episodes(
 ) -> list[Episode]:
     """Whole episodes of one level, one after the other; record_dir gets one .bk2 for each."""
     played = []
-    actor = Actor(policy)
     env = make_env(level, settings, record_dir=record_dir)
     try:
         for number in range(episodes):
             obs, _ = env.reset(seed=seed + number)
             starts, over = np.ones(1, bool), False
             while not over:
-                action = int(actor.act(obs[np.newaxis], starts=starts)[0])
+                action = int(policy.act(obs[np.newaxis], starts=starts)[0])
                 obs, _, terminated, truncated, info = env.step(action)
                 starts, over = np.zeros(1, bool), terminated or truncated
-            played.append(Episode(**{name: info["episode"][name] for name in FIELDS}))
+            played.append(as_episode(info["episode"]))
     finally:
         env.close()
     return played
@@ -99,12 +96,8 @@ def play_episodes(
 
 def film_best(episodes: Sequence[Episode], recordings: Path, target: Path) -> Path:
     """The .bk2 of the episode with the highest return, as target.bk2 and target.mp4."""
-    best = int(np.argmax([episode.r for episode in episodes]))
-    recording = sorted(recordings.glob("**/*.bk2"))[best]
-    kept = recording.rename(target.with_name(f"{target.name}.bk2"))
-    for other in sorted(recordings.glob("**/*"), reverse=True):
-        other.rmdir() if other.is_dir() else other.unlink()
-    recordings.rmdir()
+    kept = target.with_name(f"{target.name}.bk2")
+    keep_best(recordings, [episode.r for episode in episodes], kept)
     return convert(kept)
 
 
@@ -137,14 +130,12 @@ def main(argv: Sequence[str] | None = None) -> None:
             every += played
             progress.update(len(every), {"return": rows[-1].mean})
             if recordings is not None:
-                video = film_best(played, recordings, out / name)
-                print(video)
+                print(film_best(played, recordings, out / name))
     rows.append(score("all levels", every))
     Console().print(score_table(rows, title=f"{config.agent}, without noise or learning"))
     result = {"agent": config.agent, "seed": config.seed, "scores": [score_dict(r) for r in rows]}
-    path = out / "result.json"
-    write_json(path, result)
-    print(path)
+    write_json(out / "result.json", result)
+    print(out / "result.json")
 
 
 if __name__ == "__main__":

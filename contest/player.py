@@ -9,19 +9,16 @@ import dataclasses
 import os
 import signal
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from contest.agents import play, resolve
-from contest.protocol import GymRemoteError, ResetError
+from contest.match.agents import SERVER_GONE, Agent, play, resolve, split_flags
+from contest.signals import hold_leash
+from contest.wire.protocol import GymRemoteError, ResetError
 from experiment.config import parse_command
 from experiment.errors import command
 from experiment.ranges import Count, Seed
-
-SERVER_GONE = 3
-"""Exit code where the environment's side ended otherwise than by a limit."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,25 +47,11 @@ class PlayerConfig:
     """End at once when standard input does: whoever started this has gone."""
 
 
-def split_flags(argv: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """argv -> (before --, after it)."""
-    words = list(argv)
-    if "--" not in words:
-        return words, ()
-    at = words.index("--")
-    return words[:at], tuple(words[at + 1 :])
-
-
-def hold_leash() -> None:
-    """Leave with whoever holds the other end of standard input."""
-
-    def wait() -> None:
-        os.read(0, 1)
-        if os.getpgrp() == os.getpid():  # with all that the agent has started
-            os.killpg(0, signal.SIGKILL)
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
+def leave() -> None:
+    """At once, with all that the agent has started."""
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
 
 
 @command
@@ -77,14 +60,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     own, flags = split_flags(sys.argv[1:] if argv is None else argv)
     config = parse_command(PlayerConfig, own, command="python -m contest.player")
     if config.leash:
-        hold_leash()
-    agent = resolve(
-        config.agent,
-        checkpoint=config.checkpoint,
-        mode=config.mode,
-        device=config.device,
-        flags=flags,
-    )
+        hold_leash(leave)
+    agent = resolve(Agent(config.agent, config.checkpoint, config.mode, config.device, flags))
     try:
         play(
             agent,

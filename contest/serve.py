@@ -5,24 +5,22 @@ python -m contest.serve BrambleDash-Genesis-v0 BrambleWood.Act1 --dir tmp --time
 
 import dataclasses
 import os
-import re
 import signal
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from contest.meeting_place import meeting_place
-from contest.protocol import GymRemoteError, TimestepTimeoutError
-from contest.record import Record, run_facts
-from contest.server import Limits, serve
+from contest.signals import hold_leash, stop
+from contest.wire.limits import Limits, limits_of
+from contest.wire.meeting_place import meeting_place
+from contest.wire.protocol import GymRemoteError, TimestepTimeoutError
+from contest.wire.record import Record, run_facts
+from contest.wire.server import serve
 from experiment.config import parse_command, positional
 from experiment.errors import UserError, command
 from experiment.ranges import Count, Seed
 from retro_env.levels import Level, parse_level
 from retro_env.make import make_contest_env
-
-UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,43 +50,15 @@ class ServeConfig:
     """Stop when standard input ends: whoever started this has gone."""
 
 
-def parse_seconds(text: str) -> float:
-    """12h, 90m, 30s, 3600 -> seconds. Errors: UserError."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
-    if found is None:
-        raise UserError(f"{text!r} is no length of time: give 12h, 90m, 30s or seconds")
-    return float(found[1]) * UNITS[found[2]]
-
-
-def stop(*_: Any) -> None:
-    """SIGTERM: leave in order, with the records complete; a second one changes nothing."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise SystemExit(143)
-
-
-def hold_leash() -> None:
-    """Stop in order, as by SIGTERM, when whoever holds the other end of standard input has gone."""
-
-    def wait() -> None:
-        os.read(0, 1)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Serve what the command line names."""
     config = parse_command(ServeConfig, argv, command="python -m contest.serve")
-    limits = Limits(
-        timesteps=config.timesteps,
-        wall_clock=parse_seconds(config.wall_clock),
-        stall=parse_seconds(config.stall),
-    )
+    limits = limits_of(config)
     level = parse_level(f"{config.game}:{config.state}")
     signal.signal(signal.SIGTERM, stop)
     if config.leash:
-        hold_leash()
+        hold_leash(lambda: os.kill(os.getpid(), signal.SIGTERM))
     try:
         with meeting_place(config.dir) as folder:
             play(level, folder, config=config, limits=limits)

@@ -12,10 +12,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from contest.agents import is_package, package_folder
+from contest.match.agents import is_package, split_flags
 from contest.player import main as play
-from contest.player import split_flags
 from experiment.errors import UserError, command
+from experiment.package import find
 
 CHECKPOINT = Path("/checkpoint")
 KEPT_FOR = "kept-for"
@@ -45,9 +45,10 @@ def keep_checkpoint(agent: str, given: Path, kept: Path) -> None:
     there = [path for path in given.iterdir() if path.name != "README.md"]
     if there and not package:
         raise UserError(f"{agent} takes no CHECKPOINT: only agent packages do")
-    pretrained = package_folder(agent) / "pretrained"
-    source = given if there else pretrained
-    if package and source.is_dir():
+    if not package:
+        return
+    source = given if there else find(agent).PRESETS.parent / "pretrained"
+    if source.is_dir():
         from experiment.checkpoint import latest_checkpoint
 
         shutil.copytree(latest_checkpoint(source), kept, dirs_exist_ok=True)

@@ -1,17 +1,19 @@
 """Evolution Strategies over MPI, on the last layers of a pretrained policy."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from es.agent import ESAgent
+from es.agent import ESAgent, build, load
+from es.config import ESConfig as Config
+
+__all__ = ["NOT_INHERITED", "PRESETS", "Config", "ESAgent", "build", "load", "run"]
+
+PRESETS = Path(__file__).parent / "presets"
+NOT_INHERITED: dict[str, Any] = {}
 
 
-def load(folder: Path | str, *, device: str = "cpu") -> ESAgent:
-    """The agent in a checkpoint folder, ready to act."""
-    # Here, not above: the emulators' processes import this package and need no torch.
-    from es.agent import ESAgent
+def run(*args: Any, **kwargs: Any) -> ESAgent:
+    """`es.train.run`, imported only now: that module is also a command."""
+    from es import train
 
-    return ESAgent.load(folder, device=device)
+    return train.run(*args, **kwargs)

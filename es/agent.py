@@ -1,39 +1,65 @@
-"""The acting side of Evolution Strategies: pick actions, be saved, be loaded."""
+"""The acting side of Evolution Strategies: another package's agent, some of whose layers are
+searched."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
+from envs import EnvSettings
 from es.config import ESConfig
-from es.net import ESNet, config_of, weights_of
-from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from experiment.config import from_dict
-from nets.transfer import load_net
+from experiment.checkpoint import agent_of, load_agent, load_checkpoint, save_checkpoint
+from experiment.config import from_dict, replaced, to_dict
+from experiment.errors import UserError
+from experiment.package import ScoringPolicy, find
+
+Policy = ScoringPolicy
+"""An agent whose net can be searched. The net's first part is its `encoder`, and a fully connected
+layer behind that is called `hidden`, or something that ends so."""
 
 
 class ESAgent:
     """Acts by the best score; by a draw from the policy where the config says so, or exploring."""
 
-    def __init__(self, net: ESNet, config: ESConfig, *, device: str = "cpu") -> None:
-        self.device = torch.device(device)
-        self.net, self.config = net.to(self.device), config
+    def __init__(self, policy: Any, config: ESConfig) -> None:
+        self.policy, self.net, self.config = policy, policy.net, config
+        self.logits: bool = policy.logits
+        self.device = next(policy.net.parameters()).device
+        self.names = searched_names(policy, config.layer)
 
     @torch.no_grad()
-    def act(self, obs: NDArray[np.uint8], *, explore: bool = False) -> NDArray[np.int64]:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw from a policy with logits."""
+    def act(
+        self,
+        obs: NDArray[np.uint8],
+        *,
+        explore: bool = False,
+        starts: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.int64]:
+        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw from a policy with logits.
+        starts: not needed, nothing is remembered."""
         scores = self.scores(torch.from_numpy(obs).to(self.device)).cpu()
-        if self.config.output == "logits" and (explore or self.config.draw_actions):
+        if self.logits and (explore or self.config.draw_actions):
             return torch.multinomial(scores.softmax(dim=1), 1)[:, 0].numpy()
         return scores.argmax(dim=1).numpy()
 
     def scores(self, images: Tensor) -> Tensor:
-        """Logits or expected returns [B,A] of images uint8 [B,C,H,W]."""
-        found: Tensor = self.net(images)
-        return found
+        """Logits or expected returns [B,A] of images uint8 [B,C,H,W], with gradient."""
+        return self.policy.scores(images)
+
+    @property
+    def theta(self) -> NDArray[np.float32]:
+        """The searched weights on end, [D]: of each layer its matrix row by row, then its bias."""
+        parts = [self.net.get_parameter(name).detach().flatten() for name in self.names]
+        return torch.cat(parts).cpu().numpy()
+
+    def take(self, theta: NDArray[np.float32]) -> None:
+        """Let the searched weights be these, [D]."""
+        fill(self.net, self.names, theta)
 
     def save(self, folder: Path | str) -> None:
         """Write weights and config, without a run's state, as a checkpoint that `load` reads."""
@@ -46,35 +72,107 @@ class ESAgent:
         )
 
     @classmethod
-    def load(cls, folder: Path | str, *, device: str = "cpu") -> "ESAgent":
-        """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
-        saved = load_checkpoint(folder).of("es")
-        config = from_dict(ESConfig, saved.config)
-        net = ESNet(config)
-        load_weights(net, saved)
-        return cls(net, config, device=device)
-
-    @classmethod
     def start(
         cls, config: ESConfig, init: Path | str | None = None, *, device: str = "cpu"
     ) -> "ESAgent":
-        """The agent that a run starts from: a checkpoint's net, or an untrained one whose weights
-        are drawn from torch's generator. UserError: a net that cannot be searched."""
-        saved = load_checkpoint(init) if init else None
-        if saved is not None:
-            config = config_of(saved, config)
-        net = ESNet(config)
-        if saved is not None:
-            load_weights(net, saved)
-        config = replace(config, encoder_sha256=net.encoder_sha256())
-        return cls(net, config, device=device)
+        """The agent that a run starts from: a checkpoint's, or an untrained PPO2 whose weights are
+        drawn from torch's generator. UserError: a net that cannot be searched."""
+        if init is None:
+            own = {"levels": config.run.levels, "encoder": config.encoder, "hidden": config.hidden}
+            name = "ppo2"
+            policy: Any = find(name).build({**to_dict(config.env), **own}, device=device)
+        else:
+            name, policy = agent_of(init), load_agent(init, device=device)
+            if isinstance(policy, ESAgent):
+                name, policy = policy.config.searched[0]["agent"], policy.policy
+            check(policy, config, name=name, source=init)
+        searched = {"agent": name, "config": to_dict(policy.config)}
+        return cls(policy, replace(config, searched=(searched,)))
 
 
-def load_weights(net: ESNet, saved: Checkpoint) -> None:
-    """Take a checkpoint's net. UserError where it has another shape."""
-    load_net(
-        net,
-        weights_of(saved),
-        source=saved.folder,
-        same="encoder, hidden, streams, atoms, actions, image and stack",
-    )
+def build(
+    config: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None, *, device: str = "cpu"
+) -> ESAgent:
+    """The agent of a checkpoint's config and of its net's weights; without these an untrained
+    one."""
+    own = from_dict(ESConfig, config)
+    if weights is None:
+        return ESAgent.start(own, device=device)
+    (searched,) = own.searched
+    policy = find(searched["agent"]).build(searched["config"], weights, device=device)
+    return ESAgent(policy, own)
+
+
+def load(folder: Path | str, *, device: str = "cpu") -> ESAgent:
+    """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
+    saved = load_checkpoint(folder).of("es")
+    return build(saved.config, saved.tensors["net"], device=device)
+
+
+def check(policy: Any, config: ESConfig, *, name: str, source: Path | str) -> None:
+    """UserError: a net that cannot be searched, or not by such a run."""
+    if not hasattr(policy, "scores"):
+        raise UserError(f"{source} is of agent {name!r}; give one of: ppo2, rainbow, es")
+    if getattr(policy.config, "recurrent", "none") != "none":
+        raise UserError(f"{source} has a recurrent net; give one without")
+    if config.draw_actions and not policy.logits:
+        raise UserError(f"draw_actions is for policies with logits, not for the values of {source}")
+    theirs, ours = policy.config.env, config.env
+    if seen_and_done(theirs) != seen_and_done(ours):
+        flags = [
+            f"--{field.replace('_', '-')} {value}"
+            for field, value in to_dict(theirs).items()
+            if field in to_dict(ours)
+            and seen_and_done(replaced(ours, **{field: value})) != seen_and_done(ours)
+        ]
+        raise UserError(
+            f"{source} was trained with other observations or actions than this run's; give "
+            f"{' '.join(flags) or 'levels of ' + theirs.spec().family}"
+        )
+
+
+def seen_and_done(settings: EnvSettings) -> tuple[Any, ...]:
+    """What an environment and a net must agree on."""
+    spec = settings.spec()
+    shape = spec.observation_shape, spec.frame_stack
+    return spec.family, *shape, spec.action_names, spec.frame_skip
+
+
+def searched_names(policy: Policy, layer: str) -> list[str]:
+    """Names of the net's parameters that are searched: of all behind the encoder on which scores
+    depend (noise and a critic's value do not count), those of fully connected layers ("fc"), or
+    those behind them ("head")."""
+    net: Any = policy.net
+    names = [name for name, _ in net.named_parameters() if not name.startswith("encoder.")]
+    for name in names:
+        net.get_parameter(name).requires_grad_(True)
+    blank = torch.zeros(1, *net.encoder.image, dtype=torch.uint8)
+    scores = policy.scores(blank.to(next(net.parameters()).device))
+    parameters = [net.get_parameter(name) for name in names]
+    found = torch.autograd.grad(scores.sum(), parameters, allow_unused=True)
+    used = [name for name, slope in zip(names, found, strict=True) if slope is not None]
+    return [name for name in used if is_hidden(name.rpartition(".")[0]) == (layer == "fc")]
+
+
+def is_hidden(layer: str) -> bool:
+    """Whether a fully connected layer has that name."""
+    return layer.endswith("hidden")
+
+
+def shapes(net: nn.Module, names: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """(out, in) of the searched layers, each of which has a matrix and then a bias."""
+    found = []
+    for matrix, bias in zip(names[::2], names[1::2], strict=True):
+        out, inputs = net.get_parameter(matrix).shape
+        assert net.get_parameter(bias).shape == (out,), f"{matrix} and {bias} are no layer"
+        found.append((out, inputs))
+    return tuple(found)
+
+
+@torch.no_grad()
+def fill(net: nn.Module, names: Sequence[str], vector: NDArray[np.float32]) -> None:
+    """Let those parameters be what `flat` gave, [D]."""
+    parameters = [net.get_parameter(name) for name in names]
+    parts = torch.from_numpy(vector).split([p.numel() for p in parameters])
+    for parameter, part in zip(parameters, parts, strict=True):
+        parameter.copy_(part.view_as(parameter))

@@ -1,45 +1,40 @@
 """Everything Evolution Strategies can be told, in one place."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from envs import TRAINING, EnvSettings, env_settings
+from experiment.config import hidden
 from experiment.errors import UserError
 from experiment.ranges import (
     Count,
     Decay,
-    Finite,
     Growth,
     Momentum,
     Natural,
     NonNegative,
     Positive,
     Share,
+    check,
 )
-from experiment.train_config import TrainConfig
-from retro_env.config import EnvConfig
+from experiment.run_settings import RunSettings
 
 
 @dataclass(frozen=True)
-class ESConfig(EnvConfig, TrainConfig):
+class ESConfig:
     """Search the last layers of a policy by evolution: on many levels, or on the contest's one."""
 
-    # The run
-    timesteps: Natural = 10_000_000
-    """Agent steps in all, summed over all processes; the generation under way is finished."""
-    num_envs: Count = 1
-    """Emulators of each MPI process, each in a process of its own; their policies are computed in
-    one batch. A run is the same on any number of MPI processes that have as many each."""
-    rotate_every: Natural = 0
-    """Must be 0: levels are drawn for each generation."""
-    run_dir: str = "runs/es"
-    init: str = ""
-    """A checkpoint (or run folder) of PPO2, Rainbow or ES whose net to start from; --checkpoint
-    means the same. Its encoder stays as it is."""
-    checkpoint_every: Natural = 1
-    """Generations between checkpoints; 0: only the last."""
-    video_every: Natural = 0
-    """Generations between films of the current policy on the first level; 0: none. Must be 0
-    where the run does not begin levels itself, as in the contest."""
+    run: RunSettings = RunSettings(
+        levels=TRAINING,
+        timesteps=10_000_000,
+        num_envs=1,
+        rotate_every=0,
+        run_dir="runs/es",
+        checkpoint_every=1,
+    )
+    env: EnvSettings = env_settings()
+    searched: tuple[dict[str, Any], ...] = hidden(())
+    """Written by the run: the agent that is searched, one: its package's name and its config."""
 
     # How it computes
     feature_cache: Natural = 10_000
@@ -48,32 +43,12 @@ class ESConfig(EnvConfig, TrainConfig):
     divide_update: bool = True
     """Where the search is over more weights than one block of noise has, each MPI process sums the
     noise of a share of them, and the sums are exchanged. Without it only returns ever travel."""
-    step_seconds: Positive = 60.0
-    """Time that an emulator has for a step; one that hangs is replaced, its episode begun again."""
 
-    # The net; all of it comes from the checkpoint where one is given
+    # The untrained PPO2 that is searched without --init
     encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
-    """Convolutions before the fully connected layer, frozen."""
-    widths: str = ""
-    """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
-    pool: bool = False
-    """impala and mobilenet: keep each channel's mean only."""
+    """Its convolutions."""
     hidden: Count = 512
-    """Units of the fully connected layer."""
-    output: Literal["logits", "values"] = "logits"
-    """What the head gives: a policy's logits (PPO2), or expected returns (Rainbow)."""
-    atoms: Count = 1
-    """Atoms of a return distribution (values)."""
-    v_min: Finite = -200.0
-    """Return of the lowest atom."""
-    v_max: Finite = 200.0
-    """Return of the highest atom."""
-    dueling: bool = False
-    """Value and advantage streams (values)."""
-    streams: Literal["shared", "separate"] = "shared"
-    """Dueling streams on one hidden layer, or on one each."""
-    encoder_sha256: str = ""
-    """Of the frozen encoder's weights, written by the run."""
+    """Units of its fully connected layer."""
 
     # What is searched
     layer: Literal["head", "fc"] = "head"
@@ -124,10 +99,8 @@ class ESConfig(EnvConfig, TrainConfig):
     """Pull of the searched weights towards zero, as part of the gradient."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.rotate_every != 0:
+        check(self)
+        if self.run.rotate_every != 0:
             raise UserError("levels are drawn anew for each generation; leave rotate_every at 0")
-        if self.draw_actions and self.output == "values":
-            raise UserError("draw_actions is for policies with logits, not for Rainbow's values")
         if self.sigma_decay < 1.0 and self.sigma_final == 0.0:
             raise UserError("sigma_decay takes the noise to 0; give a sigma_final above 0")

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from es.config import ESConfig
 from es.memory import BLOCK, Noise
-from experiment.optimiser import optimiser_parts, restore_optimiser
 
 Floats = NDArray[np.floating]
 Exchange = Callable[[bytes], list[bytes]]
@@ -135,10 +133,11 @@ def sigma_at(config: ESConfig, generation: int) -> float:
 
 def steps_at(config: ESConfig, generation: int) -> int:
     """Cap of an episode's agent steps in a generation; 0: none."""
+    longest: int = getattr(config.env, "episode_steps", 0)  # of a family that has it
     if config.start_steps == 0:
-        return config.episode_steps
+        return longest
     # Compared as logarithms: after thousands of generations the power would overflow.
-    limit = config.episode_steps or 2**31
+    limit = longest or 2**31
     grown = np.log(config.start_steps) + generation * np.log(config.steps_growth)
     return limit if grown >= np.log(limit) else int(np.exp(grown) + 1e-6)  # 150, not 149.999…
 
@@ -158,23 +157,14 @@ class Learner:
         assert theta.shape == (noise.size,), f"{theta.shape} weights, noise for {noise.size}"
         self.config, self.noise = config, noise
         self.parameter = torch.nn.Parameter(torch.from_numpy(theta.copy()))
+        rest: dict[str, Any] = {"lr": config.learning_rate, "maximize": True}
+        rest["weight_decay"] = config.weight_decay
         self.optimiser: torch.optim.Optimizer
         if config.optimiser == "adam":
-            self.optimiser = torch.optim.Adam(
-                [self.parameter],
-                lr=config.learning_rate,
-                betas=(config.momentum, 0.999),
-                weight_decay=config.weight_decay,
-                maximize=True,
-            )
+            betas = (config.momentum, 0.999)
+            self.optimiser = torch.optim.Adam([self.parameter], betas=betas, **rest)
         else:
-            self.optimiser = torch.optim.SGD(
-                [self.parameter],
-                lr=config.learning_rate,
-                momentum=config.momentum,
-                weight_decay=config.weight_decay,
-                maximize=True,
-            )
+            self.optimiser = torch.optim.SGD([self.parameter], momentum=config.momentum, **rest)
 
     @property
     def theta(self) -> NDArray[np.float32]:
@@ -215,15 +205,3 @@ class Learner:
             "weight_norm": float(self.parameter.detach().norm()),
             "sigma": sigma,
         }
-
-    def parts(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """The optimiser's state for a checkpoint: tensors, and plain values."""
-        return optimiser_parts(self.optimiser)
-
-    def restore(
-        self, theta: NDArray[np.float32], tensors: dict[str, Tensor], plain: dict[str, Any]
-    ) -> None:
-        """Go on from weights and what `parts` gave."""
-        with torch.no_grad():
-            self.parameter.copy_(torch.from_numpy(theta))
-        restore_optimiser(self.optimiser, tensors, plain)

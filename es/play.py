@@ -1,55 +1,107 @@
 """Playing a generation's episodes: rows claim them one by one, and all rows act in one batch."""
 
+import copy
 import hashlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
-from es.config import ESConfig
-from es.emulators import Answer, Stage, Start
+from envs import VectorEnv, ended_episodes
+from es.agent import ESAgent, Policy, fill, is_hidden
 from es.memory import RECORD, Noise, Plan, Task
-from es.net import ESNet, Members
-from es.world import World
+from es.mpi import World
 
 
-class Frozen:
-    """The frozen layers of K rows, with a memory: what was seen before is not computed again.
+class Part(nn.Module):
+    """Stands where a frozen layer was: hands on its part of what the frozen layers gave."""
 
-    What is missing is computed for all K rows at once, so that the shape, and with it the last bit,
-    is always the same.
+    def __init__(self, part: slice) -> None:
+        super().__init__()
+        self.part = part
+
+    def forward(self, x: Tensor, noise: object = None) -> Tensor:
+        return x[:, self.part]
+
+
+class Members:
+    """K rows that act in one batch, each with searched layers of its own.
+
+    The frozen layers are computed once for all rows, always in that shape, so that a row's result
+    depends on nothing but its own weights and observation: PyTorch's sums of other shapes differ in
+    the last bit. What was seen before is remembered instead. The layers behind are copied for each
+    row: for so few rows one after the other is faster than `torch.func.vmap` over all.
     """
 
-    def __init__(self, net: ESNet, rows: int, *, size: int) -> None:
-        self.net, self.size = net, size
-        self.device = next(net.parameters()).device
-        blank = torch.zeros(rows, *net.encoder.image, dtype=torch.uint8, device=self.device)
-        self.last = torch.zeros_like(net.frozen(blank))
-        self.known: OrderedDict[bytes, torch.Tensor] = OrderedDict()
+    def __init__(self, agent: ESAgent, rows: int) -> None:
+        self.net, self.names, self.device = agent.net, agent.names, agent.device
+        self.size = agent.config.feature_cache
+        self.hidden: list[str] = []
+        if agent.config.layer == "head":
+            self.hidden = [name for name, _ in agent.net.named_modules() if is_hidden(name)]
+        blank = torch.zeros(rows, *agent.net.encoder.image, dtype=torch.uint8)
+        self.units = torch.zeros_like(self.frozen(blank.to(self.device)))
+        self.behind = [self.copy_of(agent.policy) for _ in range(rows)]
+        self.known: OrderedDict[bytes, Tensor] = OrderedDict()
         self.asked = self.found = 0
 
+    def copy_of(self, policy: Policy) -> Policy:
+        """The same agent with a net of its own, which takes what `frozen` gives."""
+        behind: Any = copy.copy(policy)
+        behind.net = copy.deepcopy(policy.net, {id(self.net.encoder): Part(slice(None))})
+        width = self.units.shape[1] // max(len(self.hidden), 1)
+        for number, name in enumerate(self.hidden):
+            behind.net.set_submodule(name, Part(slice(number * width, (number + 1) * width)))
+        return behind
+
     @torch.no_grad()
-    def __call__(self, obs: NDArray[np.uint8]) -> torch.Tensor:
-        """obs uint8 [K,C,H,W] -> what `ESNet.frozen` gives [K,F]."""
-        if self.size == 0:
-            return self.net.frozen(torch.from_numpy(obs).to(self.device))
+    def frozen(self, images: Tensor) -> Tensor:
+        """Images uint8 [K,C,H,W] -> what no search changes [K,F]: the encoder's features, or where
+        only the last layers are searched what each hidden one makes of them."""
+        features: Tensor = self.net.encoder(images)
+        layers = [self.net.get_submodule(name) for name in self.hidden]
+        return torch.cat([layer(features) for layer in layers], dim=1) if layers else features
+
+    def put(self, row: int, theta: NDArray[np.float32]) -> None:
+        """Let a row have the searched weights [D]."""
+        fill(self.behind[row].net, self.names, theta)
+
+    @torch.no_grad()
+    def scores(self, obs: NDArray[np.uint8]) -> Tensor:
+        """obs uint8 [K,C,H,W], one of each row -> scores [K,A]."""
+        units = self.remembered(obs) if self.size else self.frozen(self.images(obs))
+        each = [row.scores(units[n : n + 1]) for n, row in enumerate(self.behind)]
+        return torch.cat(each).cpu()
+
+    def images(self, obs: NDArray[np.uint8]) -> Tensor:
+        """On the device."""
+        return torch.from_numpy(obs).to(self.device)
+
+    def remembered(self, obs: NDArray[np.uint8]) -> Tensor:
+        """As `frozen`, computed only where an observation is new."""
         keys = [hashlib.blake2b(image, digest_size=16).digest() for image in obs]
         missing = [row for row, key in enumerate(keys) if key not in self.known]
         self.asked += len(keys)
         self.found += len(keys) - len(missing)
         if missing:
-            computed = self.net.frozen(torch.from_numpy(obs).to(self.device))
+            computed = self.frozen(self.images(obs))
             for row in missing:
                 self.known[keys[row]] = computed[row].clone()
         for row, key in enumerate(keys):
             self.known.move_to_end(key)
-            self.last[row] = self.known[key]
+            self.units[row] = self.known[key]
         while len(self.known) > max(self.size, len(keys)):
             self.known.popitem(last=False)
-        return self.last
+        return self.units
+
+
+Record = tuple[int, int, float, float, float, bool]
+"""Of an episode, the fields of RECORD."""
 
 
 @dataclass
@@ -58,87 +110,120 @@ class Episode:
 
     number: int
     task: Task
-    start: Start
     rng: np.random.Generator
     total: float = 0.0
     steps: int = 0
 
+    def record(self, said: Mapping[str, Any]) -> Record:
+        """What is kept of it. said: by the environment, at its end."""
+        reached = said["r"], said["progress"], said["finished"]
+        return self.number, self.steps, self.total, *reached
 
-def chance_of(start: Start) -> np.random.Generator:
-    """What an episode's actions are drawn from: not what the emulator draws sticky frames from,
-    which is `default_rng(start.seed)`."""
-    return np.random.default_rng([start.seed, 1])
+
+def chance_of(seed: int) -> np.random.Generator:
+    """What an episode's actions are drawn from: not what its environment draws by the same seed,
+    which is `default_rng(seed)`."""
+    return np.random.default_rng([seed, 1])
 
 
 class Player:
-    """This process's rows. `play` is all there is to do with them."""
+    """This process's rows. `play` is all there is to do with them.
 
-    def __init__(self, stage: Stage, net: ESNet, config: ESConfig, *, noise: Noise) -> None:
-        self.stage, self.net, self.config, self.noise = stage, net, config, noise
-        self.members = Members(net, stage.num_envs)
-        self.frozen = Frozen(net, stage.num_envs, size=config.feature_cache)
+    Where the environment resets single rows, each begins the level that it claims, with a seed of
+    the episode's own, and is cut after the plan's steps; rows that have nothing to play stand.
+    Elsewhere episodes follow each other as they come, and all rows step always.
+    """
+
+    def __init__(
+        self, envs: VectorEnv, agent: ESAgent, *, noise: Noise, levels: Sequence[str]
+    ) -> None:
+        self.envs, self.agent, self.noise, self.levels = envs, agent, noise, levels
+        self.begins, self.actions = envs.resets_rows, envs.env_spec.actions
+        self.obs, _ = envs.reset(seed=agent.config.run.seed)
+        self.members = Members(agent, envs.num_envs)
         self.drawn: tuple[tuple[int, int], NDArray[np.float32]] | None = None
-        self.rows: list[Episode | None] = [None] * stage.num_envs
-        self.numbers: Sequence[int] = ()
+        self.rows: list[Episode | None] = [None] * envs.num_envs
+        self.fresh = set(range(envs.num_envs))
+        """Rows that stand at an episode's beginning."""
 
     def play(
-        self,
-        plan: Plan,
-        world: World,
-        *,
-        theta: NDArray[np.float32],
-        sigma: float,
-        budget: int,
-        numbers: Sequence[int] | None = None,
+        self, plan: Plan, world: World, *, theta: NDArray[np.float32], sigma: float, budget: int
     ) -> tuple[NDArray[np.void], int]:
         """Play what this process can claim of a generation -> (records [N], agent steps taken).
 
-        budget: agent steps after which a stage that is not planned ends; the generation is then
-        incomplete, unless it ended by itself. numbers: of the episodes to play; None: all.
+        budget: agent steps after which it ends where rows do not begin what they claim; the
+        generation is then incomplete, unless it ended by itself.
         """
-        stage, rows = self.stage, self.rows
-        world.open()
-        self.numbers = range(len(plan)) if numbers is None else numbers
-        for row in range(stage.num_envs):
+        records: list[Record] = []
+        claims, steps = world.claims(len(plan)), 0
+        for row in range(len(self.rows)):
             self.members.put(row, theta)
-        records: list[tuple[int, int, float, float, float, bool]] = []
-        steps, more = 0, True
-        while steps < budget or stage.planned:
-            for row in range(stage.num_envs):
-                if more and rows[row] is None and stage.free(row):
-                    more = self.begin(row, plan, world, theta=theta, sigma=sigma)
-            busy = [row for row, episode in enumerate(rows) if episode is not None]
-            if not busy and not more:
-                break
-            answers = stage.step(self.act(), busy)
-            steps += stage.num_envs
+        self.begin(plan, claims, theta=theta, sigma=sigma)
+        while any(self.rows) and (self.begins or steps < budget):
+            ended = self.step()
+            steps += len(self.rows)
             world.progress()
-            for row, answer in answers.items():
-                if self.add(row, answer):
-                    records.append(self.finish(row, answer, theta))
-        self.rows = [None] * stage.num_envs
+            over = {
+                row: episode
+                for row, episode in enumerate(self.rows)
+                if episode and (row in ended or episode.steps == plan.steps)
+            }
+            self.fresh |= ended.keys() | over.keys()
+            for row in over:
+                self.rows[row] = None
+                self.members.put(row, theta)
+            if self.fresh:
+                cut = over.keys() - ended.keys()
+                ended |= self.begin(plan, claims, theta=theta, sigma=sigma, cut=cut)
+            records += [episode.record(ended[row]) for row, episode in over.items()]
+        self.rows = [None] * len(self.rows)
         found = np.array(records, RECORD)
-        # Steps that were lost with an emulator do not count: the run is as if it had not been.
-        return found, int(found["steps"].sum()) if stage.planned else steps
+        return found, int(found["steps"].sum()) if self.begins else steps
 
     def begin(
-        self, row: int, plan: Plan, world: World, *, theta: NDArray[np.float32], sigma: float
-    ) -> bool:
-        """Claim an episode for a row; False where none is left."""
-        claimed = world.claim()
-        if claimed >= len(self.numbers):
-            return False
-        number = self.numbers[claimed]
-        task = plan.task(number)
-        seed = plan.episode_seed(task)
-        start = Start(plan.slots[task.slot], seed, plan.steps)
-        weights = theta
-        if task.sign:
-            weights = theta + np.float32(task.sign * sigma) * self.noise_of(plan, task)
-        self.members.put(row, weights)
-        self.stage.begin(row, start)
-        self.rows[row] = Episode(number, task, start, chance_of(start))
-        return True
+        self,
+        plan: Plan,
+        claims: Iterator[int],
+        *,
+        theta: NDArray[np.float32],
+        sigma: float,
+        cut: Set[int] = frozenset(),
+    ) -> dict[int, dict[str, Any]]:
+        """Claim an episode for each fresh row, as long as any are left, and reset these rows and
+        those whose episode is `cut` -> what is said of the latter's, by row."""
+        seeds: list[int | None] = [None] * len(self.rows)
+        names: list[str | None] = [None] * len(self.rows)
+        for row, number in zip(sorted(self.fresh), claims, strict=False):
+            task = plan.task(number)
+            seed = plan.episode_seed(task)
+            if task.sign:
+                noise = self.noise_of(plan, task)
+                self.members.put(row, theta + np.float32(task.sign * sigma) * noise)
+            self.rows[row] = Episode(number, task, chance_of(seed))
+            seeds[row], names[row] = seed, self.levels[plan.slots[task.slot]]
+        mask = np.array([bool(name) or row in cut for row, name in enumerate(names)])
+        if not (self.begins and mask.any()):
+            return {}
+        self.obs, infos = self.envs.reset(seed=seeds, options={"reset_mask": mask, "levels": names})
+        return {episode["env"]: episode for episode in ended_episodes(infos)}
+
+    def step(self) -> dict[int, dict[str, Any]]:
+        """A step of the rows that have an episode, elsewhere of all -> what is said of episodes
+        that ended, by row."""
+        rows = [row for row, episode in enumerate(self.rows) if episode or not self.begins]
+        actions, parts = self.act(), [slice(row, row + 1) for row in rows]
+        for part in parts:
+            self.envs.step_async(actions[part], part)
+        ended: dict[int, dict[str, Any]] = {}
+        for row, part in zip(rows, parts, strict=True):
+            obs, rewards, _, _, infos = self.envs.step_wait(part)
+            self.obs[row] = obs[0]
+            ended |= {episode["env"]: episode for episode in ended_episodes(infos)}
+            if episode := self.rows[row]:
+                episode.total += float(rewards[0]) / self.envs.env_spec.reward_scale
+                episode.steps += 1
+        self.fresh -= set(rows)
+        return ended
 
     def noise_of(self, plan: Plan, task: Task) -> NDArray[np.float32]:
         """Noise of a task's pair, drawn once for its episodes that follow each other."""
@@ -149,8 +234,8 @@ class Player:
 
     def act(self) -> NDArray[np.int64]:
         """Actions [K] of all rows; those without an episode act by the current policy."""
-        config = self.config
-        scores = self.members.scores(self.frozen(self.stage.obs)).cpu()
+        config = self.agent.config
+        scores = self.members.scores(self.obs)
         actions = scores.argmax(dim=1).numpy()
         if not config.draw_actions and config.action_noise == 0.0:
             return actions
@@ -161,37 +246,7 @@ class Player:
             draw, which = episode.rng.random(2)
             noisy = episode.task.sign != 0  # the current policy is evaluated without noise
             if noisy and draw < config.action_noise:
-                actions[row] = int(which * config.actions)
+                actions[row] = int(which * self.actions)
             elif config.draw_actions:
-                actions[row] = min(int((bounds[row] <= which).sum()), config.actions - 1)
+                actions[row] = min(int((bounds[row] <= which).sum()), self.actions - 1)
         return actions
-
-    def add(self, row: int, answer: Answer) -> bool:
-        """Count a step of a row; whether its episode is over."""
-        episode = self.rows[row]
-        if episode is None:
-            return False
-        if answer.lost:
-            episode.total, episode.steps = 0.0, 0
-            episode.rng = chance_of(episode.start)
-            return False
-        episode.total += answer.reward / self.config.reward_scale
-        episode.steps += 1
-        return answer.episode is not None
-
-    def finish(
-        self, row: int, answer: Answer, theta: NDArray[np.float32]
-    ) -> tuple[int, int, float, float, float, bool]:
-        """An episode's record; the row goes on with the current policy."""
-        episode, ended = self.rows[row], answer.episode
-        assert episode is not None and ended is not None
-        self.rows[row] = None
-        self.members.put(row, theta)
-        return (
-            episode.number,
-            episode.steps,
-            episode.total,
-            ended["r"],
-            ended["progress"],
-            ended["finished"],
-        )

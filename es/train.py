@@ -5,103 +5,238 @@ mpirun -n 4 python es/master.py --init runs/ppo2 --levels bramble-train --run-di
 """
 
 import sys
+import time
+import zlib
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from gymnasium.vector import VectorEnv
+import numpy as np
+from numpy.typing import NDArray
 
-from es.agent import ESAgent
+from envs import VectorEnv, level_names, make
+from es import PRESETS
+from es.agent import ESAgent, shapes
 from es.config import ESConfig
-from es.emulators import Emulators, Stage, Stream
-from es.film import film
-from es.memory import Plan
-from es.training import Records, Training
-from es.world import Alone, World, agreeing, mpirun_says
-from experiment.config import load_run_config, subset
+from es.learner import Learner, share_beaten, sigma_at, steps_at
+from es.memory import RECORD, Noise, Plan, draw_levels
+from es.mpi import World, agreeing, processes
+from es.play import Player
+from experiment.checkpoint import load_checkpoint, save_checkpoint
+from experiment.config import load_run_config
+from experiment.device import prepare_device
 from experiment.errors import UserError, command
 from experiment.metrics import EpisodeLog, Metrics, Table
+from experiment.optimiser import optimiser_parts, restore_optimiser
 from experiment.progress import Progress
 from experiment.run_folder import RunFolder, resumable
-from retro_env import EnvConfig, parse_levels
-from retro_env.integrations import check_playable
+from experiment.seeding import seed_everything
 
-PRESETS = Path(__file__).parent / "presets"
+Records = NDArray[np.void]
 
 
 def run(
-    envs: VectorEnv | Stage,
+    envs: VectorEnv,
     config: ESConfig,
     run_dir: Path | str,
     init: Path | str | None = None,
     *,
     world: World | None = None,
 ) -> ESAgent:
-    """Search on `envs` for config.timesteps agent steps and return the agent.
+    """Search on `envs` for config.run.timesteps agent steps and return the agent.
 
-    envs: a vector environment, or a stage that begins what it is told. run_dir: where config,
-    metrics, episodes and checkpoints go; with config.resume an existing run goes on. init: a
-    checkpoint that gives the net. world: the processes of the run; each calls this with
-    environments of its own, the first one writes.
+    run_dir: where config, metrics, episodes and checkpoints go; with config.run.resume an existing
+    run goes on. init: a checkpoint that gives the net. world: the processes of the run; each calls
+    this with environments of its own, the first one writes.
     """
-    world = world or Alone()
-    stage = Stream(envs, seed=config.seed) if isinstance(envs, VectorEnv) else envs
+    world, settings = world or World(), config.run
     with agreeing(world):
-        if config.video_every and not stage.planned:
-            raise UserError(
-                "video_every films levels that the run begins itself, which a contest's or another "
-                "vector environment's are not; give --video-every 0"
-            )
-        training = Training(config, stage, world, run_dir if config.resume else init)
-        if config.resume:
+        training = Training(config, envs, world, run_dir if settings.resume else init)
+        if settings.resume:
             training.restore(run_dir)
         reports = Reports(run_dir, training)
     with reports:
-        while training.env_steps < config.timesteps:
+        while training.env_steps < settings.timesteps:
             plan = training.plan()
             records = training.play(plan)
             values = training.learn(plan, records) if len(records) == len(plan) else {}
             reports.write(plan, records, values)
-        reports.finish()
+        reports.save()
     return training.agent
 
 
-class Reports:
+@dataclass
+class Training:
+    """All that changes during a run: what a checkpoint holds."""
+
+    config: ESConfig
+    envs: VectorEnv
+    world: World
+    init: Path | str | None = None
+    env_steps: int = 0
+    generation: int = 0
+    timing: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        settings, begins = self.config.run, self.envs.resets_rows
+        seed_everything(settings.seed)
+        # One thread: the environments and the other processes of the run have the other cores.
+        device = prepare_device(settings.device, threads=1)
+        self.agent = agent = ESAgent.start(self.config, self.init, device=str(device))
+        self.config = agent.config
+        # Where rows do not begin what they are told, what plays where is one level to us.
+        here = ",".join(sorted(set(self.envs.levels)))
+        self.levels = level_names(settings.levels) if begins else [here]
+        noise = Noise(settings.seed, shapes(agent.net, agent.names), self.config.rank)
+        self.learner = Learner(agent.theta, self.config, noise=noise)
+        self.player = Player(self.envs, agent, noise=noise, levels=self.levels)
+
+    def plan(self) -> Plan:
+        """The episodes of the generation that is next."""
+        config, seed = self.config, self.config.run.seed
+        evaluates = config.evaluate_every > 0 and self.generation % config.evaluate_every == 0
+        count = config.levels_per_generation
+        return Plan(
+            seed=seed,
+            generation=self.generation,
+            pairs=config.pairs,
+            slots=draw_levels(seed, self.generation, levels=len(self.levels), count=count),
+            evaluations=config.evaluate_episodes if evaluates else 0,
+            steps=steps_at(config, self.generation) if self.envs.resets_rows else 0,
+            levels_per_pair=config.levels_per_pair,
+        )
+
+    def play(self, plan: Plan) -> Records:
+        """Play a generation together -> the records of all processes, in the order of the plan;
+        some are missing where the budget of environments that begin episodes by themselves has
+        ended.
+
+        Errors: RuntimeError (the processes have come to differ).
+        """
+        world, began = self.world, time.monotonic()
+        waited, sent = world.waited, world.sent
+        mine, steps = self.player.play(
+            plan,
+            world,
+            theta=self.learner.theta,
+            sigma=sigma_at(self.config, self.generation),
+            budget=self.config.run.timesteps - self.env_steps,
+        )
+        head = np.array([steps, zlib.crc32(self.learner.theta.tobytes())], np.int64).tobytes()
+        answers = world.exchange(head + mine.tobytes())
+        heads = np.array([np.frombuffer(answer[:16], np.int64) for answer in answers])
+        if (heads[:, 1] != heads[0, 1]).any():
+            raise RuntimeError(
+                "the processes have different weights: their hardware or software "
+                "differs; run them on machines that are alike"
+            )
+        records = np.concatenate([np.frombuffer(answer[16:], RECORD) for answer in answers])
+        taken, seconds = int(heads[:, 0].sum()), max(time.monotonic() - began, 1e-9)
+        self.env_steps += taken
+        self.timing = {
+            "episodes_per_second": len(records) / seconds,
+            "steps_per_second": taken / seconds,
+            "waiting": (world.waited - waited) / seconds,
+            "bytes": world.sent - sent,
+        }
+        return records[np.argsort(records["task"])]
+
+    def learn(self, plan: Plan, records: Records) -> dict[str, float]:
+        """One update from a whole generation -> its metrics."""
+        world, began, sent = self.world, time.monotonic(), self.world.sent
+        returns, current = plan.table(records)
+        divided = self.config.divide_update and world.size > 1
+        learned = self.learner.update(
+            returns,
+            generation=self.generation,
+            rank=world.rank,
+            size=world.size,
+            exchange=world.exchange if divided else None,
+        )
+        self.agent.take(self.learner.theta)
+        self.generation += 1
+        self.timing["update_seconds"] = time.monotonic() - began
+        self.timing["bytes"] += world.sent - sent
+        members = returns.astype(np.float64).reshape(-1, returns.shape[2])
+        members = members[:, ~np.isnan(members).all(axis=0)]  # fewer turns than levels
+        values = {
+            "return": float(np.nanmean(members)),
+            "best": float(np.nanmean(members, axis=1).max()),
+            "spread": float(np.nanstd(members, axis=0).mean()),
+        }
+        if current.size:
+            values["current"] = float(current.mean(dtype=np.float64))
+            values["rank"] = share_beaten(
+                current.mean(axis=0), returns.reshape(-1, returns.shape[2])
+            )
+        return {**values, **learned, "steps_cap": plan.steps, "generation": self.generation}
+
+    def save(self, folder: Path) -> None:
+        """Write a checkpoint from which `restore` goes on exactly, on any number of processes."""
+        tensors, plain = optimiser_parts(self.learner.optimiser)
+        save_checkpoint(
+            folder,
+            agent="es",
+            config=self.config,
+            counters={"env_steps": self.env_steps, "generation": self.generation},
+            tensors={"net": self.agent.net.state_dict(), "optimiser": tensors},
+            state={"optimiser": plain},
+        )
+
+    def restore(self, run_dir: Path | str) -> None:
+        """Be what the last checkpoint of a run was, whose net is there already. UserError: it is an
+        agent without a run, or this run searches other weights."""
+        saved = load_checkpoint(run_dir).of("es")
+        if "optimiser" not in saved.state:
+            raise UserError(
+                f"{saved.folder} holds an agent without its run, which cannot go on; start "
+                f"another run with --init {run_dir}"
+            )
+        for name in ("layer", "optimiser"):
+            if saved.config[name] != getattr(self.config, name):
+                raise UserError(
+                    f"the run in {run_dir} has {name} {saved.config[name]}, not "
+                    f"{getattr(self.config, name)}: resume with the same, or start another with "
+                    "--init"
+                )
+        restore_optimiser(
+            self.learner.optimiser, saved.tensors["optimiser"], saved.state["optimiser"]
+        )
+        self.env_steps = saved.counters["env_steps"]
+        self.generation = saved.counters["generation"]
+
+
+class Reports(ExitStack):
     """The run's folder and the progress shown: written by the first process."""
 
     def __init__(self, run_dir: Path | str, training: Training) -> None:
-        self.training, self.stack = training, ExitStack()
-        self.first = training.world.rank == 0
+        super().__init__()
+        self.training, self.first = training, training.world.rank == 0
         if not self.first:
             return
-        config = training.config
-        folder = RunFolder.open(run_dir) if config.resume else RunFolder.create(run_dir, config)
-        if config.resume:
+        config, settings = training.config, training.config.run
+        folder = RunFolder.open(run_dir) if settings.resume else RunFolder.create(run_dir, config)
+        if settings.resume:
             folder.write_config(config)
-        start = training.env_steps if config.resume else None
-        enter = self.stack.enter_context
+        start = training.env_steps if settings.resume else None
         self.folder, self.saved = folder, start
-        self.metrics = enter(Metrics(folder.path, resume_step=start))
-        self.episodes = enter(EpisodeLog(folder.path, resume_step=start))
+        self.metrics = self.enter_context(Metrics(folder.path, resume_step=start))
+        self.episodes = self.enter_context(EpisodeLog(folder.path, resume_step=start))
         timing = Table(folder.path / "timing.csv", ["step"], resume_step=start)
-        self.timing = enter(closing(timing))
-        self.progress = enter(Progress(config.timesteps, "es", start=training.env_steps))
+        self.timing = self.enter_context(closing(timing))
+        progress = Progress(settings.timesteps, "es", start=training.env_steps)
+        self.progress = self.enter_context(progress)
 
     def write(self, plan: Plan, records: Records, values: dict[str, float]) -> None:
-        """A generation's episodes, its metrics, where they are due its checkpoint and film."""
+        """A generation's episodes and metrics, and where it is due its checkpoint."""
         if not self.first:
             return
-        training, config = self.training, self.training.config
-        step = training.env_steps
+        training, step = self.training, self.training.env_steps
         for record in records:
             task = plan.task(int(record["task"]))
-            episode = {
-                "level": training.stage.levels[plan.slots[task.slot]],
-                "r": record["r"],
-                "l": record["steps"],
-                "progress": record["progress"],
-                "finished": record["finished"],
-            }
+            episode = {name: record[name] for name in ("r", "progress", "finished")}
+            episode |= {"l": record["steps"], "level": training.levels[plan.slots[task.slot]]}
             self.episodes.log(step, task.member, episode)
         if not values:
             return
@@ -110,36 +245,18 @@ class Reports:
         shown = ("return", "current", "rank", "best")
         numbers = {name: values[name] for name in shown if name in values}
         self.progress.update(step, numbers | {"waiting": training.timing["waiting"]})
-        if config.checkpoint_every and training.generation % config.checkpoint_every == 0:
+        every = training.config.run.checkpoint_every
+        if every and training.generation % every == 0:
             self.save()
-        if config.video_every and training.generation % config.video_every == 0:
-            level = training.stage.levels[0]
-            film(
-                training.agent,
-                level,
-                self.folder.videos,
-                name=f"generation-{training.generation:06d}",
-            )
 
     def save(self) -> None:
         """A checkpoint, unless this moment has one."""
-        if self.saved != self.training.env_steps:
+        if self.first and self.saved != self.training.env_steps:
             self.training.save(self.folder.checkpoints)
-        self.saved = self.training.env_steps
-
-    def finish(self) -> None:
-        """The last checkpoint."""
-        if self.first:
-            self.save()
-
-    def __enter__(self) -> "Reports":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stack.close()
+            self.saved = self.training.env_steps
 
 
-def parse(arguments: list[str]) -> ESConfig:
+def parse(arguments: Sequence[str]) -> ESConfig:
     """The config of a command line, in which --init may be called --checkpoint."""
     given = ["--init" if word == "--checkpoint" else word for word in arguments]
     given = [w.replace("--checkpoint=", "--init=", 1) for w in given]
@@ -150,35 +267,23 @@ def train(argv: Sequence[str], world: World) -> None:
     """Train as a command line says, in this process of the world."""
     with ExitStack() as stack:
         with agreeing(world):
-            config = parse(list(argv))
-            stage = stack.enter_context(closing(make_stage(config)))
-        with resumable(config.run_dir):
-            run(stage, config, config.run_dir, init=config.init or None, world=world)
-
-
-def make_stage(config: ESConfig) -> Emulators:
-    """This process's emulators."""
-    levels = parse_levels(config.levels)
-    for level in levels:
-        check_playable(level.game, level.state, scenario=config.scenario)
-    return Emulators(
-        levels,
-        num_envs=config.num_envs,
-        config=subset(config, EnvConfig),
-        step_seconds=config.step_seconds,
-    )
+            config = parse(argv)
+            settings = config.run
+            envs = make(settings.levels, config.env, num_envs=settings.num_envs, seed=settings.seed)
+            stack.enter_context(closing(envs))
+        with resumable(settings.run_dir):
+            run(envs, config, settings.run_dir, init=settings.init or None, world=world)
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says, in one process."""
-    count = mpirun_says("SIZE", otherwise=1)
-    if count > 1:
+    if (count := processes(otherwise=1)) > 1:
         raise UserError(
             f"mpirun has started {count} processes of es.train, each a run of its own in the same "
             f"folder; for one run of all use `mpirun -n {count} python es/master.py …`"
         )
-    train(sys.argv[1:] if argv is None else argv, Alone())
+    train(sys.argv[1:] if argv is None else argv, World())
 
 
 if __name__ == "__main__":

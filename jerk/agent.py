@@ -88,14 +88,17 @@ class JerkAgent:
     ) -> NDArray[np.int64]:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. It remembers where each row is.
 
-        explore: the policy draws its actions. starts: rows that begin an episode; without them,
+        explore: the policy draws its actions; UserError: there is none. starts: rows that begin an episode; without them,
         those at a level's first observation do.
         """
         if len(self.rows) != len(obs):
             self.rows = [Row() for _ in obs]
         actions = np.full(len(obs), self.moves.right, np.int64)
-        if (policy := self.able_policy()) is not None:
+        policy = self.able_policy()
+        if policy is not None:
             actions = policy.actor.act(obs, explore=explore)
+        elif explore:
+            raise UserError("this agent has no chance to act with: give --mode frozen")
         seen = self.embedder(obs) if self.embedder is not None else None
         for index, image in enumerate(obs):
             if starts is not None and starts[index]:

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from rich.console import Console
 
 from contest.evaluate import film_best, load, play_episodes
-from contest.references import reference
-from contest.score import (
+from contest.match.references import reference
+from contest.match.score import (
     Episode,
     Score,
     play,

@@ -8,8 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from experiment.errors import UserError
+from experiment.results import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "runs" / "peers"
 
 

@@ -10,8 +10,9 @@ import resource
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,137 +20,90 @@ K = 10
 WANTED_RECALL = 0.95
 
 
-class Searcher(Protocol):
+@dataclass
+class Searcher:
     """What is measured. Vectors are float32 [F] of length 1 and go in one by one."""
 
-    settings: Sequence[int]
+    add: Callable[[int, Any], Any]
+    """A vector and its number."""
+    query: Callable[[Any], Any]
+    """The numbers of the K nearest."""
+    batch: Callable[[Any], Any] | None = None
+    """The same of many; none: it asks one by one."""
+    finish: Callable[[], Any] = lambda: None
+    """What must be done when all are in."""
+    use: Callable[[int], Any] = lambda setting: None
+    settings: Sequence[int] = (0,)
     """What trades recall for time, the fastest first; one value: it has none, or its default."""
 
-    def add(self, number: int, vector: Any) -> None: ...
 
-    def finish(self) -> None: ...
-
-    def use(self, setting: int) -> None: ...
-
-    def query(self, vector: Any) -> Sequence[int]: ...
-
-    def query_batch(self, vectors: Any) -> Any: ...
-
-
-class HnswLib:
+def hnswlib_search(features: int, size: int) -> Searcher:
     """hnswlib, one thread."""
+    import hnswlib
 
-    settings: Sequence[int] = (10, 20, 40, 80, 160, 320, 640)
-
-    def __init__(self, features: int, size: int) -> None:
-        import hnswlib
-
-        self.index = hnswlib.Index("cosine", features)
-        self.index.init_index(max_elements=size, M=16, ef_construction=100, random_seed=0)
-        self.index.set_num_threads(1)
-
-    def add(self, number: int, vector: Any) -> None:
-        self.index.add_items(vector[None], [number])
-
-    def finish(self) -> None:
-        pass
-
-    def use(self, setting: int) -> None:
-        self.index.set_ef(setting)
-
-    def query(self, vector: Any) -> Sequence[int]:
-        return self.index.knn_query(vector[None], K)[0][0]
-
-    def query_batch(self, vectors: Any) -> Any:
-        return self.index.knn_query(vectors, K)[0]
+    index = hnswlib.Index("cosine", features)
+    index.init_index(max_elements=size, M=16, ef_construction=100, random_seed=0)
+    index.set_num_threads(1)
+    return Searcher(
+        add=lambda number, vector: index.add_items(vector[None], [number]),
+        query=lambda vector: index.knn_query(vector[None], K)[0][0],
+        batch=lambda vectors: index.knn_query(vectors, K)[0],
+        use=index.set_ef,
+        settings=(10, 20, 40, 80, 160, 320, 640),
+    )
 
 
-class Annoy:
+def annoy_search(features: int, size: int) -> Searcher:
     """annoy: its trees are built when all vectors are in, and take no more after that."""
+    from annoy import AnnoyIndex
 
-    settings: Sequence[int] = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
-
-    def __init__(self, features: int, size: int) -> None:
-        from annoy import AnnoyIndex
-
-        self.index = AnnoyIndex(features, "angular")
-        self.index.set_seed(1)
-
-    def add(self, number: int, vector: Any) -> None:
-        self.index.add_item(number, vector)
-
-    def finish(self) -> None:
-        self.index.build(20, n_jobs=1)
-
-    def use(self, setting: int) -> None:
-        self.setting = setting
-
-    def query(self, vector: Any) -> Sequence[int]:
-        return self.index.get_nns_by_vector(vector, K, self.setting)
-
-    def query_batch(self, vectors: Any) -> Any:
-        return [self.query(vector) for vector in vectors]
+    index, chosen = AnnoyIndex(features, "angular"), [0]
+    index.set_seed(1)
+    return Searcher(
+        add=index.add_item,
+        query=lambda vector: index.get_nns_by_vector(vector, K, chosen[0]),
+        finish=lambda: index.build(20, n_jobs=1),
+        use=lambda setting: chosen.__setitem__(0, setting),
+        settings=(100, 300, 1_000, 3_000, 10_000, 30_000, 100_000),
+    )
 
 
-class DatasketchHnsw:
+def datasketch_search(features: int, size: int) -> Searcher:
     """datasketch's HNSW, written in Python."""
+    from datasketch import HNSW
 
-    settings: Sequence[int] = (10, 20, 40, 80, 160)
-
-    def __init__(self, features: int, size: int) -> None:
-        from datasketch import HNSW
-
-        self.index = HNSW(lambda x, y: 1.0 - float(x @ y), m=16, ef_construction=50, seed=0)
-
-    def add(self, number: int, vector: Any) -> None:
-        self.index.insert(number, vector)
-
-    def finish(self) -> None:
-        pass
-
-    def use(self, setting: int) -> None:
-        self.setting = setting
-
-    def query(self, vector: Any) -> Sequence[int]:
-        return [key for key, _ in self.index.query(vector, k=K, ef=self.setting)]
-
-    def query_batch(self, vectors: Any) -> Any:
-        return [self.query(vector) for vector in vectors]
+    index, chosen = HNSW(lambda x, y: 1.0 - float(x @ y), m=16, ef_construction=50, seed=0), [0]
+    return Searcher(
+        add=index.insert,
+        query=lambda vector: [key for key, _ in index.query(vector, k=K, ef=chosen[0])],
+        use=lambda setting: chosen.__setitem__(0, setting),
+        settings=(10, 20, 40, 80, 160),
+    )
 
 
-class Exact:
+def exact_search(features: int, size: int) -> Searcher:
     """NumPy: one matrix-vector product over everything."""
+    vectors, count = np.zeros((size, features), np.float32), [0]
 
-    settings: Sequence[int] = (0,)
+    def add(number: int, vector: Any) -> None:
+        vectors[number], count[0] = vector, number + 1
 
-    def __init__(self, features: int, size: int) -> None:
-        self.vectors, self.size = np.zeros((size, features), np.float32), 0
-
-    def add(self, number: int, vector: Any) -> None:
-        self.vectors[number] = vector
-        self.size = number + 1
-
-    def finish(self) -> None:
-        pass
-
-    def use(self, setting: int) -> None:
-        pass
-
-    def query(self, vector: Any) -> Any:
-        cosines = self.vectors[: self.size] @ vector
+    def query(vector: Any) -> Any:
+        cosines = vectors[: count[0]] @ vector
         best = np.argpartition(cosines, -K)[-K:]
         return best[np.argsort(-cosines[best])]
 
-    def query_batch(self, vectors: Any) -> Any:
-        cosines = vectors @ self.vectors[: self.size].T
-        return np.argpartition(cosines, -K, axis=1)[:, -K:]
+    def batch(queries: Any) -> Any:
+        return np.argpartition(queries @ vectors[: count[0]].T, -K, axis=1)[:, -K:]
+
+    return Searcher(add, query, batch)
 
 
 PEERS: dict[str, Callable[[int, int], Searcher]] = {
-    "hnswlib": HnswLib,
-    "annoy": Annoy,
-    "datasketch-hnsw": DatasketchHnsw,
-    "numpy": Exact,
+    "hnswlib": hnswlib_search,
+    "annoy": annoy_search,
+    "datasketch-hnsw": datasketch_search,
+    "numpy": exact_search,
 }
 
 
@@ -220,7 +174,8 @@ def measure(searcher: Searcher, vectors: Any, queries: Any, *, limit_s: float) -
         reached = recall(queries, vectors, answers, least=least)
         if reached >= WANTED_RECALL:
             break
-    _, batch = timed(searcher.query_batch, [(queries,)] * 3, clock=time.process_time)
+    ask = searcher.batch or (lambda vectors: [searcher.query(vector) for vector in vectors])
+    _, batch = timed(ask, [(queries,)] * 3, clock=time.process_time)
     return {
         "entries": size,
         "recall_at_10": round(reached, 4),

@@ -14,15 +14,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecFrameStack, VecTransposeImage
 
 from benchmarks.env import usual_env
-from benchmarks.ppo2_parts import (
-    EPOCHS,
-    LEVEL,
-    MINIBATCHES,
-    ROLLOUT_STEPS,
-    WORKERS,
-    Cycles,
-    report,
-)
+from benchmarks.peers.stopwatch import LEVEL, WORKERS
+from benchmarks.ppo2_parts import EPOCHS, MINIBATCHES, ROLLOUT_STEPS, Cycles, report
 from retro_env import EnvConfig, make_env
 
 

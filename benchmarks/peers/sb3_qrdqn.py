@@ -15,19 +15,9 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import SubprocVecEnv
 from torch import Tensor, nn
 
-from benchmarks.peers.stopwatch import (
-    BATCH_SIZE,
-    LEARNING_STARTS,
-    LEVEL,
-    REPLAY_SIZE,
-    STEPS_PER_UPDATE,
-    WORKERS,
-    Stopwatch,
-    arguments,
-    report,
-)
+from benchmarks.peers import stopwatch as shared
 from nets.encoders import make_encoder
-from retro_env import EnvConfig, Level, make_env
+from retro_env import EnvConfig, make_env
 
 
 class SmallExtractor(BaseFeaturesExtractor):
@@ -46,7 +36,7 @@ class SmallExtractor(BaseFeaturesExtractor):
 class StopInTime(BaseCallback):
     """Ends learning when the stopwatch says so."""
 
-    def __init__(self, stopwatch: Stopwatch) -> None:
+    def __init__(self, stopwatch: shared.Stopwatch) -> None:
         super().__init__()
         self.stopwatch = stopwatch
 
@@ -56,20 +46,20 @@ class StopInTime(BaseCallback):
 
 def main() -> None:
     """Learn until the time is over; print one line."""
-    options = arguments(__doc__)
+    options = shared.arguments(__doc__)
     torch.set_num_threads(options.threads)
-    stopwatch = Stopwatch(options.seconds)
-    envs = SubprocVecEnv([functools.partial(make_env, Level(*LEVEL), EnvConfig())] * WORKERS)
+    stopwatch = shared.Stopwatch(options.seconds)
+    envs = SubprocVecEnv([functools.partial(make_env, shared.LEVEL, EnvConfig())] * shared.WORKERS)
     small = {"features_extractor_class": SmallExtractor} if options.small else {}
     model = QRDQN(
         "CnnPolicy",
         envs,
         learning_rate=1e-4,
-        buffer_size=REPLAY_SIZE,
-        learning_starts=LEARNING_STARTS,
-        batch_size=BATCH_SIZE,
+        buffer_size=shared.REPLAY_SIZE,
+        learning_starts=shared.LEARNING_STARTS,
+        batch_size=shared.BATCH_SIZE,
         train_freq=1,
-        gradient_steps=WORKERS // STEPS_PER_UPDATE,
+        gradient_steps=shared.WORKERS // shared.STEPS_PER_UPDATE,
         target_update_interval=8_192,
         exploration_initial_eps=0.01,
         exploration_final_eps=0.01,
@@ -78,7 +68,7 @@ def main() -> None:
         seed=0,
     )
     model.learn(10**9, callback=StopInTime(stopwatch))
-    report(stopwatch)
+    shared.report(stopwatch)
     envs.close()
 
 

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 
 WORKERS = 8
-LEVEL = ("BrambleDash-Genesis-v0", "BrambleWood.Act1")
+LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 BATCH_SIZE, STEPS_PER_UPDATE = 32, 4
 REPLAY_SIZE, LEARNING_STARTS = 50_000, 2_000
 WARM_UP_STEPS = LEARNING_STARTS + 400

@@ -25,18 +25,8 @@ from tianshou.utils.net.discrete import NoisyLinear
 from tianshou.utils.torch_utils import policy_within_training_step, torch_train_mode
 from torch import Tensor, nn
 
-from benchmarks.peers.stopwatch import (
-    BATCH_SIZE,
-    LEARNING_STARTS,
-    LEVEL,
-    REPLAY_SIZE,
-    STEPS_PER_UPDATE,
-    WORKERS,
-    Stopwatch,
-    arguments,
-    report,
-)
-from retro_env import EnvConfig, Level, make_env
+from benchmarks.peers import stopwatch as shared
+from retro_env import EnvConfig, make_env
 
 ATOMS, V_MAX = 51, 200.0
 
@@ -80,23 +70,23 @@ def make_algorithm(observation_space: Any, action_space: Any) -> RainbowDQN:
         optim=AdamOptimizerFactory(lr=1e-4),
         gamma=0.99,
         n_step_return_horizon=3,
-        target_update_freq=8_192 // STEPS_PER_UPDATE,
+        target_update_freq=8_192 // shared.STEPS_PER_UPDATE,
     )
 
 
 def main() -> None:
     """Collect and learn until the time is over; print one line."""
-    options = arguments(__doc__)
+    options = shared.arguments(__doc__)
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
     np.random.seed(0)  # noqa: NPY002 - its replay draws from there
-    stopwatch = Stopwatch(options.seconds)
-    make = functools.partial(make_env, Level(*LEVEL), EnvConfig())
-    envs = ShmemVectorEnv([make] * WORKERS)
+    stopwatch = shared.Stopwatch(options.seconds)
+    make = functools.partial(make_env, shared.LEVEL, EnvConfig())
+    envs = ShmemVectorEnv([make] * shared.WORKERS)
     algorithm = make_algorithm(envs.observation_space[0], envs.action_space[0])
     replay = PrioritizedVectorReplayBuffer(
-        REPLAY_SIZE,
-        buffer_num=WORKERS,
+        shared.REPLAY_SIZE,
+        buffer_num=shared.WORKERS,
         ignore_obs_next=True,
         save_only_last_obs=True,
         stack_num=4,
@@ -108,12 +98,12 @@ def main() -> None:
     collector.reset()
     with policy_within_training_step(algorithm.policy):
         while not stopwatch.tick():
-            collector.collect(n_step=WORKERS)
-            if stopwatch.steps >= LEARNING_STARTS:
+            collector.collect(n_step=shared.WORKERS)
+            if stopwatch.steps >= shared.LEARNING_STARTS:
                 with torch_train_mode(algorithm):
-                    for _ in range(WORKERS // STEPS_PER_UPDATE):
-                        algorithm.update(buffer=replay, sample_size=BATCH_SIZE)
-    report(stopwatch)
+                    for _ in range(shared.WORKERS // shared.STEPS_PER_UPDATE):
+                        algorithm.update(buffer=replay, sample_size=shared.BATCH_SIZE)
+    shared.report(stopwatch)
     envs.close()
 
 

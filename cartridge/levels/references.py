@@ -19,14 +19,14 @@ from cartridge.levels.cells import CELL, Act
 from cartridge.levels.chunks import PIECES
 from cartridge.levels.console import Status
 from cartridge.levels.simulator import Simulator, name_of
-from contest.references import REFERENCES, reference
+from contest.match.references import REFERENCES, reference
 from experiment.files import write_text
 
 FILE = Path(__file__).parent / "references.csv"
 STICK = 0.25
 STEP_LIMIT = 4500
 EPISODES = {"random": 20, "hold-right": 5, "run-and-jump": 20}
-"""How many episodes each player of contest.references plays on an act."""
+"""How many episodes each player of contest.match.references plays on an act."""
 AHEAD = 64
 """Pixels in front of a player that count as the obstacle he has reached."""
 Player = Callable[[Status], int]
@@ -60,7 +60,7 @@ class End:
 
 
 def blind_actions(name: str, *, seed: int) -> list[int]:
-    """What a player of contest.references does in an episode: it sees nothing, so all at once."""
+    """What such a player does in an episode: it sees nothing, so all at once."""
     policy, picture = reference(name, seed=seed), np.zeros((1, 1), np.uint8)
     return [int(policy.act(picture)[0]) for _ in range(STEP_LIMIT)]
 
@@ -127,7 +127,7 @@ def obstacle_at(act: Act, x: int) -> str:
 
 
 def measure_blind(simulator: Simulator, act: Act) -> list[Reference]:
-    """All players of contest.references on an act."""
+    """All players of contest.match.references on an act."""
     return [measure(simulator, act, agent) for agent in REFERENCES]
 
 

@@ -1,16 +1,22 @@
+import json
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks import env
+from benchmarks import cases
 from benchmarks.cases import (
-    add_choice,
-    add_seconds,
-    chosen,
+    Options,
+    Repeat,
+    Row,
+    Rows,
     in_own_process,
-    make_parser,
     median_cases,
     median_row,
+    quotient,
+    ratio_rows,
+    run,
 )
 from experiment.errors import UserError
 
@@ -25,22 +31,50 @@ def test_failed_case_is_named_with_what_it_said() -> None:
         in_own_process("a", [sys.executable, "-c", "raise SystemExit('no emulator')"])
 
 
-def test_failed_case_of_the_environment_is_one_line() -> None:
-    with pytest.raises(UserError, match="case none failed: error: argument --case"):
-        env.measure("none", 0.1)
+def call(monkeypatch: pytest.MonkeyPatch, words: str) -> list[list[str]]:
+    """Run a benchmark of three cases with those options -> the cases of each repeat."""
+    wanted: list[list[str]] = []
+
+    def measure(found: list[str], options: Options) -> Repeat:
+        wanted.append(found)
+        return {case: {"ms": len(wanted) * options.seconds} for case in found}
+
+    def here(case: str, options: Options) -> Row:
+        return {"ms": 10 * options.seconds}
+
+    def table(repeats: list[Repeat], options: Options) -> Rows:
+        return median_cases(repeats)
+
+    monkeypatch.setattr(sys, "argv", ["some", *words.split()])
+    names = ["a-1", "a-2", "b"]
+    run("some", None, names, table=table, here=here, measure=measure, repeats=2, seconds=0.5)
+    return wanted
 
 
-def read(*words: str) -> list[str]:
-    """The cases that those options choose."""
-    parser = make_parser("some", None)
-    add_choice(parser, ["a-1", "a-2", "b"])
-    add_seconds(parser)
-    return chosen(["a-1", "a-2", "b"], parser.parse_args(words))
+def test_only_takes_the_cases_that_begin_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, "--only a --seconds 2 --repeats 3") == [["a-1", "a-2"]] * 3
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert rows == [{"case": "a-1", "ms": 4.0}, {"case": "a-2", "ms": 4.0}]
 
 
-def test_only_takes_the_cases_that_begin_so() -> None:
-    assert read("--only", "a", "--seconds", "0.5") == ["a-1", "a-2"]
-    assert read("--write") == read("--write", "--only", "a", "b") == ["a-1", "a-2", "b"]
+def test_one_case_is_measured_in_this_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, "--case a-2 --seconds 3") == []
+    assert json.loads(capsys.readouterr().out) == {"ms": 30.0}
+
+
+def test_whole_result_is_stored(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cases, "RESULTS", tmp_path)
+    call(monkeypatch, "--write --only a b")
+    result: dict[str, Any] = json.loads((tmp_path / "some.json").read_text())
+    assert result["rows"][2] == {"case": "b", "ms": 0.75}
+    assert result["command"] == "python -m benchmarks.some --write --only a b"
+    assert result["machine"]["cores"]
 
 
 @pytest.mark.parametrize(
@@ -52,11 +86,14 @@ def test_only_takes_the_cases_that_begin_so() -> None:
         ("--seconds nan", "--seconds: expected a number"),
         ("--only b c", "no case begins with 'c'; cases: a-1, a-2, b"),
         ("--only a --write", "--write stores a whole result"),
+        ("--case c", "--case: invalid choice: 'c'"),
     ],
 )
-def test_options_that_measure_nothing_or_store_a_part_are_refused(words: str, says: str) -> None:
+def test_options_that_measure_nothing_or_store_a_part_are_refused(
+    words: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(UserError, match=says):
-        read(*words.split())
+        call(monkeypatch, words)
 
 
 def test_medians_are_taken_case_by_case() -> None:
@@ -68,3 +105,27 @@ def test_what_was_not_measured_has_no_row() -> None:
     assert median_row({"ratio": "a/b"}, [None, None], at_least=2.0) == []
     row = {"ratio": "a/b", "value": 2.0, "all": [1.0, 3.0]}
     assert median_row({"ratio": "a/b"}, [1.0, None, 3.0], at_least=None) == [row]
+
+
+def test_quotient_takes_the_best_of_each() -> None:
+    repeat = {
+        "ours-1": {"rate": 450.0, "cpu": 2.0},
+        "ours-2": {"rate": 900.0, "cpu": 3.0},
+        "peer-1": {"rate": 300.0, "cpu": 8.0},
+        "peer-2": {"rate": 200.0, "cpu": 9.0},
+    }
+    assert quotient(repeat, "ours-", "peer-") == 3.0
+    assert quotient(repeat, "peer-", "ours-", "cpu", best=min) == 4.0
+    assert quotient(repeat, "ours-", "other-") is None
+
+
+def test_ratios_are_medians_of_ratios_within_repeats() -> None:
+    """Each repeat has a load of its own: the ratio of medians would mix them."""
+    repeats = [
+        {"local": {"rate": local}, "remote": {"rate": remote}}
+        for local, remote in ((100.0, 90.0), (1000.0, 800.0), (10.0, 9.5))
+    ]
+    (row,) = ratio_rows(repeats, [("remote", "local", 0.9), ("remote", "absent", None)])
+    assert row == {
+        "ratio": "remote/local", "value": 0.9, "all": [0.9, 0.8, 0.95], "at_least": 0.9
+    }  # fmt: skip

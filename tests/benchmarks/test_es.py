@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from benchmarks.es import BLOCKS, CLAIM, FC, main, schedule, simulate
+from es.agent import ESAgent, shapes
 from es.config import ESConfig
 from es.memory import Noise
-from es.net import ESNet
 
 
 def test_fully_connected_layer_of_the_simulation_is_the_real_one():
-    noise = Noise(0, ESNet(ESConfig(layer="fc")).shapes)
+    agent = ESAgent.start(ESConfig(layer="fc"))
+    noise = Noise(0, shapes(agent.net, agent.names))
     assert (noise.size, noise.blocks) == (FC, BLOCKS)
 
 

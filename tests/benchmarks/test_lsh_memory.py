@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks import lsh_memory
 from benchmarks.peers.environments import requirements
-from benchmarks.peers.neighbours import Exact, K, embeddings, measure, recall, subset
+from benchmarks.peers.neighbours import K, embeddings, exact_search, measure, recall, subset
 
 
 def units(rows, seed=0):
@@ -35,13 +35,13 @@ def test_equal_vectors_may_stand_in_for_each_other():
 
 
 def test_a_search_is_filled_and_asked():
-    row = measure(Exact(16, 500), units(500), units(40, seed=1), limit_s=60.0)
+    row = measure(exact_search(16, 500), units(500), units(40, seed=1), limit_s=60.0)
     assert row["entries"] == 500 and row["recall_at_10"] == 1.0
     assert min(row["query_us"], row["insert_us"], row["batch_us"]) > 0.0
 
 
 def test_filling_stops_at_its_limit_and_recall_is_of_what_went_in():
-    row = measure(Exact(16, 500), units(500), units(40, seed=1), limit_s=0.0)
+    row = measure(exact_search(16, 500), units(500), units(40, seed=1), limit_s=0.0)
     assert row["entries"] == K and row["recall_at_10"] == 1.0
 
 
@@ -60,22 +60,16 @@ def test_embeddings_come_at_length_one(tmp_path):
 
 
 def test_limits_are_read_at_the_largest_size_only():
-    row = {"case": "scan", "recall_at_10": 0.9, "query_us": 100.0}
-    rows = [row | {"added": 1_000}, row | {"added": lsh_memory.SIZES[-1], "query_us": 120.0}]
-    found = {limit["limit"]: limit for limit in lsh_memory.limits(rows)}
-    assert found["scan query_us"] == {"limit": "scan query_us", "value": 120.0, "at_most": 150.0}
+    row = {"recall_at_10": 0.9, "query_us": 100.0}
+    repeats = [{"scan-1000": row, f"scan-{lsh_memory.SIZES[-1]}": row | {"query_us": 120.0}}]
+    rows = lsh_memory.table(repeats, None)
+    assert rows[0] == {"case": "scan", "added": 1000, **row}
+    found = {row["limit"]: row for row in rows if "limit" in row}
+    assert found["scan query_us"]["value"] == 120.0
+    assert found["scan query_us"]["at_most"] == 150.0
     assert "scan-merging insert_us" not in found
 
 
 def test_peers_are_pinned():
     lines = requirements("ann").read_text().splitlines()
     assert all("==" in line for line in lines if not line.startswith("#"))
-
-
-def test_part_of_the_cases_is_not_stored_for_the_whole(monkeypatch, capsys):
-    monkeypatch.setattr(lsh_memory, "run_case", lambda *_: pytest.fail("measured"))
-    monkeypatch.setattr(lsh_memory, "make_embeddings", lambda: pytest.fail("played"))
-    monkeypatch.setattr("sys.argv", ["lsh_memory", "--only", "scan", "--write"])
-    with pytest.raises(SystemExit, match="2"):
-        lsh_memory.main()
-    assert "--write stores a whole result" in capsys.readouterr().err

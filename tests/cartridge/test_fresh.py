@@ -10,7 +10,7 @@ from cartridge.levels.check import problems
 from cartridge.levels.generator import SEED, make_act
 from cartridge.levels.splits import level_names
 from experiment.errors import UserError
-from retro_env.wrappers import SEVEN
+from retro_env.config import SEVEN
 
 
 def test_without_the_compiler_it_says_what_to_install(

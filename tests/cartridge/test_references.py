@@ -12,7 +12,7 @@ from cartridge.levels.console import open_console
 from cartridge.levels.generator import all_acts
 from cartridge.levels.simulator import Simulator, name_of
 from cartridge.levels.splits import held_out, level_names
-from contest.references import JUMP, REFERENCES, RIGHT
+from contest.match.references import JUMP, REFERENCES, RIGHT
 from experiment.errors import UserError
 
 ACTS = all_acts()

@@ -13,10 +13,11 @@ import gymnasium
 import numpy as np
 import pytest
 
-from contest.meeting_place import meeting_place
-from contest.protocol import GymRemoteError
-from contest.record import Record
-from contest.server import Limits, serve
+from contest.wire.limits import Limits
+from contest.wire.meeting_place import meeting_place
+from contest.wire.protocol import GymRemoteError
+from contest.wire.record import Record
+from contest.wire.server import serve
 
 WAIT = 120.0
 

@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from contest.acting import RULES, contest_settings
 from contest.evaluate import main, make_out, play_episodes
-from contest.references import reference
+from contest.match.agents import RULES, contest_settings
+from contest.match.references import reference
+from experiment.config import from_dict
 from experiment.errors import UserError
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
@@ -23,8 +24,9 @@ def test_same_seed_plays_the_same_episodes():
 
 
 def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
-    monkeypatch.setattr("contest.acting.RULES", ())  # short episodes
-    config = RainbowConfig(image_height=36, image_width=36, hidden=16, episode_steps=25)
+    monkeypatch.setattr("contest.match.agents.RULES", ())  # short episodes
+    small = {"image_height": 36, "image_width": 36, "hidden": 16, "episode_steps": 25}
+    config = from_dict(RainbowConfig, small)
     RainbowAgent(make_net(config), config).save(tmp_path / "agent")
     out = tmp_path / "out"
     main([str(tmp_path / "agent"), "--levels", str(LEVEL), "--video", "--out", str(out)])
@@ -50,7 +52,7 @@ def test_an_evaluation_is_never_overwritten(tmp_path, monkeypatch):
     ("change", "words"),
     [
         ({"agent": "nowhere"}, "checkpoint"),
-        ({"episodes": "0"}, "episodes, not 0"),
+        ({"episodes": "0"}, "episodes, not '0'"),
         ({"out": f"{__file__}/below"}, "give a writable place"),
         ({"agent": str(PRETRAINED), "device": "gpu"}, "unknown device"),
         ({"levels": f"{LEVEL},SonicTheHedgehog-Genesis:GreenHillZone.Act1"}, "ROM"),
@@ -72,6 +74,6 @@ def test_agent_sees_what_it_was_trained_with_and_plays_by_the_contests_rules():
     seen = {"actions": 10, "colour": "rgb", "frame_stack": 2}
     rules = {"stick_probability": 0.0, "episode_steps": 25, "scenario": "mine"}
     assert {"frame_skip", *rules} == set(RULES)
-    assert contest_settings(RainbowConfig(**seen, **rules)) == EnvConfig(**seen)
+    assert contest_settings(EnvConfig(**seen, **rules)) == EnvConfig(**seen)
     with pytest.raises(UserError, match="trained with --frame-skip 8, and the contest has 4"):
-        contest_settings(RainbowConfig(frame_skip=8))
+        contest_settings(EnvConfig(frame_skip=8))

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from contest.agents import resolve
-from contest.run import difference, main
+from contest.match.agents import Agent, resolve
+from contest.match.folder import difference
+from contest.run import main
 from experiment import load_agent
 from rainbow.train import main as train_rainbow
 
@@ -29,7 +30,7 @@ def findable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def facts_of(*flags: str) -> dict[str, Any]:
     """contest.json of a Rainbow that adapts with these flags, as it is read back."""
-    agent = resolve("rainbow", checkpoint="", mode="adapt", device="cpu", flags=flags)
+    agent = resolve(Agent("rainbow", device="cpu", flags=flags))
     limits = {"timesteps": 1, "wall_clock": 1.0, "stall": 1.0}
     found: dict[str, Any] = json.loads(json.dumps({**agent.facts(), **limits, "roms": {}}))
     return found
@@ -135,10 +136,10 @@ def test_agent_that_leaves_has_played(tmp_path: Path) -> None:
 def test_what_an_agent_leaves_running_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("contest.run.LOCK_SECONDS", 1.0)
+    monkeypatch.setattr("contest.match.folder.LOCK_SECONDS", 1.0)
     contest(tmp_path, "example_agent:leave_a_child")
     contest(tmp_path, "example_agent:leave_a_child")  # a child would hold the lock
-    assert "1 of 1 are over already" in capsys.readouterr().err
+    assert "nothing left to do" in capsys.readouterr().err
 
 
 def test_agent_that_changes_during_a_contest_plays_no_further_level(
@@ -168,14 +169,14 @@ def test_crashed_agent_counts_what_it_reached(
     assert "counted with what it reached" in told.out
     assert ("ValueError: lost" in told.err) == (function == "crash")
     contest(tmp_path, f"example_agent:{function}")  # it is over: nothing is played again
-    assert "1 of 1 are over already" in capsys.readouterr().err
+    assert "nothing left to do" in capsys.readouterr().err
     assert not list(tmp_path.glob("*/*interrupted*"))
 
 
 def test_agent_that_crashes_before_playing_is_played_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("contest.job.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("contest.match.job.GRACE_SECONDS", 0.0)
     with pytest.raises(SystemExit) as stop:
         contest(tmp_path, "example_agent:crash_before_playing")
     assert stop.value.code == 1
@@ -193,7 +194,8 @@ def test_package_adapts_through_its_own_loop(tmp_path: Path, checkpoint: Path) -
     (folder,) = tmp_path.glob("*/seed-0")
     config = json.loads((folder / "training" / "config.json").read_text())
     assert (config["hidden"], config["learning_starts"]) == (16, 20)  # checkpoint's, and the flag
-    assert (config["num_envs"], config["timesteps"], config["seed"]) == (1, 100, 0)
+    run = config["run"]
+    assert (run["num_envs"], run["timesteps"], run["seed"]) == (1, 100, 0)
     assert not (folder / "training" / "checkpoints").exists()
     before, after = (load_agent(path).net.state_dict() for path in (checkpoint, folder / "agent"))
     assert any((before[name] != after[name]).any() for name in before)
@@ -258,12 +260,10 @@ def test_what_another_agent_only_began_is_not_counted(tmp_path: Path) -> None:
         (["--agent", "rainbow", "--checkpoint", "/nowhere"], "no checkpoint"),
         (["--agent", "rainbow", "--", "--num-envs", "3"], "set by the contest"),
         (["--agent", "rainbow", "--", "--num_envs=3"], "set by the contest"),
-        (["--agent", "ppo2", "--", "--serial"], "set by the contest"),
         (["--agent", "rainbow", "--", "--frame-skip", "8"], "set by the contest"),
-        (["--agent", "es", "--", "--video-every", "1"], "set by the contest"),
         (["--agent", "rainbow", "--", "--hiden", "3"], "did you mean '--hidden'"),
         (["--agent", "random", "--levels", "BrambleDash-Genesis-v0:No.Act1"], "no state"),
-        (["--agent", "random", "--workers", "0"], "workers, not 0"),
+        (["--agent", "random", "--workers", "0"], "workers, not '0'"),
         (["--agent", "random", "--wall-clock", "soon"], "length of time"),
     ],
 )

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contest.client import RemoteEnv
-from contest.protocol import ServerDisconnectError, TimestepTimeoutError
-from contest.serve import main, parse_seconds
+from contest.serve import main
+from contest.wire.client import RemoteEnv
+from contest.wire.limits import parse_seconds
+from contest.wire.protocol import ServerDisconnectError, TimestepTimeoutError
 from experiment.errors import UserError
 from retro_env import EnvConfig, make_env, parse_levels
 from retro_env.make import wrap_agent

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import envs as environments
-from contest.remote_vec import RemoteVectorEnv
+from contest.wire.remote_vec import RemoteVectorEnv
 from envs import EnvSpec, ended_episodes, row_seeds, saved_states
 from experiment.errors import UserError
 from retro_env import EnvConfig

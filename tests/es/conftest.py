@@ -1,11 +1,15 @@
 import pytest
 
 from es.config import ESConfig
+from experiment.config import replaced
+from tests.es.lanes import LEVELS
 
 
 @pytest.fixture
 def quick() -> ESConfig:
-    return ESConfig(
+    return replaced(
+        ESConfig(),
+        levels=",".join(LEVELS),
         timesteps=100_000,
         device="cpu",
         image_height=36,

@@ -1,59 +1,64 @@
-"""A stage of corridors with chance: what seeds and levels change shows in returns."""
+"""Corridors with chance: what seeds and levels change shows in returns."""
 
 import time
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from es.emulators import Answer, Start
-from es.train import Stage
 from tests.conftest import Corridor
 
+LEVELS = [f"BrambleDash-Genesis-v0:BrambleWood.Act{number}" for number in "12"]
 
-class Lanes:
-    """Rows that each play a corridor. On level 1 actions are lost more often than on level 0."""
 
-    planned = True
-    levels = ("lane:calm", "lane:windy")
+@dataclass(frozen=True)
+class Start:
+    """What an episode began with."""
+
+    level: int
+    seed: int | None
+
+
+class Lanes(Corridor):
+    """Rows begin a lane with a seed of their own, on the second of which more actions are lost."""
+
+    resets_rows = True
 
     def __init__(self, num_envs: int, *, pause: float = 0.0) -> None:
-        self.num_envs, self.pause = num_envs, pause
-        self.rows = [Corridor(1) for _ in range(num_envs)]
-        self.obs = np.zeros((num_envs, 4, 36, 36), np.uint8)
-        self.starts: list[Start | None] = [None] * num_envs
+        super().__init__(num_envs)
+        self.pause = pause
+        self.lanes = [0] * num_envs
         self.rngs = [np.random.default_rng(0) for _ in range(num_envs)]
         self.begun: list[Start] = []
+        self.stepped = 0
 
-    def free(self, row: int) -> bool:
-        return True
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        infos: dict[str, Any] = {}
+        if options is None:
+            return super().reset()
+        for env in np.flatnonzero(options["reset_mask"]):
+            if self.steps[env]:  # it is cut
+                reached = float(self.position[env])
+                episode = {
+                    "r": reached,
+                    "l": int(self.steps[env]),
+                    "level": LEVELS[self.lanes[env]],
+                    "progress": reached / 8,
+                    "finished": False,
+                }
+                infos = self._add_info(infos, {"episode": episode}, env)
+            self._restart(env)
+            if name := options["levels"][env]:
+                start = Start(LEVELS.index(name), seed[env])
+                self.lanes[env], self.rngs[env] = start.level, np.random.default_rng(start.seed)
+                self.begun.append(start)
+        return self.stacks.copy(), infos
 
-    def begin(self, row: int, start: Start) -> None:
-        self.obs[row] = self.rows[row].reset()[0][0]
-        self.starts[row], self.rngs[row] = start, np.random.default_rng(start.seed)
-        self.begun.append(start)
-
-    def step(self, actions: np.ndarray, rows: Sequence[int]) -> dict[int, Answer]:
+    def step_wait(self, part: slice = slice(None)) -> tuple[np.ndarray, ...]:
         time.sleep(self.pause)
-        return {row: self.step_row(row, int(actions[row])) for row in rows}
-
-    def step_row(self, row: int, action: int) -> Answer:
-        start, corridor = self.starts[row], self.rows[row]
-        assert start is not None
-        lost = self.rngs[row].random() < (0.05, 0.2)[start.level]
-        taken = int(corridor.steps[0]) + 1
-        reached = float(corridor.position[0])
-        obs, rewards, _, _, infos = corridor.step(np.array([0 if lost else action]))
-        self.obs[row] = obs[0]
-        episode: dict[str, Any] | None = None
-        if "episode" in infos:
-            episode = {name: infos["episode"][name][0] for name in ("r", "progress", "finished")}
-        elif start.steps and taken >= start.steps:
-            reached += float(rewards[0])
-            episode = {"r": reached, "progress": reached / 8, "finished": False}
-        return Answer(float(rewards[0]), episode)
-
-
-def check(stage: Lanes) -> Stage:
-    """For the type checker: it is a stage."""
-    return stage
+        rows = range(self.num_envs)[part]
+        self.stepped += len(rows)
+        for env in rows:
+            if self.rngs[env].random() < (0.05, 0.2)[self.lanes[env]]:
+                self.actions[env] = 0
+        return super().step_wait(part)

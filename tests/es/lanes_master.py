@@ -1,4 +1,4 @@
-"""A run of ES on lanes under mpirun: lanes_master.py RUN_DIR CONFIG.json [PAUSE [--go-on]]."""
+"""A run of ES on lanes under mpirun: lanes_master.py RUN_DIR CONFIG.json [PAUSE]."""
 
 import json
 import os
@@ -8,27 +8,21 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from es import survivors
 from es.config import ESConfig
-from es.master import GO_ON, GUARDED, go_on, guard, together
+from es.master import together
+from es.mpi import World
 from es.train import run
-from es.world import World
+from experiment.config import from_dict
 from tests.es.lanes import Lanes
 
 
 def work(world: World) -> None:
     run_dir = Path(sys.argv[1])
-    config = ESConfig(**json.loads(Path(sys.argv[2]).read_text()))
+    config = from_dict(ESConfig, json.loads(Path(sys.argv[2]).read_text()))
     pause = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
     (run_dir.parent / f"pid-{world.rank}").write_text(str(os.getpid()))
-    run(Lanes(config.num_envs, pause=pause), config, run_dir, world=world)
+    run(Lanes(config.run.num_envs, pause=pause), config, run_dir, world=world)
 
 
 if __name__ == "__main__":
-    if GO_ON not in sys.argv:
-        together(work)
-    elif GUARDED not in os.environ:
-        raise SystemExit(guard())
-    else:
-        survivors.BEAT = 0.1
-        go_on(work, patience=10.0)
+    together(work)

@@ -1,10 +1,39 @@
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
 
-from es.agent import ESAgent
+from es.agent import ESAgent, load, shapes
+from es.config import ESConfig
+from es.memory import Noise
+from experiment.checkpoint import load_checkpoint
+from experiment.config import replaced
+from experiment.errors import UserError
+from jerk.agent import JerkAgent
+from jerk.config import JerkConfig
+from ppo2.agent import PPO2Agent
+from ppo2.agent import make_net as make_ppo2
+from ppo2.config import PPO2Config
+from rainbow.agent import RainbowAgent
+from rainbow.agent import make_net as make_rainbow
+from rainbow.config import RainbowConfig
+
+SMALL = {"image_height": 36, "image_width": 36, "hidden": 24, "encoder": "data-efficient"}
+
+
+def images(rows=6, seed=0):
+    return np.random.default_rng(seed).integers(256, size=(rows, 4, 36, 36), dtype=np.uint8)
+
+
+def ppo2(**flags):
+    torch.manual_seed(0)
+    config = replaced(PPO2Config(), **{**SMALL, **flags})
+    return PPO2Agent(make_ppo2(config), config)
+
+
+def rainbow(**flags):
+    torch.manual_seed(0)
+    config = replaced(RainbowConfig(), **SMALL, atoms=5, v_min=-1.0, v_max=3.0, **flags)
+    return RainbowAgent(make_rainbow(config), config)
 
 
 @pytest.mark.parametrize(
@@ -13,12 +42,82 @@ from es.agent import ESAgent
 )
 def test_actions_are_the_best_or_drawn_from_the_policy(quick, draws, explore, drawn):
     torch.manual_seed(0)
-    agent = ESAgent.start(dataclasses.replace(quick, draw_actions=draws))
-    agent.net.take(agent.net.flat() * np.float32(300.0))  # it would hardly prefer anything
-    image = np.random.default_rng(0).integers(256, size=(1, 4, 36, 36), dtype=np.uint8)
-    policy = agent.scores(torch.from_numpy(image))[0].softmax(dim=0).numpy()
+    agent = ESAgent.start(replaced(quick, draw_actions=draws))
+    agent.take(agent.theta * np.float32(300.0))  # it would hardly prefer anything
+    image = images(1)
+    policy = agent.scores(torch.from_numpy(image))[0].softmax(dim=0).detach().numpy()
     assert 0.3 < policy.max() < 0.7
     actions = agent.act(np.repeat(image, 4_000, axis=0), explore=explore)
     found = np.bincount(actions, minlength=7) / len(actions)
     expected = policy if drawn else np.eye(7)[policy.argmax()]
     np.testing.assert_allclose(found, expected, atol=0.04)  # 5 standard errors
+
+
+def layers(*names):
+    return [f"{name}.{part}" for name in names for part in ("weight", "bias")]
+
+
+HEADS = {"ppo2": layers("head.policy"), "rainbow": layers("head.advantage", "head.value")}
+
+
+@pytest.mark.parametrize(
+    ("source", "layer", "names"),
+    [
+        (ppo2(), "head", HEADS["ppo2"]),
+        (ppo2(), "fc", layers("hidden")),
+        (ppo2(noisy=True), "head", HEADS["ppo2"]),
+        (ppo2(encoder="impala", widths="4,8"), "head", HEADS["ppo2"]),
+        (rainbow(), "head", HEADS["rainbow"]),
+        (rainbow(), "fc", layers("head.hidden")),
+        (rainbow(streams="separate"), "head", HEADS["rainbow"]),
+        (rainbow(streams="separate"), "fc", layers("head.hidden", "head.value_hidden")),
+        (rainbow(dueling=False, distributional=False), "head", HEADS["rainbow"][:2]),
+    ],
+)
+def test_net_of_another_agent_is_searched_as_it_is(quick, tmp_path, source, layer, names):
+    source.save(tmp_path / "source")
+    start = ESAgent.start(replaced(quick, layer=layer), tmp_path / "source")
+    assert start.names == names
+    np.testing.assert_array_equal(start.act(images()), source.act(images()))
+    before = {name: tensor.clone() for name, tensor in start.net.state_dict().items()}
+    start.take(start.theta + np.float32(0.1))
+    start.save(tmp_path / "searched")
+    agent = load(tmp_path / "searched")
+    assert type(agent.policy) is type(source) and agent.policy.config == source.config
+    obs = torch.from_numpy(images())
+    assert torch.equal(agent.scores(obs), start.scores(obs))
+    changed = [n for n, t in agent.net.state_dict().items() if not torch.equal(t, before[n])]
+    assert changed == names
+    again = ESAgent.start(replaced(quick, layer=layer), tmp_path / "searched")
+    assert torch.equal(again.scores(obs), start.scores(obs))
+    assert again.config.searched == agent.config.searched
+
+
+@pytest.mark.parametrize(
+    ("source", "flags", "words"),
+    [
+        (ppo2(recurrent="gru"), {}, "recurrent"),
+        (ppo2(image_height=40), {}, "--image-height 40"),
+        (ppo2(actions=10), {}, "--actions 10"),
+        (rainbow(), {"draw_actions": True}, "draw_actions"),
+        (JerkAgent(JerkConfig()), {}, "'jerk'"),
+    ],
+)
+def test_net_that_does_not_fit_is_refused_in_one_line(quick, tmp_path, source, flags, words):
+    source.save(tmp_path)
+    with pytest.raises(UserError, match=words) as error:
+        ESAgent.start(replaced(quick, **flags), tmp_path)
+    assert "\n" not in str(error.value)
+
+
+def test_fully_connected_layer_of_nature_has_1_6_million_weights():
+    for layer, size in (("fc", 3136 * 512 + 512), ("head", 512 * 7 + 7)):
+        agent = ESAgent.start(ESConfig(layer=layer))
+        assert Noise(0, shapes(agent.net, agent.names)).size == size == len(agent.theta)
+
+
+def test_checkpoint_names_the_agent_that_was_searched(quick, tmp_path):
+    rainbow().save(tmp_path / "source")
+    ESAgent.start(quick, tmp_path / "source").save(tmp_path / "searched")
+    (searched,) = load_checkpoint(tmp_path / "searched").config["searched"]
+    assert searched["agent"] == "rainbow" and searched["config"]["atoms"] == 5

@@ -1,5 +1,3 @@
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -18,6 +16,8 @@ from es.learner import (
     z_scores,
 )
 from es.memory import BLOCK, Noise
+from experiment.config import replaced
+from experiment.optimiser import optimiser_parts, restore_optimiser
 
 
 def test_centred_ranks_are_the_slow_ones():
@@ -214,9 +214,8 @@ def test_restored_learner_goes_on_alike():
     whole = Learner(np.zeros(9, np.float32), config, noise=noise)
     for generation in range(4):
         if generation == 2:
-            parts, theta = whole.parts(), whole.theta.copy()
-            other = Learner(np.ones(9, np.float32), config, noise=noise)
-            other.restore(theta, *parts)
+            other = Learner(whole.theta, config, noise=noise)
+            restore_optimiser(other.optimiser, *optimiser_parts(whole.optimiser))
         whole.update(returns[generation], generation=generation)
         if generation >= 2:
             other.update(returns[generation], generation=generation)
@@ -236,10 +235,10 @@ def test_noise_that_shrinks_for_ever_never_vanishes():
 
 
 def test_cap_grows_up_to_the_limit_and_never_overflows():
-    config = ESConfig(start_steps=100, steps_growth=2.0, episode_steps=450)
+    config = replaced(ESConfig(), start_steps=100, steps_growth=2.0, episode_steps=450)
     assert [steps_at(config, g) for g in (0, 1, 2, 3, 10**6)] == [100, 200, 400, 450, 450]
-    assert steps_at(dataclasses.replace(config, start_steps=0), 0) == 450
-    flat = [dataclasses.replace(config, start_steps=n, steps_growth=1.0) for n in range(1, 450)]
+    assert steps_at(replaced(config, start_steps=0), 0) == 450
+    flat = [replaced(config, start_steps=n, steps_growth=1.0) for n in range(1, 450)]
     assert [steps_at(each, 0) for each in flat] == list(range(1, 450))
 
 

@@ -1,13 +1,11 @@
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from es import master
+from es.mpi import AgreedError, World, agreeing
 from es.train import main
-from es.world import AgreedError, Alone, agreeing
 from experiment.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -28,15 +26,14 @@ def with_mpi(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_process_alone_claims_every_number_once_per_generation():
-    world = Alone()
-    for _ in (0, 1):
-        world.open()
-        assert [world.claim() for _ in range(4)] == [0, 1, 2, 3]
+    world = World()
+    for count in (4, 3):
+        assert list(world.claims(count)) == list(range(count))
     assert world.exchange(b"abc") == [b"abc"]
 
 
 def test_mistake_of_another_process_is_everybodys():
-    class Two(Alone):  # type: ignore[misc]
+    class Two(World):
         def exchange(self, payload: bytes) -> list[bytes]:
             return [payload, b"the disk is full"]
 
@@ -78,8 +75,7 @@ def test_error_in_one_process_ends_those_that_wait_for_it():
 
 
 MISTAKE = """
-import sys
-from es import master
+from es.master import together
 from experiment.errors import UserError
 
 def work(world):
@@ -87,14 +83,13 @@ def work(world):
         raise UserError("the disk is full")
     world.exchange(b"I would wait for ever")
 
-getattr(master, sys.argv[1])(work)
+together(work)
 """
 
 
 @needs_mpirun
-@pytest.mark.parametrize("start", ["together", "go_on"])
-def test_mistake_that_only_one_process_knows_of_ends_all_with_code_2(start):
-    done = with_mpi("-c", MISTAKE, start)
+def test_mistake_that_only_one_process_knows_of_ends_all_with_code_2():
+    done = with_mpi("-c", MISTAKE)
     assert done.returncode == 2 and "error: the disk is full" in done.stderr
 
 
@@ -107,39 +102,13 @@ def test_processes_that_mpirun_started_are_not_each_a_run_of_its_own(monkeypatch
             assert "use `mpirun -n 4 python es/master.py …`" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("environment", "ended", "code"),
-    [
-        ({}, -9, 137),
-        ({"PMI_RANK": "0"}, -15, 143),
-        ({"OMPI_COMM_WORLD_RANK": "0"}, -9, 137),
-        ({"PMI_RANK": "1"}, -9, 0),
-        ({"OMPI_COMM_WORLD_RANK": "3"}, -9, 0),
-        ({"PMI_RANK": "1"}, 2, 2),
-        ({}, 0, 0),
-    ],
-)
-def test_guard_says_that_the_first_process_was_killed_and_not_another(
-    environment, ended, code, monkeypatch
-):
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    child = SimpleNamespace(pid=1, wait=lambda: ended)
-    monkeypatch.setattr(master.subprocess, "Popen", lambda *_, **__: child)
-    monkeypatch.setattr(master.signal, "signal", lambda *_: None)
-    assert master.guard() == code
-
-
 CLAIMS = """
 from es.master import together
 
 def work(world):
     seen = []
-    for _ in range(3):
-        world.open()
-        mine = []
-        while (number := world.claim()) < 200:
-            mine.append(number)
+    for count in (200, 1, 90):
+        mine = list(world.claims(count))
         seen += world.exchange(" ".join(map(str, mine)).encode())
     if world.rank == 0:
         print("|".join(part.decode() for part in seen))
@@ -153,6 +122,6 @@ def test_processes_together_claim_every_number_once_per_generation():
     done = with_mpi("-c", CLAIMS)
     assert done.returncode == 0, done.stderr
     parts = done.stdout.strip("\n").split("|")
-    for generation in range(3):
+    for generation, count in enumerate((200, 1, 90)):
         both = parts[2 * generation : 2 * generation + 2]
-        assert sorted(int(number) for part in both for number in part.split()) == list(range(200))
+        assert sorted(int(number) for part in both for number in part.split()) == list(range(count))

@@ -4,32 +4,37 @@ import numpy as np
 import pytest
 import torch
 
-from es.emulators import Answer, Start
-from es.memory import Noise, Task
-from es.net import ESNet
-from es.play import Episode, Player, chance_of
-from tests.es.lanes import Lanes
+from envs import make
+from es.agent import ESAgent, shapes
+from es.memory import Noise, Plan, Task
+from es.mpi import World
+from es.play import Episode, Members, Player, chance_of
+from experiment.config import replaced
+from retro_env import make_env
+from tests.es.lanes import LEVELS, Lanes
+from tests.es.test_agent import images, ppo2, rainbow
 
 
 def player_of(config, rows=1):
     """A player and its policy's chances of each action; rows after the first are members."""
     torch.manual_seed(0)
-    stage, net = Lanes(rows), ESNet(config)
-    player = Player(stage, net, config, noise=Noise(0, net.shapes))
-    stage.obs[:] = np.random.default_rng(0).integers(256, size=(4, 36, 36))
-    theta = net.flat() * np.float32(300.0)  # an untrained policy hardly prefers anything
+    agent = ESAgent.start(config)
+    noise = Noise(0, shapes(agent.net, agent.names))
+    player = Player(Lanes(rows), agent, noise=noise, levels=LEVELS)
+    player.obs[:] = np.random.default_rng(0).integers(256, size=(4, 36, 36))
+    theta = agent.theta * np.float32(300.0)  # an untrained policy hardly prefers anything
     for row in range(rows):
         player.members.put(row, theta)
-        task, start = Task(row - 1, min(row, 1), 0), Start(0, 0, 0)
-        player.rows[row] = Episode(row, task, start, np.random.default_rng(row))
-    net.take(theta)
-    return player, net(torch.from_numpy(stage.obs[:1]))[0].softmax(dim=0).numpy()
+        player.rows[row] = Episode(row, Task(row - 1, min(row, 1), 0), np.random.default_rng(row))
+    agent.take(theta)
+    scores = agent.scores(torch.from_numpy(player.obs[:1]))[0]
+    return player, scores.softmax(dim=0).detach().numpy()
 
 
 @pytest.mark.parametrize("draws", [False, True])
 @pytest.mark.parametrize("noise", [0.0, 0.7])
 def test_actions_have_their_chances_and_only_members_have_action_noise(quick, draws, noise):
-    config = dataclasses.replace(quick, draw_actions=draws, action_noise=noise)
+    config = replaced(quick, draw_actions=draws, action_noise=noise)
     player, policy = player_of(config, rows=2)
     assert 0.3 < policy.max() < 0.7
     plain = policy if draws else np.eye(7)[policy.argmax()]
@@ -39,14 +44,146 @@ def test_actions_have_their_chances_and_only_members_have_action_noise(quick, dr
         np.testing.assert_allclose(found, expected, atol=0.04)  # 5 standard errors
 
 
+def plan_of(levels, *, steps, pairs=1, evaluations=1):
+    return Plan(
+        seed=3, generation=0, pairs=pairs, slots=levels, evaluations=evaluations, steps=steps
+    )
+
+
+def play(envs, config, plan, levels=LEVELS):
+    """The records of a generation's episodes, and a list of the steps that their rows took."""
+    torch.manual_seed(0)
+    agent = ESAgent.start(config)
+    player = Player(envs, agent, noise=Noise(0, shapes(agent.net, agent.names)), levels=levels)
+    records, steps = player.play(plan, World(), theta=agent.theta, sigma=1.0, budget=0)
+    return np.sort(records, order="task"), steps
+
+
 def test_returns_are_the_games_whatever_scale_rewards_have(quick):
-    player, _ = player_of(dataclasses.replace(quick, reward_scale=0.01))
-    for reward in (2.0, 3.0):
-        player.add(0, Answer(reward))
-    assert player.rows[0].total == 500.0
+    plain, _ = play(Lanes(1), quick, plan_of((0, 1), steps=9))
+
+    class Scaled(Lanes):
+        env_spec = dataclasses.replace(Lanes.env_spec, reward_scale=0.25)
+
+        def step_wait(self, part=slice(None)):
+            obs, rewards, *rest = super().step_wait(part)
+            return obs, rewards * 0.25, *rest
+
+    scaled, _ = play(Scaled(1), quick, plan_of((0, 1), steps=9))
+    np.testing.assert_array_equal(plain, scaled)
+    assert plain["total"].any()
 
 
-def test_what_an_episode_draws_is_not_what_its_emulator_draws():
-    mine, emulators = chance_of(Start(0, 7, 0)), np.random.default_rng(7)
-    assert not np.isin(mine.random(50), emulators.random(200)).any()
-    assert chance_of(Start(1, 7, 9)).random() == chance_of(Start(0, 7, 0)).random()
+@pytest.mark.parametrize("rows", [1, 3])
+def test_capped_episodes_are_recorded_whole_and_rows_without_one_stand(quick, rows):
+    envs = Lanes(rows)
+    records, steps = play(envs, quick, plan_of((0, 1), steps=2, pairs=2))
+    assert records["task"].tolist() == list(range(10)) and set(records["steps"]) == {2}
+    np.testing.assert_allclose(records["progress"], records["r"] / 8)
+    assert envs.stepped == steps == 20 and not records["finished"].any()
+    assert not envs.steps.any()  # what is cut is reset, though nothing follows
+
+
+class Recorder:
+    """Environments that keep what each row sees and does from one reset to the next."""
+
+    def __init__(self, envs):
+        self.envs, self.actions, self.begun = envs, {}, []
+
+    def __getattr__(self, name):
+        return getattr(self.envs, name)
+
+    def reset(self, *, seed, options=None):
+        if options:
+            for row in np.flatnonzero(options["reset_mask"]):
+                self.actions[row] = []
+                if options["levels"][row]:
+                    self.begun.append((options["levels"][row], seed[row], self.actions[row]))
+        return self.envs.reset(seed=seed, options=options)
+
+    def step_async(self, actions, part):
+        self.actions[part.start].append(int(actions[0]))
+        self.envs.step_async(actions, part)
+
+
+def test_episodes_of_real_levels_are_those_of_an_environment_alone(quick):
+    config = replaced(quick, draw_actions=True, episode_steps=60)
+    found = Recorder(make(",".join(LEVELS), config.env, num_envs=2, seed=0))
+    # A cap below the environment's own, and just that.
+    for cap in (25, 60):
+        records, _ = play(found, config, plan_of((0, 1), steps=cap))
+        settings = replaced(config.env, episode_steps=cap)
+        for number, record in enumerate(records):
+            level, seed, actions = found.begun[number]
+            env = make_env(level, settings)
+            env.reset(seed=seed)
+            infos = [env.step(action)[-1] for action in actions]
+            env.close()
+            episode = infos[-1]["episode"]
+            for name in ("r", "progress", "finished"):
+                assert record[name] == np.float32(episode[name])
+            assert record["steps"] == episode["l"] == len(actions)
+        found.begun.clear()
+    found.close()
+
+
+def test_what_an_episode_draws_is_not_what_its_environment_draws():
+    mine, theirs = chance_of(7), np.random.default_rng(7)
+    assert not np.isin(mine.random(50), theirs.random(200)).any()
+
+
+AGENTS = {
+    "ppo2": ppo2(),
+    "noisy": ppo2(noisy=True),
+    "rainbow": rainbow(),
+    "separate": rainbow(streams="separate"),
+}
+
+
+@pytest.mark.parametrize("layer", ["head", "fc"])
+@pytest.mark.parametrize("source", list(AGENTS))
+@pytest.mark.parametrize("cache", [0, 2])
+def test_each_row_has_the_scores_of_a_net_with_its_weights(quick, tmp_path, source, layer, cache):
+    AGENTS[source].save(tmp_path)
+    config = replaced(quick, layer=layer, feature_cache=cache)
+    agent, rng = ESAgent.start(config, tmp_path), np.random.default_rng(0)
+    members, start = Members(agent, 3), agent.theta
+    thetas = [start + rng.normal(size=start.shape).astype(np.float32) for _ in range(3)]
+    for row, theta in enumerate(thetas):
+        members.put(row, theta)
+    scores = members.scores(images(3))
+    assert torch.equal(members.scores(images(3)), scores)
+    np.testing.assert_array_equal(agent.theta, start)
+    for row, theta in enumerate(thetas):
+        agent.take(theta)
+        alone = agent.scores(torch.from_numpy(images(3)[row : row + 1]))[0].detach()
+        torch.testing.assert_close(scores[row], alone, rtol=1e-5, atol=1e-5)
+    assert (scores[0] - scores[1]).abs().max() > 0.01
+
+
+@pytest.mark.parametrize("layer", ["head", "fc"])
+def test_rows_result_depends_on_no_other_row_nor_on_its_place(quick, layer):
+    torch.manual_seed(0)
+    agent = ESAgent.start(replaced(quick, layer=layer, feature_cache=0))
+    thetas = [agent.theta * np.float32(scale) for scale in (1.0, 1.5, -2.0, 0.3)]
+    obs = images(4)
+
+    def scores(order):
+        members = Members(agent, 4)
+        for row, which in enumerate(order):
+            members.put(row, thetas[which])
+        return members.scores(obs[order])[order.index(1)]
+
+    expected = scores([0, 1, 2, 3])
+    for order in ([1, 0, 2, 3], [3, 2, 0, 1], [2, 3, 1, 0]):
+        assert torch.equal(scores(order), expected)
+
+
+@pytest.mark.parametrize("layer", ["head", "fc"])
+def test_what_is_remembered_is_what_would_be_computed(quick, layer):
+    agent = ESAgent.start(replaced(quick, layer=layer, feature_cache=3))
+    cached, rng, every = Members(agent, 2), np.random.default_rng(0), images(5)
+    for _ in range(40):
+        obs = every[rng.integers(5, size=2)]
+        assert torch.equal(cached.remembered(obs), cached.frozen(torch.from_numpy(obs)))
+    assert 0 < cached.found < cached.asked == 80 and len(cached.known) == 3

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from experience.episodes import Episode, check_played_alike, episodes_of, write_episodes
-from experiment.config import replaced
 from experiment.checkpoint import load_agent, load_checkpoint, save_checkpoint
+from experiment.config import replaced, to_dict
 from experiment.errors import UserError
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
@@ -19,7 +19,7 @@ def episode(steps, *, seed=0, framed=True, **changes):
     frames = rng.integers(0, 256, (steps + 1, 1, 5, 6), np.uint8) if framed else None
     actions = rng.integers(0, 3, steps).astype(np.uint8)
     made = Episode("game:level", actions, rng.random(steps) / 3, True, NAMES, 4, frames)
-    return replaced(made, **changes)
+    return dataclasses.replace(made, **changes)
 
 
 def three():
@@ -56,10 +56,12 @@ def test_an_agents_plain_checkpoint_holds_no_episodes(tmp_path):
 
 
 def test_an_agent_can_be_handed_on_with_episodes(tmp_path):
-    config = replaced(RainbowConfig(), image_height=36, image_width=36, hidden=8, encoder="data-efficient")
+    small = {"image_height": 36, "image_width": 36, "hidden": 8, "encoder": "data-efficient"}
+    config = replaced(RainbowConfig(), **small)
     net = make_net(config)
-    values = {**dataclasses.asdict(config)}
-    write_episodes(tmp_path, [episode(2)], agent="rainbow", config=values, net=net.state_dict())
+    write_episodes(
+        tmp_path, [episode(2)], agent="rainbow", config=to_dict(config), net=net.state_dict()
+    )
     agent = load_agent(tmp_path)
     assert isinstance(agent, RainbowAgent) and agent.config == config
     for key, value in net.state_dict().items():

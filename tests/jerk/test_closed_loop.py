@@ -11,7 +11,7 @@ from jerk.memory import Sequence
 from jerk.play import Plan, Play, finish
 from jerk.policy import Policy
 from jerk.train import Training
-from retro_env.wrappers import SEVEN
+from retro_env.config import SEVEN
 
 RIGHT, JUMP, WAIT = 1, 6, 4
 CLOSED = replaced(

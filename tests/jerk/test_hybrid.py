@@ -143,7 +143,7 @@ def test_a_rainbow_behind_jerk_gets_its_net_and_the_best_runs_back(course, tmp_p
     agent = run(course(2), preset("hybrid", **flags), tmp_path / "jerk", init=tmp_path / "rainbow")
     assert isinstance(agent.policy.actor, RainbowAgent)
     learned = load_agent(tmp_path / "jerk/replay")
-    assert isinstance(learned, RainbowAgent) and learned.config.reward_scale == 0.5
+    assert isinstance(learned, RainbowAgent) and learned.config.env.reward_scale == 0.5
     for key, value in load_agent(tmp_path / "rainbow").net.state_dict().items():
         assert torch.equal(value, learned.net.state_dict()[key])  # without what was imitated
     rainbow.train.run(course(1), config, tmp_path / "after", init=tmp_path / "jerk/replay")
@@ -216,7 +216,7 @@ def test_runs_for_rainbow_and_other_images_are_no_start(course, tmp_path):
     run(course(2), preset("hybrid"), tmp_path / "run")
     with pytest.raises(UserError, match="no policy"):
         Training(preset("hybrid"), 2).start_from(tmp_path / "run/replay")
-    with pytest.raises(UserError, match="--image-height 36"):
+    with pytest.raises(UserError, match="observation_shape"):
         Training(preset("hybrid", image_height=40), 2).start_from(tmp_path / "run")
 
 

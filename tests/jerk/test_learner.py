@@ -19,7 +19,7 @@ from jerk.learner import (
     returns_to_go,
     truncate,
 )
-from retro_env.wrappers import ACTIONS
+from retro_env.config import ACTIONS
 
 CONFIG = replaced(JerkConfig(), timesteps=1000)
 DRAWS = 4000
@@ -33,7 +33,7 @@ def rng(seed=0):
 def walk(steps, *, rewards, config=CONFIG, seed=0, shares=NOBODY, turns=True):
     """Actions of that many steps of exploration, or who is to be asked instead; rewards: of each
     step, by its number."""
-    random, moves, bout, actions = rng(seed), find_moves(ACTIONS[config.actions]), Bout(), []
+    random, moves, bout, actions = rng(seed), find_moves(config.env.spec().action_names), Bout(), []
     for step in range(steps):
         action, bout = explore(bout, random, moves=moves, config=config, shares=shares, turns=turns)
         bout = bout._replace(reward=bout.reward + rewards(step))

@@ -4,7 +4,7 @@ import pytest
 
 from experience.episodes import Episode
 from jerk.memory import EMBEDDED, BestRuns, Sequences, sample
-from retro_env.wrappers import SEVEN
+from retro_env.config import SEVEN
 
 
 def actions(*values):

@@ -6,7 +6,7 @@ from jerk.config import JerkConfig
 from jerk.learner import Bout, Shares, find_moves
 from jerk.memory import Sequences
 from jerk.play import Plan, Play, begin, finish
-from retro_env.wrappers import SEVEN
+from retro_env.config import SEVEN
 
 PUBLISHED = replaced(JerkConfig(), timesteps=1000)
 MUTATING = replaced(PUBLISHED, go_on=True, mutate=True, keep_ratio=0.6)

@@ -76,7 +76,7 @@ def test_embeddings_have_length_one_and_do_not_depend_on_the_batch():
 def test_what_looks_alike_is_embedded_nearby():
     for config in (CONFIG, replaced(CONFIG, colour="rgb", frame_stack=1)):
         obs = bar(5, 6, 9, 20)
-        obs = obs[:, :3] if config.colour == "rgb" else obs
+        obs = obs[:, :3] if config.env.colour == "rgb" else obs
         here, near, further, far = Embedder(None, config=config, device="cpu")(obs)
         distances = [np.linalg.norm(here - other) for other in (near, further, far)]
         assert 0.0 < distances[0] < distances[1] < distances[2]
@@ -178,4 +178,4 @@ def test_a_policy_of_more_actions_is_refused_and_one_of_fewer_taken(tmp_path):
         take(tmp_path / "ten", CONFIG)
     agents()[0].save(tmp_path / "seven")
     wider = replaced(CONFIG, actions=10)
-    assert take(tmp_path / "seven", wider).actor.config.actions == 7
+    assert take(tmp_path / "seven", wider).actor.config.env.actions == 7

@@ -1,0 +1,293 @@
+"""Who plays: a reference, an agent package (adapting or frozen), or a user's own function."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import importlib
+import importlib.util
+import random
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, final
+
+import numpy as np
+
+from contest.match.references import REFERENCES, Policy, reference
+from contest.wire.client import RemoteEnv
+from contest.wire.protocol import TimestepTimeoutError, WallClockTimeoutError
+from contest.wire.remote_vec import RemoteVectorEnv
+from experiment import load_agent, package
+from experiment.config import flat, load_config, nearest_text, replaced, to_dict
+from experiment.errors import UserError
+from experiment.run_settings import RunSettings
+from retro_env import EnvConfig
+from retro_env.make import wrap_agent
+
+RULES = ("scenario", "frame_skip", "stick_probability", "episode_steps")
+"""Settings of an environment that the contest decides, whatever an agent was trained with."""
+RUN = tuple(f.name for f in dataclasses.fields(RunSettings) if f.name != "checkpoint_every")
+"""Settings of a run that it decides."""
+SERVER_GONE = 3
+"""Exit code of an agent's side whose server ended otherwise than by a limit."""
+Mode = Literal["adapt", "frozen", "explore"]
+"""What a package's agent does: learn on; act as well as it can; act as it does while it learns."""
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Agent:
+    """What plays a level, the same for all levels and seeds. `resolve` makes one.
+
+    name: of REFERENCES, a package, or package.module:function. mode: for packages only.
+    checkpoint: its folder; several with commas between, where the package chooses among them.
+    flags: of the agent's own command line, for one that adapts.
+    """
+
+    name: str
+    checkpoint: str = ""
+    mode: Mode = "adapt"
+    device: str = "auto"
+    flags: tuple[str, ...] = ()
+
+    def facts(self) -> dict[str, Any]:
+        """What result.json says of it; hashes and settings tell whether two are the same agent.
+
+        settings: of one that adapts, all that its flags, files and checkpoint come to.
+        """
+        facts = dataclasses.asdict(self)
+        facts["flags"] = list(self.flags)
+        facts["checkpoint_sha256"] = facts["code_sha256"] = facts["settings"] = None
+        if not is_package(self.name):
+            facts["mode"] = None
+        elif self.mode == "adapt":
+            config = make_config(self, timesteps=1, seed=0, run_dir=Path())
+            settings = flat(to_dict(config)).items()
+            facts["settings"] = {name: value for name, value in settings if name not in RUN}
+        if self.checkpoint:
+            # meta.json names the SHA-256 of every other file.
+            hashes = [file_hash(folder / "meta.json") for folder in self.checkpoints()]
+            facts["checkpoint_sha256"] = ",".join(hashes)
+        if ":" in self.name:
+            facts["code_sha256"] = file_hash(module_file(self.name.partition(":")[0]))
+        return facts
+
+    def checkpoints(self) -> list[Path]:
+        """The folders of its checkpoints."""
+        return [Path(part) for part in self.checkpoint.split(",") if part]
+
+
+def split_flags(argv: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """argv -> (before --, after it: the agent's own)."""
+    words = list(argv)
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], tuple(words[at + 1 :])
+
+
+def resolve(agent: Agent) -> Agent:
+    """The agent of a command line with its checkpoints found, all that can be checked beforehand
+    being right. Errors: UserError.
+    """
+    name, checkpoint, mode, flags = agent.name, agent.checkpoint, agent.mode, agent.flags
+    if not is_package(name):
+        if checkpoint or flags:
+            given = "--checkpoint" if checkpoint else "settings after --"
+            raise UserError(f"{name} takes no {given}: only agent packages do")
+        if ":" in name:
+            find_function(name)
+        return agent
+    if checkpoint:
+        from experiment.checkpoint import latest_checkpoint  # torch takes seconds to import
+
+        found = [str(latest_checkpoint(folder)) for folder in agent.checkpoints()]
+        agent = dataclasses.replace(agent, checkpoint=",".join(found))
+    if mode == "adapt":
+        make_config(agent, timesteps=1, seed=0, run_dir=Path())
+    elif flags:
+        raise UserError(f"--mode {mode} takes no settings ({flags[0]}): only adapt does")
+    elif len(agent.checkpoints()) != 1:
+        raise UserError(f"--mode {mode} needs one --checkpoint DIR: only adapt does without")
+    elif (saved_by := agent_of(agent.checkpoints()[0])) != name:
+        raise UserError(f"{checkpoint} is a checkpoint of {saved_by!r}: give --agent {saved_by}")
+    return agent
+
+
+def play(
+    agent: Agent, directory: Path, *, level: str, timesteps: int, seed: int, run_dir: Path
+) -> None:
+    """Play the level that a server has in `directory` until its limits are reached.
+
+    level: its name. timesteps: the server's, for an agent's schedules. run_dir: for what an
+    adapting agent writes. Errors: GymRemoteError (the server went otherwise), UserError.
+    """
+    with contextlib.suppress(TimestepTimeoutError, WallClockTimeoutError):
+        if ":" in agent.name:
+            play_function(find_function(agent.name), directory, level=level, seed=seed)
+        elif agent.mode == "adapt" and agent.name not in REFERENCES:
+            config = make_config(agent, timesteps=timesteps, seed=seed, run_dir=run_dir)
+            adapt(agent, config, directory, level=level, run_dir=run_dir)
+        else:
+            policy, settings = load_policy(agent, seed=seed)
+            explore = agent.mode == "explore"
+            play_policy(policy, settings, directory, level=level, explore=explore)
+
+
+def play_policy(
+    policy: Policy, settings: EnvConfig, directory: Path, *, level: str, explore: bool = False
+) -> None:
+    """Act without learning. Errors: GymRemoteError, in the end always."""
+    with contextlib.closing(RemoteVectorEnv(directory, config=settings, level=level)) as envs:
+        obs, _ = envs.reset()
+        starts = np.ones(1, bool)
+        while True:
+            actions = policy.act(obs, explore=explore, starts=starts)
+            obs, _, terminated, truncated, _ = envs.step(actions)
+            starts = terminated | truncated
+
+
+def load_policy(agent: Agent, *, seed: int) -> tuple[Policy, EnvConfig]:
+    """A reference, or a package's agent that does not learn, and the settings that it acts in.
+
+    Errors: UserError.
+    """
+    if agent.name in REFERENCES:
+        return reference(agent.name, seed=seed), EnvConfig()
+    from experiment.device import prepare_device  # torch takes seconds to import
+    from experiment.seeding import seed_everything
+
+    seed_everything(seed)
+    loaded = load_agent(agent.checkpoint, device=str(prepare_device(agent.device)))
+    return loaded, contest_settings(loaded.config.env)
+
+
+def contest_settings(env: EnvConfig) -> EnvConfig:
+    """What an agent of these settings sees, under the contest's rules. Errors: UserError (it was
+    trained to act more or less often)."""
+    rules = EnvConfig()
+    if env.frame_skip != rules.frame_skip:
+        raise UserError(
+            f"the agent was trained with --frame-skip {env.frame_skip}, and the contest has "
+            f"{rules.frame_skip}: train it with that"
+        )
+    return dataclasses.replace(env, **{name: getattr(rules, name) for name in RULES})
+
+
+def play_function(
+    function: Callable[[Any], object], directory: Path, *, level: str, seed: int
+) -> None:
+    """Let a user's function play: Discrete(7) -> uint8 [4, 84, 84]. Errors: as it raises.
+
+    seed: of Python's and NumPy's generators, of PyTorch's where the function's module has imported
+    it, and of the action space.
+    """
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002 - what the user may draw from
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.manual_seed(seed)
+    with contextlib.closing(wrap_agent(RemoteEnv(directory, level=level), EnvConfig())) as env:
+        env.action_space.seed(seed)
+        function(env)
+
+
+def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Path) -> None:
+    """Let a package's own loop play and learn; what it has become goes to run_dir/agent.
+
+    Its run is in run_dir/training, without the last checkpoint: with its replay that is large,
+    and a contest's level cannot be gone on with.
+    """
+    run = package.find(agent.name).run
+    with contextlib.closing(RemoteVectorEnv(directory, config=config.env, level=level)) as envs:
+        learned = run(envs, config, config.run.run_dir, init=agent.checkpoint or None)
+    learned.save(run_dir / "agent")
+    shutil.rmtree(Path(config.run.run_dir) / "checkpoints", ignore_errors=True)
+
+
+def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> Any:
+    """An adapting package's config: its checkpoint's <- --preset or --config <- flags <- ours.
+
+    With a preset or a file, or a checkpoint of another agent, the package's defaults come first
+    instead of the checkpoint's. Errors: UserError.
+    """
+    found = package.find(agent.name)
+    words = [flag.partition("=")[0] for flag in agent.flags]
+    given = {word[2:].replace("-", "_") for word in words if word.startswith("--")}
+    for name in (*RUN, *RULES):
+        if {name, f"no_{name}"} & given:
+            flag = "--" + name.replace("_", "-")
+            raise UserError(f"{flag} after -- is set by the contest: leave it out")
+    argv = list(agent.flags)
+    first = agent.checkpoints()[:1]
+    own = bool(first) and not given & {"preset", "config"} and agent_of(first[0]) == agent.name
+    if own:
+        argv = ["--config", str(first[0] / "config.json"), *argv]
+    command = f"… --agent {agent.name} --"
+    config: Any = load_config(found.Config, argv, presets=found.PRESETS, command=command)
+    values = {
+        "levels": "remote",
+        "timesteps": timesteps,
+        "num_envs": 1,
+        "rotate_every": 0,
+        "run_dir": str(run_dir / "training"),
+        "resume": False,
+        "init": agent.checkpoint,
+        "seed": seed,
+        "device": agent.device,
+        "checkpoint_every": 0,  # only the last
+        **(found.NOT_INHERITED if own else {}),
+    }
+    values = {name: value for name, value in values.items() if name not in given}
+    return replaced(config, **values, env=to_dict(contest_settings(config.env)))
+
+
+def agent_of(checkpoint: Path) -> str:
+    """The package that saved a checkpoint. Errors: UserError."""
+    from experiment import checkpoint as checkpoints  # torch takes seconds to import
+
+    return checkpoints.agent_of(checkpoint)
+
+
+def is_package(name: str) -> bool:
+    """Whether `name` means an agent package. Errors: UserError (it means nothing)."""
+    if name in REFERENCES or ":" in name:
+        return False
+    if package.is_package(name):
+        return True
+    known = [*REFERENCES, *filter(package.is_package, package.AGENTS)]
+    raise UserError(
+        f"no agent {name!r}; {nearest_text(name, known)} "
+        "(or package.module:function, for one of your own)"
+    )
+
+
+def find_function(name: str) -> Callable[[Any], object]:
+    """package.module:function -> the function. Errors: UserError."""
+    module_name, _, attribute = name.partition(":")
+    path = module_file(module_name)
+    function = getattr(importlib.import_module(module_name), attribute, None)
+    if not callable(function):
+        raise UserError(f"{path} has no function {attribute!r}: give package.module:function")
+    return function
+
+
+def module_file(name: str) -> Path:
+    """The file of a module. Errors: UserError (there is none)."""
+    spec = None
+    with contextlib.suppress(ImportError, ValueError):
+        spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None or not Path(spec.origin).is_file():  # such as built-in
+        raise UserError(
+            f"no module {name!r} in a file to take an agent from: give package.module:function, "
+            "and run where Python finds it"
+        )
+    return Path(spec.origin)
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file. Errors: UserError."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; is it still there?") from None

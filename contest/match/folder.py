@@ -1,0 +1,123 @@
+"""A contest's folder: the jobs in it, whose it is, and who may write to it now."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from filelock import lock_descriptor
+
+from experiment.errors import UserError
+from experiment.files import write_json
+from retro_env.levels import Level
+
+POLL_SECONDS = 0.2
+SAME = ("name", "mode", "checkpoint_sha256", "code_sha256", "timesteps", "wall_clock", "stall")
+"""What contest.json says that may not change within a folder, beside the agent's settings."""
+LOCK_SECONDS = 5.0
+"""How long the processes of a killed run may take to leave."""
+
+
+def job_folder(out: Path, level: Level, seed: int) -> Path:
+    """Where a job's files go."""
+    return out / f"{level.game}-{level.state}" / f"seed-{seed}"
+
+
+def read_result(folder: Path) -> dict[str, Any] | None:
+    """A job's result.json; None where there is none."""
+    try:
+        found: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found
+
+
+def is_over(folder: Path) -> bool:
+    """Whether a job need not be played again: complete, or crashed after its first step."""
+    result = read_result(folder)
+    if result is None or result.get("status") is None:
+        return False
+    return result["status"] == "complete" or result["steps"] > 0
+
+
+def job_folders(out: Path) -> list[Path]:
+    """The folders of all jobs that have a result; those that were set aside are left out."""
+    folders = [path.parent for path in sorted(out.glob("*/seed-*/result.json"))]
+    return [folder for folder in folders if folder.name.removeprefix("seed-").isdecimal()]
+
+
+def set_aside(folder: Path) -> None:
+    """Rename an interrupted job's folder to NAME.interrupted-1, -2, …: its records are kept."""
+    if not folder.exists():
+        return
+    number = 1
+    while (target := folder.with_name(f"{folder.name}.interrupted-{number}")).exists():
+        number += 1
+    folder.rename(target)
+
+
+@contextlib.contextmanager
+def locked(out: Path) -> Iterator[int]:
+    """One contest at a time in a folder. Errors: UserError.
+
+    The processes of the contest hold the lock too: after a kill it is free when they have gone.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        file = (out / ".lock").open("ab")
+    except OSError as error:
+        raise UserError(f"cannot write to {out}: {error.strerror}") from None
+    deadline = time.monotonic() + LOCK_SECONDS
+    with file:
+        while not lock_descriptor(file.fileno(), blocking=False):
+            if time.monotonic() > deadline:
+                text = f"another contest runs in {out}: wait for it, or give another --out"
+                raise UserError(text)
+            time.sleep(POLL_SECONDS)
+        yield file.fileno()
+
+
+def same_contest(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]]) -> None:
+    """A folder is one contest: same agent, limits and ROMs. Errors: UserError (it is another's).
+
+    What another agent began there, without an end of one level, is set aside. planned: what is to
+    be played, which contest.json says too.
+    """
+    path = out / "contest.json"
+    begun = job_folders(out)
+    if begun:
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            before, other = {}, f"cannot read {path}: {error}"
+        else:
+            other = difference(out, before, facts)
+        if other and any(is_over(folder) for folder in begun):
+            raise UserError(other)
+        if other:
+            for folder in begun:
+                set_aside(folder)
+        else:
+            facts["roms"] = {**before.get("roms", {}), **facts["roms"]}
+    write_json(path, {**facts, "planned": planned})
+
+
+def difference(out: Path, before: dict[str, Any], facts: dict[str, Any]) -> str:
+    """In what a folder's contest is another than the one of these facts; "" where in nothing."""
+    was, now = before.get("settings") or {}, facts["settings"] or {}
+    pairs = [(name, before.get(name), facts[name]) for name in SAME]
+    pairs += [(name, was.get(name), now.get(name)) for name in {**was, **now}]
+    for name, old, new in pairs:
+        if old != new:
+            return (
+                f"{out} holds a contest with {name} {old}, not {new}: "
+                "give the same, or another --out"
+            )
+    for game, played in before.get("roms", {}).items():
+        if facts["roms"].get(game, played) != played:
+            return f"{out} was played with another ROM of {game}: give another --out"
+    return ""

@@ -1,0 +1,69 @@
+"""Policies that learn nothing, to compare agents with. Actions are retro_env's 7."""
+
+from typing import Any, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+ACTIONS = 7
+RIGHT = 1
+JUMP = 6  # B alone: the contest has no RIGHT+B, momentum carries the jump forwards
+
+
+class Policy(Protocol):
+    """What can play: the built-in references and every agent."""
+
+    def act(
+        self,
+        obs: NDArray[np.uint8],
+        *,
+        explore: bool = False,
+        starts: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.int64]:
+        """obs uint8 [N,C,H,W], starts bool [N]: rows that begin an episode -> actions int64 [N]."""
+        ...
+
+
+@final
+class Random:
+    """Each action with the same probability, at every step."""
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def act(self, obs: NDArray[np.uint8], **_: Any) -> NDArray[np.int64]:
+        """obs [N,…] -> actions [N]."""
+        return self._rng.integers(ACTIONS, size=len(obs))
+
+
+@final
+class RunAndJump:
+    """RIGHT, and every `period` steps (15 are a second) a jump, held for `hold` steps.
+
+    With hold 0 it never jumps. A steady rhythm goes further than jumps at random: those come twice
+    in a row, or not at all.
+    """
+
+    def __init__(self, *, period: int = 15, hold: int = 3) -> None:
+        self._period = period
+        self._hold = hold
+        self._step = 0
+
+    def act(self, obs: NDArray[np.uint8], **_: Any) -> NDArray[np.int64]:
+        """obs [N,…] -> actions [N], the same for all."""
+        jumps = self._step % self._period < self._hold
+        self._step += 1
+        return np.full(len(obs), JUMP if jumps else RIGHT, np.int64)
+
+
+def reference(name: str, *, seed: int = 0) -> Policy:
+    """The policy of that name; KeyError if it is none of REFERENCES."""
+    players: dict[str, Policy] = {
+        "random": Random(seed=seed),
+        "hold-right": RunAndJump(hold=0),
+        "run-and-jump": RunAndJump(),
+    }
+    return players[name]
+
+
+REFERENCES = ("random", "hold-right", "run-and-jump")

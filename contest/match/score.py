@@ -1,0 +1,205 @@
+"""The contest's score: the mean return of all episodes of a run, and how sure that mean is."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rich.table import Table
+
+from contest.match.references import Policy
+from envs import VectorEnv, ended_episodes
+from experiment.errors import UserError
+from experiment.metrics import read_columns
+
+RESAMPLES = 10_000
+COLUMNS = ("mean return", "95 % interval", "best", "episodes", "finished")
+_BLOCK = 4_000_000  # values drawn at a time, to bound the memory
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Episode:
+    """One episode under the contest's rules. `complete`: not cut by the end of the run."""
+
+    level: str
+    r: float
+    """Return in contest reward, up to 10,000."""
+    l: int  # noqa: E741  the contest's own name
+    """Length in agent steps."""
+    progress: float
+    """Furthest part of the level, 0 to 1."""
+    finished: bool
+    complete: bool = True
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Score:
+    """What a table says of one run."""
+
+    label: str
+    mean: float
+    """Mean return of all episodes, the unfinished last one too: the contest's score."""
+    low: float
+    high: float
+    """95 % bootstrap interval of the mean; nan for fewer than two episodes."""
+    best: float
+    episodes: int
+    finished: int
+    """Episodes that reached the level's end."""
+    steps: int
+    """Agent steps of all episodes."""
+
+
+def play(
+    policy: Policy,
+    envs: VectorEnv,
+    steps: int,
+    *,
+    seed: int | None = None,
+    explore: bool = False,
+    on_step: Callable[[int, list[Episode]], None] | None = None,
+) -> list[Episode]:
+    """Let `policy` play `steps` agent steps, summed over the environments -> every episode.
+
+    seed: of the environments. explore: see `Policy`. on_step(steps done, episodes so far): for
+    showing progress. Episodes under way at the end count with what they reached.
+    """
+    obs, _ = envs.reset(seed=seed)
+    starts = np.ones(envs.num_envs, bool)
+    episodes: list[Episode] = []
+    done = 0
+    while done < steps:
+        actions = policy.act(obs, explore=explore, starts=starts)
+        obs, _, terminated, truncated, infos = envs.step(actions)
+        starts = terminated | truncated
+        episodes += map(as_episode, ended_episodes(infos))
+        done += envs.num_envs
+        if on_step is not None:
+            on_step(done, episodes)
+    return episodes + unfinished_episodes(envs)
+
+
+def unfinished_episodes(envs: VectorEnv) -> list[Episode]:
+    """The episodes under way, with what they have reached; this ends them."""
+    _, infos = envs.reset()
+    cut = map(as_episode, ended_episodes(infos))
+    return [dataclasses.replace(episode, complete=False) for episode in cut]
+
+
+def as_episode(found: dict[str, Any]) -> Episode:
+    """Of what an environment or a run's file reports."""
+    return Episode(
+        level=str(found["level"]),
+        r=float(found["r"]),
+        l=int(found["l"]),
+        progress=float(found["progress"]),
+        finished=bool(found["finished"]),
+    )
+
+
+def episode_columns(run_dir: Path | str) -> dict[str, NDArray[Any]]:
+    """The columns of a run's episodes.csv; {} where no episode has ended.
+
+    UserError: it is no run folder.
+    """
+    path = Path(run_dir) / "episodes.csv"
+    if not path.is_file():
+        raise UserError(f"{run_dir} is not a run folder: no episodes.csv in it")
+    return read_columns(path) if path.read_text(encoding="utf-8").count("\n") > 1 else {}
+
+
+def read_episodes(run_dir: Path | str) -> list[Episode]:
+    """The ended episodes of a run. UserError: it is no run folder."""
+    columns = episode_columns(run_dir)
+    rows = zip(*columns.values(), strict=True)
+    return [as_episode(dict(zip(columns, row, strict=True))) for row in rows]
+
+
+def score(label: str, episodes: Sequence[Episode]) -> Score:
+    """The contest's score of a run's episodes. UserError: there are none."""
+    if not episodes:
+        raise UserError(f"{label}: no episode was played; give more steps")
+    returns = np.array([episode.r for episode in episodes])
+    low, high = bootstrap_interval(returns)
+    return Score(
+        label=label,
+        mean=float(returns.mean()),
+        low=low,
+        high=high,
+        best=float(returns.max()),
+        episodes=len(episodes),
+        finished=sum(episode.finished for episode in episodes),
+        steps=sum(episode.l for episode in episodes),
+    )
+
+
+def bootstrap_interval(
+    values: ArrayLike, *, confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of the mean of `values` [K]; (nan, nan) for K < 2.
+
+    Source: Efron, The Annals of Statistics 7 (1979), 1–26.
+    """
+    data = np.asarray(values, dtype=np.float64)
+    assert data.ndim == 1, data.shape
+    count = len(data)
+    if count < 2:
+        return math.nan, math.nan
+    rng = np.random.default_rng(seed)
+    means = np.empty(resamples)
+    block = max(_BLOCK // count, 1)
+    for start in range(0, resamples, block):
+        rows = min(block, resamples - start)
+        means[start : start + rows] = data[rng.integers(count, size=(rows, count))].mean(axis=1)
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def interval_text(interval: tuple[float, float] | None) -> str:
+    """ "low – high", or a dash where there is none."""
+    return f"{interval[0]:,.0f} – {interval[1]:,.0f}" if interval else "–"
+
+
+def score_table(scores: Sequence[Score], *, title: str = "") -> Table:
+    """One row per score, in the given order, as a rich table."""
+    table = Table(title=title or None, title_justify="left")
+    table.add_column("", no_wrap=True)
+    for name in COLUMNS:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in scores:
+        table.add_row(*score_cells(row))
+    return table
+
+
+def score_cells(row: Score) -> tuple[str, ...]:
+    """A score as the texts of one table row."""
+    return (
+        row.label,
+        f"{row.mean:,.0f}",
+        interval_text(None if math.isnan(row.low) else (row.low, row.high)),
+        f"{row.best:,.0f}",
+        f"{row.episodes:,}",
+        f"{row.finished:,}",
+    )
+
+
+def markdown_table(scores: Sequence[Score]) -> str:
+    """The same table for a README."""
+    lines = [f"| | {' | '.join(COLUMNS)} |", "|---|" + "---:|" * len(COLUMNS)]
+    lines += ["| " + " | ".join(score_cells(row)) + " |" for row in scores]
+    return "\n".join(lines)
+
+
+def score_dict(row: Score) -> dict[str, Any]:
+    """A score for result.json: nan, which JSON lacks, becomes null."""
+    values = dataclasses.asdict(row)
+    return {
+        key: None if isinstance(value, float) and math.isnan(value) else value
+        for key, value in values.items()
+    }

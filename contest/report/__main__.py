@@ -1,0 +1,44 @@
+"""One page about contests: python -m contest.report runs/contest/* --out report.html
+
+Self-contained: it loads nothing, and works from a disk or a mail.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+from contest.report.entries import best_films, read_entries, read_references
+from contest.report.page import page
+from experiment.config import parse_command, positional
+from experiment.errors import command
+from experiment.files import write_text
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportConfig:
+    """Compare contests on one HTML page: scores, curves, histograms, films."""
+
+    folders: list[Path] = positional("DIR")
+    """Folders that contest.run wrote."""
+    out: Path = Path("report.html")
+    """The page."""
+    films: bool = True
+    """Show the best recorded episode of each level."""
+    title: str = "Contest"
+    """Of the page."""
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Write the page that the command line names."""
+    config = parse_command(ReportConfig, argv, command="python -m contest.report")
+    entries = read_entries(config.folders)
+    references = read_references(entries)
+    shown = best_films(entries) if config.films else []
+    text = page(entries, references=references, films=shown, title=config.title)
+    write_text(config.out, text)
+    print(f"{config.out} ({len(text.encode()) / 1e6:.1f} MB)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Charts as SVG text, in the colours of the page's style sheet, so that they follow its theme."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import Any, final
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, MaxNLocator, StrMethodFormatter
+from numpy.typing import NDArray
+
+COLOURS = 8
+"""Of the style sheet: c0 … c7."""
+DASHES = ((), (6, 3), (2, 3), (8, 3, 2, 3))
+"""Lines differ in more than colour."""
+SOFT, RULE = "#fefe20", "#fefe21"
+VARIABLES = {f"#fefe{n:02x}": f"var(--c{n})" for n in range(COLOURS)}
+VARIABLES |= {SOFT: "var(--soft)", RULE: "var(--line)"}
+"""Colours that a chart is drawn with, and what the page says instead of them."""
+STYLE: Any = {
+    "axes.autolimit_mode": "round_numbers",
+    "axes.edgecolor": RULE,
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 11.0,
+    "grid.color": RULE,
+    "lines.scale_dashes": False,
+    "savefig.transparent": True,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "contest",
+}
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Curve:
+    """A line: y over x, nan where there is none; low and high bound its band, if it has one."""
+
+    label: str
+    number: int
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
+
+
+def stroke(number: int) -> tuple[int, tuple[int, ...]]:
+    """Colour and dashes of agent `number`'s line: no two of the first 32 look alike."""
+    return number % COLOURS, DASHES[(number // 2 + number // COLOURS) % len(DASHES)]
+
+
+@rc_context(STYLE)
+def line_chart(curves: Sequence[Curve], *, x_label: str) -> Figure:
+    """Lines with bands over a shared x, from 0. A point by itself is a dot."""
+    figure, axes = new_chart(x_label)
+    for curve in curves:
+        colour, dashes = stroke(curve.number)
+        there = np.isfinite(np.concatenate([[np.nan], curve.y, [np.nan]]))
+        alone = there[1:-1] & ~there[:-2] & ~there[2:]
+        style: dict[str, Any] = {"color": f"#fefe{colour:02x}", "dashes": dashes, "linewidth": 2.0}
+        axes.plot(curve.x, curve.y, marker=".", markevery=alone, **style)
+        if curve.low is not None and curve.high is not None:
+            band = axes.fill_between(curve.x, curve.low, curve.high, color=style["color"])
+            band.set(alpha=0.18, linewidth=0.0)
+    axes.set_xlim(0.0, max((float(curve.x[-1]) for curve in curves), default=1.0))
+    axes.update_datalim([(0.0, 0.0), (0.0, 10.0)])
+    axes.autoscale_view(scalex=False)
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.yaxis.set_major_formatter(EngFormatter(sep=""))
+    return figure
+
+
+@rc_context(STYLE)
+def histogram(shares: NDArray[np.float64], *, number: int, x_label: str) -> Figure:
+    """Bars of shares (summing to 1) of equal parts of 0 to 100 %."""
+    figure, axes = new_chart(x_label)
+    width = 100.0 / len(shares)
+    colour = f"#fefe{stroke(number)[0]:02x}"
+    lefts = np.arange(len(shares)) * width
+    axes.bar(lefts, shares * 100, 0.9 * width, align="edge", color=colour)
+    axes.set(xlim=(0.0, 100.0), ylim=(0.0, None), xticks=range(0, 101, 25))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g} %"))
+    return figure
+
+
+def new_chart(x_label: str) -> tuple[Figure, Axes]:
+    """One as wide as a phone's screen."""
+    figure = Figure(figsize=(5.0, 2.9), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_xlabel(x_label, color=SOFT)
+    axes.spines[["left", "right", "top"]].set_visible(False)
+    axes.tick_params(colors=SOFT, length=0.0, pad=6.0)
+    axes.grid(axis="y")
+    axes.set_axisbelow(True)
+    axes.margins(0.0, tight=False)
+    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    return figure, axes
+
+
+@rc_context(STYLE)
+def svg(figure: Figure, *, told: str) -> str:
+    """A chart as an element of a page. told: what it shows, in words."""
+    file = io.StringIO()
+    figure.savefig(
+        file, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    )
+    text = file.getvalue().partition("<svg")[2]
+    for colour, variable in VARIABLES.items():
+        text = text.replace(colour, variable)
+    text = re.sub(r'<g id="[^"]*"', "<g", text)  # a page has each name once
+    text = re.sub(r"(\.\d\d)\d+", r"\1", text).replace("\nL ", "L")  # small
+    return f'<svg role="img" aria-label="{escape(told)}"{text}'
+
+
+def told(curve: Curve) -> str:
+    """A curve in a few words."""
+    finite = curve.y[np.isfinite(curve.y)]
+    ends = f"ends at {finite[-1]:,.0f}" if len(finite) else "has no ended episode"
+    return f"{curve.label} {ends}"

@@ -1,0 +1,244 @@
+"""What a report shows: each contest's scores, learning curves and progress, and its best films."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+import cartridge
+from cartridge.levels.splits import GAME
+from contest.match.job import BEST
+from contest.match.score import episode_columns
+from contest.match.scores import ContestScores, LevelScore, Played, read_scores, shown_names
+from contest.report.charts import Curve
+from contest.report.films import Film, film
+from contest.wire.record import rom_hash
+from experiment.errors import UserError
+from retro_env.integrations import games, has_rom
+
+REFERENCES = Path(cartridge.__file__).parent / "levels" / "references.csv"
+GRID = 41
+"""Points of a learning curve."""
+WINDOW = 0.05
+"""Part of a run over which a learning curve is a mean."""
+BINS = 20
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One contest's folder. curves: of each level and seed, see `curve`; progress: of all, see
+    `progress_shares`."""
+
+    label: str
+    timesteps: int
+    scores: ContestScores
+    x: NDArray[np.float64]
+    curves: dict[tuple[str, int], NDArray[np.float64]]
+    progress: NDArray[np.float64]
+    facts: dict[str, Any]
+
+    @property
+    def by_level(self) -> dict[str, LevelScore]:
+        """Its scores by the levels' names."""
+        return {row.level: row for row in self.scores.levels}
+
+    @property
+    def whole(self) -> bool:
+        """Whether every level was played to its last step."""
+        return all(one.whole for one in self.scores.played)
+
+    @property
+    def roms(self) -> set[tuple[str, str]]:
+        """Games and the SHA-1 of their ROMs, as they were played."""
+        return {(one.game, one.rom_sha1) for one in self.scores.played}
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Shown:
+    """The best recorded episode of a level."""
+
+    level: str
+    label: str
+    score: float
+    seed: int
+    film: Film | None
+    reason: str = ""
+    """Why there is no film."""
+
+
+def read_entries(folders: Sequence[Path]) -> list[Entry]:
+    """One entry per folder, the best first, with labels that differ. Errors: UserError."""
+    entries = [read_entry(folder) for folder in folders]
+    labels = distinct([entry.label for entry in entries], folders)
+    entries = [
+        dataclasses.replace(entry, label=label)
+        for entry, label in zip(entries, labels, strict=True)
+    ]
+    return sorted(entries, key=lambda entry: -entry.scores.overall.mean)
+
+
+def distinct(labels: Sequence[str], folders: Sequence[Path]) -> list[str]:
+    """Beside a label that occurs twice its folder's name, or where that does too, its path."""
+    named = [f"{label} [{folder.name}]" for label, folder in zip(labels, folders, strict=True)]
+    return [
+        label if labels.count(label) == 1 else name if named.count(name) == 1 else f"{label} [{at}]"
+        for label, name, at in zip(labels, named, folders, strict=True)
+    ]
+
+
+def read_entry(folder: Path) -> Entry:
+    """A contest's folder. Errors: UserError."""
+    facts = read_facts(folder)
+    scores = read_scores(folder, planned=[(n, s) for n, s in facts.get("planned", ())])
+    steps = int(facts.get("timesteps") or max(one.steps for one in scores.played))
+    x = np.linspace(0.0, steps, GRID)
+    curves, reached = {}, [np.zeros(0)]
+    for one in scores.played:
+        rows = episode_columns(one.folder)
+        curves[one.level, one.seed] = curve(rows, x, end=one.steps)
+        reached += [rows["progress"]] if rows else []
+    mode = f", {facts['mode']}" if facts.get("mode") else ""
+    return Entry(
+        label=f"{facts.get('name', folder.name)}{mode}",
+        timesteps=steps,
+        scores=scores,
+        x=x,
+        curves=curves,
+        progress=progress_shares(np.concatenate(reached)),
+        facts=facts,
+    )
+
+
+def read_facts(folder: Path) -> dict[str, Any]:
+    """contest.json: who played. Errors: UserError."""
+    path = folder / "contest.json"
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"cannot read {path}: {error}; give a folder that contest.run wrote"
+        ) from None
+    return found
+
+
+def curve(
+    rows: dict[str, NDArray[Any]], x: NDArray[np.float64], *, end: int
+) -> NDArray[np.float64]:
+    """At each x, the mean return of the episodes that ended shortly before; nan before the first,
+    and behind the first x at which the run was over, by `end` steps.
+
+    Where none ended in the window, the value before stays.
+    """
+    y = np.full(len(x), np.nan)
+    if not rows:
+        return y
+    whole = rows["complete"] == 1  # the last one was cut by the end of the run
+    ends, returns = rows["step"][whole], rows["r"][whole]
+    window = WINDOW * x[-1]
+    for index, at in enumerate(x):
+        inside = (ends > at - window) & (ends <= at)
+        if inside.any():
+            y[index] = returns[inside].mean()
+        elif index:
+            y[index] = y[index - 1]
+    y[np.searchsorted(x, end) + 1 :] = np.nan
+    return y
+
+
+def mean_curve(entry: Entry, number: int, level: str | None) -> Curve:
+    """An entry's curve on a level, or the mean over its levels; a band where there are seeds.
+
+    A level on which no episode ended in a seed is left out of it.
+    """
+    seeds: dict[int, list[NDArray[np.float64]]] = {}
+    for (name, seed), y in entry.curves.items():
+        if level in (None, name) and np.isfinite(y).any():
+            seeds.setdefault(seed, []).append(y)
+    if not seeds:
+        return Curve(entry.label, number, entry.x, np.full(len(entry.x), np.nan))
+    rows = np.stack([np.mean(seeds[seed], axis=0) for seed in sorted(seeds)])  # nan: not all begun
+    if len(rows) < 2:
+        return Curve(entry.label, number, entry.x, rows[0])
+    return Curve(
+        entry.label, number, entry.x, rows.mean(axis=0), rows.min(axis=0), rows.max(axis=0)
+    )
+
+
+def progress_shares(progress: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of the episodes in each twentieth of a level's length, by how far they came."""
+    counts, _ = np.histogram(progress, bins=BINS, range=(0.0, 1.0))
+    shares: NDArray[np.float64] = counts / max(len(progress), 1)
+    return shares
+
+
+def read_references(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
+    """Mean return of the cartridge's own players: {player: {level: return}}.
+
+    Only of those that know all levels of the entries (of other games they know none, nor of another
+    ROM of the cartridge), and that have played no contest here.
+    """
+    roms = {rom for entry in entries for game, rom in entry.roms if game == GAME}
+    if not REFERENCES.is_file() or roms - {rom_hash(GAME)}:
+        return {}
+    levels = {level for entry in entries for level in entry.by_level}
+    here = {entry.facts.get("name") for entry in entries}
+    found: dict[str, dict[str, float]] = {}
+    with REFERENCES.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            level = f"{GAME}:{row['level']}"
+            if level in levels and row["agent"] not in here:
+                found.setdefault(f"{row['agent']} (reference)", {})[level] = float(
+                    row["mean_return"]
+                )
+    return {name: scores for name, scores in found.items() if scores.keys() == levels}
+
+
+def level_names(entries: Sequence[Entry]) -> dict[str, str]:
+    """How the levels of all entries are shown."""
+    return shown_names([name for entry in entries for name in entry.scores.names])
+
+
+def best_films(entries: Sequence[Entry]) -> list[Shown]:
+    """For each level the best recorded episode of all entries. Says what cannot be shown."""
+    best: dict[str, tuple[float, Entry, Played]] = {}
+    for entry in entries:
+        for one in entry.scores.played:
+            score = one.best_return or 0.0
+            recorded = (Path(one.folder) / BEST).is_file()
+            if recorded and score > best.get(one.level, (-np.inf,))[0]:
+                best[one.level] = (score, entry, one)
+    shown = []
+    for level, (score, entry, one) in sorted(best.items()):
+        made, reason = None, other_rom(one)
+        if not reason:
+            try:
+                made = film(Path(one.folder) / BEST)
+            except UserError as error:
+                reason = str(error)
+        if reason:
+            print(f"no film of {level}: {reason}", file=sys.stderr)
+        shown.append(Shown(level, entry.label, score, one.seed, made, reason))
+    return shown
+
+
+def other_rom(one: Played) -> str:
+    """What keeps a recording from being shown: played again in another ROM, it is another run.
+
+    "" where it is the same ROM, or where there is none (and `film` says so).
+    """
+    if one.game not in games() or not has_rom(one.game) or one.rom_sha1 == rom_hash(one.game):
+        return ""
+    here = rom_hash(one.game)[:12]
+    return (
+        f"it was played with another ROM of {one.game} ({one.rom_sha1[:12]}) than is here ({here})"
+    )

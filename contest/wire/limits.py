@@ -1,0 +1,40 @@
+"""What a client has: steps and time."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, final
+
+from experiment.errors import UserError
+
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@final
+@dataclass(frozen=True)
+class Limits:
+    """Of one level. Times in seconds. Errors: UserError (none is left)."""
+
+    timesteps: int = 1_000_000
+    wall_clock: float = 12 * 3600.0
+    """From the start of the server."""
+    stall: float = 600.0
+    """From an answer to the next request, and from the start to the client."""
+
+    def __post_init__(self) -> None:
+        for name in ("timesteps", "wall_clock", "stall"):
+            if not getattr(self, name) > 0:
+                raise UserError(f"{name} must be more than 0, not {getattr(self, name)}")
+
+
+def parse_seconds(text: str) -> float:
+    """12h, 90m, 30s, 3600 -> seconds. Errors: UserError."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
+    if found is None:
+        raise UserError(f"{text!r} is no length of time: give 12h, 90m, 30s or seconds")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def limits_of(config: Any) -> Limits:
+    """Of a command with the flags --timesteps, --wall-clock and --stall. Errors: UserError."""
+    wall_clock, stall = map(parse_seconds, (config.wall_clock, config.stall))
+    return Limits(config.timesteps, wall_clock, stall)

@@ -1,0 +1,96 @@
+"""A remote level as the vector environment that an agent's `run` plays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import VectorEnv
+
+from contest.wire.client import RemoteEnv
+from contest.wire.protocol import GymRemoteError
+from envs.contract import Infos, Step
+from experiment.errors import UserError
+from retro_env import EnvConfig
+from retro_env.make import wrap_agent
+from retro_env.wrappers import Discretise
+
+
+class RemoteVectorEnv(VectorEnv):
+    """The contract of `envs.VectorEnv` on one remote level.
+
+    The server has the budget. An episode that ends with the budget's last step is reported as any
+    other, without a next one; the step after the last raises TimestepTimeoutError (or
+    WallClockTimeoutError), so that a loop of as many steps as the budget ends by itself.
+    Errors: GymRemoteError's kinds.
+    """
+
+    num_envs = 1
+    saves_states = resets_rows = False
+
+    def __init__(self, directory: Path | str, *, config: EnvConfig, level: str = "remote") -> None:
+        """directory: where the server is. level: its name in episodes; the wire has none."""
+        self.remote = RemoteEnv(directory, level=level)
+        self.env = wrap_agent(self.remote, config)
+        self.env_spec = config.spec()
+        self.single_action_space = gymnasium.spaces.Discrete(config.actions)
+        self.buttons = Discretise(self.remote, actions=config.actions).buttons
+        self.levels = [level]
+        self.action: int | None = None
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, Infos]:
+        """A first episode -> observations [1, C, H, W]. Chance is the server's."""
+        obs, info = self.env.reset()
+        return obs[np.newaxis], {"level": np.array([info["level"]], dtype=object)}
+
+    def step_async(self, actions: np.ndarray, part: slice | None = None) -> None:
+        """Let the server play the step; `step_wait` collects it. part: of one row it is all."""
+        actions = np.asarray(actions)
+        assert actions.shape == (1,), f"actions {actions.shape} for one environment"
+        assert self.action is None, "step_async twice without step_wait"
+        action = int(actions[0])
+        self.remote.begin(self.buttons[action])
+        self.action = action
+
+    def step_wait(self, part: slice | None = None) -> Step:
+        """Collect its answer."""
+        assert self.action is not None, "step_wait without step_async"
+        action, self.action = self.action, None
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        infos: Infos = {}
+        if terminated or truncated:
+            infos = self._add_info(infos, {"final_obs": obs, "episode": info["episode"]}, 0)
+            obs = self.first_observation(obs)
+        ends = np.array([terminated]), np.array([truncated])
+        return obs[np.newaxis], np.array([reward], np.float64), *ends, infos
+
+    def first_observation(self, last: np.ndarray) -> np.ndarray:
+        """Of the next episode; `last` where there is none, as the next step will say."""
+        try:
+            return self.env.reset()[0]
+        except GymRemoteError:
+            return last
+
+    def step(self, actions: np.ndarray) -> Step:
+        """step_async and step_wait in one."""
+        self.step_async(actions)
+        return self.step_wait()
+
+    def save_states(self) -> list[dict[str, Any]]:
+        """Nothing: a checkpoint made here keeps what was learned, not where the level stood."""
+        return []
+
+    def restore_states(self, states: list[dict[str, Any]]) -> np.ndarray:
+        """Errors: UserError, always."""
+        raise UserError(
+            "a run on a remote level cannot be resumed: its server counted the agent as gone; "
+            "start a new one with --init"
+        )
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Leave; the server ends the run."""
+        self.env.close()

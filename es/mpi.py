@@ -1,0 +1,123 @@
+"""The processes of a run: one alone, or as many as MPI has started.
+
+They share a counter, by which they claim episodes, and exchange bytes: records of episodes, and
+where an update is divided, sums of noise.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from typing import final
+
+import numpy as np
+
+from experiment.errors import UserError
+
+POLL_SECONDS = 0.0005
+"""Between two looks whether others have come: MPI's own waiting keeps a core busy."""
+
+
+class World:
+    """One process alone, without MPI.
+
+    rank: of this process. size: how many there are. waited: seconds spent waiting for others. sent:
+    bytes that this process gave to others.
+    """
+
+    def __init__(self) -> None:
+        self.rank, self.size, self.waited, self.sent = 0, 1, 0.0, 0
+
+    def claims(self, count: int) -> Iterator[int]:
+        """Of the numbers below `count` those that no other process claims, each as it is asked for.
+        All of them are to be asked for, and an `exchange` is to come before the next ones."""
+        return iter(range(count))
+
+    def exchange(self, payload: bytes) -> list[bytes]:
+        """Every process's payload, by rank."""
+        return [payload]
+
+    def progress(self) -> None:
+        """Let messages of others pass; called at every step."""
+
+
+@final
+class Together(World):
+    """The processes that mpirun has started; one where it has not."""
+
+    def __init__(self) -> None:
+        """UserError: there is no mpi4py, or no MPI that it can use."""
+        super().__init__()
+        try:
+            from mpi4py import MPI
+        except (ImportError, RuntimeError) as error:
+            raise UserError(f"MPI does not work ({error}); install mpi4py and mpich") from None
+        self.mpi, self.comm = MPI, MPI.COMM_WORLD
+        self.rank, self.size = self.comm.rank, self.comm.size
+        self.claimed = 0
+        # A counter in the first process's memory that only grows.
+        self.window = MPI.Win.Allocate(8 if self.rank == 0 else 0, 8, comm=self.comm)
+        self.window.Lock_all()
+        if self.rank == 0:
+            self.window.Put(np.zeros(1, np.int64), 0)
+            self.window.Flush(0)
+        self.comm.Barrier()
+
+    def claims(self, count: int) -> Iterator[int]:
+        first, one, found = self.claimed, np.ones(1, np.int64), np.zeros(1, np.int64)
+        self.claimed += count + self.size  # every process asks once in vain
+        while True:
+            self.window.Fetch_and_op(one, found, 0, 0, self.mpi.SUM)
+            self.window.Flush(0)
+            if found[0] - first >= count:
+                return
+            yield int(found[0] - first)
+
+    def exchange(self, payload: bytes) -> list[bytes]:
+        began = time.monotonic()
+        here = self.comm.Ibarrier()
+        while not here.Test():
+            time.sleep(POLL_SECONDS)
+        found: list[bytes] = self.comm.allgather(payload)
+        self.waited += time.monotonic() - began
+        self.sent += len(payload) + 8
+        return found
+
+    def progress(self) -> None:
+        self.comm.Iprobe(self.mpi.ANY_SOURCE, self.mpi.ANY_TAG)
+
+    def abort(self, code: int) -> None:
+        """End every process of the run at once, this one too."""
+        self.comm.Abort(code)
+
+    def close(self) -> None:
+        """Leave together."""
+        self.window.Unlock_all()
+        self.window.Free()
+
+
+@final
+class AgreedError(UserError):
+    """A user's mistake that every process knows of."""
+
+
+@contextlib.contextmanager
+def agreeing(world: World) -> Iterator[None]:
+    """What one process cannot do, none does. Errors: AgreedError, in every process, with the
+    UserError of the first one that has any."""
+    problem = ""
+    try:
+        yield
+    except UserError as error:
+        problem = str(error)
+    problems = [found.decode() for found in world.exchange(problem.encode())]
+    if any(problems):
+        raise AgreedError(next(filter(None, problems)))
+
+
+def processes(*, otherwise: int) -> int:
+    """How many processes MPICH's or Open MPI's mpirun has started, without asking MPI."""
+    for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE"):
+        if found := os.environ.get(name):
+            return int(found)
+    return otherwise

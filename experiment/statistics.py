@@ -1,0 +1,142 @@
+"""How sure a mean is, and which of two is better, from few runs on several levels.
+
+`Runs` holds the score of each run: level -> seed -> score. Statistics come from SciPy; a bootstrap
+draws 10,000 times from a fixed seed, and where nothing can be said an interval is (nan, nan).
+Source: Agarwal et al., Deep RL at the Edge of the Statistical Precipice, arXiv:2108.13264.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Runs = Mapping[str, Mapping[int, float]]
+Interval = tuple[float, float]
+CONFIDENCE, RESAMPLES = 0.95, 10_000
+BLOCK = 4_000_000
+"""Values drawn at a time, to bound the memory."""
+
+
+def t_interval(values: ArrayLike) -> Interval:
+    """Student's t interval of the mean of `values` [K]: for few of them, such as seeds."""
+    from scipy import stats  # takes a second to import
+
+    data = np.asarray(values, np.float64)
+    if len(data) < 2:
+        return math.nan, math.nan
+    half = stats.t.ppf(0.5 + CONFIDENCE / 2, len(data) - 1) * stats.sem(data)
+    return float(data.mean() - half), float(data.mean() + half)
+
+
+def welch_interval(one: ArrayLike, other: ArrayLike) -> Interval:
+    """Interval of mean(one) − mean(other), unpaired and of unequal variances [K], [M].
+
+    Source: Welch, Biometrika 34 (1947), 28–35.
+    """
+    from scipy import stats
+
+    both = [np.asarray(values, np.float64) for values in (one, other)]
+    if min(map(len, both)) < 2:
+        return math.nan, math.nan
+    apart = float(both[0].mean() - both[1].mean())
+    if not any(np.ptp(values) for values in both):
+        return apart, apart
+    low, high = stats.ttest_ind(*both, equal_var=False).confidence_interval(CONFIDENCE)
+    return float(low), float(high)
+
+
+def bootstrap_interval(values: ArrayLike) -> Interval:
+    """Percentile bootstrap interval of the mean of `values` [K]: for many, such as episodes.
+
+    Source: Efron, The Annals of Statistics 7 (1979), 1–26.
+    """
+    return _bootstrap([np.asarray(values, np.float64)], lambda data, axis: data.mean(axis=axis))
+
+
+def seed_means(runs: Runs) -> list[float]:
+    """The mean over levels of each seed that has them all."""
+    seeds = set.intersection(*(set(level) for level in runs.values())) if runs else set()
+    return [float(np.mean([level[seed] for level in runs.values()])) for seed in sorted(seeds)]
+
+
+def mean(runs: Runs) -> float:
+    """Over levels, of the means over their seeds."""
+    return float(np.mean([np.mean(level) for level in _by_level(runs)]))
+
+
+def interquartile_mean(runs: Runs) -> float:
+    """The mean of the middle half of all runs: no outlier moves it."""
+    return float(_trimmed(*_by_level(runs), axis=-1))
+
+
+def interquartile_interval(runs: Runs) -> Interval:
+    """Its interval, by a bootstrap over seeds within each level."""
+    return _bootstrap(_by_level(runs), _trimmed)
+
+
+def improvement(one: Runs, other: Runs) -> float:
+    """The probability that a run of `one` beats one of `other` on the same level, mean over levels;
+    a tie counts half (Mann and Whitney's U over the number of pairs)."""
+    return float(_better(*_by_level(one), *_by_level(other), axis=-1))
+
+
+def improvement_interval(one: Runs, other: Runs) -> Interval:
+    """Its interval, by a bootstrap over seeds within each level."""
+    return _bootstrap([*_by_level(one), *_by_level(other)], _better)
+
+
+def profile(runs: Runs, thresholds: Sequence[float]) -> list[float]:
+    """The performance profile: what part of all runs scores more than each threshold."""
+    scores = np.concatenate(_by_level(runs))
+    return [float((scores > threshold).mean()) for threshold in thresholds]
+
+
+def shared(one: Runs, other: Runs) -> tuple[Runs, Runs]:
+    """Both, as far as they have the same levels and seeds."""
+    both = {level: sorted(one[level].keys() & other.get(level, {})) for level in one}
+
+    def part(runs: Runs) -> Runs:
+        return {name: {s: runs[name][s] for s in seeds} for name, seeds in both.items() if seeds}
+
+    return part(one), part(other)
+
+
+def _by_level(runs: Runs) -> list[NDArray[np.float64]]:
+    return [np.array(list(runs[level].values()), np.float64) for level in runs]
+
+
+def _trimmed(*levels: NDArray[np.float64], axis: int) -> Any:
+    from scipy import stats
+
+    return stats.trim_mean(np.concatenate(levels, axis=axis), 0.25, axis=axis)
+
+
+def _better(*levels: NDArray[np.float64], axis: int) -> Any:
+    """levels: those of one, then the same of the other, each [..., K]."""
+    half = len(levels) // 2
+    signs = [
+        np.sign(one[..., :, None] - other[..., None, :]).mean(axis=(-2, -1))
+        for one, other in zip(levels[:half], levels[half:], strict=True)
+    ]
+    return 0.5 + 0.5 * np.mean(signs, axis=0)
+
+
+def _bootstrap(samples: Sequence[NDArray[np.float64]], statistic: Any) -> Interval:
+    """Percentiles of `statistic` over samples that are each drawn from anew: the strata."""
+    from scipy import stats
+
+    if not samples or min(map(len, samples)) < 2:
+        return math.nan, math.nan
+    low, high = stats.bootstrap(
+        samples,
+        statistic,
+        n_resamples=RESAMPLES,
+        batch=max(BLOCK // sum(map(len, samples)), 1),
+        vectorized=True,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    return float(low), float(high)

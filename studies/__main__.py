@@ -1,0 +1,110 @@
+"""What learning is worth: `python -m studies NAME` runs a study, and goes on where it stopped.
+
+python -m studies transfer --jobs 2 --write
+python -m studies jerk-ablation --only mutating policy     # a part of it
+python -m studies ppo2 --only                              # tables of what is there
+python -m studies tables                                   # docs/results, from all stored results
+"""
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from experiment.config import parse_command, positional
+from experiment.errors import UserError, command
+from experiment.files import make_folder, write_text
+from experiment.ranges import Count, Natural
+from experiment.results import store, write_result
+from studies import report, tables
+from studies.runner import left, work
+from studies.study import HERE, Study, chosen, names, read, references
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyConfig:
+    """Run a study's cells (agent × level × seed), say what came of them, or write all tables."""
+
+    study: str = positional("STUDY")
+    """es, jerk-ablation, jerk-search, ppo2, transfer, or a FILE.yaml like theirs; or tables."""
+    out: Path | None = None
+    """Folder for all runs, the curves and the tables; none: runs/STUDY."""
+    only: tuple[str, ...] = ("",)
+    """Kinds or groups to run, and what they need; none: no run, but the tables of all."""
+    jobs: Count = 2
+    """Runs at a time."""
+    levels: str = ""
+    """Levels of the kinds that name none, instead of the study's."""
+    seeds: Natural = 0
+    """Seeds of the kinds that name none, instead of the study's."""
+    steps: Natural = 0
+    """Agent steps of the kinds that name none, instead of the study's."""
+    flags: str = ""
+    """Further flags of all kinds. Write --flags='--exploit-bias 0.5'."""
+    inputs: tuple[str, ...] = ()
+    """NAME=PATH of what the study starts from, instead of its own."""
+    earlier: Path | None = None
+    """A result of the study whose runs are not made again: they count as they stand there."""
+    write: bool = False
+    """Also write studies/results/STUDY.json, and docs/results from all that is stored."""
+
+
+def asked(config: StudyConfig) -> Study:
+    """The study as the command line changes it. UserError: it cannot be."""
+    study = read(config.study)
+    given = dict(word.partition("=")[::2] for word in config.inputs)
+    for name in given.keys() - study.inputs.keys():
+        raise UserError(f"study {config.study} has no input {name!r}: {', '.join(study.inputs)}")
+    return msgspec.structs.replace(
+        study,
+        levels=config.levels or study.levels,
+        seeds=config.seeds or study.seeds,
+        steps=config.steps or study.steps,
+        inputs=study.inputs | given,
+        kinds={
+            name: msgspec.structs.replace(kind, flags=(*kind.words, *config.flags.split()))
+            for name, kind in study.kinds.items()
+        },
+    )
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run what is not complete, then report."""
+    config = parse_command(StudyConfig, argv, command="python -m studies")
+    if config.study == "tables":
+        tables.write()
+        return
+    study, name = asked(config), Path(config.study).stem
+    if config.write and config.study not in names():
+        raise UserError("--write stores the project's own studies; yours is in --out")
+    out = config.out or Path("runs") / name
+    make_folder(out)
+    say = Console(soft_wrap=True).print
+    earlier = report.read_kinds(config.earlier, study) if config.earlier else {}
+    known = partial(report.is_known, earlier)
+    todo = left(study, chosen(study, config.only), out, known)
+    for used in sorted({one for cell in todo for one in references(study.kinds[cell.kind])}):
+        if used in study.inputs and not Path(study.inputs[used]).exists():
+            raise UserError(f"no {used} at {study.inputs[used]}; give --inputs {used}=PATH")
+    say(f"{len(todo)} runs to do, {config.jobs} at a time; their logs are in {out}")
+    try:
+        work(study, todo, out, jobs=config.jobs, say=say)
+    finally:
+        kinds = report.collect(study, out, earlier)
+        result = {"study": msgspec.to_builtins(study), "compare": study.compare, "kinds": kinds}
+        store(out / "result.json", result)
+        write_text(out / "result.md", report.page(result) + "\n")
+        report.draw(study, out)
+        print(report.page(result))
+    if config.write:
+        write_result(HERE / "results" / f"{name}.json", result, module="studies")
+        tables.write()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

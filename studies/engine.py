@@ -1,0 +1,85 @@
+"""JERK in the game's own engine on this machine: its searches that need no pictures.
+
+python -m studies.engine --preset mutating --levels bramble-train --timesteps 200000
+
+The engine equals the emulator step by step. The rules are the package's own, under the contest's:
+sticky actions, 4,500 steps an episode. Only BrambleDash; --timesteps are those of each level.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from cartridge.levels.console import Status
+from cartridge.levels.generator import all_acts
+from cartridge.levels.references import STEP_LIMIT, STICK
+from cartridge.levels.simulator import Simulator
+from envs import level_names
+from experiment.errors import UserError, command
+from experiment.files import make_folder
+from experiment.metrics import EpisodeLog
+from jerk.config import JerkConfig
+from jerk.learner import Shares, find_moves
+from jerk.memory import Sequences
+from jerk.play import Play, begin, finish
+from jerk.train import parse
+from retro_env.config import SEVEN
+from studies.study import short
+
+
+def search(simulator: Simulator, level: str, config: JerkConfig, log: EpisodeLog) -> None:
+    """Search a level; its ended episodes go to the log."""
+    rng, luck = np.random.default_rng(config.run.seed), Random(f"{level}.{config.run.seed}")
+    sequences, steps = Sequences(config.sequences), 0
+    while True:
+        play = begin(level, sequences, rng, config=config, env_steps=steps)
+        end = episode(simulator, play, rng, luck, config=config, most=config.run.timesteps - steps)
+        steps += len(play.actions)
+        if not (end.over or len(play.actions) == STEP_LIMIT):
+            return
+        finish(play, sequences, config=config, cut=False)
+        row = {"level": level, "r": sum(play.rewards), "l": len(play.actions)}
+        row |= {"progress": end.progress / end.length, "finished": end.finished}
+        log.log(steps, 0, row)
+
+
+def episode(
+    simulator: Simulator,
+    play: Play,
+    rng: np.random.Generator,
+    luck: Random,
+    *,
+    config: JerkConfig,
+    most: int,
+) -> Status:
+    """Play an episode, at most so many steps -> where it ended."""
+    moves, shares = find_moves(config.env.spec().action_names), Shares()
+    status = simulator.start(play.level)
+    while len(play.actions) < min(most, STEP_LIMIT) and not status.over:
+        action, _ = play.next_action(rng, moves=moves, config=config, shares=shares)
+        assert action is not None, "without shares the rule explores alone"
+        before = status.score
+        status = simulator.play((action,), stuck=(luck.random() < STICK,))[0]
+        play.add(action, status.score - before)
+    return status
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Search all levels, one after the other. UserError: the preset needs pictures."""
+    config = parse(argv)
+    wider = config.env.spec().action_names != SEVEN
+    if config.embeds or config.keeps_frames or config.needs_policy or wider:
+        raise UserError("these settings of JERK need pictures or other actions; give others")
+    levels = [short(name) for name in level_names(config.run.levels)]
+    make_folder(Path(config.run.run_dir))
+    simulator = Simulator(all_acts())
+    with EpisodeLog(config.run.run_dir) as log:
+        for level in levels:
+            search(simulator, level, config, log)
+
+
+if __name__ == "__main__":
+    main()

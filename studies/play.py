@@ -1,0 +1,85 @@
+"""How far does a player come that learns nothing more? Plays levels under contest rules.
+
+python -m studies.play --agent runs/joint --draws --levels bramble-test --run-dir runs/frozen
+"""
+
+import contextlib
+import dataclasses
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from contest.match.agents import Agent, Mode, load_policy
+from contest.match.references import REFERENCES, Policy
+from contest.match.score import unfinished_episodes
+from envs import ended_episodes, level_names, make
+from experiment.config import parse_command, replaced
+from experiment.errors import command
+from experiment.files import make_folder
+from experiment.metrics import EpisodeLog
+from experiment.ranges import Count, Natural
+from retro_env import EnvConfig
+
+
+@dataclasses.dataclass(frozen=True)
+class PlayConfig:
+    """Play levels in turn, one episode each, without learning."""
+
+    agent: str = "random"
+    """A checkpoint or run folder; or random, hold-right, run-and-jump."""
+    draws: bool = False
+    """Act as it does while it learns, such as by draws from its policy."""
+    levels: str = "bramble-test"
+    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
+    timesteps: Count = 10_000
+    """Agent steps in all; the episode under way then counts with what it reached."""
+    episodes: Natural = 0
+    """Episodes on each level, after which it ends before that; 0: as many as there are."""
+    episode_steps: Count = 4_500
+    """Agent steps after which an episode is cut."""
+    seed: Natural = 0
+    """Of the environment and of the player's chance."""
+    run_dir: Path = Path("runs/frozen")
+    """Its episodes.csv goes here."""
+
+
+def player(config: PlayConfig) -> tuple[Policy, EnvConfig]:
+    """Who plays, and what it sees. UserError: there is no such agent."""
+    name = config.agent if config.agent in REFERENCES else ""
+    mode: Mode = "explore" if config.draws else "frozen"
+    return load_policy(Agent(name, config.agent, mode, device="cpu"), seed=config.seed)
+
+
+def play(config: PlayConfig) -> None:
+    """Write the episodes."""
+    policy, settings = player(config)
+    settings = replaced(settings, backtracking=False, episode_steps=config.episode_steps)
+    left = config.episodes * len(level_names(config.levels)) or math.inf
+    make_folder(config.run_dir)
+    with (
+        contextlib.closing(make(config.levels, settings, num_envs=1)) as envs,
+        EpisodeLog(config.run_dir) as log,
+    ):
+        obs, _ = envs.reset(seed=config.seed)
+        starts, steps = np.ones(1, bool), 0
+        while steps < config.timesteps and left > 0:
+            actions = policy.act(obs, explore=config.draws, starts=starts)
+            obs, _, terminated, truncated, infos = envs.step(actions)
+            starts, steps = terminated | truncated, steps + 1
+            for episode in ended_episodes(infos):
+                log.log(steps, 0, episode)
+                left -= 1
+        for cut in unfinished_episodes(envs) if not config.episodes else ():
+            log.log(steps, 0, dataclasses.asdict(cut))
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Play as the command line says."""
+    play(parse_command(PlayConfig, argv, command="python -m studies.play"))
+
+
+if __name__ == "__main__":
+    main()

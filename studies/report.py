@@ -1,0 +1,217 @@
+"""What a study has found: its cells as one result, and the result as Markdown and curves."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiment import statistics
+from experiment.plot import plot_curves
+from experiment.results import read_result
+from experiment.statistics import Interval, Runs
+from studies.runner import check_made, record_of
+from studies.study import Cell, Study, cells, level_names, made_with, short
+
+COUNTS = ("episodes", "finished", "steps")
+THRESHOLDS = (2_500, 5_000, 7_500)
+"""Of the performance profile: a level is worth 10,000."""
+Kinds = dict[str, dict[str, Any]]
+"""Kind -> made, runs {level: {seed: mean return}}, best, episodes, finished, steps, last, curve."""
+
+
+def read_kinds(path: Path, study: Study) -> Kinds:
+    """What an earlier result of a study holds. UserError: it is none, or was made otherwise."""
+    kinds: Kinds = read_result(path).get("kinds", {})
+    for name in kinds.keys() & study.kinds.keys():
+        check_made(path, kinds[name]["made"], study, cells(study, name)[0])
+    return kinds
+
+
+def is_known(kinds: Kinds, cell: Cell) -> bool:
+    """Whether an earlier result has that run."""
+    runs = kinds.get(cell.kind, {}).get("runs", {})
+    return all(str(cell.seed) in runs.get(short(name), {}) for name in level_names(cell.level))
+
+
+def collect(study: Study, out: Path, earlier: Kinds) -> Kinds:
+    """All kinds that have a run: those of the earlier result, and the cells that are complete."""
+    found: Kinds = {name: dict(kind) for name, kind in earlier.items()}
+    for cell in (cell for name in study.kinds for cell in cells(study, name)):
+        record = record_of(study, cell, out)
+        if record is None or is_known(earlier, cell):
+            continue
+        made = {k: v for k, v in made_with(study, cell).items() if k not in ("levels", "seed")}
+        empty = {"made": made, "runs": {}, "best": -math.inf, **dict.fromkeys(COUNTS, 0)}
+        kind = found.setdefault(cell.kind, empty)
+        for level, mean in record["levels"].items():
+            kind["runs"].setdefault(level, {})[str(cell.seed)] = mean
+        kind["best"] = max(kind["best"], record["best"])
+        for name in COUNTS:
+            kind[name] += record[name]
+        for name in ("last", "curve"):
+            if name in record:
+                kind.setdefault(name, []).append(record[name])
+    order = [*(name for name in study.kinds if name in found), *(found.keys() - study.kinds.keys())]
+    return {name: found[name] for name in order}
+
+
+def draw(study: Study, out: Path) -> None:
+    """Learning curves of each group on each level, of the runs that are complete."""
+    pictures: dict[str, dict[str, list[Path]]] = {}
+    for cell in (cell for name in study.kinds for cell in cells(study, name)):
+        if record_of(study, cell, out) is not None and (out / cell.name / "metrics.csv").is_file():
+            group, _, kind = cell.kind.rpartition("/")
+            place = "all levels" if cell.together else short(cell.level)
+            runs = pictures.setdefault(f"{group} {place}".strip(), {})
+            runs.setdefault(kind, []).append(out / cell.name)
+    for title, curves in pictures.items():
+        plot_curves(curves, out / f"{title.replace(' ', '-')}.png", title=f"Return: {title}")
+
+
+def page(result: Mapping[str, Any]) -> str:
+    """A result's tables, group by group."""
+    kinds: Kinds = result["kinds"]
+    if not kinds:
+        return "Nothing is complete yet."
+    parts = []
+    for group in dict.fromkeys(name.rpartition("/")[0] for name in kinds):
+        here = {n.rpartition("/")[2]: k for n, k in kinds.items() if n.rpartition("/")[0] == group}
+        parts += [f"## {group}"] if group else []
+        parts.append(kind_table({n: k for n, k in here.items() if "mean" in k or "runs" in k}))
+        pairs = [pair for pair in result["compare"] if pair[0].rpartition("/")[0] == group]
+        parts.append(compare_table(kinds, pairs, result.get("differences", {})))
+        parts.append(level_table({name: runs_of(kind) for name, kind in here.items()}))
+        parts += [
+            curve_table(name, kind["curve"]) for name, kind in here.items() if "curve" in kind
+        ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def runs_of(kind: Mapping[str, Any]) -> Runs:
+    """Level -> seed -> mean return."""
+    found = kind.get("runs", {}).items()
+    return {level: {int(s): mean for s, mean in seeds.items()} for level, seeds in found}
+
+
+def kind_table(kinds: Mapping[str, dict[str, Any]]) -> str:
+    """A row per kind."""
+    last = list(dict.fromkeys(n for kind in kinds.values() for n in kind.get("last", [{}])[0]))
+    head = ["", "mean return", "95 % over seeds", "interquartile mean", "95 %"]
+    head += [f"above {threshold:,}" for threshold in THRESHOLDS]
+    head += [f"{name.replace('_', ' ')}, last tenth" for name in last]
+    if not kinds:
+        return ""
+    rows = []
+    for name, kind in kinds.items():
+        row = [name, *score_cells(kind)]
+        for column in last:
+            values = [one[column] for one in kind.get("last", [])]
+            row.append(number(sum(values) / len(values)) if values else "")
+        counts = [number(kind.get(count)) for count in ("best", "episodes", "finished")]
+        rows.append([*row, *counts, run_count(runs_of(kind))])
+    return table([*head, "best", "episodes", "finished", "levels × seeds"], rows)
+
+
+def score_cells(kind: Mapping[str, Any]) -> list[str]:
+    """Mean, its interval, interquartile mean, its interval, performance profile."""
+    runs = runs_of(kind)
+    if not runs:  # of an earlier time, when single runs were not stored
+        interval = (kind.get("low"), kind.get("high"))
+        return [number(kind.get("mean")), span(interval), "", "", *("" for _ in THRESHOLDS)]
+    return [
+        number(statistics.mean(runs)),
+        span(statistics.t_interval(statistics.seed_means(runs))),
+        number(statistics.interquartile_mean(runs)),
+        span(statistics.interquartile_interval(runs)),
+        *(f"{100 * part:.0f} %" for part in statistics.profile(runs, THRESHOLDS)),
+    ]
+
+
+def run_count(runs: Runs) -> str:
+    """How many levels, and how many runs on each."""
+    seeds = {len(level) for level in runs.values()}
+    return f"{len(runs)} × {'–'.join(map(str, sorted({min(seeds), max(seeds)})))}" if runs else ""
+
+
+def compare_table(
+    kinds: Kinds, pairs: Sequence[Sequence[str]], stored: Mapping[str, Mapping[str, float]]
+) -> str:
+    """A row per pair, over the levels and seeds that both have."""
+    rows = []
+    for one, other in pairs:
+        label = f"{one.rpartition('/')[2]} − {other.rpartition('/')[2]}"
+        if known := stored.get(f"{one} − {other}"):
+            interval = (known["low"], known["high"])
+            rows.append([label, signed(known["mean"]), f"{span(interval)} (over levels)", "", ""])
+            continue
+        both = statistics.shared(*(runs_of(kinds.get(name, {})) for name in (one, other)))
+        if not both[0]:
+            continue
+        seeds = [statistics.seed_means(runs) for runs in both]
+        chance = statistics.improvement_interval(*both)
+        rows.append([
+            label,
+            signed(statistics.mean(both[0]) - statistics.mean(both[1])),
+            span(statistics.welch_interval(*seeds)),
+            f"{statistics.improvement(*both):.2f}",
+            "" if math.isnan(chance[0]) else f"{chance[0]:.2f} – {chance[1]:.2f}",
+        ])  # fmt: skip
+    head = ["difference", "mean", "95 % over seeds", "probability of improvement", "95 %"]
+    return table(head, rows) if rows else ""
+
+
+def level_table(kinds: Mapping[str, Runs]) -> str:
+    """Mean over seeds on each level, a column per kind."""
+    levels = list(dict.fromkeys(level for runs in kinds.values() for level in runs))
+    rows = [
+        [level, *(number(mean_of(runs.get(level, {}))) for runs in kinds.values())]
+        for level in levels
+    ]
+    return table(["mean over seeds", *kinds], rows) if rows else ""
+
+
+def curve_table(name: str, curves: Sequence[Mapping[str, Sequence[float]]]) -> str:
+    """What was kept of a kind's metrics: a row per run and column, in the order of their steps."""
+    steps = max((curve["step"] for curve in curves), key=len)
+    rows = [
+        [f"{column}, seed {seed}", *map(number, values)]
+        for seed, curve in enumerate(curves)
+        for column, values in curve.items()
+    ]
+    return table([f"{name}", *(str(i + 1) for i in range(len(steps)))], rows)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Markdown: the first column to the left, the others to the right, empty ones left out."""
+    kept = [i for i in range(len(head)) if i == 0 or any(row[i] for row in rows)]
+    lines = [["---", *["---:"] * (len(kept) - 1)]]
+    lines += [[row[i] for i in kept] for row in (head, *rows)]
+    lines[:2] = lines[1::-1]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def number(value: float | None) -> str:
+    """Readable to three digits at least; nothing for what is not known."""
+    if value is None or math.isnan(value):
+        return ""
+    if float(value).is_integer() or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def signed(value: float) -> str:
+    """A difference of returns."""
+    return f"{value:+,.0f}".replace("-", "−")
+
+
+def span(interval: Interval | tuple[None, None]) -> str:
+    """An interval of returns; nothing for what is not known."""
+    low, high = interval
+    if low is None or high is None or math.isnan(low):
+        return ""
+    return f"{low:,.0f} – {high:,.0f}".replace("-", "−")
+
+
+def mean_of(values: Mapping[int, float]) -> float | None:
+    """None where there is no value."""
+    return sum(values.values()) / len(values) if values else None

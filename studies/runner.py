@@ -1,0 +1,182 @@
+"""Runs the cells of a study: each in a folder and a process of its own, going on where it stopped.
+
+Beside the folder of a cell, NAME.json says what it is made with from its beginning on, and in the
+end what came of it: that is all that counts from then on, and its checkpoints are deleted unless
+other kinds need them.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from contest.match.score import Episode, read_episodes
+from experiment.errors import UserError
+from experiment.files import write_json
+from experiment.metrics import read_columns
+from studies.study import REFERENCE, Cell, Study, cells, made_with, needed, needs, short
+
+LAST = 0.1
+"""Share of a run, at its end, over which its last numbers are means."""
+Record = dict[str, Any]
+
+
+def record_of(study: Study, cell: Cell, out: Path) -> Record | None:
+    """What came of a cell; None: it is not complete. UserError: it was made otherwise."""
+    path = out / f"{cell.name}.json"
+    if not path.is_file():
+        return None
+    record: Record = json.loads(path.read_text(encoding="utf-8"))
+    check_made(path, record["made"], study, cell)
+    return record if "levels" in record else None
+
+
+def check_made(path: Path, made: Mapping[str, Any], study: Study, cell: Cell) -> None:
+    """UserError: what is there was made with another setting than the study has now."""
+    now = made_with(study, cell)
+    for name, value in made.items():
+        if value != now[name]:
+            raise UserError(
+                f"{path}: {cell.name} was made with {name} {value!r}, not {now[name]!r}; give the "
+                "same, or another --out"
+            )
+
+
+def play(study: Study, cell: Cell, out: Path, *, threads: int) -> None:
+    """Bring a cell to its end, from wherever it is. UserError: its process failed."""
+    kind, folder = study.kinds[cell.kind], out / cell.name
+    made = made_with(study, cell)
+    if any((folder / "checkpoints").glob("step-*")):
+        words = ["--resume"]
+    else:
+        shutil.rmtree(folder, ignore_errors=True)  # stopped before there was anything to go on from
+        words = [
+            "--levels",
+            cell.level,
+            "--seed",
+            str(cell.seed),
+            "--timesteps",
+            str(made["steps"]),
+        ]
+        words += flags(study, cell, out)
+    path = out / f"{cell.name}.json"
+    write_json(path, {"made": made})
+    run = [sys.executable, "-m", kind.run, "--run-dir", str(folder), *words]
+    with (out / f"{cell.name}.log").open("a") as log:
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        done = subprocess.run(run, stdout=log, stderr=log, env=environment, check=False)
+    if done.returncode:
+        raise UserError(f"{kind.run} failed; see {log.name}, then give the same command again")
+    write_json(path, {"made": made, **measured(study, cell, out)})
+    if not any(cell.kind in needs(study, other) for other in study.kinds):
+        shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+
+
+def flags(study: Study, cell: Cell, out: Path) -> list[str]:
+    """A cell's own flags, with folders for what they refer to."""
+
+    def place(name: str) -> str:
+        if name in study.inputs:
+            return study.inputs[name]
+        return str(out / needed(study, cell, name).name)
+
+    return [REFERENCE.sub(lambda m: place(m[1]), word) for word in study.kinds[cell.kind].words]
+
+
+def measured(study: Study, cell: Cell, out: Path) -> Record:
+    """What came of a run, from its files. UserError: it ended no episode, or lacks a column."""
+    kind, folder = study.kinds[cell.kind], out / cell.name
+    episodes = read_episodes(folder)
+    if kind.adds:
+        episodes = [*read_episodes(out / needed(study, cell, kind.adds).name), *episodes]
+    if not episodes:
+        raise UserError(f"{cell.name} ended no episode; give more steps")
+    record: Record = {
+        "levels": level_means(episodes),
+        "best": max(one.r for one in episodes),
+        "episodes": len(episodes),
+        "finished": sum(one.finished for one in episodes),
+        "steps": sum(one.l for one in episodes),
+    }
+    if kind.last:
+        tables = [read_columns(folder / f"{name}.csv") for name in ("metrics", "episodes")]
+        ends = [table["step"] > (1 - LAST) * table["step"].max() for table in tables]
+        record["last"] = {name: float(np.nanmean(tables[0][name][ends[0]])) for name in kind.last}
+        record["last"]["return"] = float(tables[1]["r"][ends[1]].mean())
+    if kind.curve:
+        table = read_columns(folder / "metrics.csv")
+        there = ~np.any([np.isnan(table[name]) for name in kind.curve], axis=0)
+        record["curve"] = {name: table[name][there].tolist() for name in ("step", *kind.curve)}
+    return record
+
+
+def level_means(episodes: Sequence[Episode]) -> dict[str, float]:
+    """Mean return on each level."""
+    found: dict[str, list[float]] = {}
+    for episode in episodes:
+        found.setdefault(short(episode.level), []).append(episode.r)
+    return {level: float(np.mean(returns)) for level, returns in found.items()}
+
+
+def left(
+    study: Study, kinds: Sequence[str], out: Path, known: Callable[[Cell], bool]
+) -> list[Cell]:
+    """The cells of these kinds that are neither complete nor known, and what they need: those that
+    play all levels first, then seed by seed."""
+    asked = [cell for kind in kinds for cell in cells(study, kind) if not known(cell)]
+    found = dict[str, Cell]()
+    while asked:
+        cell = asked.pop(0)
+        if cell.name not in found and record_of(study, cell, out) is None:
+            found[cell.name] = cell
+            asked += [needed(study, cell, name) for name in needs(study, cell.kind)]
+    order = list(study.kinds)
+    return sorted(
+        found.values(), key=lambda c: (not c.together, c.seed, c.level, order.index(c.kind))
+    )
+
+
+def work(
+    study: Study, todo: Sequence[Cell], out: Path, *, jobs: int, say: Callable[[str], None]
+) -> None:
+    """Play all cells, `jobs` at a time, each the first in order whose needs are there.
+
+    One that fails does not keep the others from being played. UserError: some failed, in the end.
+    """
+    waiting, failed = list(todo), list[str]()
+    missing = {cell.name for cell in todo}
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    running: dict[Future[None], Cell] = {}
+
+    before = {
+        cell.name: {needed(study, cell, name).name for name in needs(study, cell.kind)}
+        for cell in todo
+    }
+
+    with ThreadPoolExecutor(jobs) as pool:
+        while True:
+            ready = [cell for cell in waiting if missing.isdisjoint(before[cell.name])]
+            for cell in ready[: jobs - len(running)]:
+                waiting.remove(cell)
+                running[pool.submit(play, study, cell, out, threads=threads)] = cell
+            if not running:
+                break
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                cell = running.pop(future)
+                try:
+                    future.result()
+                    missing.remove(cell.name)
+                    say(f"done: {cell.name}")
+                except UserError as error:
+                    failed.append(cell.name)
+                    say(f"failed: {cell.name}: {error}")
+    if failed:
+        unbegun = f"; {len(waiting)} that need others were not begun" if waiting else ""
+        raise UserError(f"{len(failed)} of {len(todo)} failed: {', '.join(failed)}{unbegun}")

@@ -1,0 +1,83 @@
+"""Policies that remember are told where episodes begin, whoever asks them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from contest.evaluate import play_episodes
+from contest.match.agents import play_policy
+from contest.match.score import play
+from contest.wire.protocol import TimestepTimeoutError
+from experiment.config import from_dict
+from ppo2.agent import PPO2Agent, make_net
+from ppo2.config import PPO2Config
+from retro_env import EnvConfig, Level, make_vec
+
+LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
+SMALL = EnvConfig(image_height=4, image_width=5, frame_stack=2)
+SHORT = EnvConfig(image_height=4, image_width=5, frame_stack=2, episode_steps=3)
+OF_THREE = [[True], [False], [False]]
+
+
+class Remembering:
+    """RIGHT; keeps what it was told of episodes' starts."""
+
+    def __init__(self) -> None:
+        self.told: list[list[bool]] = []
+
+    def act(
+        self,
+        obs: NDArray[np.uint8],
+        *,
+        explore: bool = False,
+        starts: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.int64]:
+        assert starts is not None and starts.dtype == np.bool_
+        self.told.append(starts.tolist())
+        return np.ones(len(obs), np.int64)
+
+
+def test_remembering_agent_is_told_where_remote_episodes_begin(
+    start: Callable[..., Any], toy: Any
+) -> None:
+    server = start(toy(length=3), timesteps=8)
+    agent = Remembering()
+    with pytest.raises(TimestepTimeoutError):
+        play_policy(agent, SMALL, server.folder, level="toy")
+    assert agent.told[:8] == (OF_THREE * 3)[:8]
+
+
+def test_remembering_agent_is_told_where_evaluated_episodes_begin() -> None:
+    agent = Remembering()
+    play_episodes(agent, LEVEL, SHORT, episodes=2)
+    assert agent.told == OF_THREE * 2
+
+
+def test_remembering_agent_is_told_where_scored_episodes_begin() -> None:
+    agent = Remembering()
+    envs = make_vec([LEVEL], num_envs=1, config=SHORT)
+    try:
+        play(agent, envs, 6)
+    finally:
+        envs.close()
+    assert agent.told == OF_THREE * 2
+
+
+@pytest.mark.parametrize("explore", [False, True])
+def test_recurrent_ppo2_forgets_the_last_episode(explore: bool) -> None:
+    net = {"hidden": 16, "recurrent": "gru", "recurrent_hidden": 8}
+    config = from_dict(PPO2Config, {"image_height": 36, "image_width": 36, **net})
+    agent = PPO2Agent(make_net(config), config)
+    obs = np.random.default_rng(0).integers(0, 256, (4, 1, 4, 36, 36), dtype=np.uint8)
+    begins, goes_on = np.ones(1, bool), np.zeros(1, bool)
+    agent.act(obs[0], explore=explore, starts=begins)
+    fresh = agent.state.clone()
+    for image in obs[1:]:
+        agent.act(image, explore=explore, starts=goes_on)
+    agent.act(obs[0], explore=explore, starts=goes_on)
+    assert not (agent.state == fresh).all(), "within an episode it remembers"
+    agent.act(obs[0], explore=explore, starts=begins)
+    assert (agent.state == fresh).all()

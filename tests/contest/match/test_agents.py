@@ -1,0 +1,99 @@
+"""Who plays."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+
+from contest.match.agents import Agent, make_config, play, play_function, resolve
+from experiment import load_agent
+from experiment.checkpoint import latest_checkpoint
+from experiment.config import from_dict
+from experiment.errors import UserError
+from jerk.agent import JerkAgent
+from jerk.config import JerkConfig
+from ppo2.agent import PPO2Agent
+from ppo2.agent import make_net as make_ppo2
+from ppo2.config import PPO2Config
+from rainbow.agent import RainbowAgent
+from rainbow.agent import make_net as make_rainbow
+from rainbow.config import RainbowConfig
+
+SMALL = {"image_height": 36, "image_width": 36}
+PPO2 = from_dict(PPO2Config, {**SMALL, "hidden": 16, "serial": True})
+JERK = from_dict(JerkConfig, {**SMALL, "policy": "elsewhere", "record": True})
+ENCODER = {"init_encoder": "elsewhere", "freeze_encoder_updates": 9}
+RAINBOW = from_dict(RainbowConfig, {**SMALL, **ENCODER, "hidden": 16})
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> dict[str, str]:
+    """An untrained agent of each package: its checkpoint."""
+    PPO2Agent(make_ppo2(PPO2), PPO2).save(tmp_path / "ppo2")
+    RainbowAgent(make_rainbow(RAINBOW), RAINBOW).save(tmp_path / "rainbow")
+    JerkAgent(JERK).save(tmp_path / "jerk")
+    return {name: str(latest_checkpoint(tmp_path / name)) for name in ("ppo2", "rainbow", "jerk")}
+
+
+@pytest.mark.parametrize("mode", ["frozen", "explore"])
+def test_checkpoint_of_another_agent_does_not_play_under_a_wrong_name(
+    saved: dict[str, str], mode: Any
+) -> None:
+    for name in ("es", "rainbow"):
+        with pytest.raises(UserError, match="give --agent ppo2"):
+            resolve(Agent(name, saved["ppo2"], mode))
+    resolve(Agent("ppo2", saved["ppo2"], mode))
+    (Path(saved["ppo2"]) / "meta.json").write_text('{"agent":')
+    with pytest.raises(UserError, match=r"meta\.json is damaged"):
+        resolve(Agent("ppo2", saved["ppo2"], mode))
+
+
+def test_convolutions_named_among_the_agents_flags_are_taken_over(
+    saved: dict[str, str], start: Callable[..., Any], toy: Any, tmp_path: Path
+) -> None:
+    flags = (
+        *("--image-height", "36", "--image-width", "36", "--hidden", "16"),
+        *("--learning-starts", "20", "--init-encoder", saved["ppo2"]),
+        *("--freeze-encoder-updates", "1000"),
+    )
+    agent = resolve(Agent("rainbow", device="cpu", flags=flags))
+    server = start(toy(length=7), timesteps=40)
+    play(agent, server.folder, level="toy", timesteps=40, seed=0, run_dir=tmp_path / "out")
+    learned = load_agent(tmp_path / "out" / "agent").net.encoder.state_dict()
+    for name, value in load_agent(saved["ppo2"]).net.encoder.state_dict().items():
+        assert torch.equal(learned[name], value)
+
+
+def test_how_a_checkpoints_own_run_began_is_not_repeated(saved: dict[str, str]) -> None:
+    def config(name: str, *flags: str) -> Any:
+        agent = Agent(name, saved[name], flags=flags)
+        return make_config(agent, timesteps=1, seed=0, run_dir=Path())
+
+    assert not config("ppo2").serial
+    policies = [config("jerk"), config("jerk", "--policy=x")]
+    assert [c.policy for c in policies] == ["", "x"] and not policies[0].record
+    found = [config("rainbow"), config("rainbow", "--init-encoder=x")]
+    assert [(c.init_encoder, c.freeze_encoder_updates) for c in found] == [("", 0), ("x", 0)]
+
+
+def test_a_users_function_draws_by_the_contests_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[tuple[float, ...]] = []
+
+    class Level(gymnasium.Env[np.ndarray, int]):
+        action_space = gymnasium.spaces.Discrete(1000)
+
+    def draw(env: gymnasium.Env[np.ndarray, int]) -> None:
+        numbers = (random.random(), np.random.random(), torch.rand(()), env.action_space.sample())  # noqa: NPY002
+        drawn.append(tuple(map(float, numbers)))
+
+    monkeypatch.setattr("contest.match.agents.RemoteEnv", lambda *_, **__: None)
+    monkeypatch.setattr("contest.match.agents.wrap_agent", lambda *_: Level())
+    for seed in (3, 3, 2**40):
+        play_function(draw, Path(), level="level", seed=seed)
+    assert drawn[0] == drawn[1]
+    assert not {*drawn[0]} & {*drawn[2]}

@@ -1,0 +1,62 @@
+"""What a job's end is called."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contest.match.agents import SERVER_GONE, Agent
+from contest.match.job import Contest, Job, judge
+from contest.wire.limits import Limits
+from retro_env import Level
+
+LIMIT, LEFT = "TimestepTimeoutError: all", "ClientDisconnectError: the client closed"
+THROWN_OUT = "GymRemoteError: 100 bad requests in a row"
+TOLD_TO_STOP = "server stopped: SystemExit"
+NOBODY = "WallClockTimeoutError: no client came and began to play"
+
+
+@pytest.mark.parametrize(
+    ("ended", "played", "server_died", "agent_code", "status"),
+    [
+        (LIMIT, True, False, 0, "complete"),
+        (LIMIT, True, False, -9, "complete"),  # what became of the agent afterwards is its own
+        (LEFT, True, False, 0, "complete"),
+        (LEFT, True, False, 1, "crashed"),
+        (LEFT, False, False, 1, "crashed"),
+        (LEFT, True, False, SERVER_GONE, "crashed"),  # it says so, and the server does not
+        (THROWN_OUT, True, False, SERVER_GONE, "crashed"),
+        (TOLD_TO_STOP, True, False, SERVER_GONE, "interrupted"),
+        (None, True, True, SERVER_GONE, "interrupted"),
+        (None, True, True, 1, "interrupted"),
+        (NOBODY, False, False, SERVER_GONE, "interrupted"),  # the agent came too late
+        (NOBODY, False, False, -9, "crashed"),  # it never came
+    ],
+)
+def test_status_of_a_job(
+    ended: str | None, played: bool, server_died: bool, agent_code: int, status: str
+) -> None:
+    found = judge(ended, played=played, server_died=server_died, agent_code=agent_code)
+    assert found == status
+
+
+@pytest.mark.parametrize("record", [False, True])
+def test_a_job_whose_server_wrote_nothing_is_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record: bool
+) -> None:
+    """The agent was gone before the server had begun, which was then told to end."""
+
+    def start(job: Job, side: str, command: list[str]) -> subprocess.Popen[bytes]:
+        code = 1 if side == "agent" else 0
+        ended = [sys.executable, "-c", f"raise SystemExit({code})"]
+        return subprocess.Popen(ended, stdin=subprocess.PIPE, process_group=0)
+
+    monkeypatch.setattr(Job, "start", start)
+    contest = Contest(tmp_path, Agent("random"), Limits(), record, facts={}, lock=0)
+    job = Job(contest, Level("BrambleDash-Genesis-v0", "BrambleWood.Act1"), 0, name="job")
+    job.stopped_server = True
+    for process in (job.server, job.player):
+        process.wait()
+    assert job.finish() == "interrupted"
+    assert not (job.folder / "result.json").exists()

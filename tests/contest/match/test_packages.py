@@ -1,0 +1,77 @@
+"""Every agent package plays a remote level in each mode, and goes on from what it wrote."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+import jerk.train
+from contest.match.agents import Agent, Mode, play, resolve
+from contest.wire.protocol import TimestepTimeoutError
+from experiment import load_agent
+from experiment.errors import UserError
+from experiment.metrics import read_columns
+from rainbow.agent import RainbowAgent
+from tests.jerk.conftest import Course
+from tests.jerk.test_train import preset
+
+STEPS = 40
+IMAGE = ("--image-height", "36", "--image-width", "36")
+FLAGS = {
+    "rainbow": (*IMAGE, "--hidden", "16", "--learning-starts", "20"),
+    "ppo2": (*IMAGE, "--hidden", "16", "--rollout-steps", "8", "--minibatches", "2"),
+    "es": (*IMAGE, "--hidden", "16", "--pairs", "2", "--start-steps", "3"),
+    "jerk": IMAGE,
+}
+Name = Literal["rainbow", "ppo2", "es", "jerk"]
+
+
+@pytest.fixture
+def contest(
+    start: Callable[..., Any], toy: Any, tmp_path: Path
+) -> Callable[[Name, Mode, Path | None], Path]:
+    """Let an agent play the toy's whole contest -> the folder of what it wrote."""
+
+    def run(name: Name, mode: Mode, checkpoint: Path | None) -> Path:
+        server = start(toy(length=7), timesteps=STEPS)
+        adapts = mode == "adapt" and checkpoint is None
+        flags = FLAGS[name] if adapts else ()
+        agent = resolve(Agent(name, str(checkpoint or ""), mode, "cpu", flags))
+        out = tmp_path / f"{name}-{mode}{'-again' if checkpoint else ''}"
+        play(agent, server.folder, level="toy", timesteps=STEPS, seed=0, run_dir=out)
+        assert isinstance(server.ended(), TimestepTimeoutError)
+        assert server.result()["steps"] == STEPS
+        assert server.result()["episodes"] == -(-STEPS // 7)
+        return out
+
+    return run
+
+
+@pytest.mark.parametrize("name", list(FLAGS))
+def test_package_adapts_and_what_it_wrote_plays_in_every_mode(
+    name: Name, contest: Callable[[Name, Mode, Path | None], Path]
+) -> None:
+    learned = contest(name, "adapt", None) / "agent"
+    contest(name, "frozen", learned)
+    if name == "jerk":  # it has no chance but that of learning
+        with pytest.raises(UserError, match="no chance"):
+            contest(name, "explore", learned)
+    else:
+        contest(name, "explore", learned)
+    again = contest(name, "adapt", learned) / "agent"
+    assert load_agent(again).config.image_height == 36, "settings are the checkpoint's"
+
+
+def test_the_hybrid_brings_its_policy_and_its_memory_along(
+    contest: Callable[[Name, Mode, Path | None], Path], tmp_path: Path
+) -> None:
+    rainbow = contest("rainbow", "adapt", None) / "agent"
+    before = tmp_path / "before"
+    flags = {"policy": str(rainbow), "num_envs": 1, "timesteps": 300, "log_every": 10}
+    jerk.train.run(Course(1), preset("hybrid", **flags), before)
+    rainbow.rename(tmp_path / "elsewhere")  # its net is in the checkpoint, with what it learned
+    out = contest("jerk", "adapt", before)
+    remembered = [read_columns(run / "metrics.csv")["memory"] for run in (before, out / "training")]
+    assert remembered[1][0] >= remembered[0][-1] > 0
+    assert isinstance(load_agent(out / "agent").policy.actor, RainbowAgent)

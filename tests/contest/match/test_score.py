@@ -1,0 +1,189 @@
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium.vector import VectorEnv
+from rich.console import Console
+
+from contest.match.references import RunAndJump
+from contest.match.score import (
+    Episode,
+    Score,
+    bootstrap_interval,
+    markdown_table,
+    play,
+    read_episodes,
+    score,
+    score_dict,
+    score_table,
+    unfinished_episodes,
+)
+from experiment.errors import UserError
+from experiment.metrics import EpisodeLog
+
+LENGTHS = (3, 5)  # episode lengths of the two environments
+
+
+class FakeEnvs(VectorEnv):
+    """Two environments; each step earns its environment's number + 1; SAME_STEP autoreset."""
+
+    num_envs = 2
+
+    def __init__(self) -> None:
+        self.taken: list[np.ndarray] = []
+        self.length = [0, 0]
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        if seed is not None:
+            self.seeded = seed
+        infos: dict[str, Any] = {}
+        for i in np.flatnonzero(self.length):  # what is cut
+            cut = {**self.record(i), "finished": False}
+            infos = self._add_info(infos, {"episode": cut}, i)
+        self.length = [0, 0]
+        return np.zeros((2, 4, 8, 8), np.uint8), infos
+
+    def step(self, actions: np.ndarray) -> Any:
+        self.taken.append(actions)
+        infos: dict[str, Any] = {}
+        over = [False, False]
+        for i in range(2):
+            self.length[i] += 1
+            if self.length[i] == LENGTHS[i]:
+                over[i] = True
+                infos = self._add_info(infos, {"episode": self.record(i)}, i)
+                self.length[i] = 0
+        return (
+            np.zeros((2, 4, 8, 8), np.uint8),
+            np.ones(2),
+            np.array(over),
+            np.zeros(2, bool),
+            infos,
+        )
+
+    def record(self, i: int) -> dict[str, Any]:
+        total = float(self.length[i] * (i + 1))
+        progress = total / 9000
+        found = {"r": total, "l": self.length[i], "level": f"G:{i}", "progress": progress}
+        return found | {"finished": i == 1}
+
+
+def episode(r: float, *, finished: bool = False) -> Episode:
+    return Episode(level="G:S", r=r, l=10, progress=0.5, finished=finished)
+
+
+def slow_interval(values: list[float], *, resamples: int, seed: int) -> tuple[float, float]:
+    """The bootstrap with loops, percentiles by sorting and a straight line between neighbours."""
+    draws = np.random.default_rng(seed).integers(len(values), size=(resamples, len(values)))
+    means = sorted(sum(values[i] for i in row) / len(values) for row in draws)
+    ends = []
+    for part in (0.025, 0.975):
+        place = part * (resamples - 1)
+        below = math.floor(place)
+        above = min(below + 1, resamples - 1)
+        ends.append(means[below] + (place - below) * (means[above] - means[below]))
+    return ends[0], ends[1]
+
+
+def test_the_interval_equals_the_slow_one() -> None:
+    values = [0.0, 10.0, 3.5, 900.0, 41.0]
+    fast = bootstrap_interval(values, resamples=501, seed=4)
+    assert np.allclose(fast, slow_interval(values, resamples=501, seed=4))
+
+
+def test_the_interval_does_not_depend_on_how_many_are_drawn_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = np.random.default_rng(0).normal(size=40)
+    whole = bootstrap_interval(values)
+    monkeypatch.setattr("contest.match.score._BLOCK", 1000)
+    assert bootstrap_interval(values) == whole
+
+
+def test_the_interval_covers_the_mean_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(0)
+    covered = 0
+    for _ in range(300):
+        low, high = bootstrap_interval(rng.exponential(size=60), resamples=500)
+        covered += low <= 1.0 <= high
+    assert 0.88 <= covered / 300 <= 0.98
+
+
+def test_equal_values_have_an_interval_of_no_width_and_one_value_has_none() -> None:
+    assert bootstrap_interval([5.0] * 7) == (5.0, 5.0)
+    assert all(math.isnan(end) for end in bootstrap_interval([5.0]))
+
+
+def test_play_counts_every_episode_and_the_unfinished_ones() -> None:
+    envs = FakeEnvs()
+    seen: list[tuple[int, int]] = []
+    episodes = play(
+        RunAndJump(), envs, 22, seed=9, on_step=lambda step, e: seen.append((step, len(e)))
+    )
+    assert envs.seeded == 9
+    assert [(e.level, e.r, e.l, e.finished, e.complete) for e in episodes] == [
+        ("G:0", 3.0, 3, False, True),
+        ("G:1", 10.0, 5, True, True),
+        ("G:0", 3.0, 3, False, True),
+        ("G:0", 3.0, 3, False, True),
+        ("G:1", 10.0, 5, True, True),
+        ("G:0", 2.0, 2, False, False),
+        ("G:1", 2.0, 1, False, False),
+    ]
+    assert sum(e.l for e in episodes) == 22
+    assert seen[0] == (2, 0)
+    assert seen[-1] == (22, 5)
+
+
+def test_an_episode_without_a_step_is_none() -> None:
+    assert unfinished_episodes(FakeEnvs()) == []
+
+
+def test_the_score_is_the_mean_of_all_episodes() -> None:
+    found = score("x", [episode(100.0), episode(400.0, finished=True), episode(-50.0)])
+    assert found.mean == pytest.approx(150.0)
+    assert (found.best, found.episodes, found.finished, found.steps) == (400.0, 3, 1, 30)
+    assert found.low <= found.mean <= found.high
+
+
+def test_no_episodes_have_no_score() -> None:
+    with pytest.raises(UserError, match="no episode was played"):
+        score("x", [])
+
+
+def test_episodes_of_a_run_read_back(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not a run folder"):
+        read_episodes(tmp_path)
+    with EpisodeLog(tmp_path) as log:
+        assert read_episodes(tmp_path) == []
+        for number, e in enumerate([episode(1.5), episode(2.25, finished=True)]):
+            log.log(number, 0, {"r": e.r, "l": e.l, "level": e.level} | vars_of(e))
+    assert read_episodes(tmp_path) == [episode(1.5), episode(2.25, finished=True)]
+
+
+def vars_of(e: Episode) -> dict[str, Any]:
+    return {"progress": e.progress, "finished": e.finished}
+
+
+def test_tables_show_the_row_and_no_false_interval() -> None:
+    rows = [
+        Score("random", 812.4, 700.2, 950.9, 3001.0, 1234, 5, 100_000),
+        score("one", [episode(7.0)]),
+    ]
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(score_table(rows, title="Act"))
+    text = capture.get()
+    for part in ("812", "700 – 951", "3,001", "1,234", "Act"):
+        assert part in text
+    assert "nan" not in text
+    table = markdown_table(rows).splitlines()
+    assert table[2] == "| random | 812 | 700 – 951 | 3,001 | 1,234 | 5 |"
+    assert len(table) == 4
+
+
+def test_a_score_for_json_has_null_for_nan() -> None:
+    assert score_dict(score("one", [episode(7.0)]))["low"] is None
+    assert score_dict(score("one", [episode(7.0)]))["mean"] == 7.0

@@ -1,0 +1,232 @@
+"""The report, from made-up contests and one real film, in a browser where there is one."""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contest.report.__main__ import main
+from contest.report.entries import read_entries, read_references
+from contest.wire.record import rom_hash
+from retro_env import make_env
+from tests.contest.report.made_up import GAME, LEVELS, write_contest
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+VOID = {"meta", "link", "br", "img", "input", "source"}
+
+
+class Checker(HTMLParser):
+    """Tags that open and close in order; what the page would load; its text; its tables' cells."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.loads: list[str] = []
+        self.words: list[str] = []
+        self.tables: dict[str, list[list[str]]] = {}
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self.rows = self.tables.setdefault(str(dict(attrs)["id"]), [])
+        elif tag == "tr":
+            self.rows.append([])
+        elif tag in ("th", "td"):
+            self.rows[-1].append("")
+        self.loads += [v or "" for name, v in attrs if name in ("src", "href", "poster")]
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass  # closed by itself
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+        if {"th", "td"} & set(self.open):
+            self.rows[-1][-1] += f" {data}"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of two contests, one with a name that must be escaped, and one film."""
+    root = tmp_path_factory.mktemp("report")
+    good = write_contest(root / "good", "mine:<b>&play", seeds=3, score=5000.0)
+    weak = write_contest(root / "weak", "random", seeds=1, score=900.0)
+    env = make_env(f"{GAME}:{LEVELS[0]}", record_dir=root / "bk2")
+    env.reset(seed=0)
+    for _ in range(30):
+        env.step(1)
+    env.close()
+    next((root / "bk2").glob("*.bk2")).rename(
+        next(good.glob(f"*{LEVELS[0]}")) / "seed-1" / "best.bk2"
+    )
+    page = root / "pages" / "report.html"
+    main([str(good), str(weak), "--out", str(page), "--title", "Two <agents>"])
+    return page
+
+
+def test_page_is_whole_and_loads_nothing(report: Path) -> None:
+    found = Checker(report.read_text())
+    assert all(text.startswith("data:") for text in found.loads)
+    assert "Two <agents>" in found.words and "mine:<b>&play" in found.words
+    assert report.stat().st_size < 1_000_000
+
+
+def test_page_has_scores_references_and_a_film(report: Path) -> None:
+    text = report.read_text()
+    agents = [row[0].split()[0] for row in Checker(text).tables["leaderboard"][1:]]
+    assert agents.index("oracle") < agents.index("mine:<b>&play") < agents.index("random")
+    assert "random (reference)" not in text  # it has played itself
+    assert "No film of" not in text
+    assert "seed 1: return" in text
+    (video,) = re.findall(r'src="data:video/mp4;base64,([^"]+)"', text)
+    assert base64.b64decode(video)[4:8] == b"ftyp"
+    (poster,) = re.findall(r'poster="data:image/jpeg;base64,([^"]+)"', text)
+    assert base64.b64decode(poster)[:2] == b"\xff\xd8"
+    for label in re.findall(r'<svg [^>]*role="img" aria-label="([^"]*)"', text):
+        assert len(label) > 20
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+@pytest.mark.parametrize("width", [390, 1200])
+def test_browser_shows_the_comparison_and_nothing_too_wide(
+    report: Path, tmp_path: Path, width: int
+) -> None:
+    """Headless Chromium runs the page's script, in a frame as wide as a phone or a desk."""
+    outer = tmp_path / "outer.html"
+    inner = json.dumps(report.read_text()).replace("</", "<\\/")
+    outer.write_text(
+        f"<iframe id=f style='width:{width}px;height:900px;border:0'></iframe><pre id=out></pre>"
+        f"<script>f.onload = () => {{ const d = f.contentDocument; out.textContent = 'OUT ' + "
+        "[d.documentElement.scrollWidth, d.querySelectorAll('#duels tbody tr').length, "
+        "d.querySelector('#verdict').textContent].join('|') + ' END'; };"
+        f"f.srcdoc = {inner};</script>"
+    )
+    assert CHROMIUM is not None
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    command += [f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=5000"]
+    done = subprocess.run([*command, outer.as_uri()], capture_output=True, text=True, check=True)
+    found = re.search(r">OUT (\d+)\|(\d+)\|(.*?) END", done.stdout)
+    assert found is not None, done.stderr
+    assert int(found[1]) <= width
+    assert int(found[2]) == len(LEVELS)
+    assert "is better on 2 of 2 levels" in found[3]
+
+
+def test_one_agent_and_other_levels_make_a_page_too(tmp_path: Path) -> None:
+    one = write_contest(tmp_path / "one", "rainbow", seeds=1, score=10.0)
+    other = write_contest(tmp_path / "two", "rainbow", seeds=1, score=20.0, level=LEVELS[0])
+    for folders in ([one], [one, other]):
+        main([*map(str, folders), "--out", str(tmp_path / "r.html"), "--no-films"])
+        text = (tmp_path / "r.html").read_text()
+        Checker(text)
+        assert ("different levels" in text) == (len(folders) == 2)
+        assert ("rainbow [two]" in text) == (len(folders) == 2)
+
+
+def test_recording_of_another_rom_is_not_filmed_and_the_page_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = write_contest(tmp_path / "old", "x", seeds=1, score=10.0, level=LEVELS[0])
+    (path,) = out.glob("*/seed-0/result.json")
+    path.write_text(path.read_text().replace(rom_hash(GAME), "0" * 40))
+    (path.parent / "best.bk2").touch()
+    main([str(out), "--out", str(tmp_path / "r.html")])
+    text = (tmp_path / "r.html").read_text()
+    Checker(text)
+    said = f"it was played with another ROM of {GAME} (000000000000)"
+    assert f"No film of {LEVELS[0]}: {said}" in text and "<video" not in text
+    assert f"no film of {GAME}:{LEVELS[0]}: {said}" in capsys.readouterr().err
+
+
+def test_states_of_the_same_name_are_shown_with_their_games(tmp_path: Path) -> None:
+    folders = [
+        write_contest(tmp_path / game, "x", seeds=1, score=score, level=LEVELS[0], game=game)
+        for game, score in ((GAME, 5000.0), ("Other-v0", 100.0))
+    ]
+    write_contest(folders[0], "x", seeds=1, score=5000.0, level=LEVELS[1])
+    main([*map(str, folders), "--out", str(tmp_path / "r.html"), "--no-films"])
+    text = (tmp_path / "r.html").read_text()
+    rows = [row[0].strip() for row in Checker(text).tables["levels"][1:]]
+    assert rows == [f"{GAME}:{LEVELS[0]}", LEVELS[1], f"Other-v0:{LEVELS[0]}"]
+    data = re.findall(r'"levels": (\{[^}]*\})', text)
+    assert [set(json.loads(levels)) for levels in data[:2]] == [set(rows[:2]), set(rows[2:])]
+
+
+def test_folder_without_a_contest_is_a_mistake_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folders, words in (
+        ([str(tmp_path)], "give a folder that contest.run wrote"),
+        ([], "arguments are required: DIR"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main([*folders, "--out", str(tmp_path / "r.html")])
+        assert stop.value.code == 2
+        assert words in capsys.readouterr().err
+    assert not (tmp_path / "r.html").exists()
+
+
+def played(folder: Path, state: str) -> list[float]:
+    """Mean return of each seed on a level, read by hand."""
+    files = sorted(folder.glob(f"*{state}/seed-*/episodes.csv"))
+    rows = [[line.split(",") for line in file.read_text().splitlines()[1:]] for file in files]
+    return [float(np.mean([float(row[2]) for row in each])) for each in rows]
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[Path]:
+    return [
+        write_contest(tmp_path / "good", "mine", seeds=3, score=5000.0),
+        write_contest(tmp_path / "weak", "yours", seeds=1, score=900.0),
+    ]
+
+
+def page_of(folders: list[Path], out: Path) -> str:
+    main([*map(str, folders), "--out", str(out), "--no-films"])
+    return out.read_text()
+
+
+def test_scores_are_the_means_of_the_episodes(folders: list[Path], tmp_path: Path) -> None:
+    text = page_of(folders, tmp_path / "r.html")
+    tables = Checker(text).tables
+    means = {row[0].split()[0]: row[1].split()[0] for row in tables["leaderboard"][1:]}
+    levels = {row[0].strip(): [cell.split()[0] for cell in row[1:]] for row in tables["levels"]}
+    (data,) = re.findall(r'id="scores">(.*?)</script>', text)
+    scores = {one["label"]: one["levels"] for one in json.loads(data)}
+    for column, (name, folder) in enumerate(zip(("mine", "yours"), folders, strict=True)):
+        expected = {state: float(np.mean(played(folder, state))) for state in LEVELS}
+        assert means[name] == f"{np.mean(list(expected.values())):,.0f}"
+        assert scores[name] == pytest.approx(expected)
+        assert {s: levels[s][column] for s in LEVELS} == {
+            state: f"{mean:,.0f}" for state, mean in expected.items()
+        }
+
+
+def test_an_agent_without_an_ended_episode_came_nowhere(tmp_path: Path) -> None:
+    out = write_contest(tmp_path / "a", "mine", seeds=1, score=1000.0)
+    for path in out.glob("*/seed-0/episodes.csv"):
+        path.write_text(path.read_text().splitlines()[0] + "\n")
+    text = page_of([out], tmp_path / "r.html")
+    assert "episodes of mine came: no episode has ended" in text and "most often" not in text
+
+
+def test_scores_of_another_rom_are_not_compared(folders: list[Path], tmp_path: Path) -> None:
+    assert "different ROMs" not in page_of(folders, tmp_path / "r.html")
+    for path in folders[1].glob("*/seed-0/result.json"):
+        path.write_text(path.read_text().replace(rom_hash(GAME), "0" * 40))
+    assert "different ROMs" in page_of(folders, tmp_path / "r.html")
+    assert read_references(read_entries(folders[:1])) and not read_references(read_entries(folders))

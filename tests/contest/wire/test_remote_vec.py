@@ -1,0 +1,122 @@
+"""A remote level under an agent's own loop."""
+
+import csv
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from contest.wire.protocol import TimestepTimeoutError
+from contest.wire.remote_vec import RemoteVectorEnv
+from envs import row_seeds
+from experiment.config import load_config
+from experiment.errors import UserError
+from rainbow.config import RainbowConfig
+from rainbow.train import run
+from retro_env import EnvConfig, ended_episodes, make_vec, parse_levels
+from retro_env.make import wrap_agent
+
+Start = Callable[..., Any]
+SMALL = EnvConfig(image_height=4, image_width=5, frame_stack=2)
+LEVEL = parse_levels("bramble-test")[0]
+
+
+def test_episodes_follow_one_another_and_their_last_observation_is_kept(
+    start: Start, toy: Any
+) -> None:
+    envs = RemoteVectorEnv(start(toy(length=3)).folder, config=SMALL, level="toy")
+    local = wrap_agent(toy(length=3), SMALL)
+    first, infos = envs.reset(seed=99)
+    expected, _ = local.reset(seed=7)
+    assert np.array_equal(first, expected[np.newaxis])
+    assert infos["level"].tolist() == ["toy"]
+    for number, action in enumerate([1, 6, 0, 2, 3, 5, 4], start=1):
+        obs, rewards, terminated, truncated, infos = envs.step(np.array([action]))
+        last, reward, ended, _, info = local.step(action)
+        assert (rewards[0], terminated[0], truncated[0]) == (reward, ended, False)
+        if number % 3 == 0:
+            (episode,) = ended_episodes(infos)
+            assert episode == {**info["episode"], "env": 0}
+            assert np.array_equal(infos["final_obs"][0], last)
+            last, _ = local.reset()
+        else:
+            assert infos == {}
+        assert np.array_equal(obs, last[np.newaxis])
+    envs.close()
+
+
+@pytest.mark.parametrize("length", [5, 100])
+def test_loop_as_long_as_the_budget_ends_by_itself(start: Start, toy: Any, length: int) -> None:
+    """Also where the last step ends an episode: there is no next one to begin."""
+    server = start(toy(length=length), timesteps=10)
+    envs = RemoteVectorEnv(server.folder, config=SMALL)
+    envs.reset()
+    ended = [ended_episodes(envs.step(np.array([1]))[4]) for _ in range(10)]
+    assert sum(len(episodes) for episodes in ended) == 10 // length
+    for _ in range(2):
+        with pytest.raises(TimestepTimeoutError):
+            envs.step(np.array([1]))
+    envs.close()
+    server.ended()
+    assert server.result()["steps"] == 10
+
+
+def test_state_of_a_remote_level_cannot_be_restored(start: Start) -> None:
+    envs = RemoteVectorEnv(start().folder, config=SMALL)
+    with pytest.raises(UserError, match="cannot be resumed"):
+        envs.restore_states(envs.save_states())
+    envs.close()
+
+
+def rows(path: Path) -> list[list[str]]:
+    with path.open(newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_rainbow_learns_on_a_remote_level_exactly_as_on_a_local_one(tmp_path: Path) -> None:
+    """Through the same loop: same numbers in metrics.csv, same episodes."""
+    flags = ["--timesteps", "200", "--num-envs", "1", "--device", "cpu", "--hidden", "16"]
+    flags += ["--image-height", "36", "--image-width", "36", "--learning-starts", "40"]
+    flags += ["--replay-size", "400", "--log-every", "50", "--seed", "3", "--torch-threads", "1"]
+    flags += ["--episode-steps", "70"]
+    config: Any = load_config(RainbowConfig, flags, presets=None, command="test")
+    local = make_vec([LEVEL], num_envs=1, config=config.env, seed=3)
+    try:
+        run(local, config, tmp_path / "local")
+    finally:
+        local.close()
+    served = [
+        sys.executable,
+        "-c",
+        SERVE_SHORT,
+        str(tmp_path / "shared"),
+        str(row_seeds(3, 1)[0]),
+    ]
+    with subprocess.Popen(served) as server:
+        remote: Any = RemoteVectorEnv(tmp_path / "shared", config=config.env, level=str(LEVEL))
+        run(remote, config, tmp_path / "remote")
+        remote.close()
+    assert server.returncode == 0
+    for name in ("metrics.csv", "episodes.csv"):
+        assert rows(tmp_path / "local" / name) == rows(tmp_path / "remote" / name)
+    assert len(rows(tmp_path / "remote" / "episodes.csv")) >= 3
+
+
+SERVE_SHORT = f"""
+import sys
+from pathlib import Path
+from contest.wire.meeting_place import meeting_place
+from contest.wire.record import Record
+from contest.wire.limits import Limits
+from contest.wire.server import serve
+from retro_env import EnvConfig, make_contest_env
+env = make_contest_env({str(LEVEL)!r}, EnvConfig(episode_steps=70))
+with meeting_place(Path(sys.argv[1])) as folder:
+    record = Record(folder, facts={{}})
+    serve(env, folder, limits=Limits(timesteps=200), record=record, seed=int(sys.argv[2]))
+env.close()
+"""

@@ -1,0 +1,198 @@
+"""The server against raw messages."""
+
+import os
+import stat
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from contest.wire.limits import Limits
+from contest.wire.server import PATIENCE
+from experiment.errors import UserError
+from tests.contest.raw import RESET, Raw, patient, press, raw
+
+Start = Callable[..., Any]
+
+
+def test_description_is_that_of_2018(start: Start) -> None:
+    with raw(start()) as client:
+        assert client.read() == {
+            "type": "description",
+            "content": {
+                "ac": [
+                    "int_fold",
+                    "[2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2],",
+                    {"n": "12", "type": "MultiBinary"},
+                ],
+                "ob": ["np", '(6, 8, 3), dtype("|u1")', {"type": "Box", "shape": "(6, 8, 3)"}],
+                "reward": ["float", None, {}],
+                "done": ["bool", None, {}],
+                "reset": ["bool", None, {}],
+            },
+        }
+
+
+def test_folder_socket_and_screen_are_for_the_owner_alone(start: Start) -> None:
+    server = start()
+    with raw(server):
+        modes = [stat.S_IMODE(path.stat().st_mode) for path in (server.folder, *server.paths())]
+        assert modes == [0o700, 0o600, 0o600]
+    with patient(server) as client:
+        client.ask(RESET)
+    server.ended()
+    assert list(server.folder.iterdir()) == []
+
+
+def test_timestep_limit_answers_the_last_step_and_closes(start: Start) -> None:
+    server = start(timesteps=3)
+    with raw(server) as client:
+        client.read()
+        client.ask(RESET)
+        assert [client.ask(press(i))["type"] for i in range(3)] == ["update"] * 3
+        closing = client.read()
+        assert (closing["type"], closing["content"]["exception"]) == ("close", 1)
+        assert client.read() is None
+    server.ended()
+    assert server.result()["steps"] == 3
+    assert server.result()["ended"].startswith("TimestepTimeoutError")
+
+
+@pytest.mark.parametrize("limit", ["wall_clock", "stall"])
+def test_silent_client_is_sent_away_in_time(start: Start, limit: str) -> None:
+    server = start(**{limit: 1.0})
+    played = 0
+    with raw(server) as client:
+        client.read()
+        answer = client.ask(RESET)
+        if answer["type"] == "update":  # a busy machine may need all the time for this
+            answer = client.ask(press(1))
+        if answer["type"] == "update":
+            played = 1
+            client.send(b'{"type": "upd')  # half a message buys no time
+            answer = client.read()
+        assert (answer["type"], answer["content"]["exception"]) == ("close", 2)
+    server.ended()
+    assert sum(row[1] for row in server.rows()) == played
+
+
+def test_busy_client_is_sent_away_at_the_wall_clock_limit(start: Start, toy: Any) -> None:
+    server = start(toy(length=10**9), wall_clock=1.0, timesteps=10**9)
+    with raw(server) as client:
+        client.read()
+        answer = client.ask(RESET)
+        updates = 0
+        while answer["type"] == "update":
+            updates += 1
+            answer = client.ask(press(1))
+        assert answer["content"]["exception"] == 2
+    server.ended()
+    assert sum(row[1] for row in server.rows()) == max(updates - 1, 0)
+
+
+def test_server_does_not_wait_for_a_client_for_ever(start: Start) -> None:
+    server = start(stall=0.1)
+    assert "no client" in str(server.ended())
+    assert server.result()["mean_return"] is None
+
+
+def test_oversized_message_ends_the_run(start: Start) -> None:
+    server = start()
+    with raw(server) as client:
+        client.read()
+        client.ask(RESET)
+        client.ask(press(1))
+        client.send(b"x" * 10_000)
+        closing = client.read()
+        assert (closing["type"], closing["content"]["exception"]) == ("close", 0)
+    server.ended()
+    assert [row[1] for row in server.rows()] == [1]
+
+
+def test_client_that_sends_only_nonsense_is_sent_away(start: Start) -> None:
+    server = start()
+    with raw(server) as client:
+        client.read()
+        client.ask(RESET)
+        client.send(b"\f" * PATIENCE)
+        kinds = [client.read()["type"] for _ in range(PATIENCE)]
+    assert kinds == ["exception"] * (PATIENCE - 1) + ["close"]
+    server.ended()
+
+
+def test_bad_requests_of_a_client_that_never_began_are_not_counted_against_the_next(
+    start: Start,
+) -> None:
+    server = start()
+    with raw(server) as client:
+        client.read()
+        client.send(b"\f" * PATIENCE)
+        while client.read()["type"] != "close":
+            pass
+    with patient(server) as client:
+        assert client.ask(b"")["type"] == "exception"
+        assert client.ask(RESET)["type"] == "update"
+    server.ended()
+
+
+def test_step_before_reset_is_refused(start: Start) -> None:
+    with raw(start()) as client:
+        client.read()
+        assert client.ask(press(1))["content"]["exception"] == 5
+        assert client.ask(RESET)["content"] == {
+            "ob": True,
+            "reward": 0.0,
+            "done": False,
+            "reset": False,
+        }
+
+
+def test_second_client_is_refused_and_the_first_plays_on(start: Start) -> None:
+    server = start()
+    with raw(server) as client:
+        client.read()
+        client.ask(RESET)
+        with pytest.raises(ConnectionRefusedError):
+            Raw(server.socket())
+        assert client.ask(press(1))["type"] == "update"
+
+
+def test_visitor_that_never_plays_costs_nothing(start: Start) -> None:
+    server = start()
+    for data in (b"", b"garbage", b"x" * 10_000, b'{"type": "close", "content": {}}\f'):
+        with patient(server) as visitor:
+            visitor.send(data)
+    with patient(server) as client:
+        assert client.ask(RESET)["type"] == "update"
+
+
+def test_client_that_cuts_the_screen_short_costs_nothing(start: Start) -> None:
+    server = start()
+    with raw(server) as client:
+        client.read()
+        client.ask(RESET)
+        os.truncate(server.folder / "ob", 0)
+        assert client.ask(press(1))["type"] == "update"
+        assert (server.folder / "ob").stat().st_size == 6 * 8 * 3
+
+
+def test_failing_environment_is_reported_and_recorded(start: Start, toy: Any) -> None:
+    env = toy()
+    server = start(env)
+    with raw(server) as client:
+        client.read()
+        client.ask(RESET)
+        client.ask(press(1))
+        env.observation_space = None
+        env.screen = None
+        closing = client.ask(press(1))
+        assert (closing["type"], closing["content"]["exception"]) == ("close", 4)
+    server.ended()
+    assert isinstance(server.error, TypeError)
+    assert [row[1] for row in server.rows()] == [1]
+
+
+@pytest.mark.parametrize("name", ["timesteps", "wall_clock", "stall"])
+def test_limit_of_nothing_is_refused(name: str) -> None:
+    with pytest.raises(UserError, match=name):
+        Limits(**{name: 0})

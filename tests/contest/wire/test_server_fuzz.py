@@ -1,0 +1,169 @@
+"""Thousands of bad messages, disconnects at every point, and SIGKILL of either side."""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from contest.wire.client import RemoteEnv
+from contest.wire.limits import Limits
+from contest.wire.meeting_place import meeting_place
+from contest.wire.protocol import ClientDisconnectError, GymRemoteError
+from contest.wire.record import Record
+from contest.wire.server import serve
+
+Start = Callable[..., Any]
+RESET = b'{"type": "update", "content": {"reset": true}}\f'
+STEP = b'{"type": "update", "content": {"ac": 5}}\f'
+CLOSE = b'{"type": "close", "content": {"reason": null}}\f'
+FORK = multiprocessing.get_context("fork")
+
+
+def connect(server: Any) -> socket.socket:
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.settimeout(30)
+    sock.connect(server.socket())
+    return sock
+
+
+def read(sock: socket.socket, count: int) -> list[Any]:
+    """`count` messages."""
+    data = b""
+    while data.count(b"\f") < count:
+        chunk = sock.recv(1 << 16)
+        assert chunk, f"the server left after {data!r}"
+        data += chunk
+    return [json.loads(text) for text in data.split(b"\f")[:-1]]
+
+
+def mutate(rng: random.Random, message: bytes) -> bytes:
+    """A message changed in one to four places, or nonsense; still ended by a form feed."""
+    if rng.random() < 0.2:
+        return rng.randbytes(rng.randrange(60)).replace(b"\f", b"") + b"\f"
+    data = bytearray(message[:-1])
+    for _ in range(rng.randint(1, 4)):
+        place = rng.randrange(len(data) + 1)
+        kind = rng.randrange(3)
+        if kind == 0:
+            del data[place : place + rng.randint(1, 9)]
+        elif kind == 1:
+            data[place:place] = rng.choice([b"NaN", b"[", b'"', b"-", b"9" * 30, b"{}", b"\xff"])
+        elif place < len(data):
+            data[place] = rng.randrange(256)
+    return bytes(data).replace(b"\f", b"") + b"\f"
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_every_bad_message_is_answered_and_every_step_recorded(start: Start, seed: int) -> None:
+    rng = random.Random(seed)
+    server = start(timesteps=10**6)
+    with connect(server) as sock:
+        read(sock, 1)
+        sock.sendall(RESET)
+        read(sock, 1)
+        steps = episodes = 0
+        for _ in range(4):
+            batch = [mutate(rng, rng.choice([STEP, RESET, CLOSE])) for _ in range(30)]
+            batch = [data for data in batch if b'"close"' not in data]
+            # A changed message may still be a good one: whatever is answered with a reward that
+            # is not the plain 0 of a reset was a step.
+            sock.sendall(b"".join(batch))
+            answers = read(sock, len(batch))
+            sock.sendall(STEP)
+            answers += read(sock, 1)
+            if answers[-1]["type"] == "exception":  # the episode had ended
+                sock.sendall(RESET)
+                answers += read(sock, 1)
+            assert {answer["type"] for answer in answers} <= {"update", "exception"}
+            updates = [answer["content"] for answer in answers if answer["type"] == "update"]
+            steps += sum(content["reward"] != 0.0 for content in updates)
+            episodes += sum(content["done"] for content in updates)
+        sock.sendall(mutate(rng, STEP)[: rng.randrange(9)])
+    assert isinstance(server.ended(), ClientDisconnectError | GymRemoteError)
+    assert sum(length for _, length in server.rows()) == steps
+    assert sum(length == 5 for _, length in server.rows()) == episodes
+    assert server.result()["steps"] == steps
+
+
+@pytest.mark.parametrize("cut", range(0, 2 * len(STEP) + 1, 3))
+def test_disconnect_at_any_byte_ends_the_run_with_its_records(start: Start, cut: int) -> None:
+    server = start()
+    with connect(server) as sock:
+        read(sock, 1)
+        sock.sendall(RESET)
+        read(sock, 1)
+        sock.sendall((STEP + STEP)[:cut])
+        if cut % 2:
+            sock.shutdown(socket.SHUT_RD)
+    assert isinstance(server.ended(), ClientDisconnectError)
+    played = cut // len(STEP)
+    assert sum(length for _, length in server.rows()) in range(played + 1)
+    assert server.result()["ended"].startswith("ClientDisconnectError")
+
+
+def serve_for_ever(env: Any, folder: Path, results: Path) -> None:
+    record = Record(results, facts={})
+    limits = Limits(timesteps=10**9, wall_clock=60, stall=60)
+    with meeting_place(folder):
+        serve(env, folder, limits=limits, record=record, seed=0)
+
+
+def play_for_ever(folder: Path) -> None:
+    env = RemoteEnv(folder)
+    action = np.zeros(12, np.int8)
+    while True:
+        env.reset()
+        while not env.step(action)[2]:
+            pass
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_server_leaves_every_ended_episode(tmp_path: Path, toy: Any, seed: int) -> None:
+    folder, results = tmp_path / "shared", tmp_path / "results"
+    server = FORK.Process(target=serve_for_ever, args=(toy(length=3), folder, results))
+    server.start()
+    env = RemoteEnv(folder)
+    ended: list[float] = []
+    killed = random.Random(seed).randrange(20, 200)
+    with pytest.raises(GymRemoteError, match="gone"):
+        while True:
+            env.reset()
+            total, done = 0.0, False
+            while not done:
+                _, reward, done, _, info = env.step(np.ones(12, np.int8))
+                total += reward
+                if info["steps"] == killed:
+                    os.kill(server.pid or 0, signal.SIGKILL)
+            ended.append(total)
+    server.join()
+    lines = (results / "monitor.csv").read_text().splitlines()[1:]
+    recorded = [float(line.split(",")[0]) for line in lines]
+    assert recorded[: len(ended)] == pytest.approx(ended)
+    assert len(recorded) - len(ended) in (0, 1)
+    result = json.loads((results / "result.json").read_text())
+    assert result["episodes"] >= len(ended)
+    assert result["ended"] is None
+
+
+def test_killed_client_leaves_complete_records(start: Start, toy: Any, tmp_path: Path) -> None:
+    client = FORK.Process(target=play_for_ever, args=(tmp_path / "0" / "shared",))
+    client.start()
+    server = start(toy(length=10), timesteps=10**9)
+    while server.record.steps < 57:
+        assert server.thread.is_alive()
+        time.sleep(0.001)
+    os.kill(client.pid or 0, signal.SIGKILL)
+    client.join()
+    assert isinstance(server.ended(), ClientDisconnectError)
+    lengths = [length for _, length in server.rows()]
+    assert sum(lengths) == server.result()["steps"] >= 57
+    assert set(lengths[:-1]) == {10}

@@ -1,0 +1,59 @@
+"""A long run: memory stays what it was."""
+
+import multiprocessing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from contest.wire.limits import Limits
+from contest.wire.meeting_place import meeting_place
+from contest.wire.protocol import TimestepTimeoutError
+from contest.wire.record import Record
+from contest.wire.remote_vec import RemoteVectorEnv
+from contest.wire.server import serve
+from retro_env import EnvConfig
+
+STEPS = 100_000
+WARM = 20_000
+ALLOWED_KIB = 1024
+
+
+def serve_all(env: Any, folder: Path, results: Path) -> None:
+    record = Record(results, facts={"level": "toy"})
+    with meeting_place(folder):
+        serve(env, folder, limits=Limits(timesteps=STEPS), record=record, seed=0)
+
+
+def memory_kib(pid: int | str) -> int:
+    """Resident memory of a process."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+def test_memory_is_flat_over_a_hundred_thousand_steps(tmp_path: Path, toy: Any) -> None:
+    context = multiprocessing.get_context("fork")
+    arguments = (toy(length=50), tmp_path / "shared", tmp_path / "results")
+    server = context.Process(target=serve_all, args=arguments)
+    server.start()
+    config = EnvConfig(image_height=4, image_width=5)
+    envs = RemoteVectorEnv(tmp_path / "shared", config=config)
+    envs.reset()
+    action = np.array([1])
+    for _ in range(WARM):
+        envs.step(action)
+    before = memory_kib(server.pid or 0), memory_kib("self")
+    for _ in range(STEPS - WARM - 1):
+        envs.step(action)
+    after = memory_kib(server.pid or 0), memory_kib("self")
+    envs.step(action)
+    with pytest.raises(TimestepTimeoutError):
+        envs.step(action)
+    envs.close()
+    server.join()
+    assert after[0] - before[0] < ALLOWED_KIB
+    assert after[1] - before[1] < ALLOWED_KIB
+    assert len((tmp_path / "results" / "monitor.csv").read_text().splitlines()) == STEPS // 50 + 1

@@ -1,0 +1,115 @@
+"""Results hold every run once, and their tables compare like with like."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiment.errors import UserError
+from experiment.results import store
+from studies.report import collect, is_known, page, read_kinds, table
+from studies.runner import left, work
+from studies.study import Study, cells
+
+RUNS = {"a": {"0": 1000.0, "1": 3000.0, "2": 5000.0}, "b": {"0": 4000.0, "1": 4000.0, "2": 7000.0}}
+LESS = {"a": {"0": 0.0, "1": 2000.0}, "b": {"0": 3000.0, "1": 5000.0}}
+
+
+def result(**kinds: Any) -> dict[str, Any]:
+    named = {name.replace("_", "/"): kind for name, kind in kinds.items()}
+    return {"kinds": named, "compare": [["g/one", "g/two"]]}
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """First cell -> the others."""
+    cells = [
+        [c.strip() for c in line.strip("|").split("|")] for line in text.splitlines() if "|" in line
+    ]
+    return {first: others for first, *others in cells}
+
+
+def test_a_row_has_mean_interval_middle_profile_and_counts() -> None:
+    text = page(result(g_one={"runs": RUNS, "best": 7777.0, "episodes": 9, "finished": 2}))
+    assert text.startswith("## g\n")
+    mean, over_seeds, middle, _, above, *_, best, episodes, finished, runs = rows(text)["one"]
+    # Seeds 2,500, 3,500 and 6,000: t(2) = 4.3027 times 1,802.8 / sqrt(3).
+    assert (mean, over_seeds) == ("4,000", "−478 – 8,478")
+    assert middle == "4,000"  # 3, 4, 4 and 5 thousand
+    assert (above, best, episodes, finished, runs) == ("83 %", "7,777", "9", "2", "2 × 3")
+
+
+def test_difference_is_over_levels_and_seeds_that_both_have() -> None:
+    found = rows(page(result(g_one={"runs": RUNS}, g_two={"runs": LESS})))
+    assert found["one − two"][0] == "+500"  # seeds 0 and 1: 3,000 less 2,500
+    assert found["one − two"][2] == "0.62"  # 2 of 4 and a half on a, 2 of 4 on b: (0.75 + 0.5) / 2
+    assert found["a"] == ["3,000", "1,000"]
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    text = page(result(g_one={"runs": {"a": {"0": 5.5}}}))
+    assert "95 %" not in text and "best" not in text and "nan" not in text
+    assert page({"kinds": {}, "compare": []}) == "Nothing is complete yet."
+
+
+def test_numbers_of_an_earlier_time_stand_as_they_were_stored() -> None:
+    text = page({
+        "kinds": {"g/one": {"mean": 10.0, "low": 5.0, "high": 15.0}, "g/two": {"mean": 8.0}},
+        "compare": [["g/one", "g/two"]],
+        "differences": {"g/one − g/two": {"mean": 2.0, "low": -1.0, "high": 5.0}},
+    })  # fmt: skip
+    assert rows(text)["one"] == ["10", "5 – 15"]
+    assert rows(text)["one − two"] == ["+2", "−1 – 5 (over levels)"]
+
+
+def test_last_tenths_and_curves_have_columns() -> None:
+    last = [{"entropy": 1.25, "return": 900.0}, {"entropy": 1.75, "return": 1100.0}]
+    curve = [{"step": [1, 2], "current": [5.0, 6.0]}]
+    text = page(result(g_one={"runs": RUNS, "last": last}, g_two={"curve": curve}))
+    assert "| entropy, last tenth | return, last tenth |" in text
+    assert rows(text)["one"][7:9] == ["1.5", "1,000"]
+    assert rows(text)["current, seed 0"] == ["5", "6"]
+
+
+def test_table_aligns_and_drops_empty_columns() -> None:
+    assert table(["", "x", "y"], [["a", "1", ""], ["b", "2", ""]]).splitlines() == [
+        "|  | x |", "| --- | ---: |", "| a | 1 |", "| b | 2 |",
+    ]  # fmt: skip
+
+
+def run(study: Study, out: Path, *kinds: str) -> None:
+    todo = left(study, kinds, out, lambda _: False)
+    work(study, todo, out, jobs=2, say=lambda _: None)
+
+
+def test_runs_of_an_earlier_result_count_once_and_are_not_made_again(
+    study: Study, tmp_path: Path
+) -> None:
+    run(study, tmp_path / "a", "group/plain", "before")
+    kinds = collect(study, tmp_path / "a", {})
+    assert list(kinds) == ["before", "group/plain"]
+    assert kinds["group/plain"]["episodes"] == 8
+    assert set(kinds["before"]["runs"]) == {"RustCavern.Act2", "SkyIsles.Act2"}
+    kinds["gone"] = {"made": {}, "runs": RUNS}
+    store(tmp_path / "result.json", {"kinds": kinds})
+    earlier = read_kinds(tmp_path / "result.json", study)
+    assert all(is_known(earlier, cell) for cell in cells(study, "group/plain"))
+    assert not is_known(earlier, cells(study, "group/after")[0])
+    run(study, tmp_path / "b", "group/after", "group/plain")
+    found = collect(study, tmp_path / "b", earlier)
+    assert list(found) == ["before", "group/plain", "group/after", "gone"]
+    assert found["group/plain"] == kinds["group/plain"]  # known: counted once
+
+
+def test_earlier_result_made_otherwise_is_refused(study: Study, tmp_path: Path) -> None:
+    run(study, tmp_path, "before")
+    kinds = collect(study, tmp_path, {})
+    kinds["before"]["made"]["steps"] = 5
+    store(tmp_path / "result.json", {"kinds": kinds})
+    with pytest.raises(UserError, match="before/all-0 was made with steps 5, not 20"):
+        read_kinds(tmp_path / "result.json", study)
+
+
+def test_infinite_best_of_no_run_is_never_stored(study: Study, tmp_path: Path) -> None:
+    run(study, tmp_path, "before")
+    assert math.isfinite(collect(study, tmp_path, {})["before"]["best"])

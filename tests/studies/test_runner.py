@@ -1,0 +1,137 @@
+"""Cells wait for one another, go on where they stopped, and refuse what was made otherwise."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from experiment.errors import UserError
+from studies.runner import left, record_of, work
+from studies.study import Cell, Study, cells
+
+
+def names(study: Study, out: Path, *kinds: str) -> list[str]:
+    """Of the cells that are left."""
+    return [cell.name for cell in left(study, kinds or list(study.kinds), out, lambda _: False)]
+
+
+def run(study: Study, out: Path, *kinds: str) -> list[str]:
+    """Play what is left -> what was said."""
+    said: list[str] = []
+    todo = left(study, kinds or list(study.kinds), out, lambda _: False)
+    work(study, todo, out, jobs=2, say=said.append)
+    return said
+
+
+def calls(folder: Path) -> list[str]:
+    return (folder / "calls.txt").read_text().splitlines()
+
+
+def changed(study: Study, kind: str, **fields: object) -> Study:
+    kinds = study.kinds | {kind: msgspec.structs.replace(study.kinds[kind], **fields)}  # type: ignore[arg-type]
+    return msgspec.structs.replace(study, kinds=kinds)
+
+
+def test_needed_runs_come_first_and_complete_ones_are_not_repeated(
+    study: Study, tmp_path: Path
+) -> None:
+    assert names(study, tmp_path, "group/after") == [
+        "before/all-0",
+        *(f"group/after/{act}-{n}" for n in (0, 1) for act in ("RustCavern.Act2", "SkyIsles.Act2")),
+    ]
+    assert run(study, tmp_path, "group/after")[0] == "done: before/all-0"
+    assert names(study, tmp_path, "group/after") == []
+    line = calls(tmp_path / "group" / "after")[0]
+    assert "--timesteps 20" in line and "--b runs" in line
+    assert f"--init {tmp_path}/before/all-0/x" in line
+
+
+def test_only_checkpoints_that_others_need_stay(study: Study, tmp_path: Path) -> None:
+    run(study, tmp_path, "group/after")
+    assert (tmp_path / "before" / "all-0" / "checkpoints").is_dir()
+    assert not (tmp_path / "group" / "after" / "SkyIsles.Act2-0" / "checkpoints").exists()
+
+
+def test_record_says_what_came_of_a_run(study: Study, tmp_path: Path) -> None:
+    run(study, tmp_path, "before", "group/joined")
+    before = record_of(study, cells(study, "before")[0], tmp_path)
+    assert before is not None
+    levels = {
+        act: 15.0 + len(f"BrambleDash-Genesis-v0:{act}")
+        for act in ("RustCavern.Act2", "SkyIsles.Act2")
+    }
+    assert before["levels"] == levels
+    assert (before["episodes"], before["finished"], before["steps"]) == (4, 0, 20)
+    assert before["last"]["entropy"] == pytest.approx(1.95)  # of rows 19 and 20
+    joined = record_of(study, cells(study, "group/joined")[0], tmp_path)
+    assert joined is not None
+    assert joined["episodes"] == 4  # its own two, and those of the kind that it adds
+    assert joined["curve"] == {"step": [5, 10, 15, 20], "current": [5, 10, 15, 20]}
+
+
+def test_stopped_run_goes_on_from_its_checkpoint_and_one_without_begins_anew(
+    study: Study, tmp_path: Path
+) -> None:
+    stopping = changed(study, "before", flags="--stop")
+    with pytest.raises(UserError, match="1 of 1 failed: before/all-0"):
+        run(stopping, tmp_path, "before")
+    assert run(stopping, tmp_path, "before") == ["done: before/all-0"]
+    folder = tmp_path / "before" / "all-0"
+    assert calls(tmp_path / "before")[1] == f"--run-dir {folder} --resume"
+    (tmp_path / "group" / "plain" / "SkyIsles.Act2-0").mkdir(parents=True)  # killed at its start
+    run(study, tmp_path, "group/plain")
+    assert len(calls(tmp_path / "group" / "plain")) == 4
+
+
+def test_failure_stops_only_what_needs_it(study: Study, tmp_path: Path) -> None:
+    failing = changed(study, "before", flags="--fail")
+    with pytest.raises(UserError, match=r"1 of 9 failed: before/all-0; 4 that need others"):
+        run(failing, tmp_path, "group/plain", "group/after")
+    assert names(failing, tmp_path, "group/plain") == []
+    assert "no disk" in (tmp_path / "before" / "all-0.log").read_text()
+
+
+@pytest.mark.parametrize("change", ["flags", "steps", "roms"])
+def test_what_was_made_otherwise_is_refused(change: str, study: Study, tmp_path: Path) -> None:
+    run(study, tmp_path, "before")
+    if change == "roms":
+        path = tmp_path / "before" / "all-0.json"
+        record = json.loads(path.read_text())
+        record["made"]["roms"]["BrambleDash-Genesis-v0"] = "0" * 40
+        path.write_text(json.dumps(record))
+        other = study
+    else:
+        other = changed(study, "before", **{change: {"flags": "--b 2", "steps": 21}[change]})
+    for kinds in (["before"], ["group/after"]):
+        with pytest.raises(
+            UserError, match=rf"before/all-0 was made with {change} .*another --out"
+        ):
+            names(other, tmp_path, *kinds)
+
+
+def test_run_that_was_stopped_is_not_gone_on_with_other_settings(
+    study: Study, tmp_path: Path
+) -> None:
+    stopping = changed(study, "before", flags="--stop")
+    with pytest.raises(UserError, match="failed"):
+        run(stopping, tmp_path, "before")
+    with pytest.raises(UserError, match="was made with flags '--stop', not ''"):
+        names(study, tmp_path, "before")
+
+
+def test_place_of_all_runs_makes_no_difference(study: Study, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    run(study, here, "group/after")
+    here.rename(there)
+    assert names(study, there, "group/after") == []
+
+
+def test_known_run_is_made_where_another_needs_its_folder(study: Study, tmp_path: Path) -> None:
+    def known(cell: Cell) -> bool:
+        return cell.kind in ("before", "group/plain")
+
+    todo = {cell.kind for cell in left(study, list(study.kinds), tmp_path, known)}
+    assert todo == {"before", "group/plain", "group/after", "group/joined"}
+    only = left(study, ["before", "group/plain"], tmp_path, known)
+    assert only == []

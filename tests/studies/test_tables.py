@@ -1,0 +1,36 @@
+"""docs/results is what the stored results give."""
+
+import json
+
+import pytest
+
+from experiment.results import ROOT
+from studies import tables
+from studies.report import read_kinds
+from studies.study import names, read
+
+
+def test_stored_tables_are_those_of_the_stored_results() -> None:
+    stored = {path.name: path.read_text(encoding="utf-8") for path in tables.OUT.glob("*.md")}
+    assert stored == tables.pages(), "run `python -m studies tables`"
+
+
+@pytest.mark.parametrize("name", [p.stem for p in (ROOT / "studies" / "results").glob("*.json")])
+def test_a_stored_result_can_be_gone_on_with(name: str) -> None:
+    assert name in names()
+    study = read(name)
+    assert read_kinds(ROOT / "studies" / "results" / f"{name}.json", study).keys() & study.kinds
+
+
+def test_rows_of_one_sort_share_a_table_and_many_numbers_stand_below_each_other() -> None:
+    rows = json.loads(
+        '[{"case": "a", "ms": 0.5}, {"case": "b", "ms": 1500.25},'
+        '{"ratio": "a/b", "value": 0.333333, "all": [0.3, 0.4], "at_least": 2.5},'
+        '{"ratio": "b/a", "value": 3.0, "all": [3.0]}]'
+    )
+    wide = {"case": "parts", **{f"call_{i}_ms": float(i) for i in range(9)}}
+    cases, ratios, parts = tables.row_tables([*rows, wide])
+    assert cases.splitlines()[2:] == ["| a | 0.5 |", "| b | 1,500 |"]
+    assert ratios.splitlines()[0] == "| ratio | value | all | aim: at least |"
+    assert ratios.splitlines()[2:] == ["| a/b | 0.333 | 0.3, 0.4 | 2.5 |", "| b/a | 3 | 3 |  |"]
+    assert parts.splitlines()[0] == "| case | parts |" and "| call 3 ms | 3 |" in parts
