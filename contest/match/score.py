@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
-from contest.match.references import Policy
 from envs import VectorEnv, ended_episodes
 from experiment.errors import UserError
 from experiment.metrics import read_columns
+from experiment.package import Policy
 from experiment.results import without_nan
 from experiment.statistics import bootstrap_interval
 
@@ -150,20 +150,10 @@ def score_table(scores: Sequence[Score], *, title: str = "") -> Table:
     for name in COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
     for row in scores:
-        table.add_row(*score_cells(row))
+        interval = None if math.isnan(row.low) else (row.low, row.high)
+        counts = (f"{row.best:,.0f}", f"{row.episodes:,}", f"{row.finished:,}")
+        table.add_row(row.label, f"{row.mean:,.0f}", interval_text(interval), *counts)
     return table
-
-
-def score_cells(row: Score) -> tuple[str, ...]:
-    """A score as the texts of one table row."""
-    return (
-        row.label,
-        f"{row.mean:,.0f}",
-        interval_text(None if math.isnan(row.low) else (row.low, row.high)),
-        f"{row.best:,.0f}",
-        f"{row.episodes:,}",
-        f"{row.finished:,}",
-    )
 
 
 def score_dict(row: Score) -> dict[str, Any]:
