@@ -20,7 +20,9 @@ COPY contest /app/contest
 COPY envs /app/envs
 COPY es /app/es
 COPY experience /app/experience
+COPY experience /app/experience
 COPY experiment /app/experiment
+COPY exploration /app/exploration
 COPY exploration /app/exploration
 COPY jerk /app/jerk
 COPY lsh_memory /app/lsh_memory

@@ -7,8 +7,6 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from contest.report.entries import best_films, read_entries, read_references
-from contest.report.page import page
 from experiment.config import parse_command, positional
 from experiment.errors import command
 from experiment.files import write_text
@@ -31,6 +29,10 @@ class ReportConfig:
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Write the page that the command line names."""
+    # Here, so that a lack of the extra that they need is one line.
+    from contest.report.entries import best_films, read_entries, read_references
+    from contest.report.page import page
+
     config = parse_command(ReportConfig, argv, command="python -m contest.report")
     entries = read_entries(config.folders)
     references = read_references(entries)
