@@ -31,12 +31,12 @@ from retro_env.wrappers import ACTIONS, BUTTON_NAMES
 GAME, STATE = LEVEL.split(":")
 RULES = {"scenario": "contest", "inttype": games()[GAME], "render_mode": "rgb_array"}
 RATIOS = [
-    ("ours_1", "bare_1", 0.85),
-    ("ours_8", "bare_8", None),
-    ("ours_8", "sb3_8", 1.5),
-    ("bare_1", "airstriker_1", 1.0),
+    ("ours_1", "ours_1", "bare_1", 0.85),
+    ("ours_8", "ours_8", "bare_8", None),
+    ("ours_8", "ours_8", "sb3_8", 1.5),
+    ("bare_1", "bare_1", "airstriker_1", 1.0),
 ]
-"""Case, the case that it is divided by, and the aim."""
+"""Name, case, the case that it is divided by, and the aim."""
 
 
 def pads() -> np.ndarray:
@@ -90,7 +90,7 @@ def sb3_workers(seconds: float) -> float:
     try:
         from stable_baselines3.common import vec_env
     except ImportError:
-        raise UserError("sb3_8 needs stable-baselines3: install the `dev` extra") from None
+        raise UserError("sb3_8 needs stable-baselines3: install the `benchmarks` extra") from None
     envs: Any = vec_env.SubprocVecEnv([usual_env] * WORKERS)
     envs = vec_env.VecTransposeImage(vec_env.VecFrameStack(envs, n_stack=4))
     envs.reset()
