@@ -19,7 +19,9 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf /build/install agent
 COPY contest /app/contest
 COPY envs /app/envs
 COPY es /app/es
+COPY experience /app/experience
 COPY experiment /app/experiment
+COPY exploration /app/exploration
 COPY jerk /app/jerk
 COPY lsh_memory /app/lsh_memory
 COPY nets /app/nets

@@ -6,25 +6,21 @@ python -m contest.evaluate runs/rainbow --levels bramble-test --episodes 5 --vid
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
 
-from contest.match.agents import contest_settings
+from contest.match.agents import Agent, load_policy
 from contest.match.job import keep_best
-from contest.match.references import REFERENCES, Policy, reference
 from contest.match.score import Episode, Score, as_episode, score, score_dict, score_table
 from contest.match.scores import shown_names
-from experiment.checkpoint import load_agent
 from experiment.config import parse_command, positional
-from experiment.device import prepare_device
 from experiment.errors import UserError, command
 from experiment.files import make_folder, write_json
+from experiment.package import Policy
 from experiment.progress import Progress
 from experiment.ranges import Count, Seed
 from experiment.run_folder import numbered_folder
-from experiment.seeding import seed_everything
 from retro_env import EnvConfig, Level, make_env, parse_levels
 from retro_env.integrations import check_playable
 from retro_env.video import convert
@@ -60,12 +56,9 @@ def make_out(out: Path | None) -> Path:
     return out
 
 
-def load(name: str, *, device: str) -> tuple[Policy, EnvConfig]:
+def load(name: str, *, device: str = "cpu", seed: int = 0) -> tuple[Policy, EnvConfig]:
     """A reference by name or a trained agent, and the contest's environment as it sees it."""
-    if name in REFERENCES:
-        return reference(name), EnvConfig()
-    agent: Any = load_agent(name, device=str(prepare_device(device)))
-    return agent, contest_settings(agent.config.env)
+    return load_policy(Agent(name, name, "frozen", device), seed=seed)
 
 
 def play_episodes(
@@ -108,8 +101,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     levels = parse_levels(config.levels)
     for level in levels:
         check_playable(level.game, level.state, scenario="contest")
-    seed_everything(config.seed)
-    policy, settings = load(config.agent, device=config.device)
+    policy, settings = load(config.agent, device=config.device, seed=config.seed)
     out = make_out(config.out)  # before anything is played
     names = shown_names(map(str, levels))
     rows: list[Score] = []

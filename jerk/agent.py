@@ -88,8 +88,8 @@ class JerkAgent:
     ) -> NDArray[np.int64]:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. It remembers where each row is.
 
-        explore: the policy draws its actions; UserError: there is none. starts: rows that begin an episode; without them,
-        those at a level's first observation do.
+        explore: the policy draws its actions; UserError: there is none. starts: rows that begin an
+        episode; without them, those at a level's first observation do.
         """
         if len(self.rows) != len(obs):
             self.rows = [Row() for _ in obs]

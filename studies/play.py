@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from contest.match.agents import Agent, Mode, load_policy
-from contest.match.references import REFERENCES, Policy
+from contest.match.references import REFERENCES
 from contest.match.score import unfinished_episodes
 from envs import ended_episodes, level_names, make
 from experiment.config import parse_command, replaced
 from experiment.errors import command
 from experiment.files import make_folder
 from experiment.metrics import EpisodeLog
+from experiment.package import Policy
 from experiment.ranges import Count, Natural
 from retro_env import EnvConfig
 

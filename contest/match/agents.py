@@ -16,13 +16,14 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from contest.match.references import REFERENCES, Policy, reference
+from contest.match.references import REFERENCES, reference
 from contest.wire.client import RemoteEnv
 from contest.wire.protocol import TimestepTimeoutError, WallClockTimeoutError
 from contest.wire.remote_vec import RemoteVectorEnv
 from experiment import load_agent, package
 from experiment.config import flat, load_config, nearest_text, replaced, to_dict
 from experiment.errors import UserError
+from experiment.package import Policy
 from experiment.run_settings import RunSettings
 from retro_env import EnvConfig
 from retro_env.make import wrap_agent

@@ -1,32 +1,22 @@
 """Policies that learn nothing, to compare agents with. Actions are retro_env's 7."""
 
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from experiment.package import Policy
 
 ACTIONS = 7
 RIGHT = 1
 JUMP = 6  # B alone: the contest has no RIGHT+B, momentum carries the jump forwards
 
 
-class Policy(Protocol):
-    """What can play: the built-in references and every agent."""
-
-    def act(
-        self,
-        obs: NDArray[np.uint8],
-        *,
-        explore: bool = False,
-        starts: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.int64]:
-        """obs uint8 [N,C,H,W], starts bool [N]: rows that begin an episode -> actions int64 [N]."""
-        ...
-
-
 @final
 class Random:
     """Each action with the same probability, at every step."""
+
+    config = None
 
     def __init__(self, *, seed: int = 0) -> None:
         self._rng = np.random.default_rng(seed)
@@ -43,6 +33,8 @@ class RunAndJump:
     With hold 0 it never jumps. A steady rhythm goes further than jumps at random: those come twice
     in a row, or not at all.
     """
+
+    config = None
 
     def __init__(self, *, period: int = 15, hold: int = 3) -> None:
         self._period = period

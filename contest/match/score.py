@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from rich.table import Table
 
-from contest.match.references import Policy
 from envs import VectorEnv, ended_episodes
 from experiment.errors import UserError
 from experiment.metrics import read_columns
+from experiment.package import Policy
+from experiment.results import without_nan
+from experiment.statistics import bootstrap_interval
 
-RESAMPLES = 10_000
 COLUMNS = ("mean return", "95 % interval", "best", "episodes", "finished")
-_BLOCK = 4_000_000  # values drawn at a time, to bound the memory
 
 
 @final
@@ -138,29 +138,6 @@ def score(label: str, episodes: Sequence[Episode]) -> Score:
     )
 
 
-def bootstrap_interval(
-    values: ArrayLike, *, confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
-) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean of `values` [K]; (nan, nan) for K < 2.
-
-    Source: Efron, The Annals of Statistics 7 (1979), 1–26.
-    """
-    data = np.asarray(values, dtype=np.float64)
-    assert data.ndim == 1, data.shape
-    count = len(data)
-    if count < 2:
-        return math.nan, math.nan
-    rng = np.random.default_rng(seed)
-    means = np.empty(resamples)
-    block = max(_BLOCK // count, 1)
-    for start in range(0, resamples, block):
-        rows = min(block, resamples - start)
-        means[start : start + rows] = data[rng.integers(count, size=(rows, count))].mean(axis=1)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return float(low), float(high)
-
-
 def interval_text(interval: tuple[float, float] | None) -> str:
     """ "low – high", or a dash where there is none."""
     return f"{interval[0]:,.0f} – {interval[1]:,.0f}" if interval else "–"
@@ -173,33 +150,13 @@ def score_table(scores: Sequence[Score], *, title: str = "") -> Table:
     for name in COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
     for row in scores:
-        table.add_row(*score_cells(row))
+        interval = None if math.isnan(row.low) else (row.low, row.high)
+        counts = (f"{row.best:,.0f}", f"{row.episodes:,}", f"{row.finished:,}")
+        table.add_row(row.label, f"{row.mean:,.0f}", interval_text(interval), *counts)
     return table
-
-
-def score_cells(row: Score) -> tuple[str, ...]:
-    """A score as the texts of one table row."""
-    return (
-        row.label,
-        f"{row.mean:,.0f}",
-        interval_text(None if math.isnan(row.low) else (row.low, row.high)),
-        f"{row.best:,.0f}",
-        f"{row.episodes:,}",
-        f"{row.finished:,}",
-    )
-
-
-def markdown_table(scores: Sequence[Score]) -> str:
-    """The same table for a README."""
-    lines = [f"| | {' | '.join(COLUMNS)} |", "|---|" + "---:|" * len(COLUMNS)]
-    lines += ["| " + " | ".join(score_cells(row)) + " |" for row in scores]
-    return "\n".join(lines)
 
 
 def score_dict(row: Score) -> dict[str, Any]:
     """A score for result.json: nan, which JSON lacks, becomes null."""
-    values = dataclasses.asdict(row)
-    return {
-        key: None if isinstance(value, float) and math.isnan(value) else value
-        for key, value in values.items()
-    }
+    found: dict[str, Any] = without_nan(dataclasses.asdict(row))
+    return found

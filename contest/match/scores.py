@@ -11,8 +11,9 @@ from typing import Any, final
 import msgspec
 
 from contest.match.folder import job_folders, read_result
-from contest.match.score import bootstrap_interval, interval_text
+from contest.match.score import interval_text
 from experiment.errors import UserError
+from experiment.statistics import t_interval
 
 NOTES = {
     "crashed": "the agent crashed; counted with what it reached",
@@ -21,8 +22,6 @@ NOTES = {
     "complete": "the run ended early ({ended}), so that its mean does not compare; counted with it",
 }
 """What a run that was not played to its last step is said to be."""
-FEW_SEEDS = 3
-"""Up to so many, a 95 % bootstrap interval is all that the seeds span."""
 
 
 class Played(msgspec.Struct, frozen=True):
@@ -84,8 +83,8 @@ class LevelScore:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95 % bootstrap over seeds; none of one."""
-        return bootstrap_interval(list(self.by_seed.values())) if len(self.by_seed) > 1 else None
+        """95 % over seeds, of Student's t; none of one."""
+        return t_interval(list(self.by_seed.values())) if len(self.by_seed) > 1 else None
 
 
 @final
@@ -191,9 +190,8 @@ def markdown(found: ContestScores, *, title: str) -> str:
     count = len(found.overall.by_seed)
     lines.append("")
     if count > 1:
-        text = "The score of a seed is its mean over levels; the interval is a bootstrap over"
-        few = ", all that they span" if count <= FEW_SEEDS else ""
-        lines.append(f"- {text} {count} seeds{few}.")
+        text = "The score of a seed is its mean over levels; the interval is Student's t over"
+        lines.append(f"- {text} {count} seeds.")
     elif len(seeds) > 1:
         lines.append(f"- No interval over seeds: {count} of {len(seeds)} have all levels.")
     lines += [f"- {note}" for note in notes(found, names)]

@@ -60,7 +60,7 @@ def test_package_adapts_and_what_it_wrote_plays_in_every_mode(
     else:
         contest(name, "explore", learned)
     again = contest(name, "adapt", learned) / "agent"
-    assert load_agent(again).config.image_height == 36, "settings are the checkpoint's"
+    assert load_agent(again).config.env.image_height == 36, "settings are the checkpoint's"
 
 
 def test_the_hybrid_brings_its_policy_and_its_memory_along(

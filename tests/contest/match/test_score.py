@@ -1,4 +1,3 @@
-import math
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,6 @@ from contest.match.references import RunAndJump
 from contest.match.score import (
     Episode,
     Score,
-    bootstrap_interval,
-    markdown_table,
     play,
     read_episodes,
     score,
@@ -72,48 +69,6 @@ class FakeEnvs(VectorEnv):
 
 def episode(r: float, *, finished: bool = False) -> Episode:
     return Episode(level="G:S", r=r, l=10, progress=0.5, finished=finished)
-
-
-def slow_interval(values: list[float], *, resamples: int, seed: int) -> tuple[float, float]:
-    """The bootstrap with loops, percentiles by sorting and a straight line between neighbours."""
-    draws = np.random.default_rng(seed).integers(len(values), size=(resamples, len(values)))
-    means = sorted(sum(values[i] for i in row) / len(values) for row in draws)
-    ends = []
-    for part in (0.025, 0.975):
-        place = part * (resamples - 1)
-        below = math.floor(place)
-        above = min(below + 1, resamples - 1)
-        ends.append(means[below] + (place - below) * (means[above] - means[below]))
-    return ends[0], ends[1]
-
-
-def test_the_interval_equals_the_slow_one() -> None:
-    values = [0.0, 10.0, 3.5, 900.0, 41.0]
-    fast = bootstrap_interval(values, resamples=501, seed=4)
-    assert np.allclose(fast, slow_interval(values, resamples=501, seed=4))
-
-
-def test_the_interval_does_not_depend_on_how_many_are_drawn_at_a_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    values = np.random.default_rng(0).normal(size=40)
-    whole = bootstrap_interval(values)
-    monkeypatch.setattr("contest.match.score._BLOCK", 1000)
-    assert bootstrap_interval(values) == whole
-
-
-def test_the_interval_covers_the_mean_about_as_often_as_it_says() -> None:
-    rng = np.random.default_rng(0)
-    covered = 0
-    for _ in range(300):
-        low, high = bootstrap_interval(rng.exponential(size=60), resamples=500)
-        covered += low <= 1.0 <= high
-    assert 0.88 <= covered / 300 <= 0.98
-
-
-def test_equal_values_have_an_interval_of_no_width_and_one_value_has_none() -> None:
-    assert bootstrap_interval([5.0] * 7) == (5.0, 5.0)
-    assert all(math.isnan(end) for end in bootstrap_interval([5.0]))
 
 
 def test_play_counts_every_episode_and_the_unfinished_ones() -> None:
@@ -179,9 +134,6 @@ def test_tables_show_the_row_and_no_false_interval() -> None:
     for part in ("812", "700 – 951", "3,001", "1,234", "Act"):
         assert part in text
     assert "nan" not in text
-    table = markdown_table(rows).splitlines()
-    assert table[2] == "| random | 812 | 700 – 951 | 3,001 | 1,234 | 5 |"
-    assert len(table) == 4
 
 
 def test_a_score_for_json_has_null_for_nan() -> None:

@@ -35,14 +35,14 @@ def test_overall_score_is_the_mean_over_levels_of_each_seed(tmp_path: Path) -> N
     assert found.overall.mean == pytest.approx(850 / 3)
     assert found.overall.interval is not None
     low, high = found.overall.interval
-    assert 200.0 <= low < found.overall.mean < high <= 400.0
+    assert (low, high) == pytest.approx((283.333 - 258.557, 283.333 + 258.557), abs=0.01)
     assert [(row.level, row.mean) for row in found.levels] == [
         ("Game:A", 100.0),
         ("Game:B", pytest.approx(1400 / 3)),
     ]
     text = markdown(found, title="T")
     assert "| **all levels** | **283** |" in text
-    assert "| A | 100 |" in text and "bootstrap over 3 seeds" in text
+    assert "| A | 100 |" in text and "Student's t over 3 seeds" in text
 
 
 def test_one_seed_has_no_interval_and_says_so(tmp_path: Path) -> None:
