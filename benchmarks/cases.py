@@ -94,18 +94,15 @@ def chosen(cases: Sequence[str], options: Options) -> list[str]:
     return found
 
 
-def precisions() -> tuple[str, ...]:
-    """What is measured on a CPU: bf16 too where it has instructions for that."""
+def precisions() -> tuple[tuple[str, ...], str]:
+    """What is measured on a CPU, bf16 too where it has instructions for that; and what the result's
+    name ends in: machines with and without have a result each."""
     import torch  # takes seconds to import
 
     from experiment.device import computes_in_bf16
 
-    return ("bf16", "fp32") if computes_in_bf16("auto", torch.device("cpu")) else ("fp32",)
-
-
-def suffix_of(measured: Sequence[str]) -> str:
-    """What the result's name ends in: machines with and without bf16 have a result each."""
-    return "" if "bf16" in measured else "_fp32"
+    both = computes_in_bf16("auto", torch.device("cpu"))
+    return (("bf16", "fp32"), "") if both else (("fp32",), "_fp32")
 
 
 def in_own_process(case: str, argv: Sequence[str], **environment: str) -> dict[str, Any]:
@@ -161,12 +158,15 @@ def quotient(
     return float(found[0] / found[1])
 
 
-def ratio_rows(repeats: Sequence[Repeat], ratios: Sequence[tuple[str, str, float | None]]) -> Rows:
-    """Case over case within repeats, with the aim. Cases are named in full."""
+def ratio_rows(
+    repeats: Sequence[Repeat], ratios: Sequence[tuple[str, str, str, float | None]]
+) -> Rows:
+    """Quotients within repeats. ratios: name, what its cases begin with, what those that they are
+    divided by begin with, and the aim."""
     rows: Rows = []
-    for case, reference, aim in ratios:
-        values = [quotient(repeat, case, reference) for repeat in repeats]
-        rows += median_row({"ratio": f"{case}/{reference}"}, values, at_least=aim)
+    for name, above, below, aim in ratios:
+        values = [quotient(repeat, above, below) for repeat in repeats]
+        rows += median_row({"ratio": f"{name}/{below.rstrip('-')}"}, values, at_least=aim)
     return rows
 
 

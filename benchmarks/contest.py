@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
@@ -28,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cases import Options, Repeat, Rows, median_cases, ratio_rows, run
+from benchmarks.parts import cpu_seconds
 from benchmarks.peers.stopwatch import LEVEL
 from contest.wire.client import RemoteEnv
 from experiment.errors import UserError, command
@@ -61,20 +61,14 @@ class Player:
 
     def play(self, seconds: float) -> None:
         """About so long, counted."""
-        start, busy = time.perf_counter(), busy_seconds(self.pids)
+        start, busy = time.perf_counter(), cpu_seconds(self.pids)
         while (passed := time.perf_counter() - start) < seconds:
             _, _, terminated, truncated, _ = self.env.step(int(self.random.integers(7)))
             if terminated or truncated:
                 self.env.reset()
             self.steps += 1
         self.seconds += passed
-        self.busy += busy_seconds(self.pids) - busy
-
-
-def busy_seconds(pids: Sequence[int]) -> float:
-    """CPU time of these processes' main threads (Linux)."""
-    files = [Path(f"/proc/{pid}/schedstat") for pid in pids]
-    return sum(int(file.read_text().split()[0]) for file in files) / 1e9
+        self.busy += cpu_seconds(self.pids) - busy
 
 
 def remote(stack: ExitStack, *, record: bool) -> tuple[Any, int]:
@@ -120,10 +114,12 @@ def measure(levels: int, seconds: float) -> Repeat:
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
     """Medians per case, then ratios within repeats."""
-    ratios: list[tuple[str, str, float | None]] = [("cpu_us_local", "cpu_us_remote", None)]
-    ratios += [(f"remote_{k}", f"local_{k}", AIM if k == 1 else None) for k in LEVELS_AT_A_TIME]
-    ratios += [(f"record_{k}", f"remote_{k}", None) for k in LEVELS_AT_A_TIME]
-    ratios += [(f"remote_{k}", "remote_1", None) for k in LEVELS_AT_A_TIME[1:]]
+    pairs = [("cpu_us_local", "cpu_us_remote")]
+    pairs += [(f"remote_{k}", f"local_{k}") for k in LEVELS_AT_A_TIME]
+    pairs += [(f"record_{k}", f"remote_{k}") for k in LEVELS_AT_A_TIME]
+    pairs += [(f"remote_{k}", "remote_1") for k in LEVELS_AT_A_TIME[1:]]
+    aims = {("remote_1", "local_1"): AIM}
+    ratios = [(one, one, other, aims.get((one, other))) for one, other in pairs]
     return [*median_cases(repeats), *ratio_rows(repeats, ratios)]
 
 

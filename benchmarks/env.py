@@ -24,19 +24,19 @@ import stable_retro
 from benchmarks.cases import Options, Repeat, Row, Rows, median_cases, ratio_rows, run
 from benchmarks.parts import env_only, one_env, timed
 from benchmarks.peers.stopwatch import LEVEL, WORKERS
-from experiment.errors import UserError, command
+from experiment.errors import command
 from retro_env.integrations import games
 from retro_env.wrappers import ACTIONS, BUTTON_NAMES
 
 GAME, STATE = LEVEL.split(":")
 RULES = {"scenario": "contest", "inttype": games()[GAME], "render_mode": "rgb_array"}
 RATIOS = [
-    ("ours_1", "bare_1", 0.85),
-    ("ours_8", "bare_8", None),
-    ("ours_8", "sb3_8", 1.5),
-    ("bare_1", "airstriker_1", 1.0),
+    ("ours_1", "ours_1", "bare_1", 0.85),
+    ("ours_8", "ours_8", "bare_8", None),
+    ("ours_8", "ours_8", "sb3_8", 1.5),
+    ("bare_1", "bare_1", "airstriker_1", 1.0),
 ]
-"""Case, the case that it is divided by, and the aim."""
+"""Name, case, the case that it is divided by, and the aim."""
 
 
 def pads() -> np.ndarray:
@@ -87,10 +87,8 @@ def usual_env() -> gymnasium.Env:
 
 def sb3_workers(seconds: float) -> float:
     """Eight of those in SubprocVecEnv, with the vector wrappers that an agent needs."""
-    try:
-        from stable_baselines3.common import vec_env
-    except ImportError:
-        raise UserError("sb3_8 needs stable-baselines3: install the `dev` extra") from None
+    from stable_baselines3.common import vec_env  # of an extra
+
     envs: Any = vec_env.SubprocVecEnv([usual_env] * WORKERS)
     envs = vec_env.VecTransposeImage(vec_env.VecFrameStack(envs, n_stack=4))
     envs.reset()

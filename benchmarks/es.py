@@ -197,7 +197,7 @@ def table(repeats: list[Repeat], lengths: NDArray[np.float64] | None) -> Rows:
     """Medians per case, then ratios within repeats with their aim, then what they simulate."""
     rows = cases.median_cases(repeats)
     for n in RANKS:
-        rows += cases.ratio_rows(repeats, [(f"ranks-{n}", f"env-{n}", AIM)])
+        rows += cases.ratio_rows(repeats, [(f"ranks-{n}", f"ranks-{n}", f"env-{n}", AIM)])
     both = [cases.quotient(repeat, "ranks-2", "ranks-1") for repeat in repeats]
     halves = [None if value is None else value / 2 for value in both]
     rows += cases.median_row({"ratio": "ranks-2/(2 ranks-1)"}, halves, at_least=AIM)

@@ -3,7 +3,7 @@
 `python -m benchmarks.ppo2` prints one JSON line per row: the cases, then ratios with their aims.
 Cases run in processes of their own, in turn, several times; ratios are taken within a repeat.
 `--write` stores the rows in benchmarks/results/ppo2.json, or ppo2_fp32.json on a CPU that has no
-instructions for bf16 and is measured in fp32 alone. Needs the `dev` extra.
+instructions for bf16 and is measured in fp32 alone. Needs the `benchmarks` extra.
 
 env              eight workers alone, with random actions
 ppo2-*           ppo2.train.run
@@ -33,8 +33,7 @@ from benchmarks.cases import Options, Repeat, Row, Rows
 from benchmarks.parts import env_only
 from experiment.errors import command
 
-PRECISIONS, THREADS = cases.precisions(), (1, 2)
-SUFFIX = cases.suffix_of(PRECISIONS)
+(PRECISIONS, SUFFIX), THREADS = cases.precisions(), (1, 2)
 SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in THREADS]
 PEERS: dict[str, list[str]] = {"sb3": [], "sb3_usual": ["--usual"]}
 """Name -> further arguments of benchmarks.peers.sb3_ppo."""
@@ -50,6 +49,7 @@ RATIOS: list[tuple[str, str, str, float | None]] = [
     ("ppo2_fp32", "ppo2-fp32-", "sb3-", None),
 ]
 """Name, cases, the cases they are divided by (the fastest of each), and the aim."""
+RATIOS = [ratio for ratio in RATIOS if not (SUFFIX and ratio[0].endswith("_fp32"))]
 BOUND_AIM = 0.85
 
 
@@ -70,15 +70,10 @@ def peer_command(name: str, threads: int, options: Options) -> list[str]:
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
     """Medians per case, then ratios within repeats with their aims."""
-    rows = cases.median_cases(repeats)
-    for name, above, below, aim in RATIOS:
-        if name.endswith("_fp32") and len(PRECISIONS) == 1:
-            continue  # all is fp32
-        peer = below.rstrip("-")
-        by_clock = [cases.quotient(r, above, below) for r in repeats]
-        rows += cases.median_row({"ratio": f"{name}/{peer}"}, by_clock, at_least=aim)
+    rows = [*cases.median_cases(repeats), *cases.ratio_rows(repeats, RATIOS)]
+    for name, above, below, _ in RATIOS:
         by_cpu = [cases.quotient(r, below, above, "cpu_ms_per_step", best=min) for r in repeats]
-        rows += cases.median_row({"ratio": f"{name}_cpu/{peer}_cpu"}, by_cpu)
+        rows += cases.median_row({"ratio": f"{name}_cpu/{below.rstrip('-')}_cpu"}, by_cpu)
     for setting in SETTINGS:
         values = [repeat.get(f"parts-{setting}", {}).get("of_bound") for repeat in repeats]
         rows += cases.median_row({"ratio": f"ppo2-{setting}/bound"}, values, at_least=BOUND_AIM)

@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import json
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -44,11 +43,6 @@ class Cycles:
             "steps_per_second": steps / (end - start),
             "cpu_ms_per_step": 1000.0 * (cpu_end - cpu) / steps,
         }
-
-
-def report(row: Row) -> None:
-    """The one line that the benchmark reads."""
-    print(json.dumps(row), flush=True)
 
 
 def shared_config(precision: str, threads: int) -> PPO2Config:

@@ -39,8 +39,7 @@ from benchmarks.peers.environments import peer_python
 from benchmarks.peers.stopwatch import STEPS_PER_UPDATE, WORKERS
 from experiment.errors import command
 
-PRECISIONS, THREADS = cases.precisions(), (1, 2)
-SUFFIX = cases.suffix_of(PRECISIONS)
+(PRECISIONS, SUFFIX), THREADS = cases.precisions(), (1, 2)
 SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in THREADS]
 PEERS: dict[str, tuple[str, str, list[str]]] = {
     "qrdqn": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", []),
@@ -64,6 +63,7 @@ RATIOS: list[tuple[str, str, str, float | None]] = [
     ("rainbow_fp32", "rainbow-fp32-", "tianshou-", None),
 ]
 """Name, cases, the cases they are divided by (the fastest of each), and the aim."""
+RATIOS = [ratio for ratio in RATIOS if not (SUFFIX and ratio[0].endswith("_fp32"))]
 BOUND_AIM = 0.9
 LIMITS = [
     ("replay", "bytes_per_transition", 7300.0),
@@ -126,12 +126,7 @@ def of_bound(repeat: Repeat, setting: str, *, cores: int) -> float | None:
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
     """Medians per case, then ratios within repeats and limits, with their aims."""
-    rows = cases.median_cases(repeats)
-    for name, above, below, aim in RATIOS:
-        if name.endswith("_fp32") and len(PRECISIONS) == 1:
-            continue  # all is fp32
-        values = [cases.quotient(repeat, above, below) for repeat in repeats]
-        rows += cases.median_row({"ratio": f"{name}/{below.rstrip('-')}"}, values, at_least=aim)
+    rows = [*cases.median_cases(repeats), *cases.ratio_rows(repeats, RATIOS)]
     for setting in SETTINGS:
         values = [of_bound(repeat, setting, cores=options.cores) for repeat in repeats]
         rows += cases.median_row({"ratio": f"rainbow-{setting}/bound"}, values, at_least=BOUND_AIM)

@@ -4,7 +4,7 @@ python -m benchmarks.sb3_ppo --preset fast --levels bramble-train --run-dir runs
 
 It plays the same environments from the same seeds with the same net; `settings` says how the rest
 is told to it. What it lacks is refused. Its checkpoint, at the end, is one of `ppo2`, so that the
-same program plays with either's weights. Needs the `dev` extra.
+same program plays with either's weights. Needs the `benchmarks` extra.
 """
 
 import math

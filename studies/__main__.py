@@ -99,11 +99,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         result = {"study": msgspec.to_builtins(study), "compare": study.compare, "kinds": kinds}
         store(out / "result.json", result)
         write_text(out / "result.md", report.page(result) + "\n")
-        report.draw(study, out)
         print(report.page(result))
     if config.write:
         write_result(HERE / "results" / f"{name}.json", result, module="studies")
         tables.write()
+    report.draw(study, out)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@
 of this project's in Stable-Baselines3's workers.
 """
 
-import argparse
 import functools
 from typing import Any
 
@@ -14,8 +13,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecFrameStack, VecTransposeImage
 
 from benchmarks.env import usual_env
-from benchmarks.peers.stopwatch import LEVEL, WORKERS
-from benchmarks.ppo2_parts import EPOCHS, MINIBATCHES, ROLLOUT_STEPS, Cycles, report
+from benchmarks.peers.stopwatch import LEVEL, WORKERS, arguments, report
+from benchmarks.ppo2_parts import EPOCHS, MINIBATCHES, ROLLOUT_STEPS, Cycles
 from retro_env import EnvConfig, make_env
 
 
@@ -35,11 +34,7 @@ class StopInTime(BaseCallback):
 
 def main() -> None:
     """Learn until the time is over; print one line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, required=True)
-    parser.add_argument("--threads", type=int, required=True, help="CPU threads of torch")
-    parser.add_argument("--usual", action="store_true")
-    options = parser.parse_args()
+    options = arguments(__doc__)
     torch.set_num_threads(options.threads)
     make: Any = usual_env if options.usual else functools.partial(make_env, LEVEL, EnvConfig())
     workers = SubprocVecEnv([make] * WORKERS)

@@ -68,7 +68,7 @@ def main() -> None:
         seed=0,
     )
     model.learn(10**9, callback=StopInTime(stopwatch))
-    shared.report(stopwatch)
+    shared.report(stopwatch.result())
     envs.close()
 
 

@@ -52,14 +52,13 @@ def arguments(description: str | None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, required=True, help="measured after the warm-up")
     parser.add_argument("--threads", type=int, required=True, help="CPU threads of torch")
     parser.add_argument("--quantiles", type=int, default=200, help="of QR-DQN's head")
-    parser.add_argument(
-        "--small",
-        action="store_true",
-        help="QR-DQN on the laptop preset's encoder and hidden layer",
-    )
+    help_ = "QR-DQN on the laptop preset's encoder and hidden layer"
+    parser.add_argument("--small", action="store_true", help=help_)
+    help_ = "PPO on the environment that stable-retro's users build"
+    parser.add_argument("--usual", action="store_true", help=help_)
     return parser.parse_args()
 
 
-def report(stopwatch: Stopwatch) -> None:
+def report(row: dict[str, float]) -> None:
     """The one line that the benchmark reads."""
-    print(json.dumps(stopwatch.result()), flush=True)
+    print(json.dumps(row), flush=True)

@@ -103,7 +103,7 @@ def main() -> None:
                 with torch_train_mode(algorithm):
                     for _ in range(shared.WORKERS // shared.STEPS_PER_UPDATE):
                         algorithm.update(buffer=replay, sample_size=shared.BATCH_SIZE)
-    shared.report(stopwatch)
+    shared.report(stopwatch.result())
     envs.close()
 
 
