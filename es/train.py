@@ -239,6 +239,7 @@ class Reports(ExitStack):
             episode |= {"l": record["steps"], "level": training.levels[plan.slots[task.slot]]}
             self.episodes.log(step, task.member, episode)
         if not values:
+            self.progress.update(step)
             return
         self.metrics.log(step, values)
         self.timing.append({"step": step, **training.timing})

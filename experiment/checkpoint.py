@@ -105,7 +105,7 @@ def save_checkpoint(
             shutil.rmtree(left_over)
         draft.mkdir()
         _write_files(draft, tensors=tensors, arrays=arrays or {}, state=state or {})
-        _write_json(draft / "config.json", _settings(config))
+        _write_json(draft / "config.json", kept_settings(config))
         files = {path.name: _synced(path) for path in sorted(draft.iterdir())}
         for name, rows in (arrays or {}).items():
             dtype, shape = describe(rows)
@@ -126,7 +126,7 @@ def save_checkpoint(
     return final_folder
 
 
-def _settings(config: Any) -> dict[str, Any]:
+def kept_settings(config: Any) -> dict[str, Any]:
     """What a checkpoint keeps of a config: not where the run lies, nor whether it was resumed."""
     values = dict(config) if isinstance(config, dict) else to_dict(config)
     if "run" in values:

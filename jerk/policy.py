@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from envs import EnvSpec
-from experiment.checkpoint import Checkpoint
-from experiment.config import flat, from_dict, to_dict
+from experiment.checkpoint import Checkpoint, kept_settings
+from experiment.config import flat, from_dict
 from experiment.errors import UserError
 from experiment.package import ScoringPolicy, find
 from jerk.config import JerkConfig
@@ -94,7 +94,7 @@ class Policy:
 
 def new_policy(config: JerkConfig, *, device: str) -> Policy:
     """An untrained one."""
-    return Policy(FreshPolicy(config, device=device), NEW, to_dict(config), {}, knows=False)
+    return Policy(FreshPolicy(config, device=device), NEW, kept_settings(config), {}, knows=False)
 
 
 def policy_of(saved: Checkpoint, *, device: str) -> Policy | None:

@@ -223,6 +223,8 @@ class Training:
         """Be what the last checkpoint of a run was -> the observations to act on."""
         saved = load_checkpoint(run_dir)
         self.agent.load_weights(saved)
+        if "replay_rng" not in saved.state:
+            raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init")
         self.check_replay(saved, instead="begin anew", n_step=self.config.n_step)
         self.learner.target.load_state_dict(saved.tensors["target"])
         restore_optimiser(

@@ -1,4 +1,4 @@
-"""What tests ask of whole runs: whether two are the same, and to be killed."""
+"""What tests ask of whole runs: whether two are the same, and to be stopped."""
 
 import os
 import signal
@@ -6,39 +6,56 @@ import subprocess
 import time
 from pathlib import Path
 
-import safetensors.torch
-import torch
-
 from experiment.checkpoint import latest_checkpoint
 
 ROOT = Path(__file__).parents[1]
 
 
-def final_tensors(run_dir: Path) -> dict[str, torch.Tensor]:
-    """All tensors of the last checkpoint, by file and name."""
+class Stop(Exception):  # noqa: N818
+    """A run was stopped."""
+
+
+def what_it_left(run_dir: Path) -> dict[str, bytes]:
+    """What a run measured, and every file of its last checkpoint, but for what the clock says."""
+    tables = [run_dir / name for name in ("metrics.csv", "episodes.csv")]
     return {
-        f"{path.stem}/{key}": tensor
-        for path in sorted(latest_checkpoint(run_dir).glob("*.safetensors"))
-        for key, tensor in safetensors.torch.load_file(path).items()
+        path.name: path.read_bytes() for path in (*tables, *latest_checkpoint(run_dir).iterdir())
     }
 
 
 def assert_same_run(one: Path, other: Path) -> None:
-    """Metrics, episodes and the tensors of the last checkpoint are equal, bit by bit."""
-    for name in ("metrics.csv", "episodes.csv"):
-        assert (one / name).read_text() == (other / name).read_text()
-    left, right = final_tensors(one), final_tensors(other)
-    assert left and left.keys() == right.keys()
-    for key, tensor in left.items():
-        assert torch.equal(tensor, right[key]), key
+    """Metrics, episodes and the last checkpoints are equal, byte by byte."""
+    left, right = what_it_left(one), what_it_left(other)
+    assert left.keys() == right.keys()
+    differ = [name for name in left if left[name] != right[name]]
+    assert not differ, differ
+
+
+def stopping(envs, run_dir: Path):
+    """The environments, where the run is stopped a few of their steps after its first
+    checkpoint."""
+    wait, left = envs.step_wait, [0, 1, 2]
+
+    def step_wait(*args, **kwargs):
+        if any(run_dir.glob("checkpoints/step-*/meta.json")):
+            if not left:
+                raise Stop
+            left.pop()
+        return wait(*args, **kwargs)
+
+    envs.step_wait = step_wait
+    return envs
 
 
 def kill_at(step: int, command: list[str], run_dir: Path) -> None:
-    """Run a training command and kill it as soon as its checkpoint of that step is there."""
+    """Run a training command and kill it as soon as it has a checkpoint of that step or later."""
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    while not (run_dir / f"checkpoints/step-{step:09}/meta.json").exists():
+    while not any(
+        int(meta.parent.name.removeprefix("step-")) >= step
+        for meta in run_dir.glob("checkpoints/step-*/meta.json")
+    ):
         assert process.poll() is None, "ended before it could be killed"
         time.sleep(0.002)
     os.kill(process.pid, signal.SIGKILL)

@@ -4,14 +4,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiment.checkpoint import load_agent, load_checkpoint
+from experiment.checkpoint import load_checkpoint
 from experiment.config import load_config, replaced
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from jerk.config import JerkConfig
-from jerk.train import PRESETS, Training, main, run
+from jerk.train import PRESETS, Training, run
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
+from tests.runs import Stop, assert_same_run, stopping
 
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 ROOT = Path(__file__).parents[2]
@@ -57,46 +58,13 @@ def test_agent_learns_the_course(course, tmp_path, name, steps):
     assert played == [30.0, 30.0]
 
 
-@pytest.mark.parametrize("name", ["baseline", "mutating", "hybrid"])
-def test_same_seed_gives_the_same_run_and_another_seed_another(course, tmp_path, name):
-    for folder, seed in (("one", 0), ("two", 0), ("other", 1)):
-        run(course(2), preset(name, seed=seed, timesteps=300), tmp_path / folder)
-    assert whole_run(tmp_path / "one") == whole_run(tmp_path / "two")
-    assert whole_run(tmp_path / "one")[0] != whole_run(tmp_path / "other")[0]
-
-
-@pytest.mark.parametrize(
-    "flags",
-    [
-        {},
-        {"embed": "policy", "memory_share": 0.0},
-        {"memory_capacity": 60, "sequences": 2},
-        {"policy": "rainbow"},
-    ],
-    ids=["mutating", "embedding", "full", "trained policy"],
-)
-def test_interrupted_run_goes_on_exactly(course, tmp_path, flags):
-    class Stop(Exception):  # noqa: N818
-        pass
-
-    if "policy" in flags:
-        flags = {**flags, "policy": saved_rainbow(tmp_path / "rainbow")}
-    config = preset("hybrid" if flags else "mutating", **flags)
+def test_a_stopped_run_with_a_trained_policy_goes_on_exactly(course, tmp_path):
+    config = preset("hybrid", policy=saved_rainbow(tmp_path / "rainbow"))
     run(course(2), config, tmp_path / "whole")
-    envs, calls = course(2), []
-    step = envs.step_wait
-
-    def step_wait():
-        calls.append(0)
-        if len(calls) == 150:  # of 300: after the checkpoint at 200 of 600 steps
-            raise Stop
-        return step()
-
-    envs.step_wait = step_wait
     with pytest.raises(Stop):
-        run(envs, config, tmp_path / "parts")
+        run(stopping(course(2), tmp_path / "parts"), config, tmp_path / "parts")
     run(course(2), replaced(config, resume=True), tmp_path / "parts")
-    assert whole_run(tmp_path / "whole") == whole_run(tmp_path / "parts")
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
 
 def test_reward_scale_changes_nothing(course, tmp_path):
@@ -139,17 +107,6 @@ def test_checkpoint_of_more_actions_is_refused_in_one_line(course, tmp_path):
     assert "\n" not in str(error.value) and path.is_file()
 
 
-def test_saved_agent_acts_alike(course, tmp_path):
-    agent = run(course(2), preset("mutating", timesteps=2000), tmp_path / "run")
-    agent.save(tmp_path / "alone")
-    first, _ = course(3).reset()
-    agents = [agent, *(load_agent(tmp_path / name) for name in ("run", "alone"))]
-    for _ in range(10):
-        actions = [one.act(first) for one in agents]
-        np.testing.assert_array_equal(actions[0], actions[1])
-        np.testing.assert_array_equal(actions[0], actions[2])
-
-
 def test_memory_and_sequences_are_capped(course, tmp_path):
     """In the seed, neither was, and nothing was recognised as known."""
     run(course(2), preset("hybrid", memory_capacity=30, sequences=3), tmp_path / "run")
@@ -173,26 +130,6 @@ def rainbow_config(**changes):
     return replaced(RainbowConfig(), **{**small, **quick, "reward_scale": 0.5, **changes})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--levels", "bramble-trian"], "bramble-train"),
-        (["--preset", "mutatin"], "mutating"),
-        (["--levels", LEVEL, "--init", "/nowhere"], "checkpoint"),
-        (["--levels", LEVEL, "--sequences", "0"], "sequences"),
-        (["--levels", LEVEL, "--policy-share", "0.5"], "--policy"),
-        (["--levels", LEVEL, "--policy-share", "0.7", "--memory-share", "0.7"], "together"),
-    ],
-)
-def test_bad_input_is_one_clear_line(arguments, words, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 2
-    lines = capsys.readouterr().err.strip().splitlines()
-    assert len(lines) == 1 and words in lines[0]
-
-
 def saved_rainbow(folder):
     config = rainbow_config()
     RainbowAgent(make_net(config), config).save(folder)
@@ -212,10 +149,3 @@ def test_a_run_goes_on_with_the_parts_that_it_had(course, tmp_path, flags):
     (name,) = flags
     with pytest.raises(UserError, match=name.replace("_", "-")):
         run(course(2), config, tmp_path / "run")
-
-
-def test_an_agent_without_a_run_is_not_resumed(course, tmp_path):
-    run(course(2), preset("baseline", timesteps=200), tmp_path / "run").save(tmp_path / "alone")
-    (tmp_path / "alone/config.json").write_text("{}")
-    with pytest.raises(UserError, match="--init"):
-        run(course(2), preset("baseline", timesteps=300, resume=True), tmp_path / "alone")

@@ -1,0 +1,118 @@
+"""A user's mistakes: one line, exit code 2, nothing written."""
+
+import pytest
+
+from experiment.checkpoint import latest_checkpoint
+from tests.agents.tiny import AGENTS, main, train, words
+
+
+def refused(agent, capsys, *flags):
+    """What the command line answers to bad input: one line, exit code 2."""
+    return said_to(agent, capsys, words(agent, *flags))
+
+
+def said_to(agent, capsys, arguments):
+    """The same of these arguments alone."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as stop:
+        main(agent, arguments)
+    said = capsys.readouterr().err.strip()
+    assert stop.value.code == 2, said
+    assert "\n" not in said and "Traceback" not in said, said
+    return said
+
+
+EVERY = [
+    (["--levels", "BrambleDash-Genesis-v0:Nowhere"], "Nowhere"),
+    (["--levels", "bramble-trian"], "bramble-train"),
+    (["--scenario", "nothing"], "scenario"),
+    (["--timestep", "5"], "--timesteps"),
+    (["--num-envs", "many"], "many"),
+    (["--learning-rate", "-1"], "learning"),
+    (["--preset", "none-such"], "none-such"),
+    (["--init", "no/such/run"], "no/such/run"),
+    (["--device", "tpu"], "device"),
+]
+OWN = {
+    "jerk": [
+        (["--sequences", "0"], "sequences"),
+        (["--preset", "baseline", "--policy-share", "0.5"], "--policy"),
+        (["--policy-share", "0.7", "--memory-share", "0.7"], "together"),
+        (["--no-learn", "--no-write-replay"], "--learn"),
+    ],
+    "ppo2": [
+        (["--preset", "contst"], "contest"),
+        (["--minibatches", "5"], "multiple"),
+        (["--sequence-steps", "3"], "recurrent"),
+        (["--recurrent", "gru"], "sequence-steps"),
+        (["--clip-schedule", "falling"], "schedule"),
+        (["--encoder", "nature", "--widths", "8,16"], "fixed size"),
+    ],
+    "rainbow": [
+        (["--replay-size", "7"], "--replay-size"),
+        (["--init-encoder", "no/such/run"], "no/such/run"),
+        (["--freeze-encoder-updates", "9"], "give that too"),
+        *((["--v-max", "inf"], "v_m"), (["--v-min", "nan"], "v_m"), (["--v-min=-inf"], "v_m")),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("agent", "flags", "said"),
+    [(agent, *case) for agent in AGENTS for case in (*EVERY, *OWN.get(agent, []))],
+)
+def test_bad_input_is_refused_in_one_line(agent, flags, said, capsys, tmp_path):
+    assert said in refused(agent, capsys, "--run-dir", tmp_path / "run", *flags)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_folder_that_cannot_be_written_is_refused(agent, capsys):
+    assert "/proc/nowhere" in refused(agent, capsys, "--run-dir", "/proc/nowhere")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_is_not_there_cannot_be_resumed(agent, capsys, tmp_path):
+    assert "nothing" in refused(agent, capsys, "--run-dir", tmp_path / "nothing", "--resume")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_an_agent_without_its_run_is_not_resumed(agent, capsys, tmp_path):
+    trained = train(agent, tmp_path / "run", "--run-dir", tmp_path)
+    trained.save(tmp_path / "alone")
+    (tmp_path / "alone/config.json").write_text((tmp_path / "run/config.json").read_text())
+    resume = ["--run-dir", tmp_path / "alone", "--resume", "--timesteps", "900"]
+    assert "--init" in said_to(agent, capsys, resume)
+
+
+@pytest.fixture
+def cut_off(tmp_path):
+    """A checkpoint whose weights were only half written."""
+    train("ppo2", tmp_path / "run")
+    folder = latest_checkpoint(tmp_path / "run")
+    weights = max(folder.iterdir(), key=lambda file: file.stat().st_size)
+    weights.write_bytes(weights.read_bytes()[:1000])
+    return folder
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_cut_off_checkpoint_is_refused(agent, cut_off, capsys, tmp_path):
+    said = refused(agent, capsys, "--init", cut_off, "--run-dir", tmp_path / "new")
+    assert cut_off.name in said
+    assert "damaged" in said or "cut off" in said, said
+
+
+@pytest.mark.parametrize("agent", ["ppo2", "rainbow"])
+def test_a_checkpoint_of_another_net_is_refused(agent, capsys, tmp_path):
+    train(agent, tmp_path / "run")
+    said = refused(
+        agent, capsys, "--init", tmp_path / "run", "--run-dir", tmp_path / "new", "--hidden", "32"
+    )
+    assert "another shape" in said
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_run_of_another_agent_is_not_resumed(agent, capsys, tmp_path):
+    train("ppo2" if agent == "rainbow" else "rainbow", tmp_path)
+    said = said_to(agent, capsys, ["--run-dir", tmp_path, "--resume"])
+    assert "resume it with the agent that began it" in said

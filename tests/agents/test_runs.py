@@ -1,0 +1,116 @@
+"""What holds for the runs of every agent: equal, stopped, killed, saved."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from experiment.checkpoint import load_agent, load_checkpoint
+from experiment.config import load_run_config, replaced, to_dict
+from experiment.package import find
+from tests.agents.tiny import AGENTS, main, tiny, train, words
+from tests.conftest import Corridor
+from tests.runs import ROOT, Stop, assert_same_run, kill_at, stopping, what_it_left
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_same_seed_same_run_wherever_it_lies(agent, tmp_path):
+    """Checkpoints are the same files, byte by byte."""
+    for name, seed in (("one", 0), ("two", 0), ("other", 1)):
+        train(agent, tmp_path / name, "--seed", seed, "--run-dir", tmp_path / name)
+    assert_same_run(tmp_path / "one", tmp_path / "two")
+    one, other = (what_it_left(tmp_path / name) for name in ("one", "other"))
+    assert one["metrics.csv"] != other["metrics.csv"]
+
+
+RECURRENT = ["--recurrent", "lstm", "--recurrent-hidden", "8", "--sequence-steps", "3"]
+CURIOUS = ["--novelty", "0.1", "--rnd", "0.1", "--brightness", "0.3", "--death-penalty", "0.5"]
+VARIANTS = {
+    "jerk": [
+        ["--preset", "mutating"],
+        ["--embed", "policy", "--memory-share", "0"],
+        ["--memory-capacity", "20", "--sequences", "2"],
+    ],
+    "ppo2": [RECURRENT, CURIOUS, ["--noisy", "--no-normalise-returns"]],
+    "rainbow": [["--no-noisy"], ["--replay-size", "40"]],
+}
+"""Flags with which a run has other things to save."""
+
+
+@pytest.mark.parametrize(
+    ("agent", "flags"),
+    [(agent, flags) for agent in AGENTS for flags in ([], *VARIANTS.get(agent, []))],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
+def test_a_stopped_run_goes_on_exactly(agent, flags, tmp_path):
+    train(agent, tmp_path / "whole", *flags)
+    with pytest.raises(Stop):
+        envs = stopping(Corridor(2), tmp_path / "parts")
+        train(agent, tmp_path / "parts", *flags, envs=envs)
+    train(agent, tmp_path / "parts", *flags, "--resume")
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_killed_run_goes_on_exactly(agent, tmp_path):
+    longer = ["--timesteps", "300"]
+    killed = tmp_path / "killed"
+    main(agent, words(agent, *longer, "--run-dir", tmp_path / "whole"))
+    command = [sys.executable, "-m", f"{agent}.train"]
+    kill_at(60, [*command, *words(agent, *longer, "--run-dir", killed)], killed)
+    assert load_checkpoint(killed).counters["env_steps"] < 300
+    subprocess.run(
+        [*command, "--run-dir", str(killed), "--resume"], cwd=ROOT, check=True, capture_output=True
+    )
+    assert_same_run(tmp_path / "whole", killed)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_resumed_run_keeps_its_own_config(agent, tmp_path):
+    flags = ["--run-dir", tmp_path, "--frame-skip", "3", "--timesteps", "1"]
+    trained, package = train(agent, tmp_path, *flags), find(agent)
+    again = ["--run-dir", str(tmp_path), "--resume", "--timesteps", "500"]
+    resumed = load_run_config(package.Config, again, presets=package.PRESETS, command="")
+    assert resumed == replaced(trained.config, resume=True, timesteps=500)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_saved_agent_acts_alike(agent, tmp_path):
+    trained = train(agent, tmp_path / "run")
+    trained.save(tmp_path / "alone")
+    saved = load_checkpoint(tmp_path / "run")
+    agents = [trained, *(load_agent(tmp_path / name) for name in ("run", "alone"))]
+    assert {type(one).__module__ for one in agents} == {f"{agent}.agent"}
+    built = find(agent).build(saved.config, saved.tensors["net"])
+    assert to_dict(built.config) == to_dict(agents[1].config)
+    strange = np.random.default_rng(0).integers(256, size=(12, 4, 36, 36), dtype=np.uint8)
+    obs = np.concatenate([Corridor(4).reset()[0], strange])
+    if hasattr(trained, "scores"):
+        agents.append(built)
+        scores = [one.scores(torch.from_numpy(obs)) for one in agents]
+        assert all(torch.equal(scores[0], others) for others in scores[1:])
+    for _ in range(3):
+        actions, *others = [one.act(obs) for one in agents]
+        assert actions.shape == (16,) and actions.dtype == np.int64
+        assert actions.min() >= 0 and actions.max() < 7
+        for same in others:
+            np.testing.assert_array_equal(actions, same)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_an_agent_is_built_without_weights(agent):
+    built = find(agent).build(to_dict(tiny(agent)))
+    obs = np.zeros((3, 4, 36, 36), np.uint8)
+    assert built.act(obs).shape == (3,)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_is_shown_last_is_the_step_that_the_run_reached(agent, capsys, tmp_path):
+    trained = train(agent, tmp_path / "run")
+    reached = load_checkpoint(tmp_path / "run").counters["env_steps"]
+    assert (
+        f"{agent}: {reached:d}/{trained.config.run.timesteps:d} steps"
+        in capsys.readouterr().err.splitlines()[-1]
+    )

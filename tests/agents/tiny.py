@@ -1,0 +1,51 @@
+"""Every agent package, and runs of each that take a moment."""
+
+import importlib
+from pathlib import Path
+
+from experiment.config import load_config
+from experiment.package import find
+from tests.conftest import Corridor
+
+ROOT = Path(__file__).parents[2]
+AGENTS = sorted(path.parent.name for path in ROOT.glob("*/agent.py"))
+LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
+FLAGS = [
+    *("--levels", f"{LEVEL},{LEVEL[:-1]}2", "--num-envs", "2", "--timesteps", "60"),
+    *("--image-height", "36", "--image-width", "36", "--encoder", "data-efficient"),
+    *("--hidden", "16", "--device", "cpu", "--checkpoint-every", "16", "--seed", "0"),
+]
+TOO = {
+    "es": ["--episode-steps", "5", "--pairs", "2", "--checkpoint-every", "1", "--timesteps", "400"],
+    "jerk": [
+        *("--preset", "hybrid", "--log-every", "10", "--update-every", "5", "--batch-size", "8"),
+        *("--episode-steps", "12", "--max-return", "30"),
+    ],
+    "ppo2": ["--rollout-steps", "6", "--minibatches", "2", "--rotate-every", "20"],
+    "rainbow": [
+        *("--learning-starts", "10", "--replay-size", "100", "--log-every", "10"),
+        *("--target-every", "20", "--rotate-every", "20"),
+    ],
+}
+"""What an agent needs besides, to learn and to end episodes within so few steps."""
+
+
+def words(agent, *flags):
+    """The arguments of a tiny run's command."""
+    return [*FLAGS, *TOO.get(agent, []), *map(str, flags)]
+
+
+def tiny(agent, *flags):
+    """A tiny run's config."""
+    package = find(agent)
+    return load_config(package.Config, words(agent, *flags), presets=package.PRESETS, command="")
+
+
+def train(agent, run_dir, *flags, init=None, envs=None):
+    """A tiny run, in the corridor unless it is told where -> the agent."""
+    return find(agent).run(envs or Corridor(2), tiny(agent, *flags), run_dir, init)
+
+
+def main(agent, arguments):
+    """A trainer's command, in this process."""
+    importlib.import_module(f"{agent}.train").main([*map(str, arguments)])
