@@ -136,12 +136,6 @@ def to_dict(config: Any) -> dict[str, Any]:
     return result
 
 
-def subset(config: Any, cls: type[T]) -> T:
-    """In transition: `cls` filled from the fields of the same name in `config`."""
-    names = {f.name for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
-    return from_dict(cls, {k: v for k, v in flat(to_dict(config)).items() if k in names})
-
-
 def flat(values: Mapping[str, Any]) -> dict[str, Any]:
     """The same values with those of all sections side by side."""
     found: dict[str, Any] = {}

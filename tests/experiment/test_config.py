@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 import pytest
 
-from experiment.config import from_dict, load_config, load_run_config, subset, to_dict
+from experiment.config import from_dict, load_config, load_run_config, replaced, to_dict
 from experiment.errors import UserError
 from experiment.ranges import Count, Share, check
 from experiment.run_folder import RunFolder
-from experiment.train_config import TrainConfig
+from experiment.run_settings import RunSettings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,10 +156,6 @@ def test_a_dictionary_made_of_a_config_reads_back_as_it() -> None:
     assert from_dict(Small, json.loads(json.dumps(to_dict(config)))) == config
 
 
-def test_subset_takes_the_shared_fields_and_keeps_other_defaults() -> None:
-    assert subset(Small(learning_rate=0.1), Part) == Part(learning_rate=0.1, other="kept")
-
-
 def test_a_command_may_have_no_presets(capsys: pytest.CaptureFixture[str]) -> None:
     def load_without(*argv: str) -> Small:
         return load_config(Small, list(argv), presets=None, command="python -m small")
@@ -191,11 +187,10 @@ def test_a_config_made_in_python_is_held_to_the_same_ranges(
 
 
 @dataclasses.dataclass(frozen=True)
-class Trained(TrainConfig):
+class Trained:
     """A config of a run of a test."""
 
-    run_dir: str = "runs/trained"
-    """Where."""
+    run: RunSettings = RunSettings(run_dir="runs/trained")
     parts: int = 1
     """Of the steps."""
     steps: int = 5
@@ -209,7 +204,9 @@ class Trained(TrainConfig):
 @pytest.fixture
 def begun(tmp_path: Path) -> str:
     """A run that was begun with parts=4, steps=8."""
-    RunFolder.create(tmp_path / "run", Trained(run_dir=str(tmp_path / "run"), parts=4, steps=8))
+    RunFolder.create(
+        tmp_path / "run", replaced(Trained(), run_dir=str(tmp_path / "run"), parts=4, steps=8)
+    )
     return str(tmp_path / "run")
 
 
@@ -220,7 +217,7 @@ def resume(presets: Path, *argv: str) -> Trained:
 def test_a_resumed_run_keeps_its_config_under_a_file_and_flags(
     presets: Path, tmp_path: Path, begun: str
 ) -> None:
-    own = Trained(run_dir=begun, parts=4, steps=8, resume=True)
+    own = replaced(Trained(), run_dir=begun, parts=4, steps=8, resume=True)
     for words in (["--run-dir", begun, "--resume"], [f"--run_dir={begun}", "--resume"]):
         assert resume(presets, *words) == own
         # What would not fit the defaults fits the run.
@@ -228,10 +225,10 @@ def test_a_resumed_run_keeps_its_config_under_a_file_and_flags(
         file = tmp_path / "longer.yaml"
         file.write_text("steps: 12\nseed: 3\n")
         longer = resume(presets, *words, "--config", str(file), "--seed", "4")
-        assert longer == dataclasses.replace(own, steps=12, seed=4)
+        assert longer == replaced(own, steps=12, seed=4)
     file.write_text(f"run_dir: {begun}\nresume: true\n")
     assert resume(presets, "--config", str(file)) == own
-    assert not resume(presets, "--config", str(file), "--no-resume").resume
+    assert not resume(presets, "--config", str(file), "--no-resume").run.resume
     with pytest.raises(UserError, match="multiple"):
         resume(presets, *words, "--parts", "3")
     file.write_text("run_dir: 5\n")

@@ -7,6 +7,7 @@ import torch
 
 from experiment.config import from_dict
 from experiment.errors import UserError
+from experiment.run_settings import RunSettings
 from experiment.seeding import (
     generator_state,
     rng_state,
@@ -14,7 +15,6 @@ from experiment.seeding import (
     set_generator_state,
     set_rng_state,
 )
-from experiment.train_config import TrainConfig
 
 
 def draws() -> list[float]:
@@ -38,9 +38,9 @@ def test_the_same_seed_gives_the_same_draws() -> None:
 
 
 def test_a_config_takes_every_seed_that_the_generators_take() -> None:
-    seed_everything(from_dict(TrainConfig, {"seed": 2**63 - 1}).seed)
+    seed_everything(from_dict(RunSettings, {"seed": 2**63 - 1}).seed)
     with pytest.raises(UserError, match="in field seed"):
-        from_dict(TrainConfig, {"seed": 2**64})
+        from_dict(RunSettings, {"seed": 2**64})
 
 
 def test_states_go_on_exactly_even_through_msgpack() -> None:
