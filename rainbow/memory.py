@@ -193,9 +193,10 @@ class Replay:
         # (size · P(i))^-beta over its maximum: size and total cancel.
         priorities = self.tree.leaves[indices]
         weights = (priorities / priorities.min()) ** -beta
-        return self._gather(indices, weights.astype(np.float32))
+        return self.gather(indices, weights.astype(np.float32))
 
-    def _gather(self, indices: Ints, weights: NDArray[np.float32]) -> Batch:
+    def gather(self, indices: Ints, weights: NDArray[np.float32]) -> Batch:
+        """The transitions that begin in these slots [B]; weights [B]: what to say of each."""
         base = indices - indices % self.slots
         steps = np.arange(self.n_step)
         window = base[:, None] + (indices[:, None] - base[:, None] + steps) % self.slots

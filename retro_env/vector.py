@@ -181,7 +181,9 @@ class RetroVectorEnv(VectorEnv):
         )
         for i in rows:
             level = names[i] and parse_level(names[i])
-            start = {"seed": seeds[i], "level": level and (level.game, level.state)}
+            begin = seeds[i]
+            number = None if begin is None else int(begin)  # NumPy's too
+            start = {"seed": number, "level": level and (level.game, level.state)}
             self.send(i, "reset", start)
         self.seed = None
         infos: Infos = {}

@@ -123,7 +123,7 @@ def drawable(replay: Replay) -> np.ndarray:
 def assert_all_drawable_are_right(replay: Replay, world: World) -> set[int]:
     """Check each transition that could be drawn; return the newest frames of their observations."""
     indices = drawable(replay)
-    batch = replay._gather(indices, np.ones(len(indices), np.float32))
+    batch = replay.gather(indices, np.ones(len(indices), np.float32))
     expected = world.expected()
     seen = set()
     for row in range(len(indices)):
@@ -306,7 +306,7 @@ def test_seeded_replay_holds_only_true_transitions(steps, count, target_envs):
     taken = seeded.seed(replay.arrays(), count)
     indices = drawable(seeded)
     assert 0 < len(indices) <= taken <= count
-    batch = seeded._gather(indices, np.ones(len(indices), np.float32))
+    batch = seeded.gather(indices, np.ones(len(indices), np.float32))
     expected = world.expected()
     for row in range(len(indices)):
         obs = [number_of(f) for f in batch.obs[row].reshape(STACK, 1, 2, 2)]
@@ -346,7 +346,7 @@ def test_recorded_episodes_are_drawn_as_if_they_had_been_played_here():
     replay = make_replay(100, 1)
     assert replay.seed_episodes(episodes, 100, lambda raw: 0.5 * raw) == 5 + 7 + 10
     drawn = drawable(replay)
-    batch = replay._gather(drawn, np.ones(len(drawn), np.float32))
+    batch = replay.gather(drawn, np.ones(len(drawn), np.float32))
     steps = {}
     for row in range(len(drawn)):
         obs, following = (b[row, :, 0, 0].tolist() for b in (batch.obs, batch.next_obs))
