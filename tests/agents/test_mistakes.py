@@ -49,6 +49,7 @@ OWN = {
         (["--encoder", "nature", "--widths", "8,16"], "fixed size"),
     ],
     "rainbow": [
+        (["--levels", "sonic-test"], "import"),
         (["--replay-size", "7"], "--replay-size"),
         (["--init-encoder", "no/such/run"], "no/such/run"),
         (["--freeze-encoder-updates", "9"], "give that too"),
