@@ -226,3 +226,21 @@ def test_finishing_a_level_is_reported_with_the_contests_full_return(make):
     assert episode["finished"]
     assert episode["progress"] == 1.0
     assert 9000 < episode["r"] < 10000
+
+
+@pytest.mark.parametrize(("backtracking", "scale"), [(True, 0.01), (True, 1.0), (False, 0.5)])
+def test_recorded_rewards_become_those_that_the_environment_gives(bramble, backtracking, scale):
+    level, _ = bramble
+    actions = np.random.default_rng(1).choice([0, 1, 1, 1, 6], 120)  # back and forth
+
+    def played(config):
+        env = make_env(level, config)
+        env.reset(seed=4)
+        rewards = [env.step(action)[1] for action in actions]
+        env.close()
+        return np.array(rewards)
+
+    raw = played(EnvConfig(backtracking=False))
+    config = EnvConfig(backtracking=backtracking, reward_scale=scale)
+    assert (raw < 0).any() and (raw > 0).any()
+    np.testing.assert_allclose(config.learning_rewards(raw), played(config), rtol=1e-5, atol=1e-5)
