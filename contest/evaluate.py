@@ -3,6 +3,7 @@
 python -m contest.evaluate runs/rainbow --levels bramble-test --episodes 5 --video
 """
 
+import contextlib
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
@@ -72,8 +73,7 @@ def play_episodes(
 ) -> list[Episode]:
     """Whole episodes of one level, one after the other; record_dir gets one .bk2 for each."""
     played = []
-    env = make_env(level, settings, record_dir=record_dir)
-    try:
+    with contextlib.closing(make_env(level, settings, record_dir=record_dir)) as env:
         for number in range(episodes):
             obs, _ = env.reset(seed=seed + number)
             starts, over = np.ones(1, bool), False
@@ -82,8 +82,6 @@ def play_episodes(
                 obs, _, terminated, truncated, info = env.step(action)
                 starts, over = np.zeros(1, bool), terminated or truncated
             played.append(as_episode(info["episode"]))
-    finally:
-        env.close()
     return played
 
 

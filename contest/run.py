@@ -127,7 +127,8 @@ def run_all(
     over = len(plan) - len(waiting)
     running: list[Job] = []
     refused: UserError | None = None
-    share_cores(workers)
+    # The threads that each agent's libraries may run, where nobody has said how many.
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, free_cores() // workers)))
     bar = Progress(len(plan) * steps, "contest", start=over * steps)
     with contextlib.ExitStack() as stops, bar:
         try:
@@ -167,11 +168,6 @@ def tell(job: Job, status: str, *, over: str) -> None:
     if status == "crashed":
         log = job.folder / "agent.log"
         print(f"{job.name}: {job.last_line('agent')} (more in {log})", file=sys.stderr, flush=True)
-
-
-def share_cores(workers: int) -> None:
-    """Tell the agents' libraries how many threads each may run, where nobody has."""
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, free_cores() // workers)))
 
 
 def report(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]]) -> None:

@@ -36,6 +36,16 @@ def read_result(folder: Path) -> dict[str, Any] | None:
     return found
 
 
+def read_facts(out: Path) -> dict[str, Any]:
+    """contest.json: who played, and what. Errors: UserError."""
+    try:
+        found: dict[str, Any] = json.loads((out / "contest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        text = f"cannot read {out / 'contest.json'}: {error}; give a folder that contest.run wrote"
+        raise UserError(text) from None
+    return found
+
+
 def is_over(folder: Path) -> bool:
     """Whether a job need not be played again: complete, or crashed after its first step."""
     result = read_result(folder)
@@ -87,15 +97,13 @@ def same_contest(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, 
     What another agent began there, without an end of one level, is set aside. planned: what is to
     be played, which contest.json says too.
     """
-    path = out / "contest.json"
     begun = job_folders(out)
     if begun:
         try:
-            before = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            before, other = {}, f"cannot read {path}: {error}"
-        else:
+            before = read_facts(out)
             other = difference(out, before, facts)
+        except UserError as error:
+            before, other = {}, str(error)
         if other and any(is_over(folder) for folder in begun):
             raise UserError(other)
         if other:
@@ -103,7 +111,7 @@ def same_contest(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, 
                 set_aside(folder)
         else:
             facts["roms"] = {**before.get("roms", {}), **facts["roms"]}
-    write_json(path, {**facts, "planned": planned})
+    write_json(out / "contest.json", {**facts, "planned": planned})
 
 
 def difference(out: Path, before: dict[str, Any], facts: dict[str, Any]) -> str:

@@ -113,10 +113,8 @@ class Job:
         server, player = self.server.poll(), self.player.poll()
         if player is not None:
             self.sweep()
-        if server is not None and player is not None:
-            return True
-        if server is None and player is None:
-            return False
+        if (server is None) == (player is None):
+            return server is not None
         now = time.monotonic()
         if self.alone_since is None:
             self.alone_since = now

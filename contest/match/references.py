@@ -1,5 +1,6 @@
 """Policies that learn nothing, to compare agents with. Actions are retro_env's 7."""
 
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
@@ -48,14 +49,13 @@ class RunAndJump:
         return np.full(len(obs), JUMP if jumps else RIGHT, np.int64)
 
 
+REFERENCES: dict[str, Callable[[int], Policy]] = {
+    "random": lambda seed: Random(seed=seed),
+    "hold-right": lambda _: RunAndJump(hold=0),
+    "run-and-jump": lambda _: RunAndJump(),
+}
+
+
 def reference(name: str, *, seed: int = 0) -> Policy:
     """The policy of that name; KeyError if it is none of REFERENCES."""
-    players: dict[str, Policy] = {
-        "random": Random(seed=seed),
-        "hold-right": RunAndJump(hold=0),
-        "run-and-jump": RunAndJump(),
-    }
-    return players[name]
-
-
-REFERENCES = ("random", "hold-right", "run-and-jump")
+    return REFERENCES[name](seed)

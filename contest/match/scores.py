@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -158,16 +159,11 @@ def level_score(level: str, jobs: Sequence[Played]) -> LevelScore:
     )
 
 
-def short_level(name: str) -> str:
-    """GAME:STATE -> STATE."""
-    return name.rpartition(":")[2]
-
-
 def shown_names(levels: Iterable[str]) -> dict[str, str]:
     """GAME:STATE -> STATE, or the whole of it where two games have a state of that name."""
-    names = set(levels)
-    short = [short_level(name) for name in names]
-    return {n: short_level(n) if short.count(short_level(n)) == 1 else n for n in names}
+    states = {name: name.rpartition(":")[2] for name in levels}
+    count = Counter(states.values())
+    return {name: state if count[state] == 1 else name for name, state in states.items()}
 
 
 def markdown(found: ContestScores, *, title: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 import cartridge
 from cartridge.levels.splits import GAME
+from contest.match.folder import read_facts
 from contest.match.job import BEST
 from contest.match.score import episode_columns
 from contest.match.scores import ContestScores, LevelScore, Played, read_scores, shown_names
@@ -117,18 +117,6 @@ def read_entry(folder: Path) -> Entry:
         progress=progress_shares(np.concatenate(reached)),
         facts=facts,
     )
-
-
-def read_facts(folder: Path) -> dict[str, Any]:
-    """contest.json: who played. Errors: UserError."""
-    path = folder / "contest.json"
-    try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"cannot read {path}: {error}; give a folder that contest.run wrote"
-        ) from None
-    return found
 
 
 def curve(

@@ -219,15 +219,11 @@ def connect(path: Path, *, seconds: float) -> socket.socket:
         try:
             sock.connect(str(path))
             return sock
-        except FileNotFoundError:
-            sock.close()
-            if time.monotonic() >= deadline:
-                text = f"no server has come to {path.parent} in {seconds:g} s"
-                raise ServerDisconnectError(text) from None
-            time.sleep(POLL_SECONDS)
         except OSError as error:
             sock.close()
-            raise ServerDisconnectError(
-                f"the server in {path.parent} takes no client: it has one already or has ended "
-                f"({error.strerror or error})"
-            ) from None
+            text = f"the server in {path.parent} takes no client: it has one already or has ended"
+            if isinstance(error, FileNotFoundError):
+                text = f"no server has come to {path.parent} in {seconds:g} s"
+            if not isinstance(error, FileNotFoundError) or time.monotonic() >= deadline:
+                raise ServerDisconnectError(f"{text} ({error.strerror or error})") from None
+            time.sleep(POLL_SECONDS)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from experiment.errors import UserError
+from experiment.ranges import Count, Positive, check
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -12,18 +13,16 @@ UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 @final
 @dataclass(frozen=True)
 class Limits:
-    """Of one level. Times in seconds. Errors: UserError (none is left)."""
+    """Of one level. Times in seconds."""
 
-    timesteps: int = 1_000_000
-    wall_clock: float = 12 * 3600.0
+    timesteps: Count = 1_000_000
+    wall_clock: Positive = 12 * 3600.0
     """From the start of the server."""
-    stall: float = 600.0
+    stall: Positive = 600.0
     """From an answer to the next request, and from the start to the client."""
 
     def __post_init__(self) -> None:
-        for name in ("timesteps", "wall_clock", "stall"):
-            if not getattr(self, name) > 0:
-                raise UserError(f"{name} must be more than 0, not {getattr(self, name)}")
+        check(self)
 
 
 def parse_seconds(text: str) -> float:

@@ -92,11 +92,6 @@ class Record:
         except OSError as error:
             raise UserError(f"cannot write records to {folder}: {error.strerror}") from None
 
-    @property
-    def steps(self) -> int:
-        """Of the run so far."""
-        return self.counts.steps
-
     def seconds(self) -> float:
         """Time since the first reset."""
         return 0.0 if self.start is None else time.monotonic() - self.start
