@@ -28,7 +28,7 @@ def test_bands_span_the_seeds(tmp_path: Path) -> None:
 
 def test_curve_is_the_mean_of_the_episodes_that_ended_shortly_before() -> None:
     rows = {
-        "step": np.array([30.0, 40.0, 100.0]),
+        "step": np.array([31.0, 40.0, 100.0]),
         "r": np.array([10.0, 30.0, 7.0]),
         "complete": np.array([1.0, 1.0, 0.0]),
     }
