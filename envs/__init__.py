@@ -8,7 +8,7 @@ from envs.contract import (
     row_seeds,
     saved_states,
 )
-from envs.families import HELD_OUT, TRAINING, env_settings, level_names, make
+from envs.families import HELD_OUT, TRAINING, env_settings, level_names, make, make_for
 
 __all__ = [
     "HELD_OUT",
@@ -20,6 +20,7 @@ __all__ = [
     "env_settings",
     "level_names",
     "make",
+    "make_for",
     "row_seeds",
     "saved_states",
 ]

@@ -62,3 +62,24 @@ def make(
         part=part,
         record_dir=record_dir,
     )
+
+
+def make_for(
+    config: Any,
+    *,
+    serial: bool = False,
+    part: slice = slice(None),
+    record_dir: Path | str | None = None,
+) -> VectorEnv:
+    """The environments that an agent's config asks for in `run` and `env`; else as `make`."""
+    run = config.run
+    return make(
+        run.levels,
+        config.env,
+        num_envs=run.num_envs,
+        seed=run.seed,
+        rotate_every=run.rotate_every,
+        serial=serial,
+        part=part,
+        record_dir=record_dir,
+    )

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from envs import VectorEnv, level_names, make
+from envs import VectorEnv, level_names, make_for
 from es import PRESETS
 from es.agent import ESAgent, shapes
 from es.config import ESConfig
@@ -270,7 +270,7 @@ def train(argv: Sequence[str], world: World) -> None:
         with agreeing(world):
             config = parse(argv)
             settings = config.run
-            envs = make(settings.levels, config.env, num_envs=settings.num_envs, seed=settings.seed)
+            envs = make_for(config)
             stack.enter_context(closing(envs))
         with resumable(settings.run_dir):
             run(envs, config, settings.run_dir, init=settings.init or None, world=world)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from envs import VectorEnv, ended_episodes, make
+from envs import VectorEnv, ended_episodes, make_for
 from experience.episodes import Episode
 from experiment.config import load_run_config
 from experiment.device import prepare_device
@@ -253,14 +253,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Search as the command line says."""
     config = parse(argv)
     settings = config.run
-    envs = make(
-        settings.levels,
-        config.env,
-        num_envs=settings.num_envs,
-        seed=settings.seed,
-        rotate_every=settings.rotate_every,
-        record_dir=Path(settings.run_dir) / RECORDINGS if config.record else None,
-    )
+    folder = Path(settings.run_dir) / RECORDINGS
+    envs = make_for(config, record_dir=folder if config.record else None)
     with closing(envs), resumable(settings.run_dir):
         run(envs, config, settings.run_dir, init=settings.init or None)
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs import VectorEnv, level_names, make
+from envs import VectorEnv, level_names, make_for
 from experience.advantages import explained_variance, generalised_advantages
 from experiment.config import load_run_config, replaced
 from experiment.distributed import Group, joined
@@ -174,15 +174,8 @@ def make_envs(config: PPO2Config, group: Group) -> VectorEnv:
     share, rest = divmod(run.num_envs, group.size)
     if rest or not share:
         raise UserError(f"--num-envs {run.num_envs} cannot be shared by {group.size} processes")
-    return make(
-        run.levels,
-        config.env,
-        num_envs=run.num_envs,
-        seed=run.seed,
-        rotate_every=run.rotate_every,
-        serial=config.serial,
-        part=slice(group.rank * share, (group.rank + 1) * share),
-    )
+    part = slice(group.rank * share, (group.rank + 1) * share)
+    return make_for(config, serial=config.serial, part=part)
 
 
 @command

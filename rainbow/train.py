@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs import VectorEnv, ended_episodes, make, saved_states
+from envs import VectorEnv, ended_episodes, make_for, saved_states
 from experience.episodes import check_played_alike, episodes_of
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import flat, load_run_config
@@ -296,13 +296,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says."""
     config = parse(argv)
     settings = config.run
-    envs = make(
-        settings.levels,
-        config.env,
-        num_envs=settings.num_envs,
-        seed=settings.seed,
-        rotate_every=settings.rotate_every,
-    )
+    envs = make_for(config)
     with closing(envs), resumable(settings.run_dir):
         run(envs, config, settings.run_dir, init=settings.init or None)
 

@@ -23,7 +23,7 @@ from contest.match.score import (
     score_table,
     unfinished_episodes,
 )
-from envs import make
+from envs import make_for
 from experiment.config import load_config, replaced, to_dict
 from experiment.errors import UserError, command
 from experiment.plot import plot_curves
@@ -106,13 +106,7 @@ class Demo:
             init=str(init or ""),
         )
         settings = config.run
-        envs = make(
-            settings.levels,
-            config.env,
-            num_envs=settings.num_envs,
-            seed=settings.seed,
-            rotate_every=settings.rotate_every,
-        )
+        envs = make_for(config)
         try:
             run(envs, config, settings.run_dir, init=init)
             return read_episodes(settings.run_dir) + unfinished_episodes(envs)
