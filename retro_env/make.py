@@ -11,8 +11,10 @@ import gymnasium
 from experiment.errors import UserError
 from retro_env.config import EnvConfig
 from retro_env.contest_env import ContestEnv
+from retro_env.engine import check_rules, is_native
 from retro_env.integrations import check_playable
 from retro_env.levels import Level, parse_level
+from retro_env.native import NativeEnv, NativeVectorEnv
 from retro_env.vector import RetroVectorEnv, assign_levels
 from retro_env.wrappers import (
     AllowBacktracking,
@@ -25,6 +27,25 @@ from retro_env.wrappers import (
     StepLimit,
     Warp,
 )
+
+
+def plays_natively(levels: Sequence[Level], config: EnvConfig) -> bool:
+    """Whether these levels are played without an emulator. UserError: only some of them could be,
+    or not under this scenario."""
+    for game in {level.game for level in levels}:
+        check_playable(
+            game, next(e.state for e in levels if e.game == game), scenario=config.scenario
+        )
+    native = {level.game for level in levels if is_native(level.game)}
+    if config.backend == "emulator" or not native:
+        return False
+    if len({level.game for level in levels}) > 1:
+        raise UserError(
+            f"levels of {min(native)} and of another game play side by side in emulators only: "
+            "add --backend emulator"
+        )
+    check_rules(min(native), config.scenario)
+    return True
 
 
 def make_contest_env(
@@ -69,6 +90,9 @@ def make_env(
     One emulator per process: close() it before making another. Errors: UserError.
     """
     config = config or EnvConfig()
+    level = parse_level(level) if isinstance(level, str) else level
+    if plays_natively([level], config):
+        return NativeEnv(level, config, record_dir=record_dir and Path(record_dir))
     return wrap_agent(make_contest_env(level, config, record_dir=record_dir), config)
 
 
@@ -94,11 +118,11 @@ def make_vec(
     serial: bool = False,
     part: slice = slice(None),
     record_dir: Path | str | None = None,
-) -> RetroVectorEnv:
-    """`num_envs` worker processes, the levels shared out among them (see assign_levels).
+) -> RetroVectorEnv | NativeVectorEnv:
+    """`num_envs` environments, the levels shared out among them (see assign_levels).
 
-    rotate_every: agent steps on a level before the next; 0: see LevelRotation. part: make only
-    these workers. record_dir: one folder of .bk2 files per worker. Errors: UserError (what is
+    rotate_every: agent steps on a level before the next; 0: see Turns. part: make only these
+    environments. record_dir: one folder of .bk2 files per environment. Errors: UserError (what is
     missing).
     """
     config = config or EnvConfig()
@@ -107,7 +131,8 @@ def make_vec(
     rows = assign_levels(
         levels, num_envs=num_envs, rotate_every=rotate_every, seed=seed, serial=serial
     )
-    return RetroVectorEnv(
+    kind = NativeVectorEnv if plays_natively(levels, config) else RetroVectorEnv
+    return kind(
         rows[part],
         config=config,
         seed=seed,
