@@ -32,7 +32,7 @@ enum View { GREY, RED, GREEN, BLUE, VIEWS };
 typedef struct {
     u8 look[64];             /* value of each colour */
     u8 baked[SHARED_TILES];  /* palette line that `rows` holds, or 255 */
-    u64 rows[SHARED_TILES * 8];
+    u64 rows[2][SHARED_TILES * 8]; /* of each tile, and of its mirror image */
     u8 back[256 * BACK_STRIDE], back_made;
 } Baked;
 

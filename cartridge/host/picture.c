@@ -11,11 +11,10 @@
 #define WIDTH 320
 #define HEIGHT 224
 #define LINE_SPRITES 20
+#define FRONT_ROWS 29        /* tiles of plane A, of which the screen may show a part */
+#define FRONT_COLUMNS 42
 #define INLINE static inline __attribute__((always_inline))
 
-typedef u8 v16u8 __attribute__((vector_size(16)));
-typedef u8 v16u8_at __attribute__((vector_size(16), aligned(1)));
-typedef u64 v2u64 __attribute__((vector_size(16)));
 typedef u16 v8u16 __attribute__((vector_size(16)));
 
 KEPT static u8 *screen;      /* [HEIGHT + 2 * MARGIN][STRIDE] */
@@ -30,14 +29,14 @@ INLINE u8 *pixel(s16 x, s16 y)
 static __attribute__((noinline)) void bake(const Art *art, Baked *view, u16 tile, u8 line)
 {
     const u8 *from = (const u8 *)(art->tile + (tile << 3)), *look = view->look + (line << 4);
-    u8 *to = (u8 *)(view->rows + (tile << 3));
+    u8 *to = (u8 *)(view->rows[0] + (tile << 3)), *mirrored = (u8 *)(view->rows[1] + (tile << 3));
     u16 i;
     view->baked[tile] = line;
     for (i = 0; i < 64; i++)
-        to[i] = from[i] ? look[from[i]] : CLEAR;
+        to[i] = mirrored[i ^ 7] = from[i] ? look[from[i]] : CLEAR;
 }
 
-/* The eight rows of a tile as a name or a sprite shows it, before it is flipped. */
+/* The eight rows of a tile as a name or a sprite shows it, but for its flip upside down. */
 INLINE const u64 *rows_of(const Art *art, Baked *view, u16 word)
 {
     u16 tile = word & 0x7FF;
@@ -46,7 +45,20 @@ INLINE const u64 *rows_of(const Art *art, Baked *view, u16 word)
         tile = alias[(tile - SHARED_TILES) & (OWN_TILES - 1)];
     if (__builtin_expect(view->baked[tile] != line, 0))
         bake(art, view, tile, line);
-    return view->rows + (tile << 3);
+    return view->rows[word >> 11 & 1] + (tile << 3);
+}
+
+/* Sixteen or eight pixels over what is there. */
+INLINE void put_16(u8 *to, v128_t over)
+{
+    v128_t under = wasm_v128_load(to);
+    wasm_v128_store(to, wasm_v128_bitselect(under, over, wasm_i8x16_eq(over, wasm_i8x16_splat(-1))));
+}
+INLINE void put_8(u8 *to, const u64 *row)
+{
+    v128_t over = wasm_v128_load64_zero(row), under = wasm_v128_load64_zero(to);
+    over = wasm_v128_bitselect(under, over, wasm_i8x16_eq(over, wasm_i8x16_splat(-1)));
+    wasm_v128_store64_lane(to, over, 0);
 }
 
 /* Rows `from` to `end` of a tile over the picture. */
@@ -54,20 +66,8 @@ INLINE void put_tile(u8 *to, const u64 *rows, u16 word, s16 from, s16 end)
 {
     u16 flip = word & 0x1000 ? 7 : 0;
     s16 i;
-    for (i = from; i < end; i++) {
-        u64 row = rows[i ^ flip], seen;
-        v16u8 over, under;
-        if (row == ~0ULL)
-            continue;
-        if (word & TILE_FLIP_X)
-            row = __builtin_bswap64(row);
-        memcpy(&seen, to + i * STRIDE, 8);
-        over = (v16u8)(v2u64){row, 0};
-        under = (v16u8)(v2u64){seen, 0};
-        over = (v16u8)wasm_v128_bitselect((v128_t)under, (v128_t)over, (v128_t)(over == CLEAR));
-        seen = ((v2u64)over)[0];
-        memcpy(to + i * STRIDE, &seen, 8);
-    }
+    for (i = from; i < end; i++)
+        put_8(to + i * STRIDE, rows + (i ^ flip));
 }
 
 static __attribute__((noinline)) void make_back(const Art *art, Baked *view)
@@ -77,11 +77,8 @@ static __attribute__((noinline)) void make_back(const Art *art, Baked *view)
         u16 word = art->back_map[place];
         const u64 *rows = rows_of(art, view, word);
         for (i = 0; i < 8; i++) {
-            u64 row = rows[word & 0x1000 ? 7 - i : i];
             u8 *to = view->back + ((place >> 6) * 8 + i) * BACK_STRIDE + (place & 63) * 8;
-            if (word & TILE_FLIP_X)
-                row = __builtin_bswap64(row);
-            memcpy(to, &row, 8);
+            memcpy(to, rows + (word & 0x1000 ? 7 - i : i), 8);
             for (k = 0; k < 8; k++)
                 if (to[k] == CLEAR)
                     to[k] = view->look[0];
@@ -101,42 +98,48 @@ static void draw_back(const Art *art, Baked *view)
         const u8 *from = view->back + ((y + scroll_b_y) & 255) * BACK_STRIDE + (scroll_b_x & 511);
         u8 *to = pixel(0, y);
         for (x = 0; x < WIDTH; x += 16)
-            *(v16u8_at *)(to + x) = *(const v16u8_at *)(from + x);
+            wasm_v128_store(to + x, wasm_v128_load(from + x));
     }
 }
 
-/* Plane A; returns whether any of its tiles has priority. */
-static __attribute__((noinline)) u16 draw_front(const Art *art, Baked *view, u16 only_priority)
+/* Plane A. Returns how many of its pairs of tiles have one with priority: `high`, by row and column. */
+static __attribute__((noinline)) u16 draw_front(const Art *art, Baked *view, u16 *high)
 {
-    u16 column = scroll_a_x >> 3 & 63, row = scroll_a_y >> 3 & 31, any = 0, r, c, i;
-    for (r = 0; r < 29; r++) {
+    u16 column = scroll_a_x >> 3 & 63, row = scroll_a_y >> 3 & 31, found = 0, r, c, i;
+    for (r = 0; r < FRONT_ROWS; r++) {
         const u16 *names = plane_a + (((row + r) & 31) << 6);
         u8 *to = pixel(-(scroll_a_x & 7), (s16)(r * 8 - (scroll_a_y & 7)));
-        for (c = 0; c < 42; c += 2, to += 16) {
+        for (c = 0; c < FRONT_COLUMNS; c += 2, to += 16) {
             u16 one = names[(column + c) & 63], two = names[(column + c + 1) & 63];
-            if (only_priority) {
-                one = one & TILE_PRIORITY ? one : 0;
-                two = two & TILE_PRIORITY ? two : 0;
-            }
-            any |= one | two;
+            const u64 *left, *right;
+            u16 flip_left, flip_right;
             if (!((one | two) & 0x7FF))
                 continue;
-            if (__builtin_expect((one | two) & TILE_FLIP_X, 0)) {
-                put_tile(to, rows_of(art, view, one), one, 0, 8);
-                put_tile(to + 8, rows_of(art, view, two), two, 0, 8);
-            } else {
-                const u64 *left = rows_of(art, view, one), *right = rows_of(art, view, two);
-                u16 flip_left = one & 0x1000 ? 7 : 0, flip_right = two & 0x1000 ? 7 : 0;
-                for (i = 0; i < 8; i++) {
-                    v16u8 over = (v16u8)(v2u64){left[i ^ flip_left], right[i ^ flip_right]};
-                    v16u8 under = *(v16u8_at *)(to + i * STRIDE);
-                    *(v16u8_at *)(to + i * STRIDE) = (v16u8)wasm_v128_bitselect(
-                        (v128_t)under, (v128_t)over, (v128_t)(over == CLEAR));
-                }
-            }
+            if ((one | two) & TILE_PRIORITY)
+                high[found++] = (u16)(r << 6 | c);
+            left = rows_of(art, view, one);
+            right = rows_of(art, view, two);
+            flip_left = one & 0x1000 ? 7 : 0;
+            flip_right = two & 0x1000 ? 7 : 0;
+            for (i = 0; i < 8; i++)
+                put_16(to + i * STRIDE, wasm_v128_load64_lane(right + (i ^ flip_right),
+                                                              wasm_v128_load64_zero(left + (i ^ flip_left)), 1));
         }
     }
-    return any & TILE_PRIORITY;
+    return found;
+}
+
+/* Its tiles with priority once more. */
+static void draw_high(const Art *art, Baked *view, const u16 *high, u16 count)
+{
+    u16 column = scroll_a_x >> 3 & 63, row = scroll_a_y >> 3 & 31, i, c;
+    for (; count--; high++)
+        for (i = 0; i < 2; i++) {
+            u16 word = plane_a[((row + (*high >> 6)) & 31) << 6 | ((column + (c = (*high & 63) + i)) & 63)];
+            u8 *to = pixel((s16)(c * 8 - (scroll_a_x & 7)), (s16)((*high >> 6) * 8 - (scroll_a_y & 7)));
+            if (word & TILE_PRIORITY)
+                put_tile(to, rows_of(art, view, word), word, 0, 8);
+        }
 }
 
 /* Lines `from` to `end` of a sprite, its first `columns` of tiles. */
@@ -187,23 +190,22 @@ static u16 share_lines(const u8 *chain, u16 count, u8 shown[][32])
 }
 
 /* The sprites of one priority, the first of the chain on top. */
-static u16 draw_sprites(const Art *art, Baked *view, const u8 *chain, u16 count, u16 priority,
+static void draw_sprites(const Art *art, Baked *view, const u8 *chain, u16 count, u16 priority,
                         u8 shown[][32], u16 all)
 {
-    u16 i, others = 0;
+    u16 i;
     s16 j;
     for (i = count; i--;) {
         const Sprite *sprite = sprite_table + chain[i];
         s16 height = (s16)((sprite->size & 3) * 8 + 8);
         if ((sprite->tile & TILE_PRIORITY) != priority)
-            others = 1;
-        else if (all)
+            continue;
+        if (all)
             draw_sprite(art, view, sprite, 0, height, (sprite->size >> 2) + 1);
         else
             for (j = 0; j < height; j++)
                 draw_sprite(art, view, sprite, j, j + 1, shown[i][j]);
     }
-    return others;
 }
 
 static void draw(enum View which)
@@ -211,18 +213,16 @@ static void draw(enum View which)
     const Art *art = arts + art_index;
     Baked *view = arts[art_index].view + which;
     u8 chain[MAX_SPRITES], shown[MAX_SPRITES][32], next = 0;
-    u16 count = 0, all, high;
+    u16 count = 0, all, high[FRONT_ROWS * FRONT_COLUMNS / 2], found;
     do {
         chain[count++] = next;
         next = sprite_table[next].link & 127;
     } while (next && next < MAX_SPRITES && count < MAX_SPRITES);
     all = share_lines(chain, count, shown);
     draw_back(art, view);
-    high = draw_front(art, view, 0);
-    if (!draw_sprites(art, view, chain, count, 0, shown, all) && !high)
-        return;
-    if (high)
-        draw_front(art, view, 1);
+    found = draw_front(art, view, high);
+    draw_sprites(art, view, chain, count, 0, shown, all);
+    draw_high(art, view, high, found);
     draw_sprites(art, view, chain, count, TILE_PRIORITY, shown, all);
 }
 

@@ -42,8 +42,8 @@ def test_committed_code_equals_a_rebuild(rebuilt):
 
 def test_what_a_game_changes_is_one_range(rebuilt):
     rows = (rebuilt / "native" / "map.txt").read_text().splitlines()
-    data = next(row for row in rows if row.endswith(" DATA"))
-    symbols = [cells for row in rows[rows.index(data) :] if len(cells := row.split()) == 4]
+    data = next(i for i, row in enumerate(rows) if row.endswith(" DATA"))
+    symbols = [cells for row in rows[data + 1 :] if len(cells := row.split()) == 4]
     place = {row[3]: int(row[0], 16) for row in symbols}
     begin = place["state_begin"]
     end = max(int(row[0], 16) + int(row[2], 16) for row in symbols if row[3] == ".bss")
