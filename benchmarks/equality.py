@@ -171,7 +171,7 @@ def crowded() -> list[Act]:
     def crowd(act: Act, kind: SpawnKind, count: int, *, apart: int, arg: int = 0) -> Act:
         x, y = act.start
         spawns = [Spawn(x + 60 + i * apart, y - 40 + i % 3, kind, arg) for i in range(count)]
-        return replace(act, spawns=sorted(spawns))
+        return replace(act, spawns=tuple(sorted(spawns)))
 
     first, second, third, *others = all_acts()
     return [

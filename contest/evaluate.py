@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from rich.console import Console
@@ -24,6 +25,7 @@ from experiment.ranges import Count, Seed
 from experiment.run_folder import numbered_folder
 from retro_env import EnvConfig, Level, make_env, parse_levels
 from retro_env.integrations import check_playable
+from retro_env.make import backend_of
 from retro_env.video import convert
 
 
@@ -43,6 +45,8 @@ class EvaluateConfig:
     """Keep the best episode of each level as .mp4 (and .bk2)."""
     out: Path | None = None
     """Folder for result.json and the videos; none: the next of runs/evaluation-001, -002, …"""
+    backend: Literal["native", "emulator"] = "native"
+    """What plays BrambleDash's levels; others always play in the emulator."""
     device: str = "cpu"
     """Where the net computes: cpu, cuda, cuda:1, auto."""
 
@@ -100,6 +104,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     for level in levels:
         check_playable(level.game, level.state, scenario="contest")
     policy, settings = load(config.agent, device=config.device, seed=config.seed)
+    settings = dataclasses.replace(settings, backend=config.backend)
+    played_by = {str(level): backend_of([level], settings) for level in levels}
     out = make_out(config.out)  # before anything is played
     names = shown_names(map(str, levels))
     rows: list[Score] = []
@@ -123,7 +129,13 @@ def main(argv: Sequence[str] | None = None) -> None:
                 print(film_best(played, recordings, out / name))
     rows.append(score("all levels", every))
     Console().print(score_table(rows, title=f"{config.agent}, without noise or learning"))
-    result = {"agent": config.agent, "seed": config.seed, "scores": [score_dict(r) for r in rows]}
+    backend = "+".join(sorted(set(played_by.values())))
+    result = {
+        "agent": config.agent,
+        "seed": config.seed,
+        "backend": backend,
+        "scores": [score_dict(r) for r in rows],
+    }
     write_json(out / "result.json", result)
     print(out / "result.json")
 

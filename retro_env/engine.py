@@ -101,12 +101,15 @@ def _cartridge(code: bytes, packed: bytes, data: bytes) -> Cartridge:
     pack = gzip.decompress(packed)
     head = np.frombuffer(pack, "<u4", 13)
     names = pack[head[11] : head[11] + head[12]].decode().split("\n")
-    fields = {
-        name: (entry["type"].replace(">", "<"), entry["address"] - RAM)
-        for name, entry in json.loads(data)["info"].items()
-        if name != CONSOLE_ONLY
-    }
-    variables = np.dtype({**{str(k): v for k, v in fields.items()}}, align=True)
+    info = {name: e for name, e in json.loads(data)["info"].items() if name != CONSOLE_ONLY}
+    variables = np.dtype(
+        {
+            "names": list(info),
+            "formats": [entry["type"].replace(">", "<") for entry in info.values()],
+            "offsets": [entry["address"] - RAM for entry in info.values()],
+        },
+        align=True,
+    )
     record = np.dtype(
         [
             ("random", "<u8", 4),
@@ -159,7 +162,8 @@ class Games:
         size = int(settings["state_bytes"])
         self.states = self.view(settings["states"], np.dtype("u1"), count * size)
         self.states = self.states.reshape(count, size)
-        self.advance = functools.partial(self.exports["step"], self.store)
+        step: Any = self.exports["step"]
+        self.advance = functools.partial(step, self.store)
         for index in range(count):
             self.seed(index, np_random(None)[0])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium
 
@@ -29,29 +29,31 @@ from retro_env.wrappers import (
 )
 
 
-def plays_natively(levels: Sequence[Level], config: EnvConfig) -> bool:
-    """Whether these levels are played without an emulator. UserError: only some of them could be,
-    or not under this scenario."""
+def backend_of(levels: Sequence[Level], config: EnvConfig) -> Literal["native", "emulator"]:
+    """What plays these levels. UserError: they cannot be played, or only some of them natively, or
+    not under this scenario."""
     for game in {level.game for level in levels}:
         check_playable(
             game, next(e.state for e in levels if e.game == game), scenario=config.scenario
         )
     native = {level.game for level in levels if is_native(level.game)}
     if config.backend == "emulator" or not native:
-        return False
+        return "emulator"
     if len({level.game for level in levels}) > 1:
         raise UserError(
             f"levels of {min(native)} and of another game play side by side in emulators only: "
             "add --backend emulator"
         )
     check_rules(min(native), config.scenario)
-    return True
+    return "native"
 
 
 def make_contest_env(
     level: Level | str, config: EnvConfig | None = None, *, record_dir: Path | str | None = None
 ) -> gymnasium.Env:
     """The contest's side: MultiBinary(12) buttons -> screens uint8 [H, W, 3], 4,500 steps.
+
+    Always in an emulator, whatever config.backend says.
 
     record_dir: a folder for one .bk2 per episode. Errors: UserError (what is missing).
     """
@@ -91,8 +93,10 @@ def make_env(
     """
     config = config or EnvConfig()
     level = parse_level(level) if isinstance(level, str) else level
-    if plays_natively([level], config):
-        return NativeEnv(level, config, record_dir=record_dir and Path(record_dir))
+    if backend_of([level], config) == "native":
+        return NativeEnv(
+            level, config, record_dir=Path(record_dir) if record_dir is not None else None
+        )
     return wrap_agent(make_contest_env(level, config, record_dir=record_dir), config)
 
 
@@ -131,7 +135,7 @@ def make_vec(
     rows = assign_levels(
         levels, num_envs=num_envs, rotate_every=rotate_every, seed=seed, serial=serial
     )
-    kind = NativeVectorEnv if plays_natively(levels, config) else RetroVectorEnv
+    kind = NativeVectorEnv if backend_of(levels, config) == "native" else RetroVectorEnv
     return kind(
         rows[part],
         config=config,

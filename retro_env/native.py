@@ -229,6 +229,8 @@ class NativeVectorEnv(VectorEnv):
     """
 
     saves_states = resets_rows = True
+    workers: tuple[int, ...] = ()
+    """Process ids: there are none."""
 
     def __init__(
         self,
@@ -387,7 +389,7 @@ class NativeVectorEnv(VectorEnv):
             part.close()
 
 
-class NativeEnv(gymnasium.Env[np.ndarray, int]):
+class NativeEnv(gymnasium.Env[np.ndarray, Any]):
     """One level for an agent, as make_env's wrappers give it; infos lack what measures the
     console's own time (engine.CONSOLE_ONLY)."""
 
