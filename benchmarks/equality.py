@@ -127,7 +127,7 @@ def proofs(share: int) -> Iterator[Pair]:
 
 
 def random_play(
-    share: int, *, game: str = GAME, steps: int = 600, **settings: Any
+    share: int, *, game: str = GAME, steps: int = 700, **settings: Any
 ) -> Iterator[Pair]:
     """One pair that has played every act at random."""
     levels = [Level(game, name) for name in level_names()]
@@ -152,7 +152,7 @@ def agent_play(share: int) -> Iterator[Pair]:
             pair.play(
                 level,
                 lambda obs: int(agent.act(obs[np.newaxis], starts=starts)[0]),
-                steps=500,
+                steps=300,
                 seed=number,
                 once=False,
             )
@@ -194,7 +194,7 @@ def built(
         levels = [Level(game, name) for name in level_names()]
         with closing(Pair(levels[0], EnvConfig())) as pair:
             for number, level in list(enumerate(levels[:first]))[:: share if first is None else 1]:
-                pair.play(level, random_policy(number), steps=300, seed=number, once=False)
+                pair.play(level, random_policy(number), steps=200, seed=number, once=False)
             yield pair
 
 

@@ -79,10 +79,13 @@ void vdp_copy(const u32 *source, u16 address, u16 longs)
             memcpy(arts[art_index].back_map + ((address - PLANE_B) >> 1), source, longs * 4u);
     } else if (address >= PLANE_A)
         memcpy(plane_a + ((address - PLANE_A) >> 1), source, longs * 4u);
-    else if (tile >= HUD_TILES)
+    else if (tile >= HUD_TILES) {
+        u32 first = (u32)(source - sprite_tiles) >> 3;
+        if (first + (longs >> 3) > sprite_tile_count || tile + (longs >> 3) > HUD_TILES + OWN_TILES)
+            __builtin_trap(); /* tiles of the display are copies of sprites' */
         for (i = 0; i < longs >> 3; i++)
-            alias[tile - HUD_TILES + i] = (u16)(VRAM_SPRITE_TILES + ((source - sprite_tiles) >> 3) + i);
-    else {
+            alias[tile - HUD_TILES + i] = (u16)(VRAM_SPRITE_TILES + first + i);
+    } else {
         if (tile == VRAM_LEVEL_TILES)
             choose_art(source);
         if (!is_new(tile == VRAM_LEVEL_TILES ? LEVEL : tile == VRAM_BACK_TILES ? BACK : SPRITES, source))
@@ -96,7 +99,10 @@ void vdp_upload(const void *source, u16 address, u16 words, u16 step)
 {
     const u16 *from = source;
     for (; words--; address += step)
-        plane_a[(address - PLANE_A) >> 1 & 2047] = *from++;
+        if (address < PLANE_A || address >= PLANE_A + sizeof plane_a)
+            __builtin_trap();
+        else
+            plane_a[(address - PLANE_A) >> 1] = *from++;
 }
 
 /* Tile 0 is blank anyway. */
