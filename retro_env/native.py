@@ -292,7 +292,6 @@ class NativeVectorEnv(VectorEnv):
             if level is not None and level.state not in part.games.cartridge.acts:
                 raise UserError(f"{level} is not a level of this environment's game")
             if part.games.game[k]["steps"]:
-                part.games.game[k][["terminated", "rotated"]] = (0, 0)
                 infos = self._add_info(infos, {"episode": part.episode(k)}, i)
             if begin is not None:
                 part.games.seed(k, np_random(begin)[0])
