@@ -19,6 +19,9 @@ GROUND_CLASSES = (
     ("dim", Cell.GROUND),
     ("dim_l", Cell.GROUND),
     ("dim_r", Cell.GROUND),
+    ("dusk", Cell.GROUND),
+    ("dusk_l", Cell.GROUND),
+    ("dusk_r", Cell.GROUND),
     ("deep", Cell.GROUND),
     ("deep_l", Cell.GROUND),
     ("deep_r", Cell.GROUND),
@@ -35,11 +38,16 @@ GROUND_CLASSES = (
     ("down22_high", Cell.DOWN22_HIGH),
     ("down22_low", Cell.DOWN22_LOW),
     ("under_down22_low", Cell.GROUND),
+    ("stone_light", Cell.GROUND),
+    ("stone_dark", Cell.GROUND),
 )
 """Each comes in four copies, for even and odd columns and rows, so that a 32x32 pattern fits."""
-DEEP = 5
-"""Rows of ground above a cell that is drawn dark; some columns want one more. The cell above it is
-drawn half dark."""
+DEPTHS = {3: "dim", 4: "dusk", 5: "deep"}
+"""How a cell is drawn that has so many rows of ground above it, or more; "fill" with fewer. It
+darkens step by step over two cells."""
+STONE_SHARE, STONE_ROWS = 0.7, 5
+"""Share of the columns with a stone in the ground, and within how many rows of the highest place
+for one."""
 FIRST_GROUND = 4
 FIRST_PART = FIRST_GROUND + 4 * len(GROUND_CLASSES)
 PARTS = (
@@ -111,6 +119,7 @@ def paint(act: Act) -> list[list[int]]:
     painted = [
         [_metatile(act, column, row) for row in range(HEIGHT)] for column in range(act.width)
     ]
+    _stones(act, painted)
     _ornament(act, painted)
     _loops(act, painted)
     _flood(act, painted)
@@ -181,15 +190,35 @@ def _ground_class(act: Act, column: int, row: int) -> str:
         return f"ceil{sides}"
     if sides == "_lr":
         return "fill_lr"
-    depth, most = 1, DEEP + column * 5 % 3 % 2
-    while depth < most and _is_ground(_cell(act, column, row - depth - 1)):
+    depth = 1
+    while depth < max(DEPTHS) and _is_ground(_cell(act, column, row - depth - 1)):
         depth += 1
-    return f"{'deep' if depth == most else 'dim' if depth > most - 2 else 'fill'}{sides}"
+    return f"{DEPTHS.get(depth, 'fill')}{sides}"
+
+
+def _stones(act: Act, painted: list[list[int]]) -> None:
+    """Put stones into the ground, in place: no two stretches of an act look alike."""
+    rng = _chance(act, "stones")
+    plain = {GROUND_ID[name] + copy for name in ("fill", *DEPTHS.values()) for copy in range(4)}
+    for column, cells in enumerate(painted):
+        top = HEIGHT
+        while top and _is_ground(act.columns[column][top - 1]):
+            top -= 1
+        places = [row for row in range(top, HEIGHT) if cells[row] in plain][:STONE_ROWS]
+        kind, share, place = rng.choice(("stone_light", "stone_dark")), rng.random(), rng.random()
+        if places and share < STONE_SHARE:
+            row = places[int(place * len(places))]
+            cells[row] = GROUND_ID[kind] + 2 * (row % 2) + column % 2
+
+
+def _chance(act: Act, what: str) -> Random:
+    """Chance for a part of an act's look."""
+    return Random(f"{ZONES[act.zone].name}.{act.number}.{act.seed}.{act.layout}.{what}")
 
 
 def _ornament(act: Act, painted: list[list[int]]) -> None:
     """Strew the zone's ornaments over level ground, in place."""
-    rng = Random(f"{ZONES[act.zone].name}.{act.number}.ornaments")
+    rng = _chance(act, "ornaments")
     layouts, taken = decor_layouts(), _taken(act)
     column = 1
     while column < act.width - 4:
