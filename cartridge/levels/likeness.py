@@ -5,11 +5,13 @@ objects; a metatile's four copies, which only continue a pattern, count as one. 
 the cells and objects within a screen's height around the ground, at whatever height the ground
 lies; stones, ornaments and water do not count. So level ground is all alike there."""
 
-import itertools
 import json
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cartridge.levels import splits
 from cartridge.levels.cells import CELL, HEIGHT, Act, Cell
@@ -59,25 +61,33 @@ def outline(act: Act) -> Columns:
     return found
 
 
-def longest(some: Sequence[Columns], others: Sequence[Columns]) -> int:
-    """The longest run of columns that one of some and one of the others share."""
-    low, high = 0, min(max(map(len, some)), max(map(len, others)))
+def longest(groups: Sequence[Sequence[Columns]]) -> int:
+    """The longest run of columns that acts of two different groups share."""
+    numbers: dict[Hashable, int] = {}
+    columns, owners = [], []
+    for group, acts in enumerate(groups):
+        for act in acts:
+            columns += [numbers.setdefault(column, len(numbers)) for column in act]
+            columns.append(numbers.setdefault(object(), len(numbers)))  # no run goes beyond an act
+            owners += [group] * (len(act) + 1)
+    names, owner = np.array(columns, np.int64), np.array(owners, np.int64)
+    low, high = 0, len(names)
     while low < high:
         middle = (low + high + 1) // 2
-        if _runs(some, middle).isdisjoint(_runs(others, middle)):
-            high = middle - 1
-        else:
-            low = middle
+        runs = _names_of_runs(names, middle)
+        pairs = np.unique(np.stack([runs, owner[: len(runs)]]), axis=1)
+        low, high = (middle, high) if (np.diff(pairs[0]) == 0).any() else (low, middle - 1)
     return low
 
 
-def _runs(acts: Sequence[Columns], length: int) -> set[Columns | tuple[Hashable, ...]]:
-    return {tuple(act[i : i + length]) for act in acts for i in range(len(act) - length + 1)}
-
-
-def numbered(acts: Sequence[Columns], numbers: dict[Hashable, int]) -> list[Columns]:
-    """The same acts with small numbers for equal columns: quick to compare. Grows numbers."""
-    return [[numbers.setdefault(column, len(numbers)) for column in act] for act in acts]
+def _names_of_runs(names: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+    """A number for each run of so many columns, by its first; equal runs have equal numbers."""
+    if length == 1:
+        return names
+    half = _names_of_runs(names, (length + 1) // 2)
+    first, last = half[: len(names) - length + 1], half[length // 2 :]
+    found: NDArray[np.int64] = np.unique(first * len(names) + last, return_inverse=True)[1]
+    return found
 
 
 def measured(seeds: int) -> dict[str, dict[str, int]]:
@@ -88,22 +98,23 @@ def measured(seeds: int) -> dict[str, dict[str, int]]:
 
 
 def _measured(cartridges: dict[int, list[Act]], view: Callable[[Act], Columns]) -> dict[str, int]:
-    numbers: dict[Hashable, int] = {}
-    held_out, within, across = [], [], []
-    made = {s: numbered([view(a) for a in acts], numbers) for s, acts in cartridges.items()}
-    for seed, acts in cartridges.items():
-        test = [c for a, c in zip(acts, made[seed], strict=True) if name_of(a) in TEST]
-        train = [c for a, c in zip(acts, made[seed], strict=True) if name_of(a) not in TEST]
-        held_out.append(longest(test, train))
-        within.append(max(longest([a], [b]) for a, b in itertools.combinations(made[seed], 2)))
-    for a, b in itertools.combinations(made, 2):
-        across.append(longest(made[a], made[b]))
+    made = {seed: [view(act) for act in acts] for seed, acts in cartridges.items()}
+    held_out = [longest(by_split(cartridges[seed], acts)) for seed, acts in made.items()]
     return {
         "shipped_held_out_and_training": held_out[0],
         "held_out_and_training": max(held_out),
-        "acts_of_a_seed": max(within),
-        "acts_of_two_seeds": max(across, default=0),
+        "acts_of_a_seed": max(longest([[act] for act in acts]) for acts in made.values()),
+        "acts_of_two_seeds": longest(list(made.values())),
     }
+
+
+def by_split(
+    acts: Sequence[Act], columns: Sequence[Columns]
+) -> tuple[list[Columns], list[Columns]]:
+    """The columns of the held-out acts, and those of the training acts."""
+    pairs = list(zip(acts, columns, strict=True))
+    test = [column for act, column in pairs if name_of(act) in TEST]
+    return test, [column for act, column in pairs if name_of(act) not in TEST]
 
 
 def write(seeds: int, path: Path = FILE) -> dict[str, dict[str, int]]:

@@ -13,7 +13,6 @@ from cartridge.levels import likeness
 from cartridge.levels.cells import CELL, Cell, SpawnKind
 from cartridge.levels.generator import all_acts, make_act
 from cartridge.levels.paint import paint
-from cartridge.levels.simulator import name_of
 from experiment.errors import UserError
 
 
@@ -33,7 +32,7 @@ def test_longest_run_equals_that_of_trying_every_pair_of_places() -> None:
     rng = Random(0)
     for _ in range(50):
         a, b = ([rng.randrange(3) for _ in range(rng.randint(1, 30))] for _ in range(2))
-        assert likeness.longest([list(a)], [list(b)]) == slowly(list(a), list(b))
+        assert likeness.longest([[list(a)], [list(b)]]) == slowly(list(a), list(b))
 
 
 def test_a_column_is_its_picture_and_its_objects_wherever_the_pattern_stands() -> None:
@@ -57,11 +56,8 @@ def test_outline_is_the_same_at_another_height() -> None:
 
 def test_no_held_out_act_of_the_shipped_cartridge_repeats_a_training_act() -> None:
     acts = all_acts()
-    numbers: dict[Hashable, int] = {}
-    made = likeness.numbered([likeness.seen(act) for act in acts], numbers)
-    test = [c for act, c in zip(acts, made, strict=True) if name_of(act) in likeness.TEST]
-    train = [c for act, c in zip(acts, made, strict=True) if name_of(act) not in likeness.TEST]
-    run = likeness.longest(test, train)
+    columns = [likeness.seen(act) for act in acts]
+    run = likeness.longest(likeness.by_split(acts, columns))
     assert run <= likeness.MOST
     stored = json.loads(likeness.FILE.read_text())["longest_run"]["seen"]
     assert stored["shipped_held_out_and_training"] == run, "run the tool `likeness` anew"
@@ -73,9 +69,14 @@ def test_stored_runs_over_ten_seeds_are_short() -> None:
     assert max(stored["longest_run"]["seen"].values()) <= likeness.MOST
 
 
+def test_no_run_goes_beyond_an_act_or_counts_within_a_group() -> None:
+    assert likeness.longest([[[1, 2], [3, 4]], [[1, 2, 3, 4]]]) == 2
+    assert likeness.longest([[[1, 2], [1, 2]], [[5]]]) == 0
+
+
 def test_an_act_repeats_itself_whole() -> None:
     columns = likeness.seen(make_act(0, 1))
-    assert likeness.longest([columns], [columns]) == len(columns)
+    assert likeness.longest([[columns], [columns]]) == len(columns)
 
 
 def test_seeds_below_one_are_refused(tmp_path: Path) -> None:
