@@ -12,7 +12,7 @@ from cartridge.levels.console import open_console
 from cartridge.levels.generator import all_acts
 from cartridge.levels.simulator import Simulator, name_of
 from cartridge.levels.splits import held_out, level_names
-from contest.match.references import JUMP, REFERENCES, RIGHT
+from contest.match.references import HOLD, JUMP, PERIOD, REFERENCES, RIGHT
 from experiment.errors import UserError
 
 ACTS = all_acts()
@@ -108,7 +108,7 @@ def test_furthest_point_is_not_where_the_episode_ends(simulator: Simulator) -> N
 
 def test_player_in_the_csv_is_the_one_of_the_contest() -> None:
     actions = references.blind_actions("run-and-jump", seed=0)
-    assert actions[:30] == ([JUMP] * 3 + [RIGHT] * 12) * 2
+    assert actions[: 2 * PERIOD] == ([JUMP] * HOLD + [RIGHT] * (PERIOD - HOLD)) * 2
     assert len(actions) == references.STEP_LIMIT
 
 
