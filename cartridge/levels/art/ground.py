@@ -80,7 +80,7 @@ def metatile_images(
         images = [ground(soil, top, heights, sides=sides_of(name), copy=copy) for copy in range(4)]
         if name.startswith("stone"):
             for image in images:
-                stone(image, light=name == "stone_light")
+                stone(image, light="light" in name)
         made[name] = images
     return made
 

@@ -55,7 +55,7 @@ def booster_pit(t: Terrain, rng: Random, hard: float) -> None:
     t.ground(about(rng, 6))
     t.spawn(SpawnKind.BOOSTER, t.x, t.floor)
     t.ground(rng.randint(7, 10))
-    width = scaled(8, 14, hard)
+    width = scaled(8, 11, hard)
     ring_over(t, rng, t.x, width)
     t.gap(width)
     way(t, rng, 10)
