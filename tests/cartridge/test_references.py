@@ -68,7 +68,7 @@ def test_rows_are_what_measuring_gives(
     again = [
         references.measure(simulator, act, "hold-right"),
         references.measure(simulator, act, "run-and-jump"),
-        references.measure_oracle(simulator, act),
+        references.measure_oracle(simulator, act, oracle.read_proof(name_of(act))),
     ]
     references.write(again, tmp_path / "some.csv")
     with (tmp_path / "some.csv").open() as file:
