@@ -132,7 +132,14 @@ class JerkAgent:
                 play.frames.append(image[-self.spec.channels :].copy())
         shares = self.shares()
         planned = [
-            play.next_action(rng, moves=self.moves, config=config, shares=shares, seen=row)
+            play.next_action(
+                rng,
+                moves=self.moves,
+                config=config,
+                shares=shares,
+                sequences=self.sequences,
+                seen=row,
+            )
             for play, row in zip(plays, seen, strict=True)
         ]
         asked = [row for row, (_, who) in enumerate(planned) if who == "memory"]

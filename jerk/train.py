@@ -141,7 +141,14 @@ class Training:
         level's first one alone, if it may play."""
         self.sequences.starts.setdefault(level, first.copy())
         alone = self.agent.shares().policy > 0.0 and self.sequences.best(level) is None
-        play = begin(level, self.sequences, self.rng, config=self.config, env_steps=self.env_steps)
+        play = begin(
+            level,
+            self.sequences,
+            self.rng,
+            moves=self.agent.moves,
+            config=self.config,
+            env_steps=self.env_steps,
+        )
         if alone:
             play.bout = Bout(steps_left=-1, player="policy")
         self.counts[play.kind] += 1
