@@ -15,7 +15,7 @@ from experiment.errors import UserError
 SCRIPTS = Path(__file__).parent / "scripts"
 PERIODS, HOLDS = (10, 22), (2, 5)
 """Agent steps from jump to jump, and that a jump is held: each drawn evenly for an episode."""
-USUAL, USUAL_CHANCE = (15, 3), 0.4
+USUAL, USUAL_CHANCE = (18, 3), 0.4
 """The rhythm that episodes have with that chance instead."""
 STILL_REWARD, STILL_STEPS = 2.0, 6
 """It stands still at a step of less reward either way; after so many on end it plays scripts."""
@@ -159,10 +159,15 @@ class Rhythm:
             period, hold = USUAL
         return cls(period, hold, int(rng.random() * period))
 
+    @property
+    def stuck(self) -> bool:
+        """Whether a script is under way, or due."""
+        return bool(self.queue) or self.still >= STILL_STEPS
+
     def next_action(self, rng: np.random.Generator, *, moves: Moves, scripts: str) -> int:
         """Of the script that is under way, of a new one where it stands still, or of the rhythm.
         scripts: as `load_scripts` takes them; empty: none."""
-        if not self.queue and self.still >= STILL_STEPS and scripts:
+        if scripts and self.stuck and not self.queue:
             late, table = min(1.0, self.since / STUCK_STEPS), load_scripts(scripts, moves.names)
             self.queue = play_script(table, rng, late=late, names=moves.names)[::-1]
         if self.queue:

@@ -17,6 +17,7 @@ from jerk.learner import (
     Player,
     Rng,
     Shares,
+    draw_player,
     exploit_probability,
     explore,
     furthest_point,
@@ -66,7 +67,7 @@ class Plan:
         """A sequence as it is."""
         if source is None:
             return cls()
-        return cls(source, source.actions, len(source.actions), expected=source.gained)
+        return cls(source, source.improved(), len(source.actions), expected=source.gained)
 
     def recover(self, gained: float, nearest: Callable[[], tuple[Sequence, int] | None]) -> None:
         """Where the return has been another than expected for long, go on as another sequence did
@@ -78,7 +79,7 @@ class Plan:
         self.off = self.off + 1 if abs(expected - gained) > OFF_RETURN else 0
         if self.off <= OFF_STEPS:
             return
-        if self.missed is None:
+        if self.missed is None and self.departed is None:
             self.missed = self.pointer
         if (found := nearest()) is not None:
             other, self.pointer = found
@@ -161,6 +162,10 @@ class Play:
         if self.kind == "replay" and not config.go_on:
             return moves.wait, "rule"
         if self.rhythm is not None:
+            if self.bout.steps_left == 0:
+                self.bout = Bout(steps_left=-1, player=draw_player(rng, shares))
+            if self.bout.player != "rule" and not self.rhythm.stuck:
+                return None, self.bout.player
             return self.rhythm.next_action(rng, moves=moves, scripts=config.scripts), "rule"
         # What a replay has reached is not given away by turning back.
         turns = self.kind != "replay"

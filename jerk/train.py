@@ -174,7 +174,7 @@ class Training:
             seen = np.stack(play.embeddings).astype(np.float32)
             self.memory.add_batch(seen, play.actions, returns)
         length, value = furthest_point(play.rewards)
-        if play.bout.steps_left < 0:  # by the policy alone
+        if play.plan.source is None and play.bout.steps_left < 0 and play.bout.player == "policy":
             before = self.policy_returns.get(play.level, -np.inf)
             self.policy_returns[play.level] = max(before, value, 0.0)
         if self.config.keeps_frames and self.runs.wants(play.level, value):

@@ -28,7 +28,7 @@ def test_drawn_rhythms_are_the_usual_one_or_lie_within_their_ranges():
     counts = Counter((one.period, one.hold) for one in drawn)
     assert {one.period for one in drawn} == set(range(10, 23))
     assert {one.hold for one in drawn} == set(range(2, 6))
-    assert counts[15, 3] / 4000 == pytest.approx(0.4 + 0.6 / 13 / 4, abs=0.03)
+    assert counts[18, 3] / 4000 == pytest.approx(0.4 + 0.6 / 13 / 4, abs=0.03)
     assert all(0 <= one.clock < one.period for one in drawn)
 
 
