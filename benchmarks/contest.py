@@ -10,8 +10,6 @@ remote_K   the same through contest.serve, without recording, and RemoteEnv
 record_K   as remote_K, with a recording of every episode, as contest.run does it
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import subprocess

@@ -11,8 +11,6 @@ ours_8           make_vec with eight workers
 sb3_8            stable-retro under the usual Python wrappers in SubprocVecEnv, eight workers
 """
 
-from __future__ import annotations
-
 import multiprocessing
 from collections.abc import Callable
 from typing import Any

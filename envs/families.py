@@ -1,7 +1,5 @@
 """The one place that knows all families of environments; each is imported when it is needed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Every wrapper in its order, in one place."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

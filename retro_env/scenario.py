@@ -6,8 +6,6 @@ reads live memory. So scenarios made of variables alone are evaluated here, from
 stable-retro's rules; scenarios with scripts go the slow way, because a script may ask for anything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Protocol
 

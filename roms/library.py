@@ -1,7 +1,5 @@
 """stable-retro's data folder: which ROMs it wants, which it has, and how others get there."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Who plays: a reference, an agent package (adapting or frozen), or a user's own function."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import hashlib

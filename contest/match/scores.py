@@ -1,7 +1,5 @@
 """What a contest's folder adds up to: scores per level and overall, as a table and as JSON."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a report shows: each contest's scores, learning curves and progress, and its best films."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import sys

@@ -1,7 +1,5 @@
 """The agent's side of the contest: a remote level as a Gymnasium environment."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os

@@ -1,7 +1,5 @@
 """A remote level as the vector environment that an agent's `run` plays."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The environment's side of the contest: plays one level for one client, within limits."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket
