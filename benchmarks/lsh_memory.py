@@ -6,10 +6,9 @@ that the encoder of rainbow/pretrained gives while it plays nine training acts w
 11,200 steps of each act to be remembered, in the order of play, and 60 later ones of each act as
 queries. Smaller sizes take every tenth or hundredth. They are made once, in runs/benchmarks.
 
-scan               the memory's default backend, nothing merged: searches of all that was added
+scan               nothing merged: searches of all that was added
 scan-merging       with its filter of near-duplicates: what `add` costs in use, entries left
 scan-full          the same with room for half: every further entry takes another's place
-tables             datasketch's LSH tables
 numpy              one matrix-vector product over everything
 hnswlib, annoy, datasketch-hnsw   in an environment of their own, under runs/peers
 
@@ -36,7 +35,6 @@ OURS = {
     "scan": {"merge_above": 1.1},
     "scan-merging": {},
     "scan-full": {},
-    "tables": {"merge_above": 1.1, "backend": "tables"},
 }
 PEERS = ("numpy", "hnswlib", "annoy", "datasketch-hnsw")
 CASES = [f"{name}-{entries}" for entries in SIZES for name in (*OURS, *PEERS)]

@@ -15,7 +15,7 @@ import numpy as np
 
 from lsh_memory.hashing import SignHash
 from lsh_memory.kernels import BLOCK, COARSE, PART, WORD, Floats, Slots, nearest, similar
-from lsh_memory.storage import Storage, none_found
+from lsh_memory.storage import Storage
 
 
 @final
@@ -38,27 +38,18 @@ class ScanIndex:
         self.codes[slot] = self.hash.code(self.storage.vectors[slot], self.storage.centre)
         self.planes[:, slot] = self.codes[slot, :2]
 
-    def remove(self, slot: int) -> None:
-        """Nothing to do: `insert` writes over the slot's code."""
-
     def nearest(self, units: Floats, k: int) -> tuple[Slots, Floats]:
-        """See `backends.Index`."""
-        slots, cosines = none_found(len(units), k)
-        kept = max(self.wanted // 8, 3 * k)
-        nearest(
-            self._memory(),
-            self.storage.size,
-            units,
-            max(self.wanted, 8 * k),
-            kept,
-            slots,
-            cosines,
-        )
+        """Of units [B,F] -> slots [B,k], cosines [B,k], best first; -1, -inf where none is."""
+        slots = np.full((len(units), k), -1, np.int64)
+        cosines = np.full((len(units), k), -np.inf, np.float32)
+        wanted, kept = max(self.wanted, 8 * k), max(self.wanted // 8, 3 * k)
+        nearest(self._memory(), self.storage.size, units, wanted, kept, slots, cosines)
         return slots, cosines
 
     def similar(self, unit: Floats, least: float) -> tuple[Slots, Floats]:
-        """See `backends.Index`. A slot is missed only where its code differs from the query's by
-        four standard deviations more than it should."""
+        """Slots whose cosine with unit [F] is at least `least`, and the cosines, in any order. One
+        is missed only where its code differs from the query's by four standard deviations more
+        than it should."""
         away = math.sqrt(max(0.0, 2.0 - 2.0 * least))  # the distance at that cosine
         radius = float(np.linalg.norm(unit - self.storage.centre))
         angle = math.asin(away / radius) if away < radius else math.pi
