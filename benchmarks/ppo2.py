@@ -23,15 +23,28 @@ alone; acting is left out, as if it were free, because it could run beside the e
 measured in `parts`, beside the whole in every cycle.
 """
 
+import contextlib
+import itertools
 import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from benchmarks import cases
-from benchmarks import ppo2_parts as parts
 from benchmarks.cases import Options, Repeat, Row, Rows
-from benchmarks.parts import env_only
+from benchmarks.parts import cpu_seconds, env_only, make_envs, preset_config, run_until
+from benchmarks.peers.stopwatch import WORKERS
 from experiment.errors import command
+from ppo2.config import PPO2Config
+from ppo2.saving import reports
+from ppo2.train import learn, parse, play, run
+from ppo2.training import Training
 
 (PRECISIONS, SUFFIX), THREADS = cases.precisions(), (1, 2)
 SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in THREADS]
@@ -51,6 +64,108 @@ RATIOS: list[tuple[str, str, str, float | None]] = [
 """Name, cases, the cases they are divided by (the fastest of each), and the aim."""
 RATIOS = [ratio for ratio in RATIOS if not (SUFFIX and ratio[0].endswith("_fp32"))]
 BOUND_AIM = 0.85
+ROLLOUT_STEPS, MINIBATCHES, EPOCHS = 128, 4, 3
+ROWS = WORKERS * ROLLOUT_STEPS
+
+
+@dataclass
+class Cycles:
+    """Times whole cycles of a rollout and the learning from it, the first one left out."""
+
+    seconds: float
+    pids: list[int]
+    marks: list[tuple[float, float]] = field(default_factory=list)
+
+    def mark(self) -> bool:
+        """A rollout begins; True once two cycles or more took the time."""
+        cpu = time.process_time() + cpu_seconds(self.pids)
+        self.marks.append((time.perf_counter(), cpu))
+        return len(self.marks) > 3 and self.marks[-1][0] - self.marks[1][0] >= self.seconds
+
+    def result(self) -> Row:
+        """Agent steps per second, and CPU time per agent step of all processes together."""
+        (start, cpu), (end, cpu_end) = self.marks[1], self.marks[-1]
+        steps = (len(self.marks) - 2) * ROWS
+        return {
+            "steps_per_second": steps / (end - start),
+            "cpu_ms_per_step": 1000.0 * (cpu_end - cpu) / steps,
+        }
+
+
+def shared_config(precision: str, threads: int) -> PPO2Config:
+    """The contest preset, with what every agent in this comparison shares."""
+    config: PPO2Config = preset_config(
+        parse,
+        "contest",
+        precision=precision,
+        torch_threads=threads,
+        num_envs=WORKERS,
+        rollout_steps=ROLLOUT_STEPS,
+        minibatches=MINIBATCHES,
+        epochs=EPOCHS,
+    )
+    return config
+
+
+def act_alone(training: Training, obs: NDArray[np.uint8], random: np.random.Generator) -> None:
+    """Fill the rollout from the same observations and rewards of chance, as `play` does."""
+    never = np.zeros(WORKERS, bool)
+    with training.agent.autocast():
+        for _, part in itertools.product(range(ROLLOUT_STEPS), training.parts):
+            training.act(obs[part], part)
+            flags, rewards = never[part], random.normal(size=len(obs[part]))
+            training.add(rewards, flags, flags, {}, levels=[""] * len(flags), part=part)
+
+
+def whole_and_parts(seconds: float, *, precision: str, threads: int) -> Row:
+    """Cycles of `ppo2.train`, after each of which its parts run alone: the emulators with random
+    actions, acting for eight observations without emulators, learning.
+
+    of_bound is taken within a cycle, so that most of what else the machine does cancels. All are
+    medians over cycles, the first one left out.
+    """
+    config, envs = shared_config(precision, threads), make_envs()
+    training, random = Training(config, WORKERS), np.random.default_rng(0)
+    cycles: list[NDArray[np.float64]] = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        reports(Path(folder) / "run", config, training) as write,
+        contextlib.closing(envs),
+    ):
+        obs, _ = envs.reset(seed=training.env_seeds())
+        begin = time.perf_counter()
+        while len(cycles) < 3 or time.perf_counter() - begin < seconds:
+            marks = [time.perf_counter()]
+            obs = play(training, envs, obs)
+            write(learn(training, obs))
+            marks.append(time.perf_counter())
+            for _ in range(ROLLOUT_STEPS):
+                obs, *_ = envs.step(random.integers(0, 7, WORKERS))
+            marks.append(time.perf_counter())
+            act_alone(training, obs, random)
+            marks.append(time.perf_counter())
+            learn(training, obs)
+            marks.append(time.perf_counter())
+            cycles.append(np.diff(marks))
+    spans = np.array(cycles[1:])
+    whole, env, act, update = np.median(spans, axis=0).tolist()
+    return {
+        "steps_per_second": ROWS / whole,
+        "env_steps_per_second": ROWS / env,
+        "update_steps_per_second": ROWS / update,
+        "act_8_ms": 1000.0 * act / ROLLOUT_STEPS,
+        "of_bound": float(np.median((spans[:, 1] + spans[:, 3]) / spans[:, 0])),
+    }
+
+
+def end_to_end(seconds: float, *, precision: str, threads: int) -> Row:
+    """`ppo2.train.run` as it is."""
+    config, envs = shared_config(precision, threads), make_envs()
+    cycles = Cycles(seconds, envs.workers)
+    # Marked at the first wait of each rollout: one step late, every time.
+    waits = itertools.cycle(range(ROLLOUT_STEPS * config.act_parts))
+    run_until(lambda: next(waits) == 0 and cycles.mark(), run, envs, config)
+    return cycles.result()
 
 
 def run_here(case: str, options: Options) -> Row:
@@ -58,7 +173,7 @@ def run_here(case: str, options: Options) -> Row:
     if case == "env":
         return env_only(options.seconds)
     name, precision, threads = case.split("-")
-    measure = parts.whole_and_parts if name == "parts" else parts.end_to_end
+    measure = whole_and_parts if name == "parts" else end_to_end
     return measure(options.seconds, precision=precision, threads=int(threads))
 
 
