@@ -50,8 +50,6 @@ LACKING: dict[str, Any] = {
     "clip_schedule": "constant",
 }
 """Settings that Stable-Baselines3 has not, or otherwise than here, and the value it can have."""
-NEVER = 10**9
-"""Rollouts between its own lines of text."""
 ENCODERS = ("nature", "data-efficient")
 """Those that `ppo2` gives the initial weights that Stable-Baselines3 gives all."""
 METRICS = {
@@ -161,10 +159,10 @@ class Envs(VecEnv):
 class Recorder(BaseCallback):
     """Writes episodes and a row of metrics per rollout, and ends the run at its last step."""
 
-    def __init__(self, run_dir: Path, timesteps: int) -> None:
+    def __init__(self, metrics: Metrics, episodes: EpisodeLog, timesteps: int) -> None:
         super().__init__()
         self.timesteps = timesteps
-        self.metrics, self.episodes = Metrics(run_dir), EpisodeLog(run_dir)
+        self.metrics, self.episodes = metrics, episodes
         self.progress = Progress(timesteps, "sb3")
 
     def _on_step(self) -> bool:
@@ -184,8 +182,6 @@ class Recorder(BaseCallback):
 
     def _on_training_end(self) -> None:
         self._on_rollout_start()
-        self.metrics.close()
-        self.episodes.close()
 
 
 def pairs(model: PPO, net: nn.Module) -> list[tuple[nn.Module, nn.Module]]:
@@ -216,8 +212,9 @@ def run(
         agent.start_from(init)
         for theirs, ours in pairs(model, agent.net):
             theirs.load_state_dict(ours.state_dict())
-    recorder = Recorder(folder.path, values["timesteps"])
-    model.learn(values["timesteps"], callback=recorder, log_interval=NEVER)
+    with Metrics(folder.path) as metrics, EpisodeLog(folder.path) as episodes:
+        recorder = Recorder(metrics, episodes, values["timesteps"])
+        model.learn(values["timesteps"], callback=recorder, log_interval=10**9)
     for theirs, ours in pairs(model, agent.net):
         ours.load_state_dict(theirs.state_dict())
     agent.save(folder.checkpoints)

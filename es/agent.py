@@ -63,13 +63,8 @@ class ESAgent:
 
     def save(self, folder: Path | str) -> None:
         """Write weights and config, without a run's state, as a checkpoint that `load` reads."""
-        save_checkpoint(
-            Path(folder),
-            agent="es",
-            config=self.config,
-            counters={"env_steps": 0},
-            tensors={"net": self.net.state_dict()},
-        )
+        tensors = {"net": self.net.state_dict()}
+        save_checkpoint(folder, agent="es", config=self.config, tensors=tensors)
 
     @classmethod
     def start(

@@ -1,4 +1,4 @@
-"""A run's folder: config.json, metrics.csv, episodes.csv, checkpoints/, videos/."""
+"""A run's folder: config.json, metrics.csv, episodes.csv, checkpoints/."""
 
 import json
 import tempfile
@@ -19,7 +19,6 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.checkpoints = path / "checkpoints"
-        self.videos = path / "videos"
 
     @classmethod
     def create(cls, path: Path | str, config: Any) -> "RunFolder":
@@ -36,8 +35,7 @@ class RunFolder:
                 f"run folder {path} already holds a run; give another --run-dir, or {how}"
             )
         try:
-            for folder in (run.path, run.checkpoints, run.videos):
-                folder.mkdir(parents=True, exist_ok=True)
+            run.checkpoints.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise _unwritable(run.path, error) from None
         run.write_config(config)
@@ -53,7 +51,6 @@ class RunFolder:
             )
         try:
             run.checkpoints.mkdir(exist_ok=True)
-            run.videos.mkdir(exist_ok=True)
             with tempfile.TemporaryFile(dir=run.path):
                 pass
         except OSError as error:
@@ -79,16 +76,6 @@ class RunFolder:
             replace_text(self.path / "config.json", json.dumps(values, indent=2) + "\n")
         except OSError as error:
             raise _unwritable(self.path, error) from None
-
-    def read_config(self) -> dict[str, Any]:
-        """The dictionary in config.json. UserError: it is damaged."""
-        try:
-            values = json.loads((self.path / "config.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UserError(f"cannot read {self.path / 'config.json'}: {error}") from None
-        if not isinstance(values, dict):
-            raise UserError(f"{self.path / 'config.json'} must hold one mapping of fields")
-        return values
 
 
 @contextmanager

@@ -200,14 +200,8 @@ class JerkAgent:
 
     def save(self, folder: Path | str) -> None:
         """Write it without a run's state, as a checkpoint that `load` reads."""
-        save_checkpoint(
-            Path(folder),
-            agent="jerk",
-            config=self.config,
-            counters={"env_steps": 0},
-            tensors=self.tensors(),
-            state=self.state(),
-        )
+        tensors, state = self.tensors(), self.state()
+        save_checkpoint(folder, agent="jerk", config=self.config, tensors=tensors, state=state)
 
     def restore(self, saved: Checkpoint) -> None:
         """Take a checkpoint's sequences and policy. UserError where it is another agent's."""

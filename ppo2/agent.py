@@ -120,13 +120,8 @@ class PPO2Agent:
 
     def save(self, folder: Path | str) -> None:
         """Write weights and config, without a run's state, as a checkpoint that `load` reads."""
-        save_checkpoint(
-            Path(folder),
-            agent="ppo2",
-            config=self.config,
-            counters={"env_steps": 0},
-            tensors={"net": self.net.state_dict()},
-        )
+        tensors = {"net": self.net.state_dict()}
+        save_checkpoint(folder, agent="ppo2", config=self.config, tensors=tensors)
 
     def load_weights(self, saved: Checkpoint) -> None:
         """Take a checkpoint's net. UserError where it is another agent's or of another shape."""
@@ -165,7 +160,6 @@ def build(
 def load(folder: Path | str, *, device: str = "cpu") -> PPO2Agent:
     """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
     saved = load_checkpoint(folder).of("ppo2")
-    config = from_dict(PPO2Config, saved.config)
-    agent = PPO2Agent(make_net(config), config, device=device)
+    agent = build(saved.config, device=device)
     agent.load_weights(saved)
     return agent
