@@ -27,7 +27,9 @@ from retro_env.integrations import games
 from retro_env.wrappers import ACTIONS, BUTTON_NAMES
 
 GAME, STATE = LEVEL.split(":")
-RULES = {"scenario": "contest", "inttype": games()[GAME], "render_mode": "rgb_array"}
+SHOWN = {"render_mode": "rgb_array"}
+RULES = {"scenario": "contest", "inttype": games()[GAME], **SHOWN}
+OTHER = "Airstriker-Genesis-v0"
 RATIOS = [
     ("ours_1", "ours_1", "bare_1", 0.85),
     ("ours_8", "ours_8", "bare_8", None),
@@ -40,12 +42,6 @@ RATIOS = [
 def pads() -> np.ndarray:
     """The contest's seven actions as buttons, int8 [7, 12]."""
     return np.array([[name in a.split() for name in BUTTON_NAMES] for a in ACTIONS[7]], np.int8)
-
-
-def airstriker(seconds: float) -> float:
-    """The emulator alone with the other game."""
-    env = stable_retro.RetroEnv("Airstriker-Genesis-v0", render_mode="rgb_array")
-    return bare(seconds, env=env)
 
 
 def bare(seconds: float, seed: int = 0, *, env: Any = None) -> float:
@@ -98,7 +94,7 @@ def sb3_workers(seconds: float) -> float:
 
 CASES: dict[str, Callable[[float], float]] = {
     "bare_1": bare,
-    "airstriker_1": airstriker,
+    "airstriker_1": lambda seconds: bare(seconds, env=stable_retro.RetroEnv(OTHER, **SHOWN)),
     "ours_1": lambda seconds: one_env(seconds)["steps_per_second"],
     "bare_8": bare_workers,
     "ours_8": lambda seconds: env_only(seconds)["steps_per_second"],

@@ -24,11 +24,10 @@ process has nothing to play until the last one ends.
 """
 
 import heapq
-import json
-import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,6 @@ from benchmarks.cases import Options, Repeat, Row, Rows
 from benchmarks.peers.stopwatch import LEVEL
 from experiment.errors import UserError, command
 from experiment.metrics import read_columns
-from experiment.results import ROOT
 
 CAP, PAIRS, MEMBER_PAIRS = 150, 1000, 8
 """Agent steps of an episode; pairs of the updates, and of the runs."""
@@ -86,24 +84,12 @@ def update_only(name: str) -> Row:
     }
 
 
-def in_parallel(commands: list[list[str]]) -> list[str]:
-    """Run commands side by side -> what each printed. UserError: one failed."""
-    processes = [
-        subprocess.Popen(c, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for c in commands
-    ]
-    said = [process.communicate() for process in processes]
-    for process, (_, problem) in zip(processes, said, strict=True):
-        if process.returncode:
-            raise UserError(f"a case failed: {problem.strip()[-2000:]}")
-    return [out for out, _ in said]
-
-
 def measured_here(call: str, *, times: int = 1) -> list[Row]:
-    """What a call returns in each of so many processes side by side."""
+    """What a call returns in each of so many processes side by side. UserError: one failed."""
     code = f"import json; from benchmarks import es, parts; print(json.dumps({call}))"
-    said = in_parallel([[sys.executable, "-c", code]] * times)
-    return [json.loads(out.splitlines()[-1]) for out in said]
+    argv = [sys.executable, "-c", code]
+    with ThreadPoolExecutor(times) as pool:
+        return list(pool.map(lambda _: cases.in_own_process(call, argv), range(times)))
 
 
 def ranks(count: int, seconds: float, folder: Path) -> Row:
@@ -116,7 +102,7 @@ def ranks(count: int, seconds: float, folder: Path) -> Row:
         *("--episode-steps", str(CAP), "--pairs", str(MEMBER_PAIRS), "--timesteps", str(steps)),
         *("--checkpoint-every", "0", "--evaluate-every", "0"),
     ]
-    in_parallel([run])
+    cases.said_by(folder.name, run)
     timing = read_columns(folder / "timing.csv")
     took = np.diff(timing["step"], prepend=0) / timing["steps_per_second"]
     took_all = (took + timing["update_seconds"])[1:].sum()

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.cases import Row
 from benchmarks.peers.stopwatch import LEVEL, WORKERS
 from envs import make
 from retro_env import EnvConfig, make_env
-
-Row = dict[str, float]
 
 
 def timed(call: Callable[[], Any], *, seconds: float, name: str) -> Row:

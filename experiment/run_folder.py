@@ -5,11 +5,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from experiment.config import to_dict
 from experiment.errors import UserError
 from experiment.files import replace_text, unwritable
+from experiment.metrics import EpisodeLog, Metrics
+from experiment.progress import Progress
 
 
 @final
@@ -76,6 +78,31 @@ class RunFolder:
             replace_text(self.path / "config.json", json.dumps(values, indent=2) + "\n")
         except OSError as error:
             raise _unwritable(self.path, error) from None
+
+
+class Reports(NamedTuple):
+    """What a run writes and shows."""
+
+    folder: RunFolder
+    metrics: Metrics
+    episodes: EpisodeLog
+    progress: Progress
+
+
+@contextmanager
+def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> Iterator[Reports]:
+    """The folder of a run that begins, or goes on after `env_steps`. Errors: as RunFolder's."""
+    resume, timesteps = config.run.resume, config.run.timesteps
+    folder = RunFolder.open(run_dir) if resume else RunFolder.create(run_dir, config)
+    if resume:
+        folder.write_config(config)
+    start = env_steps if resume else None
+    with (
+        Metrics(folder.path, resume_step=start) as metrics,
+        EpisodeLog(folder.path, resume_step=start) as episodes,
+        Progress(timesteps, name, start=env_steps) as progress,
+    ):
+        yield Reports(folder, metrics, episodes, progress)
 
 
 @contextmanager

@@ -23,10 +23,8 @@ from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import flat, load_run_config
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
-from experiment.metrics import EpisodeLog, Metrics
 from experiment.optimiser import optimiser_parts, restore_optimiser
-from experiment.progress import Progress
-from experiment.run_folder import RunFolder, resumable
+from experiment.run_folder import reports, resumable
 from experiment.seeding import (
     generator_state,
     rng_state,
@@ -59,23 +57,16 @@ def run(
     settings = config.run
     training = Training(config, envs.num_envs)
     if settings.resume:
-        folder = RunFolder.open(run_dir)
-        obs = training.restore(folder.path, envs)
-        folder.write_config(config)
+        obs = training.restore(run_dir, envs)
     else:
         if init:
             training.start_from(init)
         if config.init_encoder:
             training.take_encoder(config.init_encoder)
-        folder = RunFolder.create(run_dir, config)
         obs, _ = envs.reset(seed=settings.seed)
     agent, learner, replay = training.agent, training.learner, training.replay
-    start = training.env_steps if settings.resume else None
-    with (
-        Metrics(folder.path, resume_step=start) as metrics,
-        EpisodeLog(folder.path, resume_step=start) as episodes,
-        Progress(settings.timesteps, "rainbow", start=training.env_steps) as progress,
-    ):
+    with reports(run_dir, config, "rainbow", env_steps=training.env_steps) as report:
+        folder, metrics, episodes, progress = report
         while training.env_steps < settings.timesteps:
             actions = agent.act(obs, explore=True, epsilon=training.epsilon())
             envs.step_async(actions)
@@ -219,7 +210,7 @@ class Training:
             },
         )
 
-    def restore(self, run_dir: Path, envs: VectorEnv) -> NDArray[np.uint8]:
+    def restore(self, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
         """Be what the last checkpoint of a run was -> the observations to act on."""
         saved = load_checkpoint(run_dir)
         self.agent.load_weights(saved)
