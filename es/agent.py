@@ -16,7 +16,7 @@ from es.config import ESConfig
 from experiment.checkpoint import agent_of, load_agent, load_checkpoint, save_checkpoint
 from experiment.config import from_dict, replaced, to_dict
 from experiment.errors import UserError
-from experiment.package import ScoringPolicy, find
+from experiment.package import Actions, Flags, Images, ScoringPolicy, find
 
 Policy = ScoringPolicy
 """An agent whose net can be searched. The net's first part is its `encoder`, and a fully connected
@@ -33,13 +33,7 @@ class ESAgent:
         self.names = searched_names(policy, config.layer)
 
     @torch.no_grad()
-    def act(
-        self,
-        obs: NDArray[np.uint8],
-        *,
-        explore: bool = False,
-        starts: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.int64]:
+    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw from a policy with logits.
         starts: not needed, nothing is remembered."""
         scores = self.scores(torch.from_numpy(obs).to(self.device)).cpu()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
 from experiment.errors import UserError
+from experiment.package import Actions, Flags, Images
 from jerk.config import JerkConfig
 from jerk.learner import Rng, Shares, find_moves
 from jerk.memory import Sequences
@@ -79,13 +80,7 @@ class JerkAgent:
         """The policy, as soon as it knows something."""
         return self.policy if self.policy is not None and self.policy.knows else None
 
-    def act(
-        self,
-        obs: NDArray[np.uint8],
-        *,
-        explore: bool = False,
-        starts: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.int64]:
+    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. It remembers where each row is.
 
         explore: the policy draws its actions; UserError: there is none. starts: rows that begin an

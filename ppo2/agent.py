@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
 from experiment.device import computes_in_bf16
+from experiment.package import Actions, Flags, Images
 from nets.actor_critic import ActorCritic, sample_actions
 from nets.baselines import read_baselines
 from nets.encoders import make_encoder, parse_widths
@@ -78,13 +78,7 @@ class PPO2Agent:
             logits, values, after = self.net(images, noise=noise, state=state, starts=starts)
         return logits.log_softmax(dim=1), values, after
 
-    def act(
-        self,
-        obs: NDArray[np.uint8],
-        *,
-        explore: bool = False,
-        starts: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.int64]:
+    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw them from the policy, and the
         noise of noisy layers anew (while it learns, that stays for a rollout).
 
