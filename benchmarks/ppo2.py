@@ -114,7 +114,7 @@ def act_alone(training: Training, obs: NDArray[np.uint8], random: np.random.Gene
         for _, part in itertools.product(range(ROLLOUT_STEPS), training.parts):
             training.act(obs[part], part)
             flags, rewards = never[part], random.normal(size=len(obs[part]))
-            training.add(rewards, flags, flags, {}, levels=[""] * len(flags), part=part)
+            training.add((rewards, flags, flags, {}), levels=[""] * len(flags), part=part)
 
 
 def whole_and_parts(seconds: float, *, precision: str, threads: int) -> Row:

@@ -48,7 +48,7 @@ from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import Learner
 from rainbow.memory import Replay, SumTree
-from rainbow.train import parse, run
+from rainbow.train import make_replay, parse, run
 
 (PRECISIONS, SUFFIX), THREADS = cases.precisions(), (1, 2)
 SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in THREADS]
@@ -103,21 +103,6 @@ def shared_config(preset: str, precision: str, threads: int) -> RainbowConfig:
         rotate_every=0,
     )
     return config
-
-
-def make_replay(config: RainbowConfig, capacity: int) -> Replay:
-    """An empty replay for that config."""
-    spec = config.env.spec()
-    return Replay(
-        capacity,
-        WORKERS,
-        frame_shape=(spec.channels, *spec.observation_shape[1:]),
-        frame_stack=spec.frame_stack,
-        n_step=config.n_step,
-        gamma=config.gamma,
-        alpha=config.priority_alpha,
-        epsilon=config.priority_epsilon,
-    )
 
 
 def fill(replay: Replay, steps: int, *, episode: int = EPISODE) -> Callable[[], None]:
@@ -182,7 +167,7 @@ def replay_whole(seconds: float) -> Row:
     """Whole batches with their frames from 100,000 slots in use, and what a transition takes."""
     before = resident_bytes()
     config = shared_config("contest", "fp32", 1)
-    replay = make_replay(config, FILL)
+    replay = make_replay(config, FILL, WORKERS)
     add = fill(replay, FILL + 2 * WORKERS * EPISODE)
     held, drawable = resident_bytes() - before, np.count_nonzero(replay.tree.leaves)
     random, losses = np.random.default_rng(0), np.ones(BATCH_SIZE, np.float32)
@@ -203,7 +188,7 @@ def learner(seconds: float, *, precision: str, threads: int) -> Row:
     config = shared_config("contest", precision, threads)
     device = prepare_device("cpu", threads=threads)
     seed_everything(0)
-    replay = make_replay(config, 4_000)
+    replay = make_replay(config, 4_000, WORKERS)
     fill(replay, 3_200)
     batch = replay.sample(BATCH_SIZE, beta=0.4, rng=np.random.default_rng(0))
     net = make_net(config).to(device)

@@ -95,6 +95,22 @@ def run(
     return agent
 
 
+def make_replay(config: RainbowConfig, capacity: int, num_envs: int) -> Replay:
+    """An empty one. ValueError: it would be too short for anything."""
+    spec = config.env.spec()
+    return Replay(
+        capacity,
+        num_envs,
+        frame_shape=(spec.channels, *spec.observation_shape[1:]),
+        frame_stack=spec.frame_stack,
+        n_step=config.n_step,
+        gamma=config.gamma,
+        alpha=config.priority_alpha,
+        epsilon=config.priority_epsilon,
+        prioritised=config.prioritised,
+    )
+
+
 @dataclass
 class Training:
     """All that changes during a run: what a checkpoint holds."""
@@ -117,25 +133,9 @@ class Training:
         self.agent = RainbowAgent(net, config, device=str(self.device))
         self.learner = Learner(net, config, device=self.device)
         try:
-            self.replay = self.make_replay()
+            self.replay = make_replay(config, config.replay_size, self.num_envs)
         except ValueError as error:
             raise UserError(f"{error}; give a larger --replay-size or fewer --num-envs") from None
-
-    def make_replay(self) -> Replay:
-        """An empty one. ValueError: it would be too short for anything."""
-        config, spec = self.config, self.config.env.spec()
-        _, height, width = spec.observation_shape
-        return Replay(
-            config.replay_size,
-            self.num_envs,
-            frame_shape=(spec.channels, height, width),
-            frame_stack=spec.frame_stack,
-            n_step=config.n_step,
-            gamma=config.gamma,
-            alpha=config.priority_alpha,
-            epsilon=config.priority_epsilon,
-            prioritised=config.prioritised,
-        )
 
     def passes(self, every: int) -> bool:
         """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""
