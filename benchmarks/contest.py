@@ -1,13 +1,6 @@
 """Speed of a level played through the contest's server and client, beside the level itself.
 
-`python -m benchmarks.contest` prints one JSON line per row: agent steps per second, summed over K
-levels played at the same time, and ratios. Each of K processes has both kinds and plays them in
-turn, all K the same kind at a time, in blocks of a fraction of a second: so that a machine that
-others load too loads both alike. `--write` stores the rows in benchmarks/results/contest.json.
-
-local_K    make_env: sticky frame skip, reward, warp, stack
-remote_K   the same through contest.serve, without recording, and RemoteEnv
-record_K   as remote_K, with a recording of every episode, as contest.run does it
+Cases and aims: benchmarks/README.md.
 """
 
 import multiprocessing

@@ -1,14 +1,6 @@
 """Speed of the environment beside the bare emulator and beside Stable-Baselines3's workers.
 
-`python -m benchmarks.env` prints one JSON line per row: agent steps per second of each case, and
-ratios. Cases run in processes of their own, in turn, several times: on a machine that others load
-too, compare within a repeat. `--write` stores the rows in benchmarks/results/env.json.
-
-bare_1, bare_8   one or eight emulators, each in a free-running process: 4 frames and the screen
-airstriker_1     as bare_1, with stable-retro's own Mega Drive game, Airstriker
-ours_1           make_env: sticky frame skip, reward, warp, stack
-ours_8           make_vec with eight workers
-sb3_8            stable-retro under the usual Python wrappers in SubprocVecEnv, eight workers
+Cases and aims: benchmarks/README.md.
 """
 
 import multiprocessing

@@ -1,26 +1,6 @@
 """Speed of Evolution Strategies: episodes beside what the emulators allow, updates, many machines.
 
-`python -m benchmarks.es` prints one JSON line per row: the cases, then ratios with their aims.
-Cases run in processes of their own, in turn, several times; ratios are taken within a repeat.
-`--write` stores the rows in benchmarks/results/es.json.
-
-env-N            N processes, each with one emulator and random actions, nothing else
-ranks-N          `mpirun -n N python es/master.py`: an untrained Nature net, the head searched
-update-LAYER     the update after 1,000 pairs, in one process: head, fc, fc-rank1
-simulate         a generation on 100, 1,000 and 7,000 processes, from the episodes of ranks-1
-
-An episode is cut after 150 steps in env-N and ranks-N. The bound is episodes per second if every
-agent step took as long as in env-N; computing the policy is left out, as if it were free.
-
-The simulation. Every process has one emulator and a core as fast as this one's while it was
-measured. It draws episodes' lengths from those of ranks-1 (or of --episodes, an episodes.csv with
-their real spread, for one cut at 150 steps has little), times the seconds that a step took there.
-Processes claim episodes as they get free; a claim takes 10 µs and claims are served one by one.
-Then all exchange records: 20 µs per doubling of processes, and 1 GB/s for the bytes that a process
-takes in. Then each updates as measured here for 1,000 pairs, in proportion to the pairs: all of it
-where only returns travel, its share of the sums where the update is divided, whose sums are
-exchanged as the records are. Nothing fails, and no network is shared. Waiting is the time that a
-process has nothing to play until the last one ends.
+Cases, the simulation and aims: benchmarks/README.md.
 """
 
 import heapq

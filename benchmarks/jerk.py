@@ -1,15 +1,6 @@
 """How much of the emulators' speed does JERK leave, and what does each part of the hybrid cost?
 
-python -m benchmarks.jerk            # --write stores the rows in benchmarks/results/jerk.json
-
-baseline-N, mutating-N   jerk.train.run with N emulators, then the same actions with the same seed
-                         on the same environments without JERK: the same frames, so the ratio is
-                         JERK's own cost. of_cpu: the ratio of CPU times per step (this process and
-                         the workers), which hardly depends on what else the machine does
-parts                    the hybrid's cost by part, in milliseconds per call, on one observation
-                         where it says nothing else; with the hybrid preset's sizes
-
-Cases run in processes of their own, in turn, several times; rows hold medians.
+Cases and aims: benchmarks/README.md.
 """
 
 import tempfile

@@ -1,21 +1,6 @@
 """The episodic memory beside exact search and other searches, on embeddings of real play.
 
-`python -m benchmarks.lsh_memory` prints one JSON line per case and size, then limits with their
-aims; `--write` stores them in benchmarks/results/lsh_memory.json. Embeddings are the 576 features
-that the encoder of rainbow/pretrained gives while it plays nine training acts with its noise:
-11,200 steps of each act to be remembered, in the order of play, and 60 later ones of each act as
-queries. Smaller sizes take every tenth or hundredth. They are made once, in runs/benchmarks.
-
-scan               nothing merged: searches of all that was added
-scan-merging       with its filter of near-duplicates: what `add` costs in use, entries left
-scan-full          the same with room for half: every further entry takes another's place
-numpy              one matrix-vector product over everything
-hnswlib, annoy, datasketch-hnsw   in an environment of their own, under runs/peers
-
-Each case (NAME-ENTRIES) runs in a process of its own, on one thread, one entry and one query at a
-time (batch_us: per query of a batch of all). Peers take their fastest setting whose recall@10
-reaches 0.95. A case that would take more CPU than --limit-s to fill stops there and says how many
-entries it has.
+Cases and aims: benchmarks/README.md.
 """
 
 import sys

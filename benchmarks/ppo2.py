@@ -1,26 +1,6 @@
 """Speed of PPO2: the whole beside what its parts allow, and beside Stable-Baselines3's PPO.
 
-`python -m benchmarks.ppo2` prints one JSON line per row: the cases, then ratios with their aims.
-Cases run in processes of their own, in turn, several times; ratios are taken within a repeat.
-`--write` stores the rows in benchmarks/results/ppo2.json, or ppo2_fp32.json on a CPU that has no
-instructions for bf16 and is measured in fp32 alone. Needs the `benchmarks` extra.
-
-env              eight workers alone, with random actions
-ppo2-*           ppo2.train.run
-parts-*          the same, each cycle followed by its parts alone: emulators, acting for eight
-                 observations, learning
-sb3-*            Stable-Baselines3's PPO on this project's environment, in its own workers
-sb3_usual-*      the same on the environment that stable-retro's users build by hand
-
-A trailing 1 or 2 is the number of torch's threads. All play the same level with eight workers, the
-Nature net, rollouts of 128 steps each, 4 minibatches of 256 and 3 epochs. A ratio takes the faster
-number of threads of each, and for `ppo2` the faster precision too; `ppo2_fp32` computes in fp32 as
-Stable-Baselines3 does. `*_cpu` compares the CPU time of all processes per agent step, which hardly
-depends on what else the machine does.
-
-The bound: an agent step needs the time of one of the emulators alone and that of one of learning
-alone; acting is left out, as if it were free, because it could run beside the emulators. It is
-measured in `parts`, beside the whole in every cycle.
+Cases, the bound and aims: benchmarks/README.md.
 """
 
 import contextlib

@@ -1,31 +1,6 @@
 """Speed of Rainbow: its parts, the whole beside what the parts allow, and beside two peers.
 
-`python -m benchmarks.rainbow` prints one JSON line per row: the cases, then ratios and limits with
-their aims. Cases run in processes of their own, in turn, several times; ratios are taken within a
-repeat. `--write` stores the rows in benchmarks/results/rainbow.json, or rainbow_fp32.json on a CPU
-that has no instructions for bf16 and is measured in fp32 alone. Peers run in environments of
-their own under runs/peers, made at the first use from the versions pinned in benchmarks/peers.
-
-tree, priorities, replay  one batch drawn, priorities set: the tree alone, without frames, whole
-learner-*                 updates alone and acting alone (act_8: for eight observations)
-env                       eight workers alone
-rainbow-*                 rainbow.train.run: an update of 32 transitions per 4 agent steps
-laptop-*                  the same with the laptop preset: a small net
-qrdqn-*                   sb3-contrib's QR-DQN, its 200 quantiles, or as many as C51 has atoms
-qrdqnsmall-*              the same on the laptop preset's encoder and hidden layer
-tianshou-*                Tianshou's Rainbow
-
-A trailing 1 or 2 is the number of torch's threads. All play the same level with eight workers, with
-the contest preset's net (but for laptop and qrdqnsmall) and the same replay size, and are timed
-after learning has begun. A ratio takes the faster number of threads, and for Rainbow the faster
-precision, of each.
-
-The bound. A vector step of eight agent steps needs the workers' CPU time, that of one `act`, and
-that of two updates with their batches: with C cores it cannot be faster than the sum over C. Nor
-faster than the learner's process alone, where acting and learning never overlap: act, updates,
-batches, storing, and sending and receiving for the workers, by the clock. The bound takes the
-larger. It assumes that C cores do nothing else, that emulators always overlap with updates, and
-that parts are as fast together as alone; it leaves out that the emulators wait for `act`.
+Cases, the bound and aims: benchmarks/README.md.
 """
 
 import os

@@ -138,7 +138,9 @@ class JerkAgent:
         actions = np.zeros(len(plays), np.int64)
         for row, (action, who) in enumerate(planned):
             # Drawn also where a lost plan goes on.
-            default = self.run_right(rng) if who != "rule" and row not in found else 0
+            default = 0
+            if who != "rule" and row not in found:  # a jump about as often as exploration has them
+                default = self.moves.right_jump if rng.random() < 0.3 else self.moves.right
             actions[row] = found.get(row, default if action is None else action)
         return actions
 
@@ -169,10 +171,6 @@ class JerkAgent:
         if not rows or policy is None or self.config.policy_share == 0.0:
             return {}
         return dict(zip(rows, policy.actor.act(obs[rows], explore=True).tolist(), strict=True))
-
-    def run_right(self, rng: Rng) -> int:
-        """A step to the right, or a jump about as often as exploration has them."""
-        return self.moves.right_jump if rng.random() < 0.3 else self.moves.right
 
     def recognise(self, image: NDArray[np.uint8]) -> str:
         """The level whose first observation this is, or nothing."""
@@ -216,10 +214,7 @@ class JerkAgent:
 
     def memory_arrays(self) -> dict[str, NDArray]:
         """The episodic memory for a run's checkpoint, by names of its own."""
-        if self.memory is None:
-            return {}
-        counts = np.array([self.memory.merged, self.memory.evicted])
-        arrays = {**self.memory.storage.arrays(), "counts": counts}
+        arrays = {} if self.memory is None else self.memory.arrays()
         return {MEMORY_PREFIX + name: array for name, array in arrays.items()}
 
     def restore_memory(self, saved: Checkpoint) -> None:
@@ -228,9 +223,8 @@ class JerkAgent:
         if self.memory is None or not names:
             return
         arrays = {name.removeprefix(MEMORY_PREFIX): saved.arrays[name] for name in names}
-        merged, evicted = arrays.pop("counts").tolist()
         try:
-            self.memory.restore(arrays, merged=merged, evicted=evicted)
+            self.memory.restore(arrays)
         except ValueError as error:
             raise UserError(f"cannot take the memory of {saved.folder}: {error}") from None
 

@@ -186,10 +186,8 @@ class Recordings:
 
     def save(self) -> dict[str, Any]:
         """For msgpack."""
-        best = {level: list(pair) for level, pair in self.best.items()}
-        return {"episodes": list(self.episodes), "best": best}
+        return {"episodes": self.episodes, "best": self.best}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Become what was saved."""
-        self.episodes = list(saved["episodes"])
-        self.best = {level: (pair[0], pair[1]) for level, pair in saved["best"].items()}
+        self.episodes, self.best = saved["episodes"], saved["best"]

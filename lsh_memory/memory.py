@@ -169,14 +169,9 @@ class EpisodicMemory:
         when this is complete. UserError: it cannot be written."""
         from experiment.checkpoint import save_checkpoint  # torch takes seconds to import
 
+        arrays = self.arrays()
         return save_checkpoint(
-            Path(folder),
-            agent="lsh_memory",
-            config=self.config,
-            counters={"env_steps": 0, "merged": self.merged, "evicted": self.evicted},
-            tensors={},
-            arrays=self.storage.arrays(),
-            keep=1,
+            folder, agent="lsh_memory", config=self.config, tensors={}, arrays=arrays, keep=1
         )
 
     @classmethod
@@ -186,19 +181,21 @@ class EpisodicMemory:
 
         saved = load_checkpoint(folder).of("lsh_memory")
         memory = cls(from_dict(MemoryConfig, saved.config))
-        memory.restore(
-            saved.arrays, merged=saved.counters["merged"], evicted=saved.counters["evicted"]
-        )
+        memory.restore(saved.arrays)
         return memory
 
-    def restore(self, arrays: Mapping[str, np.ndarray], *, merged: int, evicted: int) -> None:
-        """Take back what `storage.arrays()` gave, into a memory that is empty.
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All that it holds, by name, as checkpoints hold it; `restore` takes it back."""
+        return {**self.storage.arrays(), "counts": np.array([self.merged, self.evicted])}
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Be what `arrays` returned, in a memory that is empty.
 
         ValueError: more entries than capacity, or other features.
         """
         assert not len(self), "the memory holds entries already"
         self.storage.restore(arrays)
-        self.merged, self.evicted = merged, evicted
+        self.merged, self.evicted = arrays["counts"].tolist()
         self._insert_all()
 
     def _insert_all(self) -> None:

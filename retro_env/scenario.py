@@ -7,7 +7,7 @@ stable-retro's rules; scenarios with scripts go the slow way, because a script m
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -33,17 +33,7 @@ def identity(value: int, reference: int) -> int:
     return value
 
 
-class Scenario(Protocol):
-    """What an emulator asks after each frame."""
-
-    def reset(self) -> None:
-        """The console stands at the start state's first frame."""
-
-    def update(self) -> tuple[float, bool]:
-        """One frame later: (reward of this frame, whether the episode has ended)."""
-
-
-def make_scenario(spec: dict[str, Any], data: Any) -> Scenario:
+def make_scenario(spec: dict[str, Any], data: Any) -> "Scenario":
     """The fastest exact evaluation of `spec`, the parsed scenario file that `data` has loaded."""
     scripted = "scripts" in spec or any("script" in spec.get(k, {}) for k in ("reward", "done"))
     if scripted or "rewards" in spec:
@@ -140,3 +130,7 @@ class VariableScenario:
             if measured:
                 reward = reward + term.score(measured)
         return float(reward), done
+
+
+Scenario = ScriptedScenario | VariableScenario
+"""What an emulator asks: `reset` at the start state's first frame, `update` after each frame."""

@@ -11,17 +11,18 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 
-from contest.evaluate import film_best, load, play_episodes
+from contest.evaluate import film_best, play_episodes
 from contest.match import score as contest_score
+from contest.match.agents import Agent, load_policy
 from contest.match.references import reference
 from contest.match.score import Episode, Score, read_episodes, score, score_table
 from envs import make_for
 from experiment.config import load_config, replaced, to_dict
 from experiment.errors import UserError, command
-from experiment.files import write_json
 from experiment.plot import plot_curves
 from experiment.progress import Progress
 from experiment.ranges import Count, Natural
+from experiment.results import store
 from experiment.run_folder import numbered_folder
 from rainbow.config import RainbowConfig
 from rainbow.train import PRESETS, run
@@ -117,7 +118,7 @@ class Demo:
 
     def film(self, run_dir: Path) -> Path:
         """The best of three noise-free episodes of a trained agent -> its .mp4."""
-        agent, settings = load(str(run_dir), device="cpu")
+        agent, settings = load_policy(Agent("", str(run_dir), "frozen", "cpu"), seed=0)
         limit = 300 if self.config.quick else 1_500  # of 4 frames: 20 or 100 seconds
         settings = dataclasses.replace(settings, episode_steps=limit)
         recordings = self.folder / "recordings"
@@ -180,12 +181,12 @@ def report(demo: Demo, scores: dict[str, Score], files: list[Path]) -> None:
     result = {
         "level": str(demo.level),
         "config": to_dict(demo.config),
-        "scores": [contest_score.score_dict(row) for row in scores.values()],
+        "scores": [dataclasses.asdict(row) for row in scores.values()],
         "verdict": verdict(scores),
         "seconds": demo.seconds,
     }
     path = demo.folder / "result.json"
-    write_json(path, result)
+    store(path, result)
     title = f"{demo.level}, {demo.config.play_steps:,} agent steps each"
     demo.console.print()
     demo.console.print(score_table(list(scores.values()), title=title))

@@ -14,7 +14,6 @@ from envs import VectorEnv, ended_episodes
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from experiment.package import Policy
-from experiment.results import without_nan
 from experiment.statistics import bootstrap_interval
 
 COLUMNS = ("mean return", "95 % interval", "best", "episodes", "finished")
@@ -164,9 +163,3 @@ def score_table(scores: Sequence[Score], *, title: str = "") -> Table:
         counts = (f"{row.best:,.0f}", f"{row.episodes:,}", f"{row.finished:,}")
         table.add_row(row.label, f"{row.mean:,.0f}", interval_text(interval), *counts)
     return table
-
-
-def score_dict(row: Score) -> dict[str, Any]:
-    """A score for result.json: nan, which JSON lacks, becomes null."""
-    found: dict[str, Any] = without_nan(dataclasses.asdict(row))
-    return found

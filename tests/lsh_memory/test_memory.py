@@ -253,7 +253,7 @@ def test_entries_do_not_fit_a_smaller_memory_or_another_embedding():
     for change in ({"capacity": 8}, {"features": 8}):
         other = EpisodicMemory(dataclasses.replace(SMALL, **change))
         with pytest.raises(ValueError, match="do not fit"):
-            other.restore(memory.storage.arrays(), merged=0, evicted=0)
+            other.restore(memory.arrays())
 
 
 @pytest.mark.parametrize(
