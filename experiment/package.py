@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -97,6 +97,11 @@ class AgentPackage(Protocol):
     ) -> Agent:
         """Its only loop: train on `envs` for config.run.timesteps agent steps."""
         ...
+
+
+def trainer(name: str) -> Callable[..., Any]:
+    """`run` of a package's train module, imported only when called: it is also a command."""
+    return lambda *args, **kwargs: importlib.import_module(f"{name}.train").run(*args, **kwargs)
 
 
 def is_package(name: str) -> bool:

@@ -115,7 +115,10 @@ def contest_page() -> str:
     """All contests in contest/results: overall, and level by level."""
     paths = sorted((ROOT / "contest" / "results").glob("*.json"))
     results = {path.stem: read_result(path) for path in paths}
-    runs = {name: contest_runs(result) for name, result in results.items()}
+    runs: dict[str, Runs] = {
+        name: {r["level"]: {int(s): n for s, n in r["by_seed"].items()} for r in result["levels"]}
+        for name, result in results.items()
+    }
     order = sorted(runs, key=lambda name: statistics.mean(runs[name]))
 
     def zone(level: str) -> str:
@@ -151,14 +154,6 @@ def contest_page() -> str:
     parts += [table([*head, "best", "episodes", "finished"], rows)]
     parts += [table(["mean over seeds", *order], by_level)]
     return "\n\n".join(parts) + "\n"
-
-
-def contest_runs(result: Mapping[str, Any]) -> Runs:
-    """Level -> seed -> score."""
-    return {
-        row["level"]: {int(seed): score for seed, score in row["by_seed"].items()}
-        for row in result["levels"]
-    }
 
 
 def player(agent: Mapping[str, Any]) -> str:
