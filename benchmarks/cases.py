@@ -8,13 +8,16 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn, final
 
+from benchmarks.peers.environments import peer_python
 from experiment.errors import UserError
 from experiment.results import ROOT, write_result
 
+THREADS = (1, 2)
 RESULTS = Path(__file__).parent / "results"
 Row = dict[str, float]
 Repeat = dict[str, Row]
@@ -96,6 +99,19 @@ def chosen(cases: Sequence[str], options: Options) -> list[str]:
     if options.write and len(found) < len(cases):
         raise UserError("--write stores a whole result, and --only a part of it; leave one out")
     return found
+
+
+def peer_commands(peers: Mapping[str, tuple[str, str, list[str]]]) -> dict[str, Any]:
+    """Case -> the command that measures it and prints its row last. peers: name -> environment ("":
+    this one), module, and further arguments; each is measured with 1 and with 2 threads."""
+
+    def line(name: str, threads: int, options: Options) -> list[str]:
+        environment, module, more = peers[name]
+        python = str(peer_python(environment)) if environment else sys.executable
+        timing = ["--seconds", str(options.seconds), "--threads", str(threads)]
+        return [python, "-m", f"benchmarks.peers.{module}", *timing, *more]
+
+    return {f"{name}-{n}": partial(line, name, n) for name in peers for n in THREADS}
 
 
 def precisions() -> tuple[tuple[str, ...], str]:

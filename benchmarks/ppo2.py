@@ -5,11 +5,9 @@ Cases, the bound and aims: benchmarks/README.md.
 
 import contextlib
 import itertools
-import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +24,13 @@ from ppo2.saving import reports
 from ppo2.train import learn, parse, play, run
 from ppo2.training import Training
 
-(PRECISIONS, SUFFIX), THREADS = cases.precisions(), (1, 2)
-SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in THREADS]
-PEERS: dict[str, list[str]] = {"sb3": [], "sb3_usual": ["--usual"]}
-"""Name -> further arguments of benchmarks.peers.sb3_ppo."""
+PRECISIONS, SUFFIX = cases.precisions()
+SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in cases.THREADS]
+PEERS = {"sb3": ("", "sb3_ppo", list[str]()), "sb3_usual": ("", "sb3_ppo", ["--usual"])}
 CASES = [
     "env",
     *(f"{name}-{setting}" for name in ("ppo2", "parts") for setting in SETTINGS),
-    *(f"{peer}-{threads}" for peer in PEERS for threads in THREADS),
+    *(f"{peer}-{threads}" for peer in PEERS for threads in cases.THREADS),
 ]
 RATIOS: list[tuple[str, str, str, float | None]] = [
     ("ppo2", "ppo2-", "sb3_usual-", 2.5),
@@ -157,12 +154,6 @@ def run_here(case: str, options: Options) -> Row:
     return measure(options.seconds, precision=precision, threads=int(threads))
 
 
-def peer_command(name: str, threads: int, options: Options) -> list[str]:
-    """The command that measures a peer and prints its row last."""
-    peer = [sys.executable, "-m", "benchmarks.peers.sb3_ppo", "--threads", str(threads)]
-    return [*peer, "--seconds", str(options.seconds), *PEERS[name]]
-
-
 def table(repeats: list[Repeat], options: Options) -> Rows:
     """Medians per case, then ratios within repeats with their aims."""
     rows = [*cases.median_cases(repeats), *cases.ratio_rows(repeats, RATIOS)]
@@ -178,7 +169,7 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
 @command
 def main() -> None:
     """The command line."""
-    peers = {f"{n}-{t}": partial(peer_command, n, t) for n in PEERS for t in THREADS}
+    peers = cases.peer_commands(PEERS)
     options: Any = {"here": run_here, "peers": peers, "table": table, "suffix": SUFFIX}
     cases.run("ppo2", __doc__, CASES, **options, seconds=15.0)
 

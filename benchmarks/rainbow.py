@@ -5,8 +5,6 @@ Cases, the bound and aims: benchmarks/README.md.
 
 import os
 from collections.abc import Callable
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,7 @@ import numpy as np
 from benchmarks import cases, parts
 from benchmarks.cases import Options, Repeat, Row, Rows
 from benchmarks.peers import stopwatch
-from benchmarks.peers.environments import peer_python
+from benchmarks.peers.neighbours import resident
 from benchmarks.peers.stopwatch import BATCH_SIZE, STEPS_PER_UPDATE, WORKERS, Stopwatch
 from experiment.device import prepare_device
 from experiment.errors import command
@@ -25,19 +23,19 @@ from rainbow.learner import Learner
 from rainbow.memory import Replay, SumTree
 from rainbow.train import make_replay, parse, run
 
-(PRECISIONS, SUFFIX), THREADS = cases.precisions(), (1, 2)
-SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in THREADS]
+PRECISIONS, SUFFIX = cases.precisions()
+SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in cases.THREADS]
 PEERS: dict[str, tuple[str, str, list[str]]] = {
-    "qrdqn": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", []),
-    "qrdqn51": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", ["--quantiles", "51"]),
-    "qrdqnsmall": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", ["--small"]),
-    "tianshou": ("tianshou", "benchmarks.peers.tianshou_rainbow", []),
+    "qrdqn": ("sb3_qrdqn", "sb3_qrdqn", []),
+    "qrdqn51": ("sb3_qrdqn", "sb3_qrdqn", ["--quantiles", "51"]),
+    "qrdqnsmall": ("sb3_qrdqn", "sb3_qrdqn", ["--small"]),
+    "tianshou": ("tianshou", "tianshou_rainbow", []),
 }
 """Name -> its environment, module and further arguments."""
 CASES = [
     *("tree", "priorities", "replay", "env"),
     *(f"{name}-{setting}" for name in ("learner", "rainbow", "laptop") for setting in SETTINGS),
-    *(f"{peer}-{threads}" for peer in PEERS for threads in THREADS),
+    *(f"{peer}-{threads}" for peer in PEERS for threads in cases.THREADS),
 ]
 RATIOS: list[tuple[str, str, str, float | None]] = [
     ("rainbow", "rainbow-", "qrdqn-", 2.5),
@@ -100,12 +98,6 @@ def fill(replay: Replay, steps: int, *, episode: int = EPISODE) -> Callable[[], 
     return step
 
 
-def resident_bytes() -> int:
-    """Memory this process holds."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
 def tree(seconds: float) -> Row:
     """The sum tree alone: find and set for one batch at 2^20 leaves."""
     leaves, random = SumTree(LEAVES), np.random.default_rng(0)
@@ -140,11 +132,11 @@ def priorities(seconds: float) -> Row:
 
 def replay_whole(seconds: float) -> Row:
     """Whole batches with their frames from 100,000 slots in use, and what a transition takes."""
-    before = resident_bytes()
+    before = resident()
     config = shared_config("contest", "fp32", 1)
     replay = make_replay(config, FILL, WORKERS)
     add = fill(replay, FILL + 2 * WORKERS * EPISODE)
-    held, drawable = resident_bytes() - before, np.count_nonzero(replay.tree.leaves)
+    held, drawable = resident() - before, np.count_nonzero(replay.tree.leaves)
     random, losses = np.random.default_rng(0), np.ones(BATCH_SIZE, np.float32)
 
     def draw() -> None:
@@ -197,14 +189,6 @@ def run_here(case: str, options: Options) -> Row:
     return end_to_end(options.seconds, preset=preset, **setting)
 
 
-def peer_command(name: str, threads: int, options: Options) -> list[str]:
-    """The command that measures a peer and prints its row last."""
-    environment, module, extra = PEERS[name]
-    python = str(peer_python(environment))
-    timing = ["--seconds", str(options.seconds), "--threads", str(threads)]
-    return [python, "-m", module, *timing, *extra]
-
-
 def bound(repeat: Repeat, setting: str, *, cores: int) -> float:
     """Agent steps per second that the parts allow; see the module's text."""
     learner, replay, env = repeat[f"learner-{setting}"], repeat["replay"], repeat["env"]
@@ -243,16 +227,9 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
 @command
 def main() -> None:
     """The command line."""
-    cores = os.cpu_count() or 1
-    cases.run(
-        *("rainbow", __doc__, CASES),
-        here=run_here,
-        peers={f"{n}-{t}": partial(peer_command, n, t) for n in PEERS for t in THREADS},
-        table=table,
-        suffix=SUFFIX,
-        seconds=15.0,
-        cores=cores,
-    )
+    peers, cores = cases.peer_commands(PEERS), os.cpu_count() or 1
+    options: Any = {"here": run_here, "peers": peers, "table": table, "suffix": SUFFIX}
+    cases.run("rainbow", __doc__, CASES, **options, seconds=15.0, cores=cores)
 
 
 if __name__ == "__main__":
