@@ -19,19 +19,13 @@ from numpy.typing import NDArray
 
 from envs import VectorEnv, ended_episodes, make_for, saved_states
 from experience.episodes import check_played_alike, episodes_of
+from experiment import seeding
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import flat, load_run_config
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
 from experiment.optimiser import optimiser_parts, restore_optimiser
 from experiment.run_folder import reports, resumable
-from experiment.seeding import (
-    generator_state,
-    rng_state,
-    seed_everything,
-    set_generator_state,
-    set_rng_state,
-)
 from nets.transfer import load_encoder
 from rainbow import PRESETS
 from rainbow.agent import RainbowAgent, make_net
@@ -126,7 +120,7 @@ class Training:
 
     def __post_init__(self) -> None:
         config, settings = self.config, self.config.run
-        seed_everything(settings.seed)
+        seeding.seed_everything(settings.seed)
         self.rng = np.random.default_rng(settings.seed)
         self.device = prepare_device(settings.device, threads=config.torch_threads)
         net = make_net(config).to(self.device)
@@ -203,8 +197,8 @@ class Training:
             arrays=self.replay.arrays(),
             state={
                 "optimiser": adam_rest,
-                "rng": rng_state(),
-                "replay_rng": generator_state(self.rng),
+                "rng": seeding.rng_state(),
+                "replay_rng": seeding.generator_state(self.rng),
                 "recent_returns": list(self.recent_returns),
                 "envs": saved_states(envs),
             },
@@ -229,9 +223,9 @@ class Training:
         self.seeded = saved.counters["seeded"]
         self.frozen_updates = saved.counters.get("frozen_updates", 0)
         self.recent_returns.extend(saved.state["recent_returns"])
-        set_generator_state(self.rng, saved.state["replay_rng"])
+        seeding.set_generator_state(self.rng, saved.state["replay_rng"])
         obs = envs.restore_states(saved.state["envs"])
-        set_rng_state(saved.state["rng"])
+        seeding.set_rng_state(saved.state["rng"])
         return obs
 
     def check_replay(self, saved: Checkpoint, *, instead: str, **also: Any) -> None:
