@@ -22,7 +22,9 @@ AGENTS = ("rainbow", "ppo2", "jerk", "es")
 """Packages named in messages; any other that keeps to the protocol works too."""
 
 
-Images, Actions, Flags = NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]
+Images = NDArray[np.uint8]
+Actions = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 class Policy(Protocol):
