@@ -150,7 +150,7 @@ class Envs(VecEnv):
     def set_attr(self, *_: Any, **__: Any) -> None:
         raise NotImplementedError
 
-    env_method = set_attr
+    env_method = set_attr  # type: ignore[assignment]
 
 
 class Recorder(BaseCallback):
