@@ -34,11 +34,13 @@ LIMITS = [
 """Case, metric and aim, at the largest size."""
 
 
-def run_here(case: str, entries: int, limit_s: float) -> dict[str, Any]:
+def run_here(case: str, options: Options) -> Row:
     """Measure one of our cases in this process."""
     from lsh_memory import EpisodicMemory, MemoryConfig
 
     make_embeddings()
+    case, _, size = case.rpartition("-")
+    entries = int(size)
     vectors, queries = embeddings(EMBEDDINGS, entries)
     actions = subset(np.load(EMBEDDINGS)["actions"], entries)
     capacity = entries // 2 if case == "scan-full" else entries
@@ -51,7 +53,7 @@ def run_here(case: str, entries: int, limit_s: float) -> dict[str, Any]:
         query=lambda vector: memory.query(vector, K).slots,
         batch=lambda vectors: memory.query_batch(vectors, K).slots,
     )
-    row = measure(searcher, vectors, queries, limit_s=limit_s)
+    row = measure(searcher, vectors, queries, limit_s=options.limit_s)
     if case in ("scan-merging", "scan-full"):  # its slots are not the numbers of the vectors
         del row["recall_at_10"]
         row["bytes_per_entry"] = round(row["bytes_per_entry"] * entries / len(memory))
@@ -134,14 +136,9 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
 @command
 def main() -> None:
     """The command line."""
-
-    def here(case: str, options: Options) -> Row:
-        name, _, entries = case.rpartition("-")
-        return run_here(name, int(entries), options.limit_s)
-
     run(
         *("lsh_memory", __doc__, CASES),
-        here=here,
+        here=run_here,
         peers={f"{p}-{n}": partial(peer_command, p, n) for n in SIZES for p in PEERS},
         table=table,
         repeats=1,
