@@ -143,8 +143,10 @@ class Sequences:
         )
         self.next_number += 1
         found.append(new)
-        if embeddings is not None:
-            self.drop_embeddings(found)
+        if embeddings is not None:  # the few best keep them: they are most of what one takes
+            seen = [sequence for sequence in found if sequence.embeddings is not None]
+            for sequence in sorted(seen, key=mean_of, reverse=True)[EMBEDDED:]:
+                sequence.embeddings = None
         self.make_room(found)
         return new if any(one is new for one in found) else None
 
@@ -152,12 +154,6 @@ class Sequences:
         """Forget a level's worst sequences, the later of equals, beyond the capacity."""
         while len(found) > self.capacity:
             found.remove(min(reversed(found), key=mean_of))
-
-    def drop_embeddings(self, found: list[Sequence]) -> None:
-        """Of a level's sequences but for the few best: they are most of what a sequence takes."""
-        seen = [sequence for sequence in found if sequence.embeddings is not None]
-        for sequence in sorted(seen, key=mean_of, reverse=True)[EMBEDDED:]:
-            sequence.embeddings = None
 
     def recordings(self) -> set[str]:
         """The names of all files."""

@@ -19,9 +19,7 @@ from experience.episodes import Episode
 from experiment.config import load_run_config
 from experiment.device import prepare_device
 from experiment.errors import command
-from experiment.metrics import EpisodeLog, Metrics
-from experiment.progress import Progress
-from experiment.run_folder import RunFolder, resumable
+from experiment.run_folder import reports, resumable
 from experiment.seeding import seed_everything
 from jerk import PRESETS
 from jerk.agent import JerkAgent
@@ -51,20 +49,14 @@ def run(
     """
     training = Training(config, envs.num_envs)
     if config.run.resume:
-        folder = RunFolder.open(run_dir)
-        obs = restore(training, folder.path, envs)
-        folder.write_config(config)
+        obs = restore(training, Path(run_dir), envs)
     else:
         training.start_from(init)
-        folder = RunFolder.create(run_dir, config)
         obs, _ = envs.reset(seed=config.run.seed)
         training.begin(obs, envs.levels)
-    agent, start = training.agent, training.env_steps if config.run.resume else None
-    with (
-        Metrics(folder.path, resume_step=start) as metrics,
-        EpisodeLog(folder.path, resume_step=start) as episodes,
-        Progress(config.run.timesteps, "jerk", start=training.env_steps) as progress,
-    ):
+    agent = training.agent
+    with reports(run_dir, config, "jerk", env_steps=training.env_steps) as report:
+        folder, metrics, episodes, progress = report
         while training.env_steps < config.run.timesteps:
             actions = agent.explore(training.plays, obs, training.rng)
             envs.step_async(actions)
