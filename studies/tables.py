@@ -44,16 +44,13 @@ def write() -> None:
 
 def pages() -> dict[str, str]:
     """File name -> text."""
-    studies = {
-        f"{path.stem}.md": study_page(path.stem, read_result(path))
-        for path in sorted((ROOT / "studies" / "results").glob("*.json"))
-    }
-    return {
+    paths = sorted((ROOT / "studies" / "results").glob("*.json"))
+    own = {
         "contest.md": contest_page(),
         "speed.md": speed_page(),
         "references.md": references_page(),
-        **studies,
     }
+    return own | {f"{path.stem}.md": study_page(path.stem, read_result(path)) for path in paths}
 
 
 def study_page(name: str, result: Mapping[str, Any]) -> str:
@@ -139,8 +136,15 @@ def contest_page() -> str:
     """All contests in contest/results: overall, and level by level."""
     paths = sorted((ROOT / "contest" / "results").glob("*.json"))
     results = {path.stem: read_result(path) for path in paths}
-    runs = {name: contest_runs(result) for name, result in results.items()}
+    runs: dict[str, Runs] = {
+        name: {r["level"]: {int(s): n for s, n in r["by_seed"].items()} for r in result["levels"]}
+        for name, result in results.items()
+    }
     order = sorted(runs, key=lambda name: statistics.mean(runs[name]))
+
+    def zone(level: str) -> str:
+        return short(level).partition(".")[0]
+
     zones = {zone(name) for name in level_names("bramble-train")}
     rows = []
     for name in order:
@@ -174,26 +178,12 @@ def contest_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def contest_runs(result: Mapping[str, Any]) -> Runs:
-    """Level -> seed -> score."""
-    return {
-        row["level"]: {int(seed): score for seed, score in row["by_seed"].items()}
-        for row in result["levels"]
-    }
-
-
-def zone(level: str) -> str:
-    """'GAME:SkyIsles.Act2' -> 'SkyIsles'."""
-    return short(level).partition(".")[0]
-
-
 def player(agent: Mapping[str, Any]) -> str:
     """Who played, and how."""
     words = [agent["name"], agent["mode"] or "", *agent["flags"]]
-    origin = (
-        f"from {agent['checkpoint'].partition('/checkpoints')[0]}" if agent["checkpoint"] else ""
-    )
-    return " ".join(word for word in [*words, origin] if word)
+    if agent["checkpoint"]:
+        words.append(f"from {agent['checkpoint'].partition('/checkpoints')[0]}")
+    return " ".join(filter(None, words))
 
 
 def references_page() -> str:
