@@ -14,14 +14,15 @@ from rich.console import Console
 
 from contest.match.agents import Agent, load_policy
 from contest.match.job import keep_best
-from contest.match.score import Episode, Score, as_episode, score, score_dict, score_table
+from contest.match.score import Episode, Score, as_episode, score, score_table
 from contest.match.scores import shown_names
 from experiment.config import parse_command, positional
 from experiment.errors import UserError, command
-from experiment.files import make_folder, write_json
+from experiment.files import make_folder
 from experiment.package import Policy
 from experiment.progress import Progress
 from experiment.ranges import Count, Seed
+from experiment.results import store
 from experiment.run_folder import numbered_folder
 from retro_env import EnvConfig, Level, make_env, parse_levels
 from retro_env.integrations import check_playable
@@ -61,11 +62,6 @@ def make_out(out: Path | None) -> Path:
     return out
 
 
-def load(name: str, *, device: str = "cpu", seed: int = 0) -> tuple[Policy, EnvConfig]:
-    """A reference by name or a trained agent, and the contest's environment as it sees it."""
-    return load_policy(Agent(name, name, "frozen", device), seed=seed)
-
-
 def play_episodes(
     policy: Policy,
     level: Level,
@@ -103,9 +99,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     levels = parse_levels(config.levels)
     for level in levels:
         check_playable(level.game, level.state, scenario="contest")
-    policy, settings = load(config.agent, device=config.device, seed=config.seed)
+    agent = Agent(config.agent, config.agent, "frozen", config.device)
+    policy, settings = load_policy(agent, seed=config.seed)
     settings = dataclasses.replace(settings, backend=config.backend)
-    played_by = {str(level): backend_of([level], settings) for level in levels}
+    played_by = {backend_of([level], settings) for level in levels}
     out = make_out(config.out)  # before anything is played
     names = shown_names(map(str, levels))
     rows: list[Score] = []
@@ -129,14 +126,13 @@ def main(argv: Sequence[str] | None = None) -> None:
                 print(film_best(played, recordings, out / name))
     rows.append(score("all levels", every))
     Console().print(score_table(rows, title=f"{config.agent}, without noise or learning"))
-    backend = "+".join(sorted(set(played_by.values())))
     result = {
         "agent": config.agent,
         "seed": config.seed,
-        "backend": backend,
-        "scores": [score_dict(r) for r in rows],
+        "backend": "+".join(sorted(played_by)),
+        "scores": [*map(dataclasses.asdict, rows)],
     }
-    write_json(out / "result.json", result)
+    store(out / "result.json", result)
     print(out / "result.json")
 
 

@@ -18,6 +18,7 @@ import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, final
 
 import msgspec
@@ -75,11 +76,11 @@ class Checkpoint:
 
 
 def save_checkpoint(
-    folder: Path,
+    folder: Path | str,
     *,
     agent: str,
     config: Any,
-    counters: Mapping[str, int],
+    counters: Mapping[str, int] = MappingProxyType({"env_steps": 0}),
     tensors: Mapping[str, Mapping[str, torch.Tensor]],
     arrays: Mapping[str, Rows] | None = None,
     state: Mapping[str, Any] | None = None,

@@ -16,7 +16,6 @@ EXTRAS = {
     "imageio_ffmpeg": "report",
     "jinja2": "report",
     "matplotlib": "report",
-    "datasketch": "benchmarks",
     "stable_baselines3": "benchmarks",
 }
 """Modules that not everybody installs -> the extra in pyproject.toml that brings them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,18 +22,17 @@ AGENTS = ("rainbow", "ppo2", "jerk", "es")
 """Packages named in messages; any other that keeps to the protocol works too."""
 
 
+Images = NDArray[np.uint8]
+Actions = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
 class Policy(Protocol):
     """What acts."""
 
     config: Any
 
-    def act(
-        self,
-        obs: NDArray[np.uint8],
-        *,
-        explore: bool = False,
-        starts: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.int64]:
+    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
         """obs uint8 [N,C,H,W] -> actions int64 [N].
 
         explore: as it does while it learns. starts [N]: rows that begin an episode, for an agent
@@ -100,6 +99,11 @@ class AgentPackage(Protocol):
     ) -> Agent:
         """Its only loop: train on `envs` for config.run.timesteps agent steps."""
         ...
+
+
+def trainer(name: str) -> Callable[..., Any]:
+    """`run` of a package's train module, imported only when called: it is also a command."""
+    return lambda *args, **kwargs: importlib.import_module(f"{name}.train").run(*args, **kwargs)
 
 
 def is_package(name: str) -> bool:

@@ -1,8 +1,8 @@
 """PPO2: proximal policy optimisation on many levels at once."""
 
 from pathlib import Path
-from typing import Any
 
+from experiment.package import trainer
 from ppo2.agent import PPO2Agent, build, load
 from ppo2.config import PPO2Config as Config
 
@@ -10,10 +10,4 @@ __all__ = ["NOT_INHERITED", "PRESETS", "Config", "PPO2Agent", "build", "load", "
 
 PRESETS = Path(__file__).parent / "presets"
 NOT_INHERITED = {"serial": False}
-
-
-def run(*args: Any, **kwargs: Any) -> PPO2Agent:
-    """`ppo2.train.run`, imported only now: that module is also a command."""
-    from ppo2 import train
-
-    return train.run(*args, **kwargs)
+run = trainer("ppo2")
