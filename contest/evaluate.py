@@ -81,7 +81,7 @@ def play_episodes(
                 action = int(policy.act(obs[np.newaxis], starts=starts)[0])
                 obs, _, terminated, truncated, info = env.step(action)
                 starts, over = np.zeros(1, bool), terminated or truncated
-            played.append(as_episode(info["episode"]))
+            played.append(as_episode(info["episode_record"]))
     return played
 
 

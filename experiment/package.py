@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
-from collections.abc import Mapping
+import os
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiment.config import nearest_text
-from experiment.errors import UserError
+from experiment.config import load_run_config, nearest_text
+from experiment.errors import UserError, command
 
 if TYPE_CHECKING:
     from torch import Tensor, nn  # slow to import
@@ -100,6 +103,28 @@ class AgentPackage(Protocol):
     ) -> Agent:
         """Its only loop: train on `envs` for config.run.timesteps agent steps."""
         ...
+
+
+def lazily(homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """A package's __getattr__. homes: module -> the names that the package has from it, imported
+    when one is asked for: torch takes seconds."""
+    found = {name: module for module, names in homes.items() for name in names.split()}
+
+    def get(name: str) -> Any:
+        if name not in found:
+            raise AttributeError(f"there is no {name!r} here")
+        return getattr(importlib.import_module(found[name]), name)
+
+    return get
+
+
+def answer_early(package: str, config: type, presets: Path) -> None:
+    """Answer --help and a shell's completion of `python -m PACKAGE.train` at once, before that
+    module imports torch; a package's __init__.py ends with it."""
+    asked = {"-h", "--help"} & set(sys.argv) or "_ARGCOMPLETE" in os.environ
+    if asked and sys.argv[0] == "-m" and f"{package}.train" in sys.orig_argv:
+        name = f"python -m {package}.train"
+        command(partial(load_run_config, config, presets=presets, command=name))()
 
 
 def is_package(name: str) -> bool:

@@ -63,7 +63,8 @@ class RemoteVectorEnv(VectorEnv):
         obs, reward, terminated, truncated, info = self.env.step(action)
         infos: Infos = {}
         if terminated or truncated:
-            infos = self._add_info(infos, {"final_obs": obs, "episode": info["episode"]}, 0)
+            ended = {"final_obs": obs, "episode_record": info["episode_record"]}
+            infos = self._add_info(infos, ended, 0)
             obs = self.first_observation(obs)
         ends = np.array([terminated]), np.array([truncated])
         return obs[np.newaxis], np.array([reward], np.float64), *ends, infos
