@@ -12,7 +12,9 @@ import numpy as np
 from rich.console import Console
 
 from contest.match.agents import Agent, load_policy
+from contest.match.folder import read_facts
 from contest.match.job import keep_best
+from contest.match.references import REFERENCES
 from contest.match.score import Episode, Score, as_episode, score, score_dict, score_table
 from contest.match.scores import shown_names
 from experiment.config import parse_command, positional
@@ -32,7 +34,8 @@ class EvaluateConfig:
     """Play whole episodes under contest rules, without noise, and score them."""
 
     agent: str = positional("AGENT")
-    """A checkpoint or run folder, or random, hold-right, run-and-jump."""
+    """A checkpoint, run or contest's folder, a shipped agent's name (rainbow), or random,
+    hold-right, run-and-jump."""
     levels: str = "bramble-test"
     """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
     episodes: Count = 3
@@ -59,7 +62,23 @@ def make_out(out: Path | None) -> Path:
 
 def load(name: str, *, device: str = "cpu", seed: int = 0) -> tuple[Policy, EnvConfig]:
     """A reference by name or a trained agent, and the contest's environment as it sees it."""
+    if (Path(name) / "contest.json").is_file():
+        name = agent_in(Path(name))
     return load_policy(Agent(name, name, "frozen", device), seed=seed)
+
+
+def agent_in(contest: Path) -> str:
+    """What played in a contest's folder: the agent as it was in the end, where it learned. UserError:
+    there are several, or none was saved."""
+    facts = read_facts(contest)
+    learned = [str(path) for path in sorted(contest.glob("*/seed-*/agent"))]
+    found = learned or [part for part in facts["checkpoint"].split(",") if part]
+    if not found and facts["name"] in REFERENCES:
+        return str(facts["name"])
+    if len(found) != 1:
+        which = f"give one, such as {found[0]}" if found else f"{facts['name']} saved none"
+        raise UserError(f"{contest} holds {len(found)} agents: {which}")
+    return found[0]
 
 
 def play_episodes(

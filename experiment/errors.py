@@ -26,6 +26,10 @@ class UserError(Exception):
     """A mistake in what the user gave. Its text is one line: what, expected, what to do."""
 
 
+class Damaged(UserError):  # noqa: N818
+    """A checkpoint that was cut off, or changed since."""
+
+
 def command(main: Callable[P, None]) -> Callable[P, None]:
     """Wrap a `main`: a UserError, or a module of an extra that is not installed, becomes one line
     on stderr, exit code 2 (Ctrl-C: 130, and what the KeyboardInterrupt says; where nobody reads on,

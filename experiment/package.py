@@ -136,6 +136,14 @@ def is_package(name: str) -> bool:
     return any((Path(place) / "agent.py").is_file() for place in places)
 
 
+def shipped(name: str) -> Path | None:
+    """The checkpoint folder that comes with the package of that name, if one does."""
+    spec = importlib.util.find_spec(name) if is_package(name) else None
+    places = (spec.submodule_search_locations or []) if spec else []
+    found = [Path(place) / "pretrained" for place in places]
+    return next((folder for folder in found if folder.is_dir()), None)
+
+
 def find(name: str) -> AgentPackage:
     """The package of that name. UserError: there is none, or it lacks a part of the protocol."""
     if not is_package(name):

@@ -47,4 +47,5 @@ def check(config: Any) -> None:
 
 def bad_value(cls: type, reason: str, name: str, value: Any) -> str:
     """What is said of a field's value that will not do."""
-    return f"bad value for {cls.__name__}: {reason}, in field {name}, not {value!r}"
+    flag = name.replace("_", "-")
+    return f"bad value for {cls.__name__}: {reason}, in field {name}, not {value!r} (--{flag})"

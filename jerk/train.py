@@ -21,7 +21,7 @@ from experiment.device import prepare_device
 from experiment.errors import command
 from experiment.metrics import EpisodeLog, Metrics
 from experiment.progress import Progress
-from experiment.run_folder import RunFolder, resumable
+from experiment.run_folder import RunFolder, interruptible
 from experiment.seeding import seed_everything
 from jerk import PRESETS
 from jerk.agent import JerkAgent
@@ -64,8 +64,9 @@ def run(
         Metrics(folder.path, resume_step=start) as metrics,
         EpisodeLog(folder.path, resume_step=start) as episodes,
         Progress(config.run.timesteps, "jerk", start=training.env_steps) as progress,
+        interruptible(run_dir) as interrupted,
     ):
-        while training.env_steps < config.run.timesteps:
+        while training.env_steps < config.run.timesteps and not interrupted():
             actions = agent.explore(training.plays, obs, training.rng)
             envs.step_async(actions)
             while training.updates < training.updates_due():  # while the emulators run
@@ -255,7 +256,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     settings = config.run
     folder = Path(settings.run_dir) / RECORDINGS
     envs = make_for(config, record_dir=folder if config.record else None)
-    with closing(envs), resumable(settings.run_dir):
+    with closing(envs):
         run(envs, config, settings.run_dir, init=settings.init or None)
 
 

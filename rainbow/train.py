@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from envs import VectorEnv, ended_episodes, make_for, saved_states
 from experience.episodes import check_played_alike, episodes_of
-from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from experiment.checkpoint import Checkpoint, load_checkpoint, load_to_resume, save_checkpoint
 from experiment.config import flat, load_run_config
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
 from experiment.metrics import EpisodeLog, Metrics
 from experiment.optimiser import optimiser_parts, restore_optimiser
 from experiment.progress import Progress
-from experiment.run_folder import RunFolder, resumable
+from experiment.run_folder import RunFolder, interruptible
 from experiment.seeding import (
     generator_state,
     rng_state,
@@ -75,8 +75,9 @@ def run(
         Metrics(folder.path, resume_step=start) as metrics,
         EpisodeLog(folder.path, resume_step=start) as episodes,
         Progress(settings.timesteps, "rainbow", start=training.env_steps) as progress,
+        interruptible(run_dir) as interrupted,
     ):
-        while training.env_steps < settings.timesteps:
+        while training.env_steps < settings.timesteps and not interrupted():
             actions = agent.act(obs, explore=True, epsilon=training.epsilon())
             envs.step_async(actions)
             while training.updates < training.updates_due():  # while the emulators run
@@ -221,7 +222,7 @@ class Training:
 
     def restore(self, run_dir: Path, envs: VectorEnv) -> NDArray[np.uint8]:
         """Be what the last checkpoint of a run was -> the observations to act on."""
-        saved = load_checkpoint(run_dir)
+        saved = load_to_resume(run_dir)
         self.agent.load_weights(saved)
         if "replay_rng" not in saved.state:
             raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init")
@@ -297,7 +298,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse(argv)
     settings = config.run
     envs = make_for(config)
-    with closing(envs), resumable(settings.run_dir):
+    with closing(envs):
         run(envs, config, settings.run_dir, init=settings.init or None)
 
 
