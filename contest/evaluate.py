@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """How good is a trained agent when it neither explores nor learns, and what does it look like?
 
 python -m contest.evaluate runs/rainbow --levels bramble-test --episodes 5 --video
@@ -68,8 +69,10 @@ def load(name: str, *, device: str = "cpu", seed: int = 0) -> tuple[Policy, EnvC
 
 
 def agent_in(contest: Path) -> str:
-    """What played in a contest's folder: the agent as it was in the end, where it learned. UserError:
-    there are several, or none was saved."""
+    """What played in a contest's folder: the agent as it was in the end, where it learned.
+
+    UserError: there are several, or none was saved.
+    """
     facts = read_facts(contest)
     learned = [str(path) for path in sorted(contest.glob("*/seed-*/agent"))]
     found = learned or [part for part in facts["checkpoint"].split(",") if part]

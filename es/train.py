@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """Evolution Strategies' only loop: searching on many levels and playing one level both run it.
 
 python -m es.train --init runs/ppo2 --levels bramble-train --run-dir runs/es

@@ -169,19 +169,14 @@ def _with_flags(
 ) -> T:
     """`cls` from values, then flags. files: whether --preset and --config are among these."""
     first = flat(values) | {k: v for k, v in read_first(words).items() if k == "levels"}
-    about = inspect.getdoc(cls) or cls.__name__
-    if files:
-        about += "\n\n--config FILE reads a YAML or JSON file; flags win over it."
-    if presets is not None:
-        names = ", ".join(preset_names(presets))
-        about += f"\n--preset NAME starts from a preset ({names}); the file wins over it."
     given = read_flags(
         words,
         _classes(cls, first),
         command=command,
-        about=about,
+        about=inspect.getdoc(cls) or cls.__name__,
         defaults={} if _required(cls) else flat(to_dict(_filled(cls(), first))),
         files=files,
+        presets=preset_names(presets),
     )
     return from_dict(cls, {**values, **given})
 

@@ -16,6 +16,7 @@ EXTRAS = {
     "imageio_ffmpeg": "report",
     "jinja2": "report",
     "matplotlib": "report",
+    "argcomplete": "completion",
     "datasketch": "benchmarks",
     "stable_baselines3": "benchmarks",
 }

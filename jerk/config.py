@@ -16,7 +16,7 @@ class JerkConfig:
     run: RunSettings = RunSettings(levels=HELD_OUT, num_envs=1, rotate_every=0, run_dir="runs/jerk")
     env: EnvSettings = env_settings()
 
-    # The run
+    # Where it goes
     log_every: Count = 1_000
     """Agent steps between rows of metrics.csv."""
     record: bool = False

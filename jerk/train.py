@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """JERK's only loop: searching levels for experience and playing the contest both run it.
 
 python -m jerk.train --preset mutating --levels GAME:STATE --timesteps 200000 --run-dir runs/jerk

@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """PPO2's only loop: pretraining on all levels at once and playing one level both run it.
 
 python -m ppo2.train --preset joint --levels bramble-train --run-dir runs/joint

@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """Rainbow's only loop: pretraining on rotating levels and playing one level both run it.
 
 python -m rainbow.train --levels bramble-train --rotate-every 5000 --run-dir runs/pretrained

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from experiment.errors import UserError
 from retro_env.integrations import full_name, nearest, states
-
-SPLITS = Path(__file__).parent / "splits"
+from retro_env.registered import SPLITS
 
 
 @dataclass(frozen=True)

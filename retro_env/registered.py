@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
     from retro_env.config import EnvConfig
 
+SPLITS = Path(__file__).parent / "splits"
 METADATA = {"render_modes": ["rgb_array"], "render_fps": 15}
 
 
 def register_levels() -> None:
     """Tell Gymnasium of all levels; the emulator is only imported when one is made."""
-    for split in sorted((Path(__file__).parent / "splits").glob("*.csv")):
+    for split in sorted(SPLITS.glob("*.csv")):
         with split.open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
                 game = row["game"].partition("-Genesis")[0]
