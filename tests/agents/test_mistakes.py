@@ -6,6 +6,8 @@ import pytest
 
 from envs import level_names
 from experiment.checkpoint import latest_checkpoint, load_checkpoint
+from experiment.errors import UserError
+from experiment.metrics import Metrics
 from tests.agents.tiny import AGENTS, LEVEL, main, tiny, train, words
 
 
@@ -162,15 +164,20 @@ def test_a_cut_table_is_noticed(agent, capsys, tmp_path):
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_a_full_disk_is_one_line(agent, capsys, tmp_path):
-    """Of files that may not become longer than what a run writes before it first saves."""
+@pytest.mark.parametrize("table", ["csv", "events"])
+def test_a_full_disk_between_checkpoints_is_one_line(agent, table, tmp_path, monkeypatch):
+    """Of files that may not become longer than a run's config."""
+    if table == "csv":
+        monkeypatch.setitem(Metrics.__init__.__kwdefaults__, "tensorboard", False)
+    steps = ["--checkpoint-every", "0", "--timesteps", "90000" if agent == "es" else "9000"]
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4500, limits[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8000, limits[1]))
     try:
-        said = refused(agent, capsys, "--run-dir", tmp_path, "--checkpoint-every", "0")
+        with pytest.raises(UserError, match=r"cannot write .*File too large") as said:
+            train(agent, tmp_path, *steps)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert "File too large" in said
+    assert "\n" not in str(said.value) and ("tfevents" in str(said.value)) == (table == "events")
 
 
 @pytest.mark.parametrize("agent", AGENTS)
