@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from retro_env.config import EnvConfig
 
 SPLITS = Path(__file__).parent / "splits"
-METADATA = {"render_modes": ["rgb_array"], "render_fps": 15}
+METADATA: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 15}
 
 
 def register_levels() -> None:
