@@ -22,6 +22,8 @@ class JerkConfig:
     record: bool = False
     """Keep recordings (.bk2) in run_dir/recordings: of each level the best episode, and those that
     the sequences are the beginnings of."""
+
+    # The machine
     torch_threads: Natural = 0
     """CPU threads of the nets; 0: PyTorch decides."""
 
