@@ -88,7 +88,7 @@ def test_a_contests_folder_means_the_agent_in_it(tmp_path):
     learned[0].mkdir(parents=True)
     assert agent_in(tmp_path) == str(learned[0])
     learned[1].mkdir(parents=True)
-    with pytest.raises(UserError, match="holds 2 agents: give one, such as .*seed-0/agent"):
+    with pytest.raises(UserError, match=r"holds 2 agents: give one, such as .*seed-0/agent"):
         agent_in(tmp_path)
     other = tmp_path / "other"
     other.mkdir()

@@ -172,7 +172,7 @@ def test_an_error_in_a_worker_reaches_the_parent(bramble, make):
     envs = make([level], num_envs=1, config=config)
     envs.reset()
     with pytest.raises(RuntimeError, match="KeyError"):
-        envs.restore_states([{}])
+        envs.restore_states([{"AllowBacktracking": {}}])
 
 
 def test_what_is_missing_is_said_before_any_worker_starts(make):
