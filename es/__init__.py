@@ -15,4 +15,4 @@ __all__ = ["NOT_INHERITED", "PRESETS", "Config", "ESAgent", "build", "load", "ru
 PRESETS = Path(__file__).parent / "presets"
 NOT_INHERITED: dict[str, Any] = {}
 __getattr__ = lazily({"es.agent": "ESAgent build load", "es.train": "run"})
-answer_early(__name__, Config, PRESETS)
+answer_early(__name__, Config, PRESETS, script="es/master.py")

@@ -118,11 +118,12 @@ def lazily(homes: Mapping[str, str]) -> Callable[[str], Any]:
     return get
 
 
-def answer_early(package: str, config: type, presets: Path) -> None:
+def answer_early(package: str, config: type, presets: Path, *, script: str | None = None) -> None:
     """Answer --help and a shell's completion of `python -m PACKAGE.train` at once, before that
-    module imports torch; a package's __init__.py ends with it."""
+    module imports torch; a package's __init__.py ends with it. script: a file that is the same."""
     asked = {"-h", "--help"} & set(sys.argv) or "_ARGCOMPLETE" in os.environ
-    if asked and sys.argv[0] == "-m" and f"{package}.train" in sys.orig_argv:
+    called = sys.argv[0] == "-m" and f"{package}.train" in sys.orig_argv
+    if asked and (called or (script and sys.argv[0].endswith(script))):
         name = f"python -m {package}.train"
         command(partial(load_run_config, config, presets=presets, command=name))()
 
