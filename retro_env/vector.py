@@ -44,7 +44,7 @@ def assign_levels(
     serial: all play all levels in the given order.
     """
     if not levels or num_envs < 1:
-        raise UserError(f"needs a level and a worker or more: {len(levels)} and {num_envs} given")
+        raise UserError(f"{len(levels)} levels for --num-envs {num_envs}: give one or more of each")
     if serial:
         return [list(levels)] * num_envs
     if rotate_every == 0:
