@@ -16,14 +16,15 @@ from contest.match.agents import Agent, load_policy
 from contest.match.folder import read_facts
 from contest.match.job import keep_best
 from contest.match.references import REFERENCES
-from contest.match.score import Episode, Score, as_episode, score, score_dict, score_table
+from contest.match.score import Episode, Score, as_episode, score, score_table
 from contest.match.scores import shown_names
 from experiment.config import parse_command, positional
 from experiment.errors import UserError, command
-from experiment.files import make_folder, write_json
+from experiment.files import make_folder
 from experiment.package import Policy
 from experiment.progress import Progress
 from experiment.ranges import Count, Seed
+from experiment.results import store
 from experiment.run_folder import numbered_folder
 from retro_env import EnvConfig, Level, make_env, parse_levels
 from retro_env.integrations import check_playable
@@ -59,13 +60,6 @@ def make_out(out: Path | None) -> Path:
         raise UserError(f"{out} already holds an evaluation; give another --out")
     make_folder(out)
     return out
-
-
-def load(name: str, *, device: str = "cpu", seed: int = 0) -> tuple[Policy, EnvConfig]:
-    """A reference by name or a trained agent, and the contest's environment as it sees it."""
-    if (Path(name) / "contest.json").is_file():
-        name = agent_in(Path(name))
-    return load_policy(Agent(name, name, "frozen", device), seed=seed)
 
 
 def agent_in(contest: Path) -> str:
@@ -121,7 +115,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     levels = parse_levels(config.levels)
     for level in levels:
         check_playable(level.game, level.state, scenario="contest")
-    policy, settings = load(config.agent, device=config.device, seed=config.seed)
+    name, folder = config.agent, Path(config.agent)
+    name = agent_in(folder) if (folder / "contest.json").is_file() else name
+    agent = Agent(name, name, "frozen", config.device)
+    policy, settings = load_policy(agent, seed=config.seed)
     out = make_out(config.out)  # before anything is played
     names = shown_names(map(str, levels))
     rows: list[Score] = []
@@ -145,8 +142,12 @@ def main(argv: Sequence[str] | None = None) -> None:
                 print(film_best(played, recordings, out / name))
     rows.append(score("all levels", every))
     Console().print(score_table(rows, title=f"{config.agent}, without noise or learning"))
-    result = {"agent": config.agent, "seed": config.seed, "scores": [score_dict(r) for r in rows]}
-    write_json(out / "result.json", result)
+    result = {
+        "agent": config.agent,
+        "seed": config.seed,
+        "scores": [*map(dataclasses.asdict, rows)],
+    }
+    store(out / "result.json", result)
     print(out / "result.json")
 
 

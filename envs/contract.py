@@ -1,7 +1,5 @@
 """What agents know of any environment: Gymnasium's vector interface, and what it leaves open."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable

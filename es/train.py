@@ -28,10 +28,9 @@ from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.config import load_run_config
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
-from experiment.metrics import EpisodeLog, Metrics, Table
+from experiment.metrics import Table
 from experiment.optimiser import optimiser_parts, restore_optimiser
-from experiment.progress import Progress
-from experiment.run_folder import RunFolder, interruptible
+from experiment.run_folder import interruptible, reports
 from experiment.seeding import seed_everything
 
 Records = NDArray[np.void]
@@ -218,18 +217,12 @@ class Reports(ExitStack):
         self.training, self.first = training, training.world.rank == 0
         if not self.first:
             return
-        config, settings = training.config, training.config.run
-        folder = RunFolder.open(run_dir) if settings.resume else RunFolder.create(run_dir, config)
-        if settings.resume:
-            folder.write_config(config)
-        start = training.env_steps if settings.resume else None
-        self.folder, self.saved = folder, start
-        self.metrics = self.enter_context(Metrics(folder.path, resume_step=start))
-        self.episodes = self.enter_context(EpisodeLog(folder.path, resume_step=start))
-        timing = Table(folder.path / "timing.csv", ["step"], resume_step=start)
+        config, steps = training.config, training.env_steps
+        self.saved = steps if config.run.resume else None
+        both = reports(run_dir, config, "es", env_steps=steps)
+        self.folder, self.metrics, self.episodes, self.progress = self.enter_context(both)
+        timing = Table(self.folder.path / "timing.csv", ["step"], resume_step=self.saved)
         self.timing = self.enter_context(closing(timing))
-        progress = Progress(settings.timesteps, "es", start=training.env_steps)
-        self.progress = self.enter_context(progress)
 
     def write(self, plan: Plan, records: Records, values: dict[str, float]) -> None:
         """A generation's episodes and metrics, and where it is due its checkpoint."""

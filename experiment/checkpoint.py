@@ -19,6 +19,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, final
 
 import msgspec
@@ -79,11 +80,11 @@ class Checkpoint:
 
 
 def save_checkpoint(
-    folder: Path,
+    folder: Path | str,
     *,
     agent: str,
     config: Any,
-    counters: Mapping[str, int],
+    counters: Mapping[str, int] = MappingProxyType({"env_steps": 0}),
     tensors: Mapping[str, Mapping[str, torch.Tensor]],
     arrays: Mapping[str, Rows] | None = None,
     state: Mapping[str, Any] | None = None,

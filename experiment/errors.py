@@ -17,7 +17,6 @@ EXTRAS = {
     "jinja2": "report",
     "matplotlib": "report",
     "argcomplete": "completion",
-    "datasketch": "benchmarks",
     "stable_baselines3": "benchmarks",
 }
 """Modules that not everybody installs -> the extra in pyproject.toml that brings them."""

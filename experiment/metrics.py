@@ -7,7 +7,7 @@ resumed run drops the rows after its checkpoint, so that they hold what one run 
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, final
 
@@ -70,7 +70,7 @@ class Table:
 
 
 @final
-class Metrics:
+class Metrics(AbstractContextManager):
     """Writes a run's metrics.csv and, unless told not to, the same numbers for TensorBoard."""
 
     def __init__(
@@ -97,15 +97,12 @@ class Metrics:
         if self._writer is not None:
             self._writer.close()
 
-    def __enter__(self) -> "Metrics":
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
 @final
-class EpisodeLog:
+class EpisodeLog(AbstractContextManager):
     """Writes a run's episodes.csv: one row per ended episode."""
 
     def __init__(self, run_dir: Path | str, *, resume_step: int | None = None) -> None:
@@ -118,15 +115,8 @@ class EpisodeLog:
         row = {name: episode.get(name, "") for name in EPISODE_COLUMNS}
         self._table.append({**row, "step": int(step), "env": int(env)})
 
-    def close(self) -> None:
-        """Close the file."""
-        self._table.close()
-
-    def __enter__(self) -> "EpisodeLog":
-        return self
-
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._table.close()
 
 
 def read_columns(path: Path | str) -> dict[str, np.ndarray]:

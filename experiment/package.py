@@ -25,18 +25,17 @@ AGENTS = ("rainbow", "ppo2", "jerk", "es")
 """Packages named in messages; any other that keeps to the protocol works too."""
 
 
+Images = NDArray[np.uint8]
+Actions = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
 class Policy(Protocol):
     """What acts."""
 
     config: Any
 
-    def act(
-        self,
-        obs: NDArray[np.uint8],
-        *,
-        explore: bool = False,
-        starts: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.int64]:
+    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
         """obs uint8 [N,C,H,W] -> actions int64 [N].
 
         explore: as it does while it learns. starts [N]: rows that begin an episode, for an agent

@@ -1,4 +1,4 @@
-"""A run's folder: config.json, metrics.csv, episodes.csv, checkpoints/, videos/."""
+"""A run's folder: config.json, metrics.csv, episodes.csv, checkpoints/."""
 
 import json
 import signal
@@ -8,11 +8,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from experiment.config import to_dict
 from experiment.errors import UserError
 from experiment.files import replace_text, unwritable
+from experiment.metrics import EpisodeLog, Metrics
+from experiment.progress import Progress
 
 
 @final
@@ -22,7 +24,6 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.checkpoints = path / "checkpoints"
-        self.videos = path / "videos"
 
     @classmethod
     def create(cls, path: Path | str, config: Any) -> "RunFolder":
@@ -39,8 +40,7 @@ class RunFolder:
                 f"run folder {path} already holds a run; give another --run-dir, or {how}"
             )
         try:
-            for folder in (run.path, run.checkpoints, run.videos):
-                folder.mkdir(parents=True, exist_ok=True)
+            run.checkpoints.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise _unwritable(run.path, error) from None
         run.write_config(config)
@@ -56,7 +56,6 @@ class RunFolder:
             )
         try:
             run.checkpoints.mkdir(exist_ok=True)
-            run.videos.mkdir(exist_ok=True)
             with tempfile.TemporaryFile(dir=run.path):
                 pass
         except OSError as error:
@@ -83,15 +82,30 @@ class RunFolder:
         except OSError as error:
             raise _unwritable(self.path, error) from None
 
-    def read_config(self) -> dict[str, Any]:
-        """The dictionary in config.json. UserError: it is damaged."""
-        try:
-            values = json.loads((self.path / "config.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UserError(f"cannot read {self.path / 'config.json'}: {error}") from None
-        if not isinstance(values, dict):
-            raise UserError(f"{self.path / 'config.json'} must hold one mapping of fields")
-        return values
+
+class Reports(NamedTuple):
+    """What a run writes and shows."""
+
+    folder: RunFolder
+    metrics: Metrics
+    episodes: EpisodeLog
+    progress: Progress
+
+
+@contextmanager
+def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> Iterator[Reports]:
+    """The folder of a run that begins, or goes on after `env_steps`. Errors: as RunFolder's."""
+    resume, timesteps = config.run.resume, config.run.timesteps
+    folder = RunFolder.open(run_dir) if resume else RunFolder.create(run_dir, config)
+    if resume:
+        folder.write_config(config)
+    start = env_steps if resume else None
+    with (
+        Metrics(folder.path, resume_step=start) as metrics,
+        EpisodeLog(folder.path, resume_step=start) as episodes,
+        Progress(timesteps, name, start=env_steps) as progress,
+    ):
+        yield Reports(folder, metrics, episodes, progress)
 
 
 @contextmanager

@@ -85,9 +85,8 @@ def play(training: Training, envs: VectorEnv, obs: NDArray[np.uint8]) -> NDArray
         for step in range(steps + 1):
             for part in training.parts:
                 if step > 0:
-                    obs[part], rewards, terminated, truncated, infos = envs.step_wait(part)
-                    levels = envs.levels[part]
-                    training.add(rewards, terminated, truncated, infos, levels=levels, part=part)
+                    obs[part], *outcome = envs.step_wait(part)
+                    training.add(outcome, levels=envs.levels[part], part=part)
                 if step < steps:
                     envs.step_async(training.act(obs[part], part), part)
     return obs
@@ -151,8 +150,8 @@ def choose(
             )
             uniforms = torch.tensor([rng.random() for rng in training.rngs]).to(log_probs)
             actions = sample_actions(log_probs, uniforms).cpu().numpy()
-            obs, rewards, terminated, truncated, infos = envs.step(actions)
-            training.count(rewards, terminated, truncated, infos, part=everyone)
+            obs, *outcome = envs.step(actions)
+            training.count(outcome, part=everyone)
             ended = training.group.gather([e["r"] for _, _, e in training.ended[before:]])
             returns += [value for values in ended for value in values]
         means.append(float(np.mean(returns)) if returns else -np.inf)

@@ -1,7 +1,5 @@
 """Levels and splits: what the words behind `--levels` mean."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass
 from pathlib import Path

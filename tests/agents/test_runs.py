@@ -32,6 +32,7 @@ CURIOUS = ["--novelty", "0.1", "--rnd", "0.1", "--brightness", "0.3", "--death-p
 VARIANTS = {
     "jerk": [
         ["--preset", "mutating"],
+        ["--preset", "recovering", "--reward-scale", "0.02"],
         ["--embed", "policy", "--memory-share", "0"],
         ["--memory-capacity", "20", "--sequences", "2"],
     ],

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from contest.evaluate import agent_in, load, main, make_out, play_episodes
+from contest.evaluate import agent_in, main, make_out, play_episodes
 from contest.match.agents import RULES, contest_settings
 from contest.match.references import reference
-from experiment.checkpoint import latest_checkpoint
+from experiment.checkpoint import latest_checkpoint, load_agent
 from experiment.config import from_dict
 from experiment.errors import UserError
 from rainbow.agent import RainbowAgent, make_net
@@ -101,7 +101,6 @@ def test_a_contests_folder_means_the_agent_in_it(tmp_path):
 
 def test_a_shipped_agent_is_found_by_its_name_from_any_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    policy, _ = load("rainbow")
-    assert isinstance(policy, RainbowAgent)
+    assert isinstance(load_agent("rainbow"), RainbowAgent)
     (tmp_path / "rainbow").mkdir()  # of the same name, and no checkpoint
     assert latest_checkpoint("rainbow").parent == PRETRAINED

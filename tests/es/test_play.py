@@ -185,5 +185,5 @@ def test_what_is_remembered_is_what_would_be_computed(quick, layer):
     cached, rng, every = Members(agent, 2), np.random.default_rng(0), images(5)
     for _ in range(40):
         obs = every[rng.integers(5, size=2)]
-        assert torch.equal(cached.remembered(obs), cached.frozen(torch.from_numpy(obs)))
+        assert torch.equal(cached.remembered(obs), cached.frozen(obs))
     assert 0 < cached.found < cached.asked == 80 and len(cached.known) == 3

@@ -140,10 +140,8 @@ def test_progress_is_the_raw_reward_of_the_episode_so_far(corridor):
     obs, _ = envs.reset()
     for action in (1, 1, 1, 1, 1, 0):  # the fourth step falls into the hole
         training.act(obs, slice(0, 1))
-        obs, rewards, terminated, truncated, infos = envs.step(np.array([action]))
-        training.add(
-            0.5 * rewards, terminated, truncated, infos, levels=envs.levels, part=slice(0, 1)
-        )
+        obs, rewards, *rest = envs.step(np.array([action]))
+        training.add((0.5 * rewards, *rest), levels=envs.levels, part=slice(0, 1))
     assert training.rollout.progress[:6, 0].tolist() == [1.0, 2.0, 3.0, 3.0, 1.0, 1.0]
 
 

@@ -13,7 +13,6 @@ from contest.match.score import (
     play,
     read_episodes,
     score,
-    score_dict,
     score_table,
     unfinished_episodes,
 )
@@ -134,8 +133,3 @@ def test_tables_show_the_row_and_no_false_interval() -> None:
     for part in ("812", "700 – 951", "3,001", "1,234", "Act"):
         assert part in text
     assert "nan" not in text
-
-
-def test_a_score_for_json_has_null_for_nan() -> None:
-    assert score_dict(score("one", [episode(7.0)]))["low"] is None
-    assert score_dict(score("one", [episode(7.0)]))["mean"] == 7.0
