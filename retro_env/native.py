@@ -6,12 +6,14 @@ import itertools
 import os
 import threading
 import zipfile
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.error import InvalidAction, ResetNeeded
 from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
@@ -23,6 +25,7 @@ from retro_env.config import ACTIONS, EnvConfig
 from retro_env.engine import POINTS, Games, cartridge
 from retro_env.integrations import state_bytes
 from retro_env.levels import Level
+from retro_env.registered import METADATA
 from retro_env.vector import row_starts
 from retro_env.wrappers import Turns, episode_record
 
@@ -159,7 +162,7 @@ class Rows:
                 self.recorders[i].step(int(games.game[i]["action"]), stuck=stuck, frames=frames)
             for k in np.flatnonzero(batch.terminated[here] | batch.truncated[here]).tolist():
                 last, episode = games.observations[low + k].copy(), self.episode(low + k)
-                batch.ended[rows.start + k] = {"final_obs": last, "episode": episode}
+                batch.ended[rows.start + k] = {"final_obs": last, "episode_record": episode}
                 self.start(low + k)
             batch.obs[here] = games.observations[low:high]
 
@@ -244,8 +247,8 @@ class NativeVectorEnv(VectorEnv):
     ) -> None:
         self.num_envs = count = len(levels)
         self.env_spec = config.spec()
-        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
-        self.render_mode = None
+        self.metadata = {**METADATA, "autoreset_mode": AutoresetMode.SAME_STEP}
+        self.render_mode = "rgb_array"
         self.single_observation_space = gymnasium.spaces.Box(
             0, 255, config.observation_shape, np.uint8
         )
@@ -292,23 +295,30 @@ class NativeVectorEnv(VectorEnv):
             if level is not None and level.state not in part.games.cartridge.acts:
                 raise UserError(f"{level} is not a level of this environment's game")
             if part.games.game[k]["steps"]:
-                infos = self._add_info(infos, {"episode": part.episode(k)}, i)
+                infos = self._add_info(infos, {"episode_record": part.episode(k)}, i)
             if begin is not None:
                 part.games.seed(k, np_random(begin)[0])
             part.start(k, level)
-        self.name_levels()
+            self.name_levels([i])
         return self.observations(), {**infos, "level": np.array(self.levels, dtype=object)}
 
-    def name_levels(self) -> None:
-        """What each row plays now."""
-        self.levels = [str(level) for part in self.parts for level in part.levels]
+    def name_levels(self, rows: Iterable[int]) -> None:
+        """What these rows play now."""
+        for i in rows:
+            part, k = self.row(i)
+            self.levels[i] = str(part.levels[k])
 
     def step_async(self, actions: np.ndarray, part: slice | None = None) -> None:
-        """Begin a step of all rows, or of `part`."""
+        """Begin a step of all rows, or of `part`. Errors: ResetNeeded, InvalidAction."""
         rows = range(self.num_envs)[part or slice(None)]
         self.assert_idle(rows)
         actions = np.asarray(actions)
         assert actions.shape == (len(rows),), f"actions {actions.shape} for {len(rows)}"
+        if not all(self.levels[rows.start : rows.stop]):
+            raise ResetNeeded("call reset() before the first step")
+        if ((actions < 0) | (actions >= self.env_spec.actions)).any():
+            last = self.env_spec.actions - 1
+            raise InvalidAction(f"no actions {actions.tolist()}: expected 0 to {last} each")
         batch = Batch(rows, self.env_spec.observation_shape)
         self.stepping.append(batch)
         for found in self.parts:
@@ -352,6 +362,11 @@ class NativeVectorEnv(VectorEnv):
         self.step_async(actions)
         return self.step_wait()
 
+    def render(self) -> tuple[np.ndarray, ...]:
+        """Every row's screen now, uint8 [H, W, 3]."""
+        self.assert_idle()
+        return tuple(p.games.screen(k) for p in self.parts for k in range(len(p.levels)))
+
     def save_states(self) -> list[dict[str, Any]]:
         """Every row's whole state, for msgpack; `restore_states` continues exactly."""
         self.assert_idle()
@@ -368,14 +383,14 @@ class NativeVectorEnv(VectorEnv):
         for i, state in enumerate(states):
             part, k = self.row(i)
             part.restore(k, state)
-        self.name_levels()
+        self.name_levels(range(self.num_envs))
         self.seed = None
         return self.observations()
 
     def assert_idle(self, rows: range | None = None) -> None:
         """Neither closed nor, for these rows or any, between step_async and step_wait."""
         if self.closed:
-            raise RuntimeError("this vector environment is closed")
+            raise RuntimeError("this vector environment is closed: make another")
         for batch in self.stepping:
             assert rows is not None, "called between step_async and step_wait"
             assert not set(batch.rows) & set(rows), "step_async twice without step_wait"
@@ -392,7 +407,8 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
     """One level for an agent, as make_env's wrappers give it; infos lack what measures the
     console's own time (engine.CONSOLE_ONLY)."""
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": 15}  # noqa: RUF012 (Gymnasium's name)
+    metadata = METADATA
+    render_mode: str | None
 
     def __init__(self, level: Level, config: EnvConfig, *, record_dir: Path | None) -> None:
         self.observation_space = gymnasium.spaces.Box(0, 255, config.observation_shape, np.uint8)
@@ -405,6 +421,8 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         self.scale = POINTS * config.reward_scale
         self.game = games.game[0]
         self.variables = games.cartridge.game["variables"].names or ()
+        self.closed = False
+        self.lacks = "call reset() before the first step"
 
     def info(self) -> dict[str, Any]:
         """The integration's variables."""
@@ -415,10 +433,13 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """First observation; infos name the level, and report an episode that this cuts."""
         super().reset(seed=seed)
+        if self.closed:
+            raise ResetNeeded(self.lacks)
+        self.lacks = ""
         game, rows = self.game, self.rows
         cut = {}
         if game["steps"] and not (game["terminated"] or game["truncated"]):
-            cut = {"episode": rows.episode(0)}
+            cut = {"episode_record": rows.episode(0)}
         if seed is not None:
             rows.games.seed(0, self.np_random)
         rows.start(0, (options or {}).get("level"))
@@ -429,7 +450,11 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         }
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """One agent step."""
+        """One agent step. Errors: ResetNeeded (before a reset, after close), InvalidAction."""
+        if self.lacks:
+            raise ResetNeeded(self.lacks)
+        if not 0 <= action < len(self.rows.actions):
+            raise InvalidAction(f"no action {action}: expected 0 to {len(self.rows.actions) - 1}")
         game, rows = self.game, self.rows
         game["action"] = rows.actions[action]
         rows.games.advance()
@@ -439,14 +464,15 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         info = self.info()
         terminated, truncated = bool(game["terminated"]), bool(game["truncated"])
         if terminated or truncated:
-            info["episode"] = rows.episode(0)
+            info["episode_record"] = rows.episode(0)
         obs = rows.games.observations[0].copy()
         return obs, float(game["gain"]) * self.scale, terminated, truncated, info
 
-    def render(self) -> np.ndarray:
-        """The screen now, uint8 [224, 320, 3]."""
-        return self.rows.games.screen(0)
+    def render(self) -> np.ndarray | None:
+        """The screen now, uint8 [224, 320, 3]; None without a render_mode, as Gymnasium has it."""
+        return self.rows.games.screen(0) if self.render_mode else None
 
     def close(self) -> None:
         """Write the recording."""
+        self.closed, self.lacks = True, "this environment is closed: make another"
         self.rows.close()

@@ -17,7 +17,7 @@ KINDS = ("retro", "native", "remote", "corridor")
 
 
 @pytest.fixture
-def make(request, corridor):
+def make(start, toy, corridor):
     """Kind -> environments of it; each call opens others of the same make."""
     opened = []
 
@@ -26,7 +26,6 @@ def make(request, corridor):
             settings = replace(SMALL, backend="native" if kind == "native" else "emulator")
             found = environments.make(",".join(ACTS), settings, num_envs=2, seed=3)
         elif kind == "remote":
-            start, toy = (request.getfixturevalue(name) for name in ("start", "toy"))
             found = RemoteVectorEnv(start(toy(length=4)).folder, config=SMALL, level="toy")
         else:
             found = corridor(2)
