@@ -70,6 +70,8 @@ class RunConfig:
     """Folder for a folder per level and seed, table.md and result.json."""
     device: str = "auto"
     """Where nets compute: cpu, cuda, cuda:1, auto."""
+    backend: Literal["native", "emulator"] = "native"
+    """What plays BrambleDash: its own code, or the emulator; other games: always the emulator."""
     record: bool = True
     """Keep a recording of each job's best episode, for films."""
 
@@ -90,7 +92,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     signal.signal(signal.SIGTERM, stop)
     with locked(config.out) as lock:
         roms = {game: rom_hash(game) for game in sorted({level.game for level in levels})}
-        shared = {**dataclasses.asdict(limits), "record": config.record, "roms": roms}
+        shared = {**dataclasses.asdict(limits), "record": config.record}
+        shared |= {"backend": config.backend, "roms": roms}
         facts = {**agent.facts(), **shared}
         same_contest(config.out, facts, planned)
         names = shown_names(map(str, levels))

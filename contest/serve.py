@@ -8,7 +8,7 @@ import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from contest.signals import hold_leash, stop
 from contest.wire.limits import Limits, limits_of
@@ -19,8 +19,9 @@ from contest.wire.server import serve
 from experiment.config import parse_command, positional
 from experiment.errors import UserError, command
 from experiment.ranges import Count, Seed
+from retro_env.config import EnvConfig
 from retro_env.levels import Level, parse_level
-from retro_env.make import make_contest_env
+from retro_env.make import backend_of, make_contest_env
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +47,8 @@ class ServeConfig:
     from agents that are not trusted."""
     record: bool = False
     """Also keep one .bk2 per episode, in the folder bk2 beside the results."""
+    backend: Literal["native", "emulator"] = "native"
+    """What plays BrambleDash: its own code, or the emulator; other games: always the emulator."""
     leash: bool = False
     """Stop when standard input ends: whoever started this has gone."""
 
@@ -69,9 +72,12 @@ def main(argv: Sequence[str] | None = None) -> None:
 def play(level: Level, folder: Path, *, config: ServeConfig, limits: Limits) -> None:
     """One run, with a line at its start and its score at the end."""
     results = folder if config.results is None else config.results
-    env = make_contest_env(level, record_dir=results / "bk2" if config.record else None)
+    settings = EnvConfig(backend=config.backend)
+    backend = backend_of([level], settings)
+    env = make_contest_env(level, settings, record_dir=results / "bk2" if config.record else None)
     try:
-        facts = {**run_facts(level, seed=config.seed), "limits": dataclasses.asdict(limits)}
+        facts = run_facts(level, seed=config.seed, backend=backend)
+        facts["limits"] = dataclasses.asdict(limits)
         record = Record(results, facts=facts)
         print(f"{level}: waiting for an agent in {folder}", flush=True)
         ended = serve(env, folder, limits=limits, record=record, seed=config.seed)

@@ -134,8 +134,15 @@ class Games:
     """
 
     def __init__(
-        self, cartridge: Cartridge, count: int, *, config: EnvConfig, rotate_every: int = 0
+        self,
+        cartridge: Cartridge,
+        count: int,
+        *,
+        config: EnvConfig,
+        rotate_every: int = 0,
+        pictures: bool = True,
     ) -> None:
+        """pictures: whether to draw observations; without, C is 0."""
         self.cartridge = cartridge
         self.store = wasmtime.Store(_engine())
         self.exports = wasmtime.Instance(self.store, cartridge.module, []).exports(self.store)
@@ -150,18 +157,19 @@ class Games:
         settings["games"] = settings["to"] = count
         settings["rotate_every"] = rotate_every
         settings["height"], settings["width"] = config.image_height, config.image_width
-        settings["depth"], settings["colours"] = config.frame_stack, config.channels
+        settings["depth"], settings["colours"] = config.frame_stack * pictures, config.channels
         for name in ("stick_probability", "frame_skip", "episode_steps", "backtracking"):
             settings[name] = getattr(config, name)
         self.call("prepare")
         settings = self.settings = self.view(self.call("settings_at"), SETTINGS, 1)[0]
         self.game = self.view(settings["game"], cartridge.game, count)
-        shape = (count, *config.observation_shape)
+        channels, *size = config.observation_shape
+        shape = (count, channels * pictures, *size)
         observations = self.view(settings["observations"], np.dtype("u1"), int(np.prod(shape)))
         self.observations = observations.reshape(shape)
-        size = int(settings["state_bytes"])
-        self.states = self.view(settings["states"], np.dtype("u1"), count * size)
-        self.states = self.states.reshape(count, size)
+        state_bytes = int(settings["state_bytes"])
+        self.states = self.view(settings["states"], np.dtype("u1"), count * state_bytes)
+        self.states = self.states.reshape(count, state_bytes)
         step: Any = self.exports["step"]
         self.advance = functools.partial(step, self.store)
         for index in range(count):

@@ -13,7 +13,7 @@ from retro_env.contest_env import ContestEnv
 from retro_env.engine import check_rules, is_native
 from retro_env.integrations import check_playable
 from retro_env.levels import Level, parse_level
-from retro_env.native import NativeEnv, NativeVectorEnv
+from retro_env.native import NativeContestEnv, NativeEnv, NativeVectorEnv
 from retro_env.vector import RetroVectorEnv, assign_levels
 
 
@@ -41,17 +41,24 @@ def make_contest_env(
 ) -> gymnasium.Env:
     """The contest's side: MultiBinary(12) buttons -> screens uint8 [H, W, 3], 4,500 steps.
 
-    Always in an emulator, whatever config.backend says.
-
     record_dir: a folder for one .bk2 per episode. Errors: UserError (what is missing).
     """
     config = config or EnvConfig()
+    level = parse_level(level) if isinstance(level, str) else level
+    folder = Path(record_dir) if record_dir is not None else None
+    if backend_of([level], config) == "native":
+        return NativeContestEnv(level, config, record_dir=folder)
+    return emulated(level, config, record_dir=folder)
+
+
+def emulated(level: Level, config: EnvConfig, *, record_dir: Path | None) -> gymnasium.Env:
+    """`make_contest_env` in an emulator, whatever config.backend says."""
     env: gymnasium.Env = ContestEnv(
-        parse_level(level) if isinstance(level, str) else level,
+        level,
         scenario=config.scenario,
         frame_skip=config.frame_skip,
         stick_probability=config.stick_probability,
-        record_dir=Path(record_dir) if record_dir is not None else None,
+        record_dir=record_dir,
     )
     return wrappers.StepLimit(env, steps=config.episode_steps)
 
@@ -81,11 +88,10 @@ def make_env(
     """
     config = config or EnvConfig()
     level = parse_level(level) if isinstance(level, str) else level
+    folder = Path(record_dir) if record_dir is not None else None
     if backend_of([level], config) == "native":
-        return NativeEnv(
-            level, config, record_dir=Path(record_dir) if record_dir is not None else None
-        )
-    return wrap_agent(make_contest_env(level, config, record_dir=record_dir), config)
+        return NativeEnv(level, config, record_dir=folder)
+    return wrap_agent(emulated(level, config, record_dir=folder), config)
 
 
 def make_rotating_env(
@@ -95,8 +101,10 @@ def make_rotating_env(
     rotate_every: int,
     record_dir: Path | str | None = None,
 ) -> gymnasium.Env:
-    """As `make_env`, going from level to level of the list (see LevelRotation)."""
-    env = make_contest_env(levels[0], config, record_dir=record_dir)
+    """As `make_env` in an emulator, going from level to level of the list (see LevelRotation)."""
+    env = emulated(
+        levels[0], config, record_dir=Path(record_dir) if record_dir is not None else None
+    )
     return wrap_agent(wrappers.LevelRotation(env, levels, rotate_every=rotate_every), config)
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 import os
 import threading
 import zipfile
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
+import stable_retro
 from gymnasium.error import InvalidAction, ResetNeeded
 from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -22,12 +26,14 @@ from envs.contract import Infos, Step
 from experiment.errors import UserError
 from experiment.files import make_folder
 from retro_env.config import ACTIONS, EnvConfig
-from retro_env.engine import POINTS, Games, cartridge
+from retro_env.contest_env import fold
+from retro_env.emulator import BUTTONS
+from retro_env.engine import PADS, POINTS, Games, cartridge
 from retro_env.integrations import state_bytes
 from retro_env.levels import Level
 from retro_env.registered import METADATA
 from retro_env.vector import row_starts
-from retro_env.wrappers import Turns, episode_record
+from retro_env.wrappers import BUTTON_NAMES, Turns, episode_record
 
 GAMES_A_THREAD = 32
 """Fewer are stepped sooner by one thread: handing them over takes longer than they do."""
@@ -49,7 +55,7 @@ class Recorder:
     def __init__(self, folder: Path, config: EnvConfig) -> None:
         make_folder(folder)
         self.folder = folder
-        self.actions = ACTIONS[config.actions]
+        self.actions: tuple[str, ...] = ACTIONS[config.actions]
         self.count = 0
         self.level: Level | None = None
         self.held = ""
@@ -108,11 +114,14 @@ class Rows:
         config: EnvConfig,
         rotate_every: int,
         record_dir: Path | None,
+        pictures: bool = True,
     ) -> None:
         self.first, self.end = first, first + len(levels)
         self.config = config
         found = cartridge(levels[0][0].game)
-        self.games = Games(found, len(levels), config=config, rotate_every=rotate_every)
+        self.games = Games(
+            found, len(levels), config=config, rotate_every=rotate_every, pictures=pictures
+        )
         self.turns = [Turns(row, rotate_every) for row in levels]
         self.games.game["rotates"] = [len(row) > 1 for row in levels]
         self.levels = [row[0] for row in levels]
@@ -410,11 +419,16 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
     metadata = METADATA
     render_mode: str | None
 
-    def __init__(self, level: Level, config: EnvConfig, *, record_dir: Path | None) -> None:
+    def __init__(
+        self, level: Level, config: EnvConfig, *, record_dir: Path | None, pictures: bool = True
+    ) -> None:
+        """pictures: whether to draw observations (Games)."""
         self.observation_space = gymnasium.spaces.Box(0, 255, config.observation_shape, np.uint8)
         self.action_space = gymnasium.spaces.Discrete(config.actions)
         self.render_mode = "rgb_array"
-        self.rows = Rows([[level]], first=0, config=config, rotate_every=0, record_dir=None)
+        self.rows = Rows(
+            [[level]], first=0, config=config, rotate_every=0, record_dir=None, pictures=pictures
+        )
         if record_dir is not None:
             self.rows.recorders = [Recorder(record_dir, config)]
         games = self.rows.games
@@ -442,7 +456,7 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
             cut = {"episode_record": rows.episode(0)}
         if seed is not None:
             rows.games.seed(0, self.np_random)
-        rows.start(0, (options or {}).get("level"))
+        rows.start(0, (options or {}).get("level", rows.levels[0]))
         return rows.games.observations[0].copy(), {
             **self.info(),
             "level": str(rows.levels[0]),
@@ -476,3 +490,59 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         """Write the recording."""
         self.closed, self.lacks = True, "this environment is closed: make another"
         self.rows.close()
+
+
+class NativeContestEnv(gymnasium.Wrapper):
+    """One level under the contest's rules, as ContestEnv gives it: buttons -> screens."""
+
+    def __init__(self, level: Level, config: EnvConfig, *, record_dir: Path | None) -> None:
+        config = replace(config, backtracking=False, reward_scale=1.0)
+        self.native = NativeEnv(level, config, record_dir=record_dir, pictures=False)
+        super().__init__(self.native)
+        self.action_space = gymnasium.spaces.MultiBinary(BUTTONS)
+        self.observation_space = gymnasium.spaces.Box(0, 255, (224, 320, 3), np.uint8)
+        self.held: dict[bytes, str] = {}
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """First screen; infos name the level."""
+        _, info = self.native.reset(seed=seed, options=options)
+        return self.native.rows.games.screen(0), without_record(info)
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Hold the buttons as the engine's first action. Errors: ResetNeeded."""
+        key = action.tobytes()
+        if key not in self.held:
+            self.held[key] = allowed(fold(action))
+        held, rows = self.held[key], self.native.rows
+        rows.games.settings["pads"][0] = sum(PADS.get(name, 0) for name in held.split())
+        for recorder in rows.recorders:
+            recorder.actions = (held,)
+        _, reward, terminated, truncated, info = self.native.step(0)
+        return rows.games.screen(0), reward, terminated, truncated, without_record(info)
+
+
+def without_record(info: dict[str, Any]) -> dict[str, Any]:
+    """Infos as the contest's environment has them; EpisodeRecord adds an episode's."""
+    return {name: value for name, value in info.items() if name != "episode_record"}
+
+
+@functools.cache
+def button_groups() -> tuple[frozenset[int], ...]:
+    """For each group of buttons, those of its masks that the emulator lets through."""
+    groups = stable_retro.get_system_info("Genesis")["actions"]
+    return tuple(
+        frozenset(sum(1 << BUTTON_NAMES.index(name) for name in held) for held in group)
+        for group in groups
+    )
+
+
+def allowed(mask: int) -> str:
+    """Button mask -> names of what the emulator's filter lets through: no opposite directions,
+    START or MODE, and of A, B, C, X, Y, Z what a thumb can hold."""
+    kept = 0
+    for group in button_groups():
+        part = mask & functools.reduce(operator.or_, group)
+        kept |= part if part in group else 0
+    return " ".join(name for i, name in enumerate(BUTTON_NAMES) if kept >> i & 1)

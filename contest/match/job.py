@@ -78,6 +78,7 @@ class Job:
         command += ["--dir", str(self.meeting), "--results", str(self.folder.absolute())]
         command += ["--timesteps", str(limits.timesteps), "--wall-clock", f"{limits.wall_clock}s"]
         command += ["--stall", f"{limits.stall}s", "--seed", str(row_seeds(self.seed, 1)[0])]
+        command += ["--backend", self.contest.facts["backend"]]
         return [*command, "--record"] if self.contest.record else command
 
     def player_command(self) -> list[str]:

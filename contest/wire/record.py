@@ -24,7 +24,7 @@ from retro_env.wrappers import CONTEST_PROGRESS
 
 LOG_EVERY = 1000
 """Steps between two rows of log.csv."""
-PACKAGES = ("stable-retro", "gymnasium", "numpy")
+PACKAGES = ("stable-retro", "gymnasium", "numpy", "wasmtime")
 TABLES = {
     "monitor.csv": "r,l,t",
     "log.csv": "l,t",
@@ -211,13 +211,13 @@ def write_at(file: FileIO, data: bytes, at: int) -> None:
         data, at = data[written:], at + written
 
 
-def run_facts(level: Level, *, seed: int) -> dict[str, Any]:
+def run_facts(level: Level, *, seed: int, backend: str) -> dict[str, Any]:
     """What was played with what, for result.json."""
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
     return {
         "level": str(level),
         "seed": seed,
-        "backend": "emulator",  # the contest's side (make_contest_env) is always played in it
+        "backend": backend,
         "rom_sha1": rom_hash(level.game),
         "versions": {"python": platform.python_version(), **versions},
     }

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -43,10 +43,14 @@ def read_result(folder: Path) -> dict[str, Any]:
     return found
 
 
-def test_cartridge_is_played_through_the_socket_exactly_as_locally(tmp_path: Path) -> None:
+@pytest.mark.parametrize("backend", ["native", "emulator"])
+def test_cartridge_is_played_through_the_socket_exactly_as_locally(
+    tmp_path: Path, backend: Literal["native", "emulator"]
+) -> None:
     folder = tmp_path / "shared"
-    with serving(folder, "--timesteps", "120") as process:
-        env, local = remote(folder), make_env(LEVEL, EnvConfig())
+    flags = [] if backend == "native" else ["--backend", backend]
+    with serving(folder, "--timesteps", "120", *flags) as process:
+        env, local = remote(folder), make_env(LEVEL, EnvConfig(backend="emulator"))
         try:
             assert np.array_equal(env.reset()[0], local.reset(seed=5)[0])
             for action in np.random.default_rng(0).integers(7, size=120):
@@ -66,6 +70,7 @@ def test_cartridge_is_played_through_the_socket_exactly_as_locally(tmp_path: Pat
     assert "all 120 timesteps" in output
     result = read_result(folder)
     assert (result["level"], result["seed"], result["steps"]) == (str(LEVEL), 5, 120)
+    assert result["backend"] == backend
     rows = (folder / "monitor.csv").read_text().splitlines()[1:]
     assert sum(int(row.split(",")[1]) for row in rows) == 120
     returns = [float(row.split(",")[0]) for row in rows]

@@ -14,10 +14,18 @@ from benchmarks.equality import SETTINGS, Pair, random_policy
 from cartridge.levels.oracle import read_proof
 from cartridge.levels.splits import GAME, level_names
 from experiment.errors import UserError
-from retro_env import EnvConfig, Level, ended_episodes, make_env, make_vec
-from retro_env.engine import Games, cartridge
+from retro_env import (
+    EnvConfig,
+    Level,
+    ended_episodes,
+    make_contest_env,
+    make_env,
+    make_vec,
+)
+from retro_env.engine import CONSOLE_ONLY, Games, cartridge
 from retro_env.integrations import file_of, games
-from retro_env.native import NativeVectorEnv
+from retro_env.native import NativeVectorEnv, allowed
+from retro_env.wrappers import BUTTON_NAMES
 
 ACTS = [Level(GAME, name) for name in level_names()]
 PARTS = ("stacks", "pictures", "rewards", "ends", "infos")
@@ -81,6 +89,48 @@ def test_other_settings_are_as_in_the_emulator(pair, name):
     both = pair(config)
     both.play(ACTS[30], random_policy(1, config.actions), steps=120, seed=1, once=False)
     check_equal(both, episodes=0)
+
+
+def test_contest_side_is_as_in_the_emulator_whatever_is_pressed(tmp_path):
+    config = EnvConfig(episode_steps=150)
+    theirs = make_contest_env(ACTS[0], replace(config, backend="emulator"))
+    mine = make_contest_env(ACTS[0], config, record_dir=tmp_path)
+    random = np.random.default_rng(4)
+    masks = [random.integers(0, 2, 12) * (random.random() < 0.7) for _ in range(250)]
+    masks += [np.eye(12, dtype=np.int64)[[4, 5, 6, 7]][pair].sum(0) for pair in ([0, 1], [2, 3])]
+    returns = [0.0]
+    try:
+        for seed, level in enumerate((ACTS[0], ACTS[40])):
+            starts = [env.reset(seed=seed, options={"level": level}) for env in (mine, theirs)]
+            check_contest_side(*starts)
+            for mask in masks:
+                ours, other = (env.step(mask.astype(np.int8)) for env in (mine, theirs))
+                check_contest_side(ours, other)
+                returns[-1] += other[1]
+                if other[2] or other[3]:
+                    check_contest_side(*(env.reset() for env in (mine, theirs)))
+                    returns.append(0.0)
+    finally:
+        mine.close()
+        theirs.close()
+    assert len(returns) > 2 and mine.observation_space == theirs.observation_space
+    recordings = sorted(tmp_path.glob("*.bk2"), key=lambda path: path.stem[-6:])
+    assert replayed(recordings[0])[0] == pytest.approx(returns[0])
+
+
+def check_contest_side(mine, theirs):
+    np.testing.assert_array_equal(mine[0], theirs[0])
+    assert mine[1:-1] == theirs[1:-1]
+    assert mine[-1] == {k: v for k, v in theirs[-1].items() if k != CONSOLE_ONLY}
+
+
+def test_buttons_are_filtered_as_by_the_emulator():
+    emulated = make_contest_env(ACTS[0], EnvConfig(backend="emulator"))
+    keeps = emulated.unwrapped.emulator.retro.data.filter_action
+    for mask in range(1 << len(BUTTON_NAMES)):
+        names = " ".join(n for i, n in enumerate(BUTTON_NAMES) if keeps(mask) >> i & 1)
+        assert allowed(mask) == names
+    emulated.close()
 
 
 def test_rotating_rows_are_as_in_the_emulator():
