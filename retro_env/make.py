@@ -27,12 +27,13 @@ def backend_of(levels: Sequence[Level], config: EnvConfig) -> Literal["native", 
     native = {level.game for level in levels if is_native(level.game)}
     if config.backend == "emulator" or not native:
         return "emulator"
-    if len({level.game for level in levels}) > 1:
+    if others := {level.game for level in levels} - native:
         raise UserError(
-            f"levels of {min(native)} and of another game play side by side in emulators only: "
+            f"levels of {min(native)} and of {min(others)} play side by side in emulators only: "
             "add --backend emulator"
         )
-    check_rules(min(native), config.scenario)
+    for game in native:
+        check_rules(game, config.scenario)
     return "native"
 
 

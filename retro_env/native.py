@@ -28,7 +28,7 @@ from experiment.files import make_folder
 from retro_env.config import ACTIONS, EnvConfig
 from retro_env.contest_env import fold
 from retro_env.emulator import BUTTONS
-from retro_env.engine import PADS, POINTS, Games, cartridge
+from retro_env.engine import PADS, POINTS, Cartridge, Games, cartridge
 from retro_env.integrations import state_bytes
 from retro_env.levels import Level
 from retro_env.registered import METADATA
@@ -114,13 +114,13 @@ class Rows:
         config: EnvConfig,
         rotate_every: int,
         record_dir: Path | None,
+        cartridge: Cartridge,
         pictures: bool = True,
     ) -> None:
         self.first, self.end = first, first + len(levels)
         self.config = config
-        found = cartridge(levels[0][0].game)
         self.games = Games(
-            found, len(levels), config=config, rotate_every=rotate_every, pictures=pictures
+            cartridge, len(levels), config=config, rotate_every=rotate_every, pictures=pictures
         )
         self.turns = [Turns(row, rotate_every) for row in levels]
         self.games.game["rotates"] = [len(row) > 1 for row in levels]
@@ -269,6 +269,8 @@ class NativeVectorEnv(VectorEnv):
         self.levels = [""] * count
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         parts = max(1, min(threads or min(cores or 1, count // GAMES_A_THREAD), count))
+        games = sorted({level.game for row in levels for level in row})
+        found = cartridge(*games)
         edges = [count * k // parts for k in range(parts + 1)]
         self.parts = [
             Rows(
@@ -277,6 +279,7 @@ class NativeVectorEnv(VectorEnv):
                 config=config,
                 rotate_every=rotate_every,
                 record_dir=record_dir,
+                cartridge=found,
             )
             for a, b in itertools.pairwise(edges)
         ]
@@ -301,8 +304,8 @@ class NativeVectorEnv(VectorEnv):
         infos: Infos = {}
         for i, begin, level in row_starts(self.num_envs, first if seed is None else seed, options):
             part, k = self.row(i)
-            if level is not None and level.state not in part.games.cartridge.acts:
-                raise UserError(f"{level} is not a level of this environment's game")
+            if level is not None and level not in part.games.cartridge.acts:
+                raise UserError(f"{level} is not a level of this environment's games")
             if part.games.game[k]["steps"]:
                 infos = self._add_info(infos, {"episode_record": part.episode(k)}, i)
             if begin is not None:
@@ -427,7 +430,13 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         self.action_space = gymnasium.spaces.Discrete(config.actions)
         self.render_mode = "rgb_array"
         self.rows = Rows(
-            [[level]], first=0, config=config, rotate_every=0, record_dir=None, pictures=pictures
+            [[level]],
+            first=0,
+            config=config,
+            rotate_every=0,
+            record_dir=None,
+            cartridge=cartridge(level.game),
+            pictures=pictures,
         )
         if record_dir is not None:
             self.rows.recorders = [Recorder(record_dir, config)]
@@ -449,14 +458,17 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         super().reset(seed=seed)
         if self.closed:
             raise ResetNeeded(self.lacks)
-        self.lacks = ""
         game, rows = self.game, self.rows
+        level = (options or {}).get("level", rows.levels[0])
+        if level not in rows.games.cartridge.acts:
+            raise UserError(f"{level} is not a level of this environment's game")
+        self.lacks = ""
         cut = {}
         if game["steps"] and not (game["terminated"] or game["truncated"]):
             cut = {"episode_record": rows.episode(0)}
         if seed is not None:
             rows.games.seed(0, self.np_random)
-        rows.start(0, (options or {}).get("level", rows.levels[0]))
+        rows.start(0, level)
         return rows.games.observations[0].copy(), {
             **self.info(),
             "level": str(rows.levels[0]),

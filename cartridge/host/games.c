@@ -2,10 +2,12 @@
  *
  * Python writes settings, actions and starts into this memory and reads results there, so that one
  * call steps any number of games. */
-#define main console_main
-#include "main.c"
-#undef main
 #include "host.h"
+#define main console_main
+#define acts act_table
+#include "main.c"
+#undef acts
+#undef main
 
 #define IDLE_FRAMES 2        /* that have passed when an episode begins: a state's own, the reset's */
 #define MULTIPLIER_HIGH 0x2360ED051FC65DA4ULL
@@ -17,7 +19,8 @@ typedef struct {
     s32 score, total, furthest, gain;
     u32 steps, level_steps;
     u16 held;                /* pad of the frame before; NOTHING at an episode's start */
-    u8 action, act;          /* of the next step; of the next start */
+    u16 act;                 /* of the next start */
+    u8 action;               /* of the next step */
     u8 rotates;              /* whether it plays several levels in turn */
     u8 terminated, truncated, rotated;
     u8 stuck, frames;        /* of the last step: whether its first frame held the buttons before */
@@ -40,6 +43,15 @@ extern u8 __data_end[], __heap_base[];
 
 KEPT static Settings settings;
 KEPT static u8 *heap, *fresh;
+
+/* What a search plays, and where it came; see cartridge/levels/simulator.py. */
+typedef struct {
+    u32 count;
+    u8 actions[8192], stuck[8192]; /* stuck: whether the first frame holds the buttons before */
+    s32 played, seen[14];
+} Line;
+KEPT static Line line;
+static u16 line_held = NOTHING, line_furthest; /* pad of the step before, largest x; of the state */
 
 EXPORT(allocate) void *allocate(u32 bytes)
 {
@@ -166,6 +178,7 @@ EXPORT(start) void start(u32 index)
     start_act(game->act, 0);
     for (i = 0; i < IDLE_FRAMES; i++)
         frame(0);
+    line_furthest = ram.x;
     game->held = NOTHING;
     game->score = ram.contest_score;
     game->total = game->furthest = game->gain = 0;
@@ -223,6 +236,36 @@ EXPORT(step) void step(void)
     u32 i;
     for (i = settings.from; i < settings.to; i++)
         step_game(i);
+}
+
+EXPORT(line_at) Line *line_at(void)
+{
+    return &line;
+}
+
+/* Where the only game stands. */
+EXPORT(see) void see(void)
+{
+    const s32 seen[14] = {ram.x, ram.y, ram.progress, ram.end_x - ram.start_x, ram.frame_counter,
+                          ram.speed_x, ram.speed_y, ram.flags, ram.rings, ram.lives,
+                          ram.level_end_bonus, ram.contest_score, ram.switches, line_furthest};
+    memcpy(line.seen, seen, sizeof seen);
+}
+
+/* Play a line of actions in the only game, without pictures, until its episode is over. */
+EXPORT(search) void search(void)
+{
+    u32 i, j;
+    for (i = 0; i < line.count && !over(); i++) {
+        u16 pad = settings.pads[line.actions[i] & 63];
+        for (j = 0; j < settings.frame_skip && !over(); j++)
+            frame(j == 0 && line.stuck[i] && line_held != NOTHING ? line_held : pad);
+        line_held = pad;
+        if (ram.x > line_furthest)
+            line_furthest = ram.x;
+    }
+    line.played = (s32)i;
+    see();
 }
 
 /* A game's screen, at settings.rgb. */

@@ -6,6 +6,7 @@
 #ifndef HOST_H
 #define HOST_H
 
+#include "level.h"
 #include "vdp.h"
 
 typedef unsigned long long u64;
@@ -14,6 +15,7 @@ typedef unsigned long long u64;
 #define EXPORT(name) __attribute__((export_name(#name)))
 
 extern u8 state_begin[];
+extern Act *act_table;       /* of all packs (tables.c) */
 
 void *memcpy(void *to, const void *from, __SIZE_TYPE__ count);
 void *memmove(void *to, const void *from, __SIZE_TYPE__ count);

@@ -9,7 +9,7 @@ from pathlib import Path
 from cartridge.levels.cells import Act
 from cartridge.levels.console import Console, Status, open_console
 from cartridge.levels.gallery import HEIGHT, PLAIN, WIDTH, Screen, replayed, richest, screen
-from cartridge.levels.simulator import name_of
+from cartridge.levels.zones import name_of
 from experiment.errors import UserError
 from experiment.files import drafted
 from retro_env.video import screens, write_video

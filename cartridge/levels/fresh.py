@@ -18,9 +18,9 @@ from cartridge.levels import emit, oracle, pack
 from cartridge.levels.cells import Act
 from cartridge.levels.check import problems
 from cartridge.levels.generator import SEED, all_acts, make_act
-from cartridge.levels.simulator import Simulator, name_of
+from cartridge.levels.simulator import Simulator
 from cartridge.levels.splits import GAME, level_names
-from cartridge.levels.zones import ZONES
+from cartridge.levels.zones import ZONES, name_of
 from experiment.errors import UserError
 from experiment.files import make_folder
 

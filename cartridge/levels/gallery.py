@@ -14,8 +14,7 @@ from cartridge.levels.cells import Act, SpawnKind
 from cartridge.levels.console import FRAME_SKIP, MASKS, Console, Status, open_console
 from cartridge.levels.oracle import read_proof
 from cartridge.levels.preview import write_png
-from cartridge.levels.simulator import name_of
-from cartridge.levels.zones import ZONES
+from cartridge.levels.zones import ZONES, name_of
 from experiment.errors import UserError
 from experiment.files import make_folder
 

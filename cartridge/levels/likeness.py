@@ -18,7 +18,7 @@ from cartridge.levels.cells import CELL, HEIGHT, Act, Cell
 from cartridge.levels.check import floor_of
 from cartridge.levels.generator import SEED, all_acts
 from cartridge.levels.paint import FIRST_GROUND, FIRST_PART, PART_ID, paint
-from cartridge.levels.simulator import name_of
+from cartridge.levels.zones import name_of
 from experiment.errors import UserError
 from experiment.files import write_text
 

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from cartridge.levels.cells import Act, SpawnKind
 from cartridge.levels.console import Console, Status
-from cartridge.levels.simulator import Simulator, name_of
+from cartridge.levels.simulator import Simulator
+from cartridge.levels.zones import name_of
 from experiment.errors import UserError
 
 PROOFS = Path(__file__).parent / "proofs"

@@ -14,9 +14,8 @@ from cartridge.levels import drawing
 from cartridge.levels.cells import Act
 from cartridge.levels.generator import all_acts
 from cartridge.levels.paint import METATILE_COUNT, metatile_shapes, paint
-from cartridge.levels.simulator import name_of
-from cartridge.levels.tiles import sprite_words
-from cartridge.levels.zones import ZONES
+from cartridge.levels.tiles import TileSet, sprite_words
+from cartridge.levels.zones import ZONES, name_of
 
 FILE = "game.pack"
 MAGIC = int.from_bytes(b"BDP2", "little")
@@ -56,15 +55,17 @@ def zone_row(blob: Blob, name: str) -> list[int]:
     return [palette, *level, *metatiles, *back, blob.put(art.back_map, "<u2")]
 
 
-def pack(acts: Sequence[Act]) -> bytes:
-    """The binary of these acts, uncompressed."""
+def pack(acts: Sequence[Act], *, art: bool = True) -> bytes:
+    """The binary of these acts, uncompressed. Without art it can only be loaded behind another."""
     blob = Blob()
     act_rows = [act_row(blob, act) for act in acts]
-    zone_rows = [zone_row(blob, zone.name) for zone in ZONES]
-    sprites = [tile for frame in drawing.sprite_frames() for tile in sprite_words(frame)]
-    logo, logo_rows = drawing.logo_art()
+    zones = [zone.name for zone in ZONES] if art else []
+    zone_rows = [zone_row(blob, name) for name in zones]
+    frames = drawing.sprite_frames() if art else []
+    sprites = [tile for frame in frames for tile in sprite_words(frame)]
+    logo, logo_rows = drawing.logo_art() if art else (TileSet(first=0, limit=0), [])
     names = "\n".join(name_of(act) for act in acts).encode()
-    head = [MAGIC, len(acts), len(ZONES), len(sprites), len(logo.words)]
+    head = [MAGIC, len(acts), len(zones), len(sprites), len(logo.words)]
     head += [blob.put(act_rows, "<u4"), blob.put(zone_rows, "<u4")]
     head += [blob.put(metatile_shapes(), "u1"), blob.put(sprites, "<u4")]
     head += [blob.put(logo.words, "<u4"), blob.put(logo_rows, "<u2")]

@@ -18,7 +18,8 @@ from cartridge.levels import oracle
 from cartridge.levels.cells import CELL, Act
 from cartridge.levels.chunks import PIECES
 from cartridge.levels.console import Status
-from cartridge.levels.simulator import Simulator, name_of
+from cartridge.levels.simulator import Simulator
+from cartridge.levels.zones import name_of
 from contest.match.references import REFERENCES, reference
 from experiment.files import write_text
 

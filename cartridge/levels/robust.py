@@ -28,7 +28,8 @@ from cartridge.levels.references import (
     measure_oracle,
     summary,
 )
-from cartridge.levels.simulator import Simulator, name_of
+from cartridge.levels.simulator import Simulator
+from cartridge.levels.zones import name_of
 
 EPISODES = 20
 """Episodes that are measured on an act."""

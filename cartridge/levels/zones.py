@@ -4,6 +4,8 @@ A new zone is one more entry of ZONES and one of looks.LOOKS."""
 
 from dataclasses import dataclass
 
+from cartridge.levels.cells import Act
+
 NO_WATER = 32
 
 
@@ -254,3 +256,8 @@ ZONES = (
 RESEEDED: dict[str, int] = {"SpringOrchard.Act4": 1}
 """Acts whose first layout could not be finished, shared a fault, or left a piece out of the
 cartridge: which layout they have instead. They belong to the generator's own seed."""
+
+
+def name_of(act: Act) -> str:
+    """The act's level, like 'BrambleWood.Act1'."""
+    return f"{ZONES[act.zone].name}.Act{act.number}"

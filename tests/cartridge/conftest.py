@@ -10,12 +10,6 @@ def skip_without(*programs: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def host_compiler() -> None:
-    """Skips what needs the engine compiled for this machine, where it cannot be."""
-    skip_without("gcc", "objcopy")
-
-
-@pytest.fixture(scope="session")
 def console_compiler() -> None:
     """Skips what builds a ROM, where it cannot be built."""
     skip_without("m68k-linux-gnu-gcc", "make")

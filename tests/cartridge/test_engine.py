@@ -2,21 +2,18 @@
 
 import dataclasses
 
-import pytest
-
 from cartridge.levels import check, oracle
 from cartridge.levels.cells import CELL, Act, Cell, Spawn, SpawnKind
 from cartridge.levels.generator import make_act
-from cartridge.levels.simulator import Simulator, name_of
+from cartridge.levels.simulator import Simulator
 from cartridge.levels.terrain import Terrain
+from cartridge.levels.zones import name_of
 
 FLOOR = 20
 GROUND = FLOOR * CELL
 AIR, CHARGE = 1, 4
 """Bits of `flags`."""
 CHARGED = [oracle.DOWN, oracle.DOWN, *(oracle.DASH, oracle.DOWN) * 4]
-
-pytestmark = pytest.mark.usefixtures("host_compiler")
 
 
 def act(terrain: Terrain, *spawns: Spawn) -> Act:

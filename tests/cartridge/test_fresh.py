@@ -47,7 +47,6 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_search(
 
 
 def test_an_act_that_cannot_be_finished_gets_another_layout(
-    host_compiler: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tried = []
@@ -89,14 +88,14 @@ def test_a_game_that_does_not_say_its_acts_is_one_line(tmp_path: Path) -> None:
         fresh.acts_of("Nowhere-Genesis-v0", integration=tmp_path)
 
 
-def test_acts_of_another_seed_can_be_finished(host_compiler: None) -> None:
+def test_acts_of_another_seed_can_be_finished() -> None:
     act, actions = fresh._finishable(11, 2, 99)
     assert problems(act) == []
     assert len(actions) > 100
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("host_compiler", "console_compiler")
+@pytest.mark.usefixtures("console_compiler")
 def test_fresh_cartridge_has_states_and_can_be_finished(tmp_path: Path) -> None:
     written = list(fresh.make(7, out=tmp_path))
     folder = tmp_path / "BrambleDash7-Genesis-v0"

@@ -19,10 +19,9 @@ from cartridge.levels.chunks.land import wall
 from cartridge.levels.colours import colours, word
 from cartridge.levels.generator import SPECIALS, all_acts, make_act
 from cartridge.levels.paint import metatile_shapes, paint
-from cartridge.levels.simulator import name_of
 from cartridge.levels.terrain import LOWEST_FLOOR, Terrain
 from cartridge.levels.tiles import HORIZONTAL_FLIP, TileSet, sprite_words
-from cartridge.levels.zones import NO_WATER, ZONES, _mix
+from cartridge.levels.zones import NO_WATER, ZONES, _mix, name_of
 
 ACTS = all_acts()
 NAMES = splits.level_names()

@@ -1,19 +1,18 @@
 """Every act can be finished: the committed proofs replay in the emulator."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
 
 from cartridge.levels import oracle
-from cartridge.levels import simulator as simulation
 from cartridge.levels.cells import SpawnKind
 from cartridge.levels.console import MASKS, Console, Status, open_console
 from cartridge.levels.generator import all_acts
-from cartridge.levels.simulator import Simulator, name_of
+from cartridge.levels.simulator import Simulator
 from cartridge.levels.splits import held_out, level_names
+from cartridge.levels.zones import name_of
 from experiment.errors import UserError
 
 LEVELS = level_names()
@@ -28,7 +27,7 @@ def console() -> Iterator[Console]:
 
 
 @pytest.fixture(scope="module")
-def simulator(host_compiler: None) -> Simulator:
+def simulator() -> Simulator:
     return Simulator(ACTS)
 
 
@@ -99,14 +98,6 @@ def test_restored_state_goes_on_exactly(console: Console) -> None:
     assert first[0] == second[0]
     assert np.array_equal(first[1], second[1])
     assert np.array_equal(first[2], second[2])
-
-
-def test_building_the_engine_leaves_nothing_but_the_engine(
-    host_compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(simulation, "BUILD", tmp_path / "host")
-    built = simulation._build()
-    assert list((tmp_path / "host").iterdir()) == [built]
 
 
 def test_restored_simulator_goes_on_exactly(simulator: Simulator) -> None:

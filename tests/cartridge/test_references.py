@@ -10,8 +10,9 @@ import pytest
 from cartridge.levels import oracle, references
 from cartridge.levels.console import open_console
 from cartridge.levels.generator import all_acts
-from cartridge.levels.simulator import Simulator, name_of
+from cartridge.levels.simulator import Simulator
 from cartridge.levels.splits import held_out, level_names
+from cartridge.levels.zones import name_of
 from contest.match.references import HOLD, JUMP, PERIOD, REFERENCES, RIGHT
 from experiment.errors import UserError
 
@@ -21,7 +22,7 @@ AGENTS = (*REFERENCES, "oracle", "robust-oracle")
 
 
 @pytest.fixture(scope="module")
-def simulator(host_compiler: None) -> Simulator:
+def simulator() -> Simulator:
     return Simulator(ACTS)
 
 

@@ -290,6 +290,9 @@ def test_other_rules_are_the_emulators_and_other_games_need_not_be_named(tmp_pat
         level = Level(game.name, ACTS[0].state)
         with pytest.raises(UserError, match=r"other rules .* add --backend emulator"):
             make_env(level)
+        with pytest.raises(UserError, match=r"other rules .* add --backend emulator"):
+            make_vec([ACTS[0], level], num_envs=2)
+        (game / "game.pack").unlink()
         with pytest.raises(UserError, match="side by side in emulators only"):
             make_vec([ACTS[0], level], num_envs=2)
     finally:
