@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from experiment.errors import UserError, command
-from retro_env.integrations import file_of, games, has_rom
+from retro_env.integrations import file_of, games, has_rom, is_native
 from retro_env.levels import parse_levels, split_names
 from retro_env.play import has_display
 
@@ -83,7 +83,8 @@ def split_fact(name: str) -> Fact:
         levels = parse_levels(name)
     except UserError as error:
         return Fact("levels", "missing", f"{name}: {error}")
-    without = sorted({level.game for level in levels if not has_rom(level.game)})
+    played = {level.game for level in levels}
+    without = sorted(game for game in played if not (has_rom(game) or is_native(game)))
     unscored = sorted({lv.game for lv in levels if file_of(lv.game, "contest.json") is None})
     playable = sum(level.game not in {*without, *unscored} for level in levels)
     text = f"{name}: {playable} of {len(levels)} playable"

@@ -40,7 +40,7 @@ class Emulator:
 
     def start(self, level: Level) -> None:
         """Open the level's ROM in a new emulator. Errors: UserError."""
-        check_playable(level.game, level.state, scenario=self.scenario_name)
+        check_playable(level.game, level.state, scenario=self.scenario_name, native=False)
         self.close()
         try:
             self.retro = stable_retro.RetroEnv(

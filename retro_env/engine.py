@@ -21,7 +21,7 @@ from gymnasium.utils.seeding import np_random
 
 from experiment.errors import UserError
 from retro_env.config import ACTIONS, EnvConfig
-from retro_env.integrations import file_of
+from retro_env.integrations import CODE, PACK, act_names, file_of, head_of
 from retro_env.levels import Level
 
 RULES = {
@@ -83,11 +83,6 @@ class Cartridge:
     """One game's record in memory."""
 
 
-def is_native(game: str) -> bool:
-    """Whether a game has what it takes to be played without an emulator."""
-    return file_of(game, "bramble.wasm") is not None and file_of(game, "game.pack") is not None
-
-
 def check_rules(game: str, scenario: str) -> None:
     """UserError: only the emulator plays this scenario."""
     path = file_of(game, f"{scenario}.json")
@@ -102,7 +97,7 @@ def check_rules(game: str, scenario: str) -> None:
 def cartridge(*games: str) -> Cartridge:
     """These games' code and acts, compiled once in this process. UserError: they cannot share an
     instance."""
-    names = ("bramble.wasm", "game.pack", "data.json")
+    names = (CODE, PACK, "data.json")
     files = [[Path(str(file_of(game, name))).read_bytes() for name in names] for game in games]
     code, _, data = files[0]
     packs = [gzip.decompress(packed) for _, packed, _ in files]
@@ -158,17 +153,6 @@ def _engine() -> wasmtime.Engine:
 def module_of(code: bytes) -> wasmtime.Module:
     """Code, compiled."""
     return wasmtime.Module(_engine(), code)
-
-
-def head_of(pack: bytes) -> list[int]:
-    """A pack's first words (cartridge/host/tables.c: Head)."""
-    return np.frombuffer(pack, "<u4", 13).tolist()
-
-
-def act_names(pack: bytes) -> list[str]:
-    """Of a pack's acts, in order."""
-    head = head_of(pack)
-    return pack[head[11] : head[11] + head[12]].decode().split("\n")
 
 
 def art_of(pack: bytes) -> bytes:

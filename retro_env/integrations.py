@@ -3,6 +3,7 @@
 import difflib
 import functools
 import gzip
+import struct
 from pathlib import Path
 
 from stable_retro import data
@@ -10,6 +11,8 @@ from stable_retro.data import Integrations
 
 from experiment.errors import UserError
 
+CODE, PACK = "bramble.wasm", "game.pack"
+"""What plays a game without an emulator, in its folder."""
 OWN_GAMES = Path(__file__).resolve().parents[1] / "cartridge" / "integration"
 # A custom integration goes first: a game of the same name in the wheel must not hide it.
 SEARCH_ORDER = (Integrations.CUSTOM_ONLY, Integrations.STABLE, Integrations.CONTRIB_ONLY)
@@ -59,8 +62,32 @@ def full_name(game: str) -> str:
 
 
 def states(game: str) -> list[str]:
-    """Names of the game's start states."""
-    return list(data.list_states(game, games()[game]))
+    """Names of the game's start states; of its acts, where it plays without an emulator alone."""
+    found = list(data.list_states(game, games()[game]))
+    if found or not is_native(game):
+        return found
+    return list(_packed_names(Path(str(file_of(game, PACK))).read_bytes()))
+
+
+@functools.lru_cache(maxsize=64)
+def _packed_names(packed: bytes) -> tuple[str, ...]:
+    return tuple(act_names(gzip.decompress(packed)))
+
+
+def head_of(pack: bytes) -> list[int]:
+    """A pack's first words (cartridge/host/tables.c: Head)."""
+    return list(struct.unpack_from("<13I", pack))
+
+
+def act_names(pack: bytes) -> list[str]:
+    """Of a pack's acts, in order."""
+    head = head_of(pack)
+    return pack[head[11] : head[11] + head[12]].decode().split("\n")
+
+
+def is_native(game: str) -> bool:
+    """Whether a game has what it takes to be played without an emulator."""
+    return file_of(game, CODE) is not None and file_of(game, PACK) is not None
 
 
 def file_of(game: str, name: str) -> str | None:
@@ -70,9 +97,13 @@ def file_of(game: str, name: str) -> str | None:
 
 
 def state_bytes(game: str, state: str) -> bytes:
-    """The console's memory at a start state, as the emulator takes it."""
+    """The console's memory at a start state, as the emulator takes it. UserError: there is none."""
     path = file_of(game, f"{state}.state")
-    assert path is not None
+    if path is None:
+        raise UserError(
+            f"{game} has no states, so that nothing can be recorded: play without recording, or "
+            "make it anew with the console's compiler (cartridge/levels/README.md)"
+        )
     return gzip.decompress(Path(path).read_bytes())
 
 
@@ -85,12 +116,19 @@ def has_rom(game: str) -> bool:
     return True
 
 
-def check_playable(game: str, state: str, *, scenario: str) -> None:
-    """Raise a UserError that says what is missing: game, state, ROM or scenario."""
+def check_playable(game: str, state: str, *, scenario: str, native: bool = True) -> None:
+    """Raise a UserError that says what is missing: game, state, ROM or scenario.
+    native: whether a game that plays without an emulator may lack its ROM."""
     game = full_name(game)
     if state not in states(game):
         raise UserError(f"{game} has no state {state!r}{nearest(state, states(game))}")
-    if not has_rom(game):
+    if not has_rom(game) and is_native(game):
+        if not native:
+            raise UserError(
+                f"{game} plays without an emulator alone: give --backend native, or make it anew "
+                "with the console's compiler (cartridge/levels/README.md)"
+            )
+    elif not has_rom(game):
         raise UserError(f"{game} has no ROM: import your own with `scripts/import-roms DIR`")
     if file_of(game, f"{scenario}.json") is None:
         known = list(data.list_scenarios(game, games()[game]))

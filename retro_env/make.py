@@ -10,8 +10,8 @@ from experiment.errors import UserError
 from retro_env import wrappers
 from retro_env.config import EnvConfig
 from retro_env.contest_env import ContestEnv
-from retro_env.engine import check_rules, is_native
-from retro_env.integrations import check_playable
+from retro_env.engine import check_rules
+from retro_env.integrations import check_playable, is_native
 from retro_env.levels import Level, parse_level
 from retro_env.native import NativeContestEnv, NativeEnv, NativeVectorEnv
 from retro_env.vector import RetroVectorEnv, assign_levels
@@ -22,7 +22,10 @@ def backend_of(levels: Sequence[Level], config: EnvConfig) -> Literal["native", 
     not under this scenario."""
     for game in {level.game for level in levels}:
         check_playable(
-            game, next(e.state for e in levels if e.game == game), scenario=config.scenario
+            game,
+            next(e.state for e in levels if e.game == game),
+            scenario=config.scenario,
+            native=config.backend == "native",
         )
     native = {level.game for level in levels if is_native(level.game)}
     if config.backend == "emulator" or not native:

@@ -127,6 +127,8 @@ class Rows:
         self.levels = [row[0] for row in levels]
         self.lock = threading.Lock()
         self.actions = np.arange(config.actions, dtype=np.uint8)
+        for game in {level.game for row in levels for level in row} if record_dir else ():
+            state_bytes(game, levels[0][0].state)  # UserError: there are no states
         self.recorders = (
             [Recorder(record_dir / f"env-{first + i:02d}", config) for i in range(len(levels))]
             if record_dir
@@ -439,6 +441,7 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
             pictures=pictures,
         )
         if record_dir is not None:
+            state_bytes(level.game, level.state)  # UserError: there are no states
             self.rows.recorders = [Recorder(record_dir, config)]
         games = self.rows.games
         self.scale = POINTS * config.reward_scale

@@ -70,12 +70,23 @@ def likeness(seeds: int) -> None:
         print(view, runs)
 
 
-def new(seed: int, out: Path) -> None:
-    """Make a fresh cartridge with other acts: ROM, states, split and proofs."""
-    from cartridge.levels.fresh import make
+def new(seeds: range, out: Path) -> None:
+    """Make cartridges with other acts: pack, proofs, split; with a compiler ROM and states."""
+    from cartridge.levels.fresh import COMPILER, has_compiler, make_all
 
-    for path in make(seed, out=out):
+    for path in make_all(seeds, out=out):
         print(path)
+    if not has_compiler():
+        print(f"played without an emulator alone: a ROM needs {COMPILER} and make")
+
+
+def seed_range(text: str) -> range:
+    """'7' -> 7; '1-20' -> 1 to 20. ValueError: it is none."""
+    first, dash, last = text.rpartition("-")
+    found = range(int(first), int(last) + 1) if first and dash else range(int(text), int(text) + 1)
+    if not found:
+        raise ValueError(text)
+    return found
 
 
 def gallery(out: Path | None) -> None:
@@ -113,12 +124,19 @@ def main() -> None:
     alike = tools.add_parser("likeness", help=likeness.__doc__)
     alike.add_argument("--seeds", type=int, default=10, help="cartridges that are compared")
     fresh = tools.add_parser("new", help=new.__doc__)
-    fresh.add_argument("--seed", type=int, required=True, help="other acts for every number")
+    fresh.add_argument(
+        "--seed",
+        "--seeds",
+        dest="seeds",
+        type=seed_range,
+        required=True,
+        help="other acts for every number; several, as 1-20, with one split of all",
+    )
     fresh.add_argument(
         "--out",
         type=Path,
         required=True,
-        help="folder for the game's folder; played from cartridge/integration only",
+        help="folder for the games' folders; played from cartridge/integration only",
     )
     tools.add_parser("gallery", help=gallery.__doc__).add_argument("--out", type=Path)
     filmed = tools.add_parser("film", help=film.__doc__)

@@ -9,7 +9,7 @@ import hashlib
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import which
 
@@ -33,26 +33,35 @@ LAYOUTS = 20
 """Layouts of an act that are tried before giving up."""
 
 
-def make(seed: int, *, out: Path) -> Iterator[Path]:
-    """Build the game BrambleDash<seed>-Genesis-v0 in a folder. Yields what was written.
-
-    Beside it a CSV names its levels for --levels. Raises UserError for the committed cartridge's
-    seed, without a compiler, and where the folder is taken or cannot be written."""
-    if seed < 0 or seed == SEED:
-        raise UserError(
-            f"--seed must be 0 or more and not {SEED}, not {seed}: "
-            f"the acts of seed {SEED} are those that agents train on"
-        )
-    game = f"BrambleDash{seed}-Genesis-v0"
-    folder = out / game
-    if which(COMPILER) is None or which("make") is None:
-        raise UserError(
-            f"no {COMPILER} or make on this machine: they build the ROM; "
-            "install gcc-m68k-linux-gnu and make"
-        )
-    if folder.exists():
-        raise UserError(f"{folder} exists: choose another seed or folder, or remove it")
+def make_all(seeds: Sequence[int], *, out: Path) -> Iterator[Path]:
+    """A cartridge for each seed, and a CSV of the levels of all, for --levels. Yields what was
+    written. UserError: of `make`; nothing is written where a seed or its folder is wrong."""
+    for seed in seeds:
+        if seed < 0 or seed == SEED:
+            raise UserError(
+                f"--seed must be 0 or more and not {SEED}, not {seed}: "
+                f"the acts of seed {SEED} are those that agents train on"
+            )
+        if (folder := out / game_of(seed)).exists():
+            raise UserError(f"{folder} exists: choose another seed or folder, or remove it")
     make_folder(out)  # before the search, which takes long
+    for seed in seeds:
+        yield from make(seed, out=out)
+    name = f"{seeds[0]}-{seeds[-1]}" if len(seeds) > 1 else f"{seeds[0]}"
+    table = out / f"bramble-{name}.csv"
+    rows = [f"{game_of(seed)},{level}\n" for seed in seeds for level in level_names()]
+    table.write_text("game,state\n" + "".join(rows))
+    yield table
+
+
+def game_of(seed: int) -> str:
+    """The name of a seed's game."""
+    return f"BrambleDash{seed}-Genesis-v0"
+
+
+def make(seed: int, *, out: Path) -> Iterator[Path]:
+    """Build a seed's game in a folder. Yields what was written. UserError: an act has no way."""
+    folder = out / game_of(seed)
     plans = list(finishable(seed))
     yield from build([act for act, _ in plans], folder)
     (folder / ACTS).write_text(
@@ -63,24 +72,28 @@ def make(seed: int, *, out: Path) -> Iterator[Path]:
         status = oracle.replay(Simulator([act]), name_of(act), actions)
         oracle.write_proof(name_of(act), actions, status, folder=folder / "proofs")
     yield folder / "proofs"
-    table = out / f"bramble-{seed}.csv"
-    table.write_text("game,state\n" + "".join(f"{game},{name}\n" for name in level_names()))
-    yield table
 
 
 def build(acts: list[Act], folder: Path) -> Iterator[Path]:
-    """A game of these acts, in a new folder of its name: ROM, states, and what plays it without an
-    emulator. Yields what was written."""
+    """A game of these acts, in a new folder of its name: what plays it without an emulator, and
+    with the console's compiler ROM and states. Yields what was written."""
     folder.mkdir()
+    for name in KEPT:
+        shutil.copy(build_states.FOLDER / name, folder / name)
+    yield pack.write(folder, acts)
+    if not has_compiler():
+        return
     yield from _sources(acts, folder / "src")
     _compile(folder)
     yield folder / "rom.md"
     digest = hashlib.sha1((folder / "rom.md").read_bytes()).hexdigest()
     (folder / "rom.sha").write_text(digest + "\n")
-    for name in KEPT:
-        shutil.copy(build_states.FOLDER / name, folder / name)
-    yield pack.write(folder, acts)
     yield from _states(folder.name, folder.parent)
+
+
+def has_compiler() -> bool:
+    """Whether ROMs can be built."""
+    return which(COMPILER) is not None and which("make") is not None
 
 
 def acts_of(game: str, *, integration: Path = build_states.INTEGRATION) -> list[Act]:

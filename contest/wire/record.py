@@ -18,7 +18,7 @@ from stable_retro import data
 
 from experiment.errors import UserError
 from experiment.files import replace_text
-from retro_env.integrations import games
+from retro_env.integrations import PACK, file_of, games, has_rom
 from retro_env.levels import Level
 from retro_env.wrappers import CONTEST_PROGRESS
 
@@ -224,6 +224,8 @@ def run_facts(level: Level, *, seed: int, backend: str) -> dict[str, Any]:
 
 
 def rom_hash(game: str) -> str:
-    """SHA-1 of a game's ROM."""
+    """SHA-1 of a game's ROM; of its pack, where it has none."""
+    if not has_rom(game) and (pack := file_of(game, PACK)):
+        return hashlib.sha1(Path(pack).read_bytes()).hexdigest()
     rom = Path(data.get_original_romfile_path(game, games()[game]))
     return hashlib.sha1(rom.read_bytes()).hexdigest()

@@ -3,47 +3,77 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from stable_retro.data import Integrations
 
 from cartridge import build_states
 from cartridge.levels import fresh, oracle
+from cartridge.levels.__main__ import main
 from cartridge.levels.check import problems
 from cartridge.levels.generator import SEED, all_acts, make_act
 from cartridge.levels.splits import level_names
+from envs import row_seeds
 from experiment.errors import UserError
+from retro_env import EnvConfig, make_env, make_vec, parse_levels
 from retro_env.config import SEVEN
+from retro_env.integrations import add_custom_folders, games
+from retro_env.levels import parse_level
 
 
-def test_without_the_compiler_it_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_cartridges_without_a_compiler_are_learned_on_side_by_side(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(fresh, "which", lambda name: None)
-    with pytest.raises(UserError, match="install gcc-m68k-linux-gnu"):
-        list(fresh.make(7, out=tmp_path))
-    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(fresh, "finishable", lambda seed: ((act, [1]) for act in all_acts(seed)))
+    monkeypatch.setattr("sys.argv", ["levels", "new", "--seeds", "8-9", "--out", str(tmp_path)])
+    main()
+    assert "without an emulator alone" in capsys.readouterr().out
+    add_custom_folders([str(tmp_path)])
+    settings = EnvConfig(frame_stack=1)
+    try:
+        levels = parse_levels(str(tmp_path / "bramble-8-9.csv"))
+        assert len(levels) == 2 * len(level_names())
+        mixed = [levels[0], levels[60], parse_level("BrambleWood.Act1")]
+        envs = make_vec(mixed, num_envs=3, config=settings, seed=1)
+        obs, infos = envs.reset()
+        assert sorted(infos["level"]) == sorted(map(str, mixed))
+        together = [envs.step(np.ones(3, int))[0] for _ in range(40)]
+        for row, level in enumerate(infos["level"]):
+            alone = make_env(level, settings)
+            assert np.array_equal(alone.reset(seed=row_seeds(1, 3)[row])[0], obs[row])
+            assert all(np.array_equal(alone.step(1)[0], each[row]) for each in together)
+        saved = envs.save_states()
+        assert np.array_equal(envs.restore_states(saved), together[-1])
+        with pytest.raises(UserError, match="without an emulator alone"):
+            make_env(levels[0], EnvConfig(backend="emulator"))
+        with pytest.raises(UserError, match="no states"):
+            make_env(levels[0], settings, record_dir=tmp_path / "bk2")
+        envs.close()
+    finally:
+        Integrations.clear_custom_paths()
+        games.cache_clear()
 
 
 @pytest.mark.parametrize("seed", [SEED, -1])
 def test_seed_of_the_acts_that_agents_train_on_is_refused(tmp_path: Path, seed: int) -> None:
     with pytest.raises(UserError, match=f"not {SEED}, not {seed}"):
-        list(fresh.make(seed, out=tmp_path))
+        list(fresh.make_all([seed], out=tmp_path))
 
 
-def test_a_taken_folder_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(fresh, "which", lambda name: "/usr/bin/" + name)
+def test_a_taken_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "BrambleDash7-Genesis-v0").mkdir()
     with pytest.raises(UserError, match="choose another seed or folder"):
-        list(fresh.make(7, out=tmp_path))
+        list(fresh.make_all([7], out=tmp_path))
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_the_search(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(fresh, "which", lambda name: "/usr/bin/" + name)
     monkeypatch.setattr(fresh, "finishable", lambda seed: pytest.fail("searched"))
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=r"cannot write .*a writable place"):
-        list(fresh.make(7, out=tmp_path / "file"))
+        list(fresh.make_all([7], out=tmp_path / "file"))
 
 
 def test_an_act_that_cannot_be_finished_gets_another_layout(
@@ -97,7 +127,7 @@ def test_acts_of_another_seed_can_be_finished() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("console_compiler")
 def test_fresh_cartridge_has_states_and_can_be_finished(tmp_path: Path) -> None:
-    written = list(fresh.make(7, out=tmp_path))
+    written = list(fresh.make_all([7], out=tmp_path))
     folder = tmp_path / "BrambleDash7-Genesis-v0"
     assert written[-1].read_text().count("BrambleDash7-Genesis-v0,") == len(level_names())
     assert {path.stem for path in folder.glob("*.state")} == set(level_names())
