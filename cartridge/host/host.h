@@ -11,8 +11,13 @@
 
 typedef unsigned long long u64;
 
+#ifdef __wasm__
 #define KEPT __attribute__((section(".rodata.kept")))
 #define EXPORT(name) __attribute__((export_name(#name)))
+#else
+#define KEPT
+#define EXPORT(name)
+#endif
 
 extern u8 state_begin[];
 extern Act *act_table;       /* of all packs (tables.c) */
