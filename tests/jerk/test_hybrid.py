@@ -14,7 +14,7 @@ from experiment.errors import UserError
 from jerk.learner import Bout
 from jerk.memory import BestRuns, sample
 from jerk.play import Play
-from jerk.policy import FreshPolicy
+from jerk.policy import new_policy
 from jerk.train import FIRST_UPDATES, Training, run
 from ppo2.agent import PPO2Agent
 from ppo2.agent import make_net as ppo2_net
@@ -74,7 +74,7 @@ def test_policy_learns_while_the_search_goes_on(course, tmp_path):
     for one in unpack(saved.arrays, saved.state["runs"]):
         runs.add(one)
     obs, actions, _ = sample(runs.better({}), 500, np.random.default_rng(0), frame_stack=4)
-    untrained = FreshPolicy(config).act(obs)
+    untrained = new_policy(config, device="cpu").actor.act(obs)
     learned = load_agent(tmp_path / "run").policy.actor.act(obs)
     assert (learned == actions).mean() > (untrained == actions).mean() + 0.15
 
