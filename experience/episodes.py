@@ -143,14 +143,10 @@ def check_played_alike(
 ) -> None:
     """UserError: an action of an episode was another one, or longer, than it would be here."""
     for episode in episodes:
-        theirs, ours = list(episode.action_names), list(action_names)
-        if theirs != ours[: len(theirs)]:
+        names = tuple(action_names[: len(episode.action_names)])
+        if (names, frame_skip) != (episode.action_names, episode.frame_skip):
             raise UserError(
-                f"{source} holds episodes of {len(theirs)} actions ({', '.join(theirs)}), this run "
-                f"has {len(ours)} ({', '.join(ours)}); play with the same actions"
-            )
-        if episode.frame_skip != frame_skip:
-            raise UserError(
-                f"{source} holds episodes of frame_skip {episode.frame_skip}, this run has "
-                f"{frame_skip}; play with the same"
+                f"{source} holds episodes of frame_skip {episode.frame_skip} and the actions "
+                f"{', '.join(episode.action_names)}; this run has {frame_skip} and "
+                f"{', '.join(action_names)}: play with the same"
             )

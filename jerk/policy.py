@@ -3,7 +3,6 @@
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, final
 
 import cv2
@@ -12,11 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from envs import EnvSpec
 from experiment.checkpoint import Checkpoint, kept_settings
 from experiment.config import flat, to_dict
 from experiment.errors import UserError
-from experiment.package import ScoringPolicy, find
+from experiment.package import ScoringPolicy, check_alike, find
 from jerk.config import JerkConfig
 from nets.encoders import Encoder
 
@@ -94,28 +92,13 @@ def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> Polic
     theirs: Any = policy.actor.config
     if getattr(theirs, "recurrent", "none") != "none":
         raise UserError(f"{source} is recurrent, and JERK asks only now and then; give one without")
-    check_spec(theirs.env.spec(), config.env.spec(), source=source)
+    check_alike(theirs.env, config.env, source=source, wider=True)
     if not (config.needs_policy or config.write_replay):
         raise UserError(
             f"nothing would ask the policy in {source}: give --policy-share, --learn or --preset "
             "hybrid, or leave the policy out"
         )
     return policy
-
-
-def check_spec(theirs: EnvSpec, ours: EnvSpec, *, source: Path) -> None:
-    """UserError: what is from `source` sees or does other things than this run."""
-    for name in ("observation_shape", "frame_stack", "frame_skip"):
-        if getattr(theirs, name) != getattr(ours, name):
-            raise UserError(
-                f"{source} was trained with {name} {getattr(theirs, name)}, this run has "
-                f"{getattr(ours, name)}; give the same image, colour, stack and skip"
-            )
-    if theirs.action_names != ours.action_names[: theirs.actions]:
-        raise UserError(
-            f"{source} has {theirs.actions} actions, this run {ours.actions}; give --actions "
-            f"{theirs.actions}"
-        )
 
 
 def check_fits(policy: Policy, config: JerkConfig) -> None:

@@ -216,7 +216,7 @@ def test_runs_for_rainbow_and_other_images_are_no_start(course, tmp_path):
     run(course(2), preset("hybrid"), tmp_path / "run")
     with pytest.raises(UserError, match="no policy"):
         Training(preset("hybrid"), 2).start_from(tmp_path / "run/replay")
-    with pytest.raises(UserError, match="observation_shape"):
+    with pytest.raises(UserError, match="--image-height"):
         Training(preset("hybrid", image_height=40), 2).start_from(tmp_path / "run")
 
 

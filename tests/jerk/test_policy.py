@@ -149,8 +149,8 @@ def test_a_fresh_policy_draws_when_it_explores():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"image_height": 40}, "observation_shape"),
-        ({"frame_skip": 6}, "frame_skip"),
+        ({"image_height": 40}, "--image-height 36"),
+        ({"frame_skip": 6}, "--frame-skip 4"),
     ],
 )
 def test_a_policy_that_sees_otherwise_is_refused_in_one_line(tmp_path, changes, words):
