@@ -22,6 +22,8 @@ from experiment.errors import UserError
 
 NO_AGENT = "episodes"
 """The agent that a folder names which holds episodes alone."""
+PLAIN = ("level", "terminated", "action_names", "frame_skip")
+"""Fields of an episode that are no arrays."""
 
 
 @final
@@ -64,15 +66,9 @@ def pack(episodes: Sequence[Episode]) -> tuple[dict[str, Rows], list[dict[str, A
     if framed := [episode.frames for episode in episodes if episode.frames is not None]:
         assert len({frames.shape[1:] for frames in framed}) == 1, "frames of one shape"
         arrays["episode-frames"] = framed
-    facts = [
-        {
-            "level": episode.level,
-            "steps": len(episode.actions),
-            "terminated": bool(episode.terminated),
-            "action_names": list(episode.action_names),
-            "frame_skip": episode.frame_skip,
-            "framed": episode.frames is not None,
-        }
+    facts: list[dict[str, Any]] = [
+        {name: getattr(episode, name) for name in PLAIN}
+        | {"steps": len(episode.actions), "framed": episode.frames is not None}
         for episode in episodes
     ]
     return arrays, facts
@@ -89,16 +85,9 @@ def unpack(arrays: Mapping[str, NDArray], facts: Sequence[Mapping[str, Any]]) ->
         if fact["framed"]:
             frames = stored["episode-frames"][frame : frame + fact["steps"] + 1]
             frame += len(frames)
-        episode = Episode(
-            fact["level"],
-            stored["episode-actions"][steps],
-            stored["episode-rewards"][steps],
-            fact["terminated"],
-            tuple(fact["action_names"]),
-            fact["frame_skip"],
-            frames,
-        )
-        episodes.append(episode)
+        plain = {name: fact[name] for name in PLAIN} | {"action_names": tuple(fact["action_names"])}
+        actions, rewards = stored["episode-actions"][steps], stored["episode-rewards"][steps]
+        episodes.append(Episode(actions=actions, rewards=rewards, frames=frames, **plain))
     return episodes
 
 
