@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from es.config import ESConfig
 from es.memory import BLOCK, Noise
@@ -29,8 +28,10 @@ def centred_ranks(returns: Floats) -> NDArray[np.float64]:
     """
     if returns.size < 2:
         return np.zeros(returns.shape)
-    ranks: NDArray[np.float64] = rankdata(returns, axis=None).reshape(returns.shape)
-    return (ranks - 1.0) / (returns.size - 1) - 0.5
+    ordered = np.sort(returns, axis=None)
+    below, up_to = (np.searchsorted(ordered, returns, side) for side in ("left", "right"))
+    ranks: NDArray[np.float64] = (below + up_to - 1) / 2.0
+    return ranks / (returns.size - 1) - 0.5
 
 
 def signs(returns: Floats) -> NDArray[np.float64]:
