@@ -164,7 +164,7 @@ def test_a_rainbow_takes_the_runs_alone_where_another_agent_was_behind_jerk(cour
 def test_runs_of_more_actions_are_refused_by_rainbow_in_one_line(course, tmp_path):
     ten = preset("baseline", write_replay=True, actions=10)
     run(course(2), ten, tmp_path / "ten")
-    with pytest.raises(UserError, match="episodes of 10 actions") as error:
+    with pytest.raises(UserError, match="holds episodes of frame_skip 4 and the actions") as error:
         rainbow.train.Training(rainbow_config(), 1).start_from(tmp_path / "ten/replay")
     assert "\n" not in str(error.value)
 
