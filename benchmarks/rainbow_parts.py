@@ -47,7 +47,7 @@ def make_replay(config: RainbowConfig, capacity: int) -> Replay:
         capacity,
         WORKERS,
         frame_shape=(spec.channels, *spec.observation_shape[1:]),
-        frame_stack=spec.frame_stack,
+        steps_back=spec.steps_back,
         n_step=config.n_step,
         gamma=config.gamma,
         alpha=config.priority_alpha,
@@ -59,7 +59,7 @@ def fill(replay: Replay, steps: int, *, episode: int = EPISODE) -> Callable[[], 
     """Play made-up episodes of `episode` steps for `steps` agent steps in all; one more each call
     of what is returned."""
     random = np.random.default_rng(0)
-    obs = random.integers(0, 256, (16, WORKERS, replay.frame_stack, 84, 84), np.uint8)
+    obs = random.integers(0, 256, (16, WORKERS, len(replay.steps_back), 84, 84), np.uint8)
     actions, rewards = np.zeros(WORKERS, np.int64), np.ones(WORKERS, np.float32)
     never, count = np.zeros(WORKERS, np.bool_), 0
 
@@ -100,7 +100,13 @@ def priorities(seconds: float) -> Row:
     part of the aim, and `replay` measures it.
     """
     replay = Replay(
-        LEAVES, WORKERS, frame_shape=(1, 2, 2), frame_stack=4, n_step=3, gamma=0.99, alpha=0.5
+        LEAVES,
+        WORKERS,
+        frame_shape=(1, 2, 2),
+        steps_back=(3, 2, 1, 0),
+        n_step=3,
+        gamma=0.99,
+        alpha=0.5,
     )
     random = np.random.default_rng(0)
     replay.tree.set(np.arange(LEAVES), random.random(LEAVES) + 0.1)

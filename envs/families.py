@@ -8,13 +8,24 @@ from typing import Any
 
 from envs.contract import VectorEnv
 from experiment.config import section
+from experiment.errors import UserError
+from experiment.run_settings import RunSettings
 
 TRAINING, HELD_OUT = "bramble-train", "bramble-test"
 """The free game's acts: to learn on, and to be judged on."""
 
 
+def of_procgen(levels: Any) -> bool:
+    """Whether a specification of levels is one of Procgen."""
+    return str(levels).startswith("procgen:")
+
+
 def settings_class(values: Mapping[str, Any]) -> type:
     """The settings' class of the family that plays values["levels"]."""
+    if of_procgen(values.get("levels")):
+        from procgen_env.config import ProcgenConfig
+
+        return ProcgenConfig
     from retro_env.config import EnvConfig
 
     return EnvConfig
@@ -26,7 +37,12 @@ def env_settings() -> Any:
 
 
 def level_names(levels: str) -> list[str]:
-    """The levels that a specification means, in order. UserError: there are none such."""
+    """The levels that a specification means, of Procgen its games, in order. UserError: there are
+    none such."""
+    if of_procgen(levels):
+        from procgen_env.games import parse_games
+
+        return parse_games(levels)
     from retro_env.levels import parse_levels
 
     return [str(level) for level in parse_levels(levels)]
@@ -45,11 +61,22 @@ def make(
 ) -> VectorEnv:
     """`num_envs` environments, the levels shared out among them.
 
-    levels: a split, a CSV, or names with commas between. settings: of the levels' family.
+    levels: a split, a CSV, names with commas between, or procgen:GAME[,GAME…]. settings: of the
+    levels' family.
     rotate_every: agent steps on a level before the next; 0: an episode, where there are more levels
     than environments. serial: all play the same levels, in order. part: make only these of them.
     record_dir: for recordings, where the family has any. UserError: what is missing.
     """
+    if of_procgen(levels):
+        import procgen_env
+
+        if serial or rotate_every not in (0, RunSettings.rotate_every):
+            raise UserError(
+                "Procgen draws a level for every episode: leave --serial out, and --rotate-every 0"
+            )
+        return procgen_env.make_vec(
+            levels, num_envs=num_envs, config=settings, seed=seed, part=part
+        )
     from retro_env import make_vec, parse_levels
 
     return make_vec(

@@ -11,7 +11,8 @@ class RunSettings:
 
     # What is played
     levels: str = ""
-    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
+    """A split, a CSV with columns game,state, GAME:STATE[,GAME:STATE...], or
+    procgen:GAME[,GAME...]."""
     timesteps: Natural = 1_000_000
     """Agent steps in all, summed over the environments."""
     num_envs: Natural = 8
