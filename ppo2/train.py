@@ -26,6 +26,7 @@ from ppo2 import PRESETS
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.memory import minibatches
+from ppo2.pieces import with_pieces
 from ppo2.saving import reports, restore, save
 from ppo2.training import Training
 
@@ -48,6 +49,7 @@ def run(
     """
     if config.recurrent != "none" and config.sequence_steps == 1:
         raise UserError("--recurrent learns nothing over time with --sequence-steps 1: give more")
+    config = with_pieces(config, envs.num_envs)
     training = Training(config, envs.num_envs)
     candidates = [name for name in str(init or "").split(",") if name and not config.run.resume]
     if config.run.resume:

@@ -76,7 +76,8 @@ class Training:
             )
         ends = np.linspace(0, num_envs, min(config.act_parts, num_envs) + 1).astype(int).tolist()
         self.parts = [slice(*ends) for ends in pairwise(ends)]
-        self.return_scale = ReturnScale(num_envs, gamma=config.gamma)
+        gamma = config.gamma if config.return_gamma is None else config.return_gamma
+        self.return_scale = ReturnScale(num_envs, gamma=gamma)
         self.novelty = self.rnd = None
         if config.novelty > 0.0:
             self.novelty = Novelty(progress=config.novelty_progress, colours=config.novelty_colours)

@@ -17,7 +17,7 @@ KINDS = ("retro", "procgen", "remote", "corridor")
 
 
 @pytest.fixture
-def make(request, corridor):
+def make(start, toy, corridor):
     """Kind -> environments of it; each call opens others of the same make."""
     opened = []
 
@@ -29,7 +29,6 @@ def make(request, corridor):
             config = ProcgenConfig(frames="0,-3", num_levels=20, stick_probability=0.1)
             found = environments.make("procgen:bigfish,bossfight", config, num_envs=2, seed=3)
         elif kind == "remote":
-            start, toy = (request.getfixturevalue(name) for name in ("start", "toy"))
             found = RemoteVectorEnv(start(toy(length=4)).folder, config=SMALL, level="toy")
         else:
             found = corridor(2)
