@@ -8,6 +8,7 @@ from envs.contract import (
     row_seeds,
     saved_states,
 )
+from envs.evaluation import EvaluationSettings, evaluated
 from envs.families import HELD_OUT, TRAINING, env_settings, level_names, make, make_for
 
 __all__ = [
@@ -15,9 +16,11 @@ __all__ = [
     "TRAINING",
     "EnvSettings",
     "EnvSpec",
+    "EvaluationSettings",
     "VectorEnv",
     "ended_episodes",
     "env_settings",
+    "evaluated",
     "level_names",
     "make",
     "make_for",

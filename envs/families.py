@@ -37,12 +37,12 @@ def env_settings() -> Any:
 
 
 def level_names(levels: str) -> list[str]:
-    """The levels that a specification means, of Procgen its games, in order. UserError: there are
-    none such."""
+    """The levels that a specification means, of Procgen its games, in order; each is one too.
+    UserError: there are none such."""
     if of_procgen(levels):
         from procgen_env.games import parse_games
 
-        return parse_games(levels)
+        return [f"procgen:{game}" for game in parse_games(levels)]
     from retro_env.levels import parse_levels
 
     return [str(level) for level in parse_levels(levels)]
@@ -89,6 +89,21 @@ def make(
         part=part,
         record_dir=record_dir,
     )
+
+
+def level_sets(levels: str, settings: Any, *, test_levels: str) -> dict[str, Any]:
+    """ "train" and "test" -> the settings that play those levels of a specification.
+
+    test_levels: which are to be judged on, see `EvaluationSettings`. UserError: the family has no
+    such sets.
+    """
+    if not of_procgen(levels):
+        raise UserError(
+            "--evaluate-every is for levels of Procgen; python -m contest.evaluate plays others"
+        )
+    from procgen_env.levels import level_sets
+
+    return level_sets(settings, test_levels=test_levels)
 
 
 def make_for(

@@ -1,11 +1,13 @@
 """What a run measured: metrics.csv and TensorBoard, and episodes.csv with one row per episode.
 
-Both files end a run in a good state however it ends: each row is flushed as it is written, and a
+How long it took is in timing.csv, apart: the others are the same for the same run. The
+files end a run in a good state however it ends: each row is flushed as it is written, and a
 resumed run drops the rows after its checkpoint, so that they hold what one run would have held.
 """
 
 import csv
 import io
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -71,7 +73,8 @@ class Table:
 
 @final
 class Metrics:
-    """Writes a run's metrics.csv and, unless told not to, the same numbers for TensorBoard."""
+    """Writes a run's metrics.csv, timing.csv (seconds since it was begun or resumed) and, unless
+    told not to, metrics for TensorBoard."""
 
     def __init__(
         self, run_dir: Path | str, *, resume_step: int | None = None, tensorboard: bool = True
@@ -79,6 +82,8 @@ class Metrics:
         """run_dir: an existing folder. resume_step: env steps of the checkpoint gone on from."""
         run_dir = Path(run_dir)
         self._table = Table(run_dir / "metrics.csv", ["step"], resume_step=resume_step)
+        self._timing = Table(run_dir / "timing.csv", ["step", "seconds"], resume_step=resume_step)
+        self._began = time.monotonic()
         self._writer: Any = None
         if tensorboard:
             from torch.utils.tensorboard import SummaryWriter  # slow to import
@@ -89,13 +94,15 @@ class Metrics:
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Write one row: numbers by name, measured up to this env step."""
         self._table.append({"step": int(step), **values})
+        self._timing.append({"step": int(step), "seconds": time.monotonic() - self._began})
         if self._writer is not None:
             for name, value in values.items():
                 self._writer.add_scalar(name, float(value), int(step))
 
     def close(self) -> None:
-        """Flush and close both."""
+        """Flush and close all."""
         self._table.close()
+        self._timing.close()
         if self._writer is not None:
             self._writer.close()
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from envs import TRAINING, EnvSettings, env_settings
+from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
 from experiment.errors import UserError
 from experiment.ranges import LARGEST, Count, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
@@ -15,11 +15,15 @@ class PPO2Config:
 
     run: RunSettings = RunSettings(levels=TRAINING, run_dir="runs/ppo2")
     env: EnvSettings = env_settings()
+    evaluation: EvaluationSettings = EvaluationSettings()
 
     # The run
     serial: bool = False
     """All environments play one level after another, instead of all levels at once; rotate_every
     then follows from timesteps, whatever it says."""
+    num_checkpoints: Natural = 0
+    """Checkpoints evenly spread over the run, all of which stay, instead of checkpoint_every, of
+    which the newest two do; 0: none."""
     init_episodes: Count = 1
     """Where init names several checkpoints: episodes that each plays before the best goes on."""
 

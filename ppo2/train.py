@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs import VectorEnv, level_names, make_for
+from envs import VectorEnv, evaluated, level_names, make_for
 from experience.advantages import explained_variance, generalised_advantages
 from experiment.config import load_run_config, replaced
 from experiment.distributed import Group, joined
@@ -64,8 +64,11 @@ def run(
         while training.env_steps < config.run.timesteps:
             obs = play(training, envs, obs)
             if training.rollout.full:
-                report(learn(training, obs))
-                if training.passes(config.run.checkpoint_every):
+                values = learn(training, obs)
+                if training.passes(config.evaluation.evaluate_every) and training.group.first:
+                    values |= evaluated(training.agent, config, env_steps=training.env_steps)
+                report(values)
+                if training.passes(training.checkpoint_every):
                     save(training, run_dir, envs)
         report({})
         save(training, run_dir, envs)

@@ -117,6 +117,12 @@ class Training:
         """Whether the last rollout passed a multiple of `every`; never where it is 0."""
         return every > 0 and self.env_steps % every < self.steps_per_rollout
 
+    @property
+    def checkpoint_every(self) -> int:
+        """Agent steps between checkpoints, as one or the other setting says."""
+        settings, count = self.config.run, self.config.num_checkpoints
+        return -(-settings.timesteps // count) if count else settings.checkpoint_every
+
     def begin_rollout(self) -> None:
         """Draw what one needs, each environment from its own generator."""
         self.rollout.clear()

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs import VectorEnv, ended_episodes, make_for, saved_states
+from envs import VectorEnv, ended_episodes, evaluated, make_for, saved_states
 from experience.episodes import check_played_alike, episodes_of
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import flat, load_run_config
@@ -94,6 +94,8 @@ def run(
                 learner.copy_target()
             if training.passes(config.log_every):
                 values = training.summary()
+                if training.passes(config.evaluation.evaluate_every):
+                    values |= evaluated(agent, config, env_steps=training.env_steps)
                 metrics.log(training.env_steps, values)
                 progress.update(training.env_steps, values)
             if training.passes(settings.checkpoint_every):
