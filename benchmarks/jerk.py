@@ -163,7 +163,7 @@ def parts(steps: int) -> Row:
     )
     learner = Learner(policy, config, device="cpu")
     places = rows.astype(np.float16)
-    draw = partial(sample, [(best, 599.0)], config.batch_size, rng, steps_back=spec.steps_back)
+    draw = partial(sample, [(best, 599.0)], config.batch_size, rng, frame_stack=spec.frame_stack)
     calls: dict[str, Callable[[], Any]] = {
         "embed_frames": lambda: by_frames(obs[:1]),
         "embed_policy": lambda: by_policy(obs[:1]),

@@ -47,7 +47,7 @@ def make_replay(config: RainbowConfig, capacity: int) -> Replay:
         capacity,
         WORKERS,
         frame_shape=(spec.channels, *spec.observation_shape[1:]),
-        steps_back=spec.steps_back,
+        frame_stack=spec.frame_stack,
         n_step=config.n_step,
         gamma=config.gamma,
         alpha=config.priority_alpha,
@@ -100,13 +100,7 @@ def priorities(seconds: float) -> Row:
     part of the aim, and `replay` measures it.
     """
     replay = Replay(
-        LEAVES,
-        WORKERS,
-        frame_shape=(1, 2, 2),
-        steps_back=(3, 2, 1, 0),
-        n_step=3,
-        gamma=0.99,
-        alpha=0.5,
+        LEAVES, WORKERS, frame_shape=(1, 2, 2), frame_stack=4, n_step=3, gamma=0.99, alpha=0.5
     )
     random = np.random.default_rng(0)
     replay.tree.set(np.arange(LEAVES), random.random(LEAVES) + 0.1)

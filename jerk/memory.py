@@ -208,7 +208,7 @@ def sample(
     batch_size: int,
     rng: np.random.Generator,
     *,
-    steps_back: tuple[int, ...],
+    frame_stack: int,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.float32]]:
     """Steps of runs with frames, all alike -> observations [B,C,H,W], actions [B], weights [B]:
     each run's return over what is given beside it."""
@@ -221,7 +221,7 @@ def sample(
         run, best = runs[index]
         assert run.frames is not None, "there is nothing to see in actions alone"
         # Before an episode's first frame stands that frame itself, as the environment has it.
-        stack = np.maximum(step - np.array(steps_back), 0)
+        stack = np.maximum(step - np.arange(frame_stack)[::-1], 0)
         obs.append(np.concatenate(run.frames[stack]))
         actions.append(int(run.actions[step]))
         weights.append(max(0.0, run.total_reward / best) if best > 0.0 else 1.0)

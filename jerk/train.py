@@ -211,7 +211,7 @@ class Training:
         if not runs:
             return
         obs, actions, weights = sample(
-            runs, self.config.batch_size, self.rng, steps_back=self.spec.steps_back
+            runs, self.config.batch_size, self.rng, frame_stack=self.spec.frame_stack
         )
         known = actions < policy.actor.config.env.spec().actions
         if known.any():

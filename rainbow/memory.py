@@ -101,17 +101,19 @@ class Replay:
         num_envs: int,
         *,
         frame_shape: tuple[int, int, int],
-        steps_back: Sequence[int],
+        frame_stack: int,
         n_step: int,
         gamma: float,
         alpha: float,
         epsilon: float = 0.1,
         prioritised: bool = True,
+        steps_back: Sequence[int] = (),
         difference: bool = False,
     ) -> None:
-        """frame_shape: of one frame; steps_back, difference: see `envs.EnvSpec`."""
+        """frame_shape: of one frame; frame_stack, steps_back, difference: see `envs.EnvSpec`."""
         self.slots = capacity // num_envs
-        self.steps_back, self.difference = np.array(steps_back), difference
+        self.steps_back = np.array(steps_back or range(frame_stack)[::-1])
+        self.difference = difference
         self.reach = int(self.steps_back.max())
         """Slots that an observation reaches back."""
         if self.slots <= self.reach + n_step + 3:

@@ -140,6 +140,7 @@ class Training:
             config.replay_size,
             self.num_envs,
             frame_shape=(spec.channels, height, width),
+            frame_stack=spec.frame_stack,
             steps_back=spec.steps_back,
             difference=spec.difference,
             n_step=config.n_step,

@@ -73,9 +73,7 @@ def test_policy_learns_while_the_search_goes_on(course, tmp_path):
     saved, runs = load_checkpoint(tmp_path / "run"), BestRuns(config.runs)
     for one in unpack(saved.arrays, saved.state["runs"]):
         runs.add(one)
-    obs, actions, _ = sample(
-        runs.better({}), 500, np.random.default_rng(0), steps_back=(3, 2, 1, 0)
-    )
+    obs, actions, _ = sample(runs.better({}), 500, np.random.default_rng(0), frame_stack=4)
     untrained = FreshPolicy(config).act(obs)
     learned = load_agent(tmp_path / "run").policy.actor.act(obs)
     assert (learned == actions).mean() > (untrained == actions).mean() + 0.15

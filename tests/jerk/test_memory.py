@@ -109,9 +109,7 @@ def test_runs_keep_the_best_of_each_level():
 def test_sampled_steps_have_the_observation_before_the_action():
     """In the seed's memory stood the observation after it."""
     runs = three_runs()
-    obs, actions, weights = sample(
-        runs.better({}), 500, np.random.default_rng(0), steps_back=(3, 2, 1, 0)
-    )
+    obs, actions, weights = sample(runs.better({}), 500, np.random.default_rng(0), frame_stack=4)
     assert obs.shape == (500, 4, 3, 3) and obs.dtype == np.uint8
     found = set()
     for image, action, weight in zip(obs[:, :, 0, 0].tolist(), actions, weights, strict=True):
