@@ -8,8 +8,8 @@ from envs.contract import (
     row_seeds,
     saved_states,
 )
-from envs.evaluation import EvaluationSettings, evaluated
 from envs.families import HELD_OUT, TRAINING, env_settings, level_names, make, make_for
+from envs.settings import EvaluationSettings
 
 __all__ = [
     "HELD_OUT",
@@ -20,7 +20,6 @@ __all__ = [
     "VectorEnv",
     "ended_episodes",
     "env_settings",
-    "evaluated",
     "level_names",
     "make",
     "make_for",

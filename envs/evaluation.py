@@ -2,35 +2,16 @@
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from envs.contract import VectorEnv, ended_episodes, row_seeds
 from envs.families import level_names, level_sets, make
 from experiment.package import Policy
-from experiment.ranges import Count, Natural, check
 from experiment.seeding import aside
 
 SIDE_BY_SIDE = 64
-
-
-@dataclass(frozen=True)
-class EvaluationSettings:
-    """Evaluation during a run (levels of Procgen)."""
-
-    evaluate_every: Natural = 0
-    """Agent steps between evaluations on training and test levels, which leave no trace in the run;
-    0: none."""
-    evaluate_episodes: Count = 32
-    """Episodes of each game on either."""
-    test_levels: Literal["auto", "unseen", "all"] = "auto"
-    """Test levels that no training level can be, or all there are; auto: unseen, or all where
-    training is on all."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 def play_episodes(

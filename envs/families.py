@@ -91,7 +91,7 @@ def make(
     )
 
 
-def level_sets(levels: str, settings: Any, *, test_levels: str) -> dict[str, Any]:
+def level_sets(levels: str, settings: Any, *, test_levels: Any) -> dict[str, Any]:
     """ "train" and "test" -> the settings that play those levels of a specification.
 
     test_levels: which are to be judged on, see `EvaluationSettings`. UserError: the family has no

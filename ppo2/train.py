@@ -15,7 +15,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs import VectorEnv, evaluated, level_names, make_for
+from envs import VectorEnv, level_names, make_for
+from envs.evaluation import evaluated
 from experience.advantages import explained_variance, generalised_advantages
 from experiment.config import load_run_config, replaced
 from experiment.distributed import Group, joined

@@ -20,7 +20,7 @@ SIZE, COLOURS = 64, 3
 class ProcgenConfig:
     """The environment (Procgen): which levels of the games, and what is seen of them."""
 
-    # The levels
+    # The environment
     distribution_mode: Literal["easy", "hard", "extreme", "memory", "exploration"] = "easy"
     """Kind of levels; not every game has all. exploration: one fixed level, hard to explore."""
     start_level: Natural = 0
@@ -28,7 +28,6 @@ class ProcgenConfig:
     num_levels: Natural = 0
     """Levels from start_level on, one drawn for each episode; 0: all there are."""
 
-    # The picture
     backgrounds: bool = True
     """Pictures behind the game; else black."""
     restrict_themes: bool = False
@@ -46,7 +45,6 @@ class ProcgenConfig:
     frame_difference: bool = False
     """Older frames are shown as half their difference to the newest."""
 
-    # The rules
     stick_probability: Share = 0.0
     """Chance that the last action is played again instead of the one chosen."""
     timeouts: Literal["cut", "end"] = "cut"
@@ -56,7 +54,7 @@ class ProcgenConfig:
     reward_scale: Positive = 1.0
     """Factor on the rewards that the agent sees; reported returns stay unscaled."""
 
-    # How it computes
+    # The machine
     env_threads: Count = 1
     """CPU threads that play; any number plays the same."""
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from envs.contract import ended_episodes
+from envs.contract import Infos, ended_episodes
 from envs.evaluation import evaluate
 from experiment.checkpoint import latest_checkpoint, load_agent, load_checkpoint
 from experiment.config import parse_command, positional
@@ -107,7 +107,8 @@ def film(policy: Policy, game: str, settings: ProcgenConfig, path: Path, *, seed
     envs = make_vec(game, num_envs=1, config=settings, seed=seed)
     with contextlib.closing(envs), aside(seed):
         obs, _ = envs.reset()
-        frames, infos, starts = [], {}, np.ones(1, bool)
+        frames, starts = [], np.ones(1, bool)
+        infos: Infos = {}
         while not ended_episodes(infos):
             frames.append(obs[0, -COLOURS:].transpose(1, 2, 0))
             obs, *_, infos = envs.step(policy.act(obs, explore=True, starts=starts))

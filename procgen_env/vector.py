@@ -83,7 +83,7 @@ class ProcgenVectorEnv(VectorEnv):
         for row in np.flatnonzero([len(actions) > 0 for actions in self.actions]).tolist():
             infos = self._add_info(infos, {"episode": self.episode(row, finished=False)}, row)
         if seed is not None:
-            given = row_seeds(int(seed), self.num_envs) if np.isscalar(seed) else seed
+            given = seed if isinstance(seed, list) else row_seeds(int(seed), self.num_envs)
             assert isinstance(given, list) and len(given) == self.num_envs, "a seed per row"
             self.begin(
                 [old if new is None else new for old, new in zip(self.seeds, given, strict=True)]

@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs import VectorEnv, ended_episodes, evaluated, make_for, saved_states
+from envs import VectorEnv, ended_episodes, make_for, saved_states
+from envs.evaluation import evaluated
 from experience.episodes import check_played_alike, episodes_of
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import flat, load_run_config
