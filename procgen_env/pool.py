@@ -24,15 +24,15 @@ def open_pool(game: str, config: ProcgenConfig, seeds: Sequence[int]) -> Any:
     UserError: a library of the system is missing.
     """
     try:
-        with contextlib.redirect_stderr(
-            io.StringIO()
-        ):  # of a gym that it imports and has no use of
+        # A gym that it imports, and has no use of, would say that it is old.
+        with contextlib.redirect_stderr(io.StringIO()):
             import envpool
+            import envpool.procgen  # whose error the one above swallows
     except ImportError as error:
         if isinstance(error, ModuleNotFoundError):
             raise
         raise UserError(
-            f"EnvPool does not start: {error}; Debian and Ubuntu: apt-get install libgl1"
+            f"EnvPool does not start: {error}; on Debian: apt-get install libgl1 libglib2.0-0"
         ) from None
     mode, start, levels = config.distribution_mode, config.start_level, config.num_levels
     if mode == "exploration":
