@@ -67,10 +67,12 @@ class FrameHistory:
 
     def add(self, rows: NDArray[np.integer], frames: Images) -> None:
         """Their next frames [n,c,H,W]."""
-        self.newest[rows] = (self.newest[rows] + 1) % self.ring.shape[1]
-        self.ring[rows, self.newest[rows]] = frames
+        slots = self.newest[rows] = (self.newest[rows] + 1) % self.ring.shape[1]
+        self.ring[rows, slots] = frames
 
     def observations(self, rows: NDArray[np.integer]) -> Images:
         """What they show now, [n,S·c,H,W]."""
+        if len(self.steps_back) == 1:
+            return self.ring[rows, self.newest[rows]]
         slots = (self.newest[rows, None] - self.steps_back) % self.ring.shape[1]
         return side_by_side(self.ring[rows[:, None], slots], difference=self.difference)

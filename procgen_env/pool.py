@@ -87,7 +87,10 @@ class Pool:
         truncated, infos, each [k]."""
         frames, rewards, terminated, truncated, infos = self.envs.recv()
         self.on_its_way = None
-        order = np.argsort(infos["env_id"])
-        told = {name: infos[name][order] for name in ("prev_level_complete",)}
-        rows = self.rows[infos["env_id"][order]]
-        return rows, frames[order], rewards[order], terminated[order], truncated[order], told
+        ids, told = infos["env_id"], {"prev_level_complete": infos["prev_level_complete"]}
+        if (np.diff(ids) < 0).any():  # never seen, and nowhere promised
+            order = np.argsort(ids)
+            frames, rewards, ids = frames[order], rewards[order], ids[order]
+            terminated, truncated = terminated[order], truncated[order]
+            told = {name: values[order] for name, values in told.items()}
+        return self.rows[ids], frames, rewards, terminated, truncated, told

@@ -52,9 +52,10 @@ class ProcgenVectorEnv(VectorEnv):
         self.seeds = [int(seed) for seed in seeds]
         streams = [np.random.SeedSequence([seed, 1]).generate_state(1)[0] for seed in self.seeds]
         self.rngs = [np.random.default_rng(seed) for seed in streams]
-        self.pools = []
-        for game in dict.fromkeys(self.games):
+        self.pools, self.owner = [], np.zeros(self.num_envs, np.int64)
+        for number, game in enumerate(dict.fromkeys(self.games)):
             rows = np.flatnonzero(np.array(self.games) == game)
+            self.owner[rows] = number
             # EnvPool's seeds have 31 bits.
             self.pools.append(Pool(game, self.config, rows, [self.seeds[i] >> 1 for i in rows]))
         count, spec = self.num_envs, self.env_spec
@@ -117,8 +118,8 @@ class ProcgenVectorEnv(VectorEnv):
             ):
                 played[i] = before[-1] if before else NOTHING
             before.append(played[i])
-        for pool in self.pools:
-            mine = np.isin(rows, pool.rows)
+        for number, pool in enumerate(self.pools):
+            mine = self.owner[rows] == number
             if mine.any():
                 self.collect(pool)
                 pool.send(rows[mine], played[mine])
@@ -160,9 +161,8 @@ class ProcgenVectorEnv(VectorEnv):
         rows = np.arange(self.num_envs)[part or slice(None)]
         assert self.stepping.issuperset(rows.tolist()), "step_wait without step_async"
         self.stepping.difference_update(rows.tolist())
-        for pool in self.pools:
-            if pool.on_its_way is not None and np.isin(pool.on_its_way, rows).any():
-                self.collect(pool)
+        for number in set(self.owner[rows].tolist()):
+            self.collect(self.pools[number])
         infos: Infos = {}
         for row in rows.tolist():
             if self.reports[row]:
