@@ -8,13 +8,16 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn, final
 
+from benchmarks.peers.environments import peer_python
 from experiment.errors import UserError
 from experiment.results import ROOT, write_result
 
+THREADS = (1, 2)
 RESULTS = Path(__file__).parent / "results"
 Row = dict[str, float]
 Repeat = dict[str, Row]
@@ -51,7 +54,7 @@ def run(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     help_ = f"of all cases (default: {repeats})"
-    parser.add_argument("--repeats", type=above_zero(int), default=repeats, help=help_)
+    parser.add_argument("--repeats", type=int, default=repeats, help=help_)
     help_ = f"store in results/{name}{suffix}.json"
     parser.add_argument("--write", action="store_true", help=help_)
     if here:
@@ -61,9 +64,13 @@ def run(
     parser.add_argument("--only", nargs="+", default=[""], help=help_)
     flags = {option: f"--{option.replace('_', '-')}" for option in more}
     for option, default in more.items():
-        kind, shown = (Path, "none") if default is None else (above_zero(type(default)), default)
+        kind, shown = (Path, "none") if default is None else (type(default), default)
         parser.add_argument(flags[option], type=kind, default=default, help=f"(default: {shown})")
     options = parser.parse_args()
+    for option in ("repeats", *more):
+        value = getattr(options, option)
+        if isinstance(value, int | float) and not 0 < value < math.inf:
+            raise UserError(f"--{option}: expected a number above 0, not {value}; see --help")
     if here and options.case:
         print(json.dumps(here(options.case, options)), flush=True)
         return
@@ -94,6 +101,19 @@ def chosen(cases: Sequence[str], options: Options) -> list[str]:
     return found
 
 
+def peer_commands(peers: Mapping[str, tuple[str, str, list[str]]]) -> dict[str, Any]:
+    """Case -> the command that measures it and prints its row last. peers: name -> environment ("":
+    this one), module, and further arguments; each is measured with 1 and with 2 threads."""
+
+    def line(name: str, threads: int, options: Options) -> list[str]:
+        environment, module, more = peers[name]
+        python = str(peer_python(environment)) if environment else sys.executable
+        timing = ["--seconds", str(options.seconds), "--threads", str(threads)]
+        return [python, "-m", f"benchmarks.peers.{module}", *timing, *more]
+
+    return {f"{name}-{n}": partial(line, name, n) for name in peers for n in THREADS}
+
+
 def precisions() -> tuple[tuple[str, ...], str]:
     """What is measured on a CPU, bf16 too where it has instructions for that; and what the result's
     name ends in: machines with and without have a result each."""
@@ -105,8 +125,8 @@ def precisions() -> tuple[tuple[str, ...], str]:
     return (("bf16", "fp32"), "") if both else (("fp32",), "_fp32")
 
 
-def in_own_process(case: str, argv: Sequence[str], **environment: str) -> dict[str, Any]:
-    """Run a command in the project's folder -> the row it prints last. UserError: it failed."""
+def said_by(case: str, argv: Sequence[str], **environment: str) -> str:
+    """Run a command in the project's folder -> what it prints. UserError: it failed."""
     done = subprocess.run(
         argv,
         capture_output=True,
@@ -117,7 +137,12 @@ def in_own_process(case: str, argv: Sequence[str], **environment: str) -> dict[s
     )
     if done.returncode:
         raise UserError(f"case {case} failed: {done.stderr.strip()[-2000:]}")
-    row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return done.stdout
+
+
+def in_own_process(case: str, argv: Sequence[str], **environment: str) -> Row:
+    """The row that a command prints last. UserError: it failed."""
+    row: Row = json.loads(said_by(case, argv, **environment).splitlines()[-1])
     return row
 
 
@@ -176,19 +201,3 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{message}; see --help")
-
-
-def above_zero(kind: Callable[[str], float]) -> Callable[[str], float]:
-    """A reader of an option's number. kind: int or float. Errors: ArgumentTypeError."""
-
-    def read(text: str) -> float:
-        try:
-            number = kind(text)
-        except ValueError:
-            number = 0
-        if not 0 < number < math.inf:
-            what = "a whole number" if kind is int else "a number"
-            raise argparse.ArgumentTypeError(f"expected {what} above 0, not {text!r}")
-        return number
-
-    return read

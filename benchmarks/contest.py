@@ -1,16 +1,7 @@
 """Speed of a level played through the contest's server and client, beside the level itself.
 
-`python -m benchmarks.contest` prints one JSON line per row: agent steps per second, summed over K
-levels played at the same time, and ratios. Each of K processes has both kinds and plays them in
-turn, all K the same kind at a time, in blocks of a fraction of a second: so that a machine that
-others load too loads both alike. `--write` stores the rows in benchmarks/results/contest.json.
-
-local_K    make_env: sticky frame skip, reward, warp, stack
-remote_K   the same through contest.serve, without recording, and RemoteEnv
-record_K   as remote_K, with a recording of every episode, as contest.run does it
+Cases and aims: benchmarks/README.md.
 """
-
-from __future__ import annotations
 
 import multiprocessing
 import os
@@ -25,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.cases import Options, Repeat, Rows, median_cases, ratio_rows, run
 from benchmarks.parts import cpu_seconds
@@ -53,22 +45,16 @@ class Player:
         stack.callback(self.env.close)
         self.random = np.random.default_rng(0)
         self.env.reset(seed=0)
-        self.forget()
 
-    def forget(self) -> None:
-        """Count from here."""
-        self.steps, self.seconds, self.busy = 0, 0.0, 0.0
-
-    def play(self, seconds: float) -> None:
-        """About so long, counted."""
-        start, busy = time.perf_counter(), cpu_seconds(self.pids)
+    def play(self, seconds: float) -> NDArray[np.float64]:
+        """About so long -> steps, seconds, and CPU seconds of both sides."""
+        steps, start, busy = 0, time.perf_counter(), cpu_seconds(self.pids)
         while (passed := time.perf_counter() - start) < seconds:
             _, _, terminated, truncated, _ = self.env.step(int(self.random.integers(7)))
             if terminated or truncated:
                 self.env.reset()
-            self.steps += 1
-        self.seconds += passed
-        self.busy += cpu_seconds(self.pids) - busy
+            steps += 1
+        return np.array([steps, passed, cpu_seconds(self.pids) - busy])
 
 
 def remote(stack: ExitStack, *, record: bool) -> tuple[Any, int]:
@@ -85,13 +71,12 @@ def alternate(barrier: Any, blocks: int) -> dict[str, tuple[float, float]]:
     CPU seconds per step)."""
     with ExitStack() as stack:
         players = {kind: Player(kind, stack) for kind in KINDS}
+        played = {kind: np.zeros(3) for kind in KINDS}
         for block in range(-1, blocks):  # the first is a warm-up
-            for player in players.values():
+            for kind, player in players.items():
                 barrier.wait(timeout=60.0)
-                player.play(BLOCK_SECONDS)
-                if block < 0:
-                    player.forget()
-        return {kind: (p.steps / p.seconds, p.busy / p.steps) for kind, p in players.items()}
+                played[kind] += player.play(BLOCK_SECONDS) * (block >= 0)
+    return {kind: (n / seconds, busy / n) for kind, (n, seconds, busy) in played.items()}
 
 
 def measure(levels: int, seconds: float) -> Repeat:

@@ -1,17 +1,7 @@
 """Speed of the environment beside the bare emulator and beside Stable-Baselines3's workers.
 
-`python -m benchmarks.env` prints one JSON line per row: agent steps per second of each case, and
-ratios. Cases run in processes of their own, in turn, several times: on a machine that others load
-too, compare within a repeat. `--write` stores the rows in benchmarks/results/env.json.
-
-bare_1, bare_8   one or eight emulators, each in a free-running process: 4 frames and the screen
-airstriker_1     as bare_1, with stable-retro's own Mega Drive game, Airstriker
-ours_1           make_env: sticky frame skip, reward, warp, stack
-ours_8           make_vec with eight workers
-sb3_8            stable-retro under the usual Python wrappers in SubprocVecEnv, eight workers
+Cases and aims: benchmarks/README.md.
 """
-
-from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
@@ -29,7 +19,9 @@ from retro_env.integrations import games
 from retro_env.wrappers import ACTIONS, BUTTON_NAMES
 
 GAME, STATE = LEVEL.split(":")
-RULES = {"scenario": "contest", "inttype": games()[GAME], "render_mode": "rgb_array"}
+SHOWN = {"render_mode": "rgb_array"}
+RULES = {"scenario": "contest", "inttype": games()[GAME], **SHOWN}
+OTHER = "Airstriker-Genesis-v0"
 RATIOS = [
     ("ours_1", "ours_1", "bare_1", 0.85),
     ("ours_8", "ours_8", "bare_8", None),
@@ -42,12 +34,6 @@ RATIOS = [
 def pads() -> np.ndarray:
     """The contest's seven actions as buttons, int8 [7, 12]."""
     return np.array([[name in a.split() for name in BUTTON_NAMES] for a in ACTIONS[7]], np.int8)
-
-
-def airstriker(seconds: float) -> float:
-    """The emulator alone with the other game."""
-    env = stable_retro.RetroEnv("Airstriker-Genesis-v0", render_mode="rgb_array")
-    return bare(seconds, env=env)
 
 
 def bare(seconds: float, seed: int = 0, *, env: Any = None) -> float:
@@ -100,7 +86,7 @@ def sb3_workers(seconds: float) -> float:
 
 CASES: dict[str, Callable[[float], float]] = {
     "bare_1": bare,
-    "airstriker_1": airstriker,
+    "airstriker_1": lambda seconds: bare(seconds, env=stable_retro.RetroEnv(OTHER, **SHOWN)),
     "ours_1": lambda seconds: one_env(seconds)["steps_per_second"],
     "bare_8": bare_workers,
     "ours_8": lambda seconds: env_only(seconds)["steps_per_second"],

@@ -1,34 +1,13 @@
 """Speed of Evolution Strategies: episodes beside what the emulators allow, updates, many machines.
 
-`python -m benchmarks.es` prints one JSON line per row: the cases, then ratios with their aims.
-Cases run in processes of their own, in turn, several times; ratios are taken within a repeat.
-`--write` stores the rows in benchmarks/results/es.json.
-
-env-N            N processes, each with one emulator and random actions, nothing else
-ranks-N          `mpirun -n N python es/master.py`: an untrained Nature net, the head searched
-update-LAYER     the update after 1,000 pairs, in one process: head, fc, fc-rank1
-simulate         a generation on 100, 1,000 and 7,000 processes, from the episodes of ranks-1
-
-An episode is cut after 150 steps in env-N and ranks-N. The bound is episodes per second if every
-agent step took as long as in env-N; computing the policy is left out, as if it were free.
-
-The simulation. Every process has one emulator and a core as fast as this one's while it was
-measured. It draws episodes' lengths from those of ranks-1 (or of --episodes, an episodes.csv with
-their real spread, for one cut at 150 steps has little), times the seconds that a step took there.
-Processes claim episodes as they get free; a claim takes 10 µs and claims are served one by one.
-Then all exchange records: 20 µs per doubling of processes, and 1 GB/s for the bytes that a process
-takes in. Then each updates as measured here for 1,000 pairs, in proportion to the pairs: all of it
-where only returns travel, its share of the sums where the update is divided, whose sums are
-exchanged as the records are. Nothing fails, and no network is shared. Waiting is the time that a
-process has nothing to play until the last one ends.
+Cases, the simulation and aims: benchmarks/README.md.
 """
 
 import heapq
-import json
-import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +19,6 @@ from benchmarks.cases import Options, Repeat, Row, Rows
 from benchmarks.peers.stopwatch import LEVEL
 from experiment.errors import UserError, command
 from experiment.metrics import read_columns
-from experiment.results import ROOT
 
 CAP, PAIRS, MEMBER_PAIRS = 150, 1000, 8
 """Agent steps of an episode; pairs of the updates, and of the runs."""
@@ -86,24 +64,12 @@ def update_only(name: str) -> Row:
     }
 
 
-def in_parallel(commands: list[list[str]]) -> list[str]:
-    """Run commands side by side -> what each printed. UserError: one failed."""
-    processes = [
-        subprocess.Popen(c, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for c in commands
-    ]
-    said = [process.communicate() for process in processes]
-    for process, (_, problem) in zip(processes, said, strict=True):
-        if process.returncode:
-            raise UserError(f"a case failed: {problem.strip()[-2000:]}")
-    return [out for out, _ in said]
-
-
 def measured_here(call: str, *, times: int = 1) -> list[Row]:
-    """What a call returns in each of so many processes side by side."""
+    """What a call returns in each of so many processes side by side. UserError: one failed."""
     code = f"import json; from benchmarks import es, parts; print(json.dumps({call}))"
-    said = in_parallel([[sys.executable, "-c", code]] * times)
-    return [json.loads(out.splitlines()[-1]) for out in said]
+    argv = [sys.executable, "-c", code]
+    with ThreadPoolExecutor(times) as pool:
+        return list(pool.map(lambda _: cases.in_own_process(call, argv), range(times)))
 
 
 def ranks(count: int, seconds: float, folder: Path) -> Row:
@@ -116,7 +82,7 @@ def ranks(count: int, seconds: float, folder: Path) -> Row:
         *("--episode-steps", str(CAP), "--pairs", str(MEMBER_PAIRS), "--timesteps", str(steps)),
         *("--checkpoint-every", "0", "--evaluate-every", "0"),
     ]
-    in_parallel([run])
+    cases.said_by(folder.name, run)
     timing = read_columns(folder / "timing.csv")
     took = np.diff(timing["step"], prepend=0) / timing["steps_per_second"]
     took_all = (took + timing["update_seconds"])[1:].sum()

@@ -1,20 +1,12 @@
 """How much of the emulators' speed does JERK leave, and what does each part of the hybrid cost?
 
-python -m benchmarks.jerk            # --write stores the rows in benchmarks/results/jerk.json
-
-baseline-N, mutating-N   jerk.train.run with N emulators, then the same actions with the same seed
-                         on the same environments without JERK: the same frames, so the ratio is
-                         JERK's own cost. of_cpu: the ratio of CPU times per step (this process and
-                         the workers), which hardly depends on what else the machine does
-parts                    the hybrid's cost by part, in milliseconds per call, on one observation
-                         where it says nothing else; with the hybrid preset's sizes
-
-Cases run in processes of their own, in turn, several times; rows hold medians.
+Cases and aims: benchmarks/README.md.
 """
 
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -40,24 +32,7 @@ WARM_UP = 200
 """Vector steps before the clock starts."""
 ENTRIES = 20_000
 """Steps in the memory when it is asked."""
-
-
-class Clock:
-    """Wall and CPU seconds of this process and its workers, from the warm-up to the last step."""
-
-    def __init__(self, envs: Any) -> None:
-        self.envs = envs
-        self.times: list[tuple[float, float]] = []
-
-    def tick(self) -> None:
-        """Now; only the first and the last count."""
-        cpu = time.process_time() + cpu_seconds(self.envs.workers)
-        self.times = [*self.times[:1], (time.perf_counter(), cpu)]
-
-    def passed(self) -> tuple[float, float]:
-        """(wall, CPU) seconds."""
-        (wall, cpu), (wall_end, cpu_end) = self.times
-        return wall_end - wall, cpu_end - cpu
+Actions = NDArray[Any]
 
 
 def make_config(preset: str, num_envs: int, steps: int) -> JerkConfig:
@@ -65,49 +40,34 @@ def make_config(preset: str, num_envs: int, steps: int) -> JerkConfig:
     return cast(JerkConfig, preset_config(parse, preset, num_envs=num_envs, timesteps=steps))
 
 
-def searched(config: JerkConfig) -> tuple[list[NDArray[np.int64]], tuple[float, float]]:
-    """A whole run -> its actions, and what it took."""
-    envs = make_envs(config.env, config.run.num_envs)
-    clock = Clock(envs)
-    played: list[NDArray[np.int64]] = []
+def spied(config: JerkConfig, play: Callable[[Any], Any]) -> tuple[list[Actions], Actions]:
+    """Let `play` use a run's environments -> the actions that it gave them, and the wall and CPU
+    seconds of this process and its workers, from the warm-up to the run's last step."""
+    envs: Any = make_envs(config.env, config.run.num_envs)
     begin, wait = envs.step_async, envs.step_wait
+    played: list[Actions] = []
+    marks: list[NDArray[np.float64]] = []
 
-    def step_async(actions: NDArray[np.int64]) -> None:
+    def mark() -> None:
+        cpu = time.process_time() + cpu_seconds(envs.workers)
+        marks.append(np.array([time.perf_counter(), cpu]))
+
+    def step_async(actions: Actions) -> None:
         if len(played) == WARM_UP:
-            clock.tick()
+            mark()
         played.append(actions.copy())
         begin(actions)
 
     def step_wait() -> Any:
         result = wait()
         if len(played) * config.run.num_envs >= config.run.timesteps:
-            clock.tick()
+            mark()
         return result
 
-    spied: Any = envs
-    spied.step_async, spied.step_wait = step_async, step_wait
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            run(envs, config, Path(folder) / "run")
-    finally:
-        envs.close()
-    return played, clock.passed()
-
-
-def env_only(config: JerkConfig, actions: list[NDArray[np.int64]]) -> tuple[float, float]:
-    """The same actions without JERK -> what they took."""
-    envs = make_envs(config.env, config.run.num_envs)
-    clock = Clock(envs)
-    try:
-        envs.reset(seed=config.run.seed)
-        for number, action in enumerate(actions):
-            if number == WARM_UP:
-                clock.tick()
-            envs.step(action)
-        clock.tick()
-    finally:
-        envs.close()
-    return clock.passed()
+    envs.step_async, envs.step_wait = step_async, step_wait
+    with closing(envs):
+        play(envs)
+    return played, marks[-1] - marks[0]
 
 
 def whole(preset: str, num_envs: int, steps: int) -> Row:
@@ -116,9 +76,17 @@ def whole(preset: str, num_envs: int, steps: int) -> Row:
     if steps <= least:
         raise UserError(f"--steps must be above {least}, the warm-up, not {steps}")
     config = make_config(preset, num_envs, steps)
-    actions, (wall, cpu) = searched(config)
-    bare_wall, bare_cpu = env_only(config, actions)
-    steps -= WARM_UP * num_envs
+
+    def again(envs: Any) -> None:
+        envs.reset(seed=config.run.seed)
+        for action in actions:
+            envs.step_async(action)
+            envs.step_wait()
+
+    with tempfile.TemporaryDirectory() as folder:
+        actions, (wall, cpu) = spied(config, lambda envs: run(envs, config, Path(folder) / "run"))
+    _, (bare_wall, bare_cpu) = spied(config, again)
+    steps -= least
     return {
         "steps_per_second": steps / wall,
         "env_only_steps_per_second": steps / bare_wall,
@@ -133,14 +101,10 @@ def observations(config: JerkConfig, count: int) -> NDArray[np.uint8]:
     """[count,C,H,W] of running and jumping."""
     envs = make_envs(config.env, config.run.num_envs)
     rng = np.random.default_rng(0)
-    try:
-        obs, _ = envs.reset(seed=0)
-        seen = [obs[0]]
+    with closing(envs):
+        seen = [envs.reset(seed=0)[0][0]]
         while len(seen) < count:
-            obs, *_ = envs.step(rng.choice([1, 1, 1, 6], config.run.num_envs))
-            seen.append(obs[0])
-    finally:
-        envs.close()
+            seen.append(envs.step(rng.choice([1, 1, 1, 6], config.run.num_envs))[0][0])
     return np.stack(seen)
 
 

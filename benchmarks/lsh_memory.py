@@ -1,22 +1,6 @@
 """The episodic memory beside exact search and other searches, on embeddings of real play.
 
-`python -m benchmarks.lsh_memory` prints one JSON line per case and size, then limits with their
-aims; `--write` stores them in benchmarks/results/lsh_memory.json. Embeddings are the 576 features
-that the encoder of rainbow/pretrained gives while it plays nine training acts with its noise:
-11,200 steps of each act to be remembered, in the order of play, and 60 later ones of each act as
-queries. Smaller sizes take every tenth or hundredth. They are made once, in runs/benchmarks.
-
-scan               the memory's default backend, nothing merged: searches of all that was added
-scan-merging       with its filter of near-duplicates: what `add` costs in use, entries left
-scan-full          the same with room for half: every further entry takes another's place
-tables             datasketch's LSH tables
-numpy              one matrix-vector product over everything
-hnswlib, annoy, datasketch-hnsw   in an environment of their own, under runs/peers
-
-Each case (NAME-ENTRIES) runs in a process of its own, on one thread, one entry and one query at a
-time (batch_us: per query of a batch of all). Peers take their fastest setting whose recall@10
-reaches 0.95. A case that would take more CPU than --limit-s to fill stops there and says how many
-entries it has.
+Cases and aims: benchmarks/README.md.
 """
 
 import sys
@@ -36,7 +20,6 @@ OURS = {
     "scan": {"merge_above": 1.1},
     "scan-merging": {},
     "scan-full": {},
-    "tables": {"merge_above": 1.1, "backend": "tables"},
 }
 PEERS = ("numpy", "hnswlib", "annoy", "datasketch-hnsw")
 CASES = [f"{name}-{entries}" for entries in SIZES for name in (*OURS, *PEERS)]
@@ -51,11 +34,13 @@ LIMITS = [
 """Case, metric and aim, at the largest size."""
 
 
-def run_here(case: str, entries: int, limit_s: float) -> dict[str, Any]:
+def run_here(case: str, options: Options) -> Row:
     """Measure one of our cases in this process."""
     from lsh_memory import EpisodicMemory, MemoryConfig
 
     make_embeddings()
+    case, _, size = case.rpartition("-")
+    entries = int(size)
     vectors, queries = embeddings(EMBEDDINGS, entries)
     actions = subset(np.load(EMBEDDINGS)["actions"], entries)
     capacity = entries // 2 if case == "scan-full" else entries
@@ -68,7 +53,7 @@ def run_here(case: str, entries: int, limit_s: float) -> dict[str, Any]:
         query=lambda vector: memory.query(vector, K).slots,
         batch=lambda vectors: memory.query_batch(vectors, K).slots,
     )
-    row = measure(searcher, vectors, queries, limit_s=limit_s)
+    row = measure(searcher, vectors, queries, limit_s=options.limit_s)
     if case in ("scan-merging", "scan-full"):  # its slots are not the numbers of the vectors
         del row["recall_at_10"]
         row["bytes_per_entry"] = round(row["bytes_per_entry"] * entries / len(memory))
@@ -151,14 +136,9 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
 @command
 def main() -> None:
     """The command line."""
-
-    def here(case: str, options: Options) -> Row:
-        name, _, entries = case.rpartition("-")
-        return run_here(name, int(entries), options.limit_s)
-
     run(
         *("lsh_memory", __doc__, CASES),
-        here=here,
+        here=run_here,
         peers={f"{p}-{n}": partial(peer_command, p, n) for n in SIZES for p in PEERS},
         table=table,
         repeats=1,

@@ -4,16 +4,16 @@ this process. The second hardly depends on what else the machine does."""
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.cases import Row
 from benchmarks.peers.stopwatch import LEVEL, WORKERS
 from envs import make
 from retro_env import EnvConfig, make_env
-
-Row = dict[str, float]
 
 
 def timed(call: Callable[[], Any], *, seconds: float, name: str) -> Row:
@@ -67,8 +67,7 @@ def one_env(seconds: float, **settings: Any) -> Row:
 
 def env_only(seconds: float) -> Row:
     """Eight workers with random actions: agent steps per second, CPU time of a vector step."""
-    envs = make_envs()
-    try:
+    with closing(make_envs()) as envs:
         envs.reset(seed=0)
         random = np.random.default_rng(0)
         timed(lambda: envs.step(random.integers(0, 7, WORKERS)), seconds=0.5, name="warm_up")
@@ -79,8 +78,6 @@ def env_only(seconds: float) -> Row:
             steps += 1
         wall, main = time.perf_counter() - clock, time.process_time() - start
         workers = cpu_seconds(envs.workers) - cpu
-    finally:
-        envs.close()
     return {
         "steps_per_second": steps * WORKERS / wall,
         "workers_cpu_ms": 1000.0 * workers / steps,
@@ -104,10 +101,5 @@ def run_until(
         return wait(part)
 
     envs.step_wait = step_wait
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            run(envs, config, Path(folder) / "run")
-    except TimeOver:
-        pass
-    finally:
-        envs.close()
+    with closing(envs), suppress(TimeOver), tempfile.TemporaryDirectory() as folder:
+        run(envs, config, Path(folder) / "run")

@@ -1,46 +1,36 @@
 """Speed of PPO2: the whole beside what its parts allow, and beside Stable-Baselines3's PPO.
 
-`python -m benchmarks.ppo2` prints one JSON line per row: the cases, then ratios with their aims.
-Cases run in processes of their own, in turn, several times; ratios are taken within a repeat.
-`--write` stores the rows in benchmarks/results/ppo2.json, or ppo2_fp32.json on a CPU that has no
-instructions for bf16 and is measured in fp32 alone. Needs the `benchmarks` extra.
-
-env              eight workers alone, with random actions
-ppo2-*           ppo2.train.run
-parts-*          the same, each cycle followed by its parts alone: emulators, acting for eight
-                 observations, learning
-sb3-*            Stable-Baselines3's PPO on this project's environment, in its own workers
-sb3_usual-*      the same on the environment that stable-retro's users build by hand
-
-A trailing 1 or 2 is the number of torch's threads. All play the same level with eight workers, the
-Nature net, rollouts of 128 steps each, 4 minibatches of 256 and 3 epochs. A ratio takes the faster
-number of threads of each, and for `ppo2` the faster precision too; `ppo2_fp32` computes in fp32 as
-Stable-Baselines3 does. `*_cpu` compares the CPU time of all processes per agent step, which hardly
-depends on what else the machine does.
-
-The bound: an agent step needs the time of one of the emulators alone and that of one of learning
-alone; acting is left out, as if it were free, because it could run beside the emulators. It is
-measured in `parts`, beside the whole in every cycle.
+Cases, the bound and aims: benchmarks/README.md.
 """
 
-import sys
-from functools import partial
+import contextlib
+import itertools
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from benchmarks import cases
-from benchmarks import ppo2_parts as parts
-from benchmarks.cases import Options, Repeat, Row, Rows
-from benchmarks.parts import env_only
-from experiment.errors import command
+import numpy as np
+from numpy.typing import NDArray
 
-(PRECISIONS, SUFFIX), THREADS = cases.precisions(), (1, 2)
-SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in THREADS]
-PEERS: dict[str, list[str]] = {"sb3": [], "sb3_usual": ["--usual"]}
-"""Name -> further arguments of benchmarks.peers.sb3_ppo."""
+from benchmarks import cases
+from benchmarks.cases import Options, Repeat, Row, Rows
+from benchmarks.parts import cpu_seconds, env_only, make_envs, preset_config, run_until
+from benchmarks.peers.stopwatch import WORKERS
+from experiment.errors import command
+from ppo2.config import PPO2Config
+from ppo2.saving import reports
+from ppo2.train import learn, parse, play, run
+from ppo2.training import Training
+
+PRECISIONS, SUFFIX = cases.precisions()
+SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in cases.THREADS]
+PEERS = {"sb3": ("", "sb3_ppo", list[str]()), "sb3_usual": ("", "sb3_ppo", ["--usual"])}
 CASES = [
     "env",
     *(f"{name}-{setting}" for name in ("ppo2", "parts") for setting in SETTINGS),
-    *(f"{peer}-{threads}" for peer in PEERS for threads in THREADS),
+    *(f"{peer}-{threads}" for peer in PEERS for threads in cases.THREADS),
 ]
 RATIOS: list[tuple[str, str, str, float | None]] = [
     ("ppo2", "ppo2-", "sb3_usual-", 2.5),
@@ -51,6 +41,108 @@ RATIOS: list[tuple[str, str, str, float | None]] = [
 """Name, cases, the cases they are divided by (the fastest of each), and the aim."""
 RATIOS = [ratio for ratio in RATIOS if not (SUFFIX and ratio[0].endswith("_fp32"))]
 BOUND_AIM = 0.85
+ROLLOUT_STEPS, MINIBATCHES, EPOCHS = 128, 4, 3
+ROWS = WORKERS * ROLLOUT_STEPS
+
+
+@dataclass
+class Cycles:
+    """Times whole cycles of a rollout and the learning from it, the first one left out."""
+
+    seconds: float
+    pids: list[int]
+    marks: list[tuple[float, float]] = field(default_factory=list)
+
+    def mark(self) -> bool:
+        """A rollout begins; True once two cycles or more took the time."""
+        cpu = time.process_time() + cpu_seconds(self.pids)
+        self.marks.append((time.perf_counter(), cpu))
+        return len(self.marks) > 3 and self.marks[-1][0] - self.marks[1][0] >= self.seconds
+
+    def result(self) -> Row:
+        """Agent steps per second, and CPU time per agent step of all processes together."""
+        (start, cpu), (end, cpu_end) = self.marks[1], self.marks[-1]
+        steps = (len(self.marks) - 2) * ROWS
+        return {
+            "steps_per_second": steps / (end - start),
+            "cpu_ms_per_step": 1000.0 * (cpu_end - cpu) / steps,
+        }
+
+
+def shared_config(precision: str, threads: int) -> PPO2Config:
+    """The contest preset, with what every agent in this comparison shares."""
+    config: PPO2Config = preset_config(
+        parse,
+        "contest",
+        precision=precision,
+        torch_threads=threads,
+        num_envs=WORKERS,
+        rollout_steps=ROLLOUT_STEPS,
+        minibatches=MINIBATCHES,
+        epochs=EPOCHS,
+    )
+    return config
+
+
+def act_alone(training: Training, obs: NDArray[np.uint8], random: np.random.Generator) -> None:
+    """Fill the rollout from the same observations and rewards of chance, as `play` does."""
+    never = np.zeros(WORKERS, bool)
+    with training.agent.autocast():
+        for _, part in itertools.product(range(ROLLOUT_STEPS), training.parts):
+            training.act(obs[part], part)
+            flags, rewards = never[part], random.normal(size=len(obs[part]))
+            training.add((rewards, flags, flags, {}), levels=[""] * len(flags), part=part)
+
+
+def whole_and_parts(seconds: float, *, precision: str, threads: int) -> Row:
+    """Cycles of `ppo2.train`, after each of which its parts run alone: the emulators with random
+    actions, acting for eight observations without emulators, learning.
+
+    of_bound is taken within a cycle, so that most of what else the machine does cancels. All are
+    medians over cycles, the first one left out.
+    """
+    config, envs = shared_config(precision, threads), make_envs()
+    training, random = Training(config, WORKERS), np.random.default_rng(0)
+    cycles: list[NDArray[np.float64]] = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        reports(Path(folder) / "run", config, training) as write,
+        contextlib.closing(envs),
+    ):
+        obs, _ = envs.reset(seed=training.env_seeds())
+        begin = time.perf_counter()
+        while len(cycles) < 3 or time.perf_counter() - begin < seconds:
+            marks = [time.perf_counter()]
+            obs = play(training, envs, obs)
+            write(learn(training, obs))
+            marks.append(time.perf_counter())
+            for _ in range(ROLLOUT_STEPS):
+                obs, *_ = envs.step(random.integers(0, 7, WORKERS))
+            marks.append(time.perf_counter())
+            act_alone(training, obs, random)
+            marks.append(time.perf_counter())
+            learn(training, obs)
+            marks.append(time.perf_counter())
+            cycles.append(np.diff(marks))
+    spans = np.array(cycles[1:])
+    whole, env, act, update = np.median(spans, axis=0).tolist()
+    return {
+        "steps_per_second": ROWS / whole,
+        "env_steps_per_second": ROWS / env,
+        "update_steps_per_second": ROWS / update,
+        "act_8_ms": 1000.0 * act / ROLLOUT_STEPS,
+        "of_bound": float(np.median((spans[:, 1] + spans[:, 3]) / spans[:, 0])),
+    }
+
+
+def end_to_end(seconds: float, *, precision: str, threads: int) -> Row:
+    """`ppo2.train.run` as it is."""
+    config, envs = shared_config(precision, threads), make_envs()
+    cycles = Cycles(seconds, envs.workers)
+    # Marked at the first wait of each rollout: one step late, every time.
+    waits = itertools.cycle(range(ROLLOUT_STEPS * config.act_parts))
+    run_until(lambda: next(waits) == 0 and cycles.mark(), run, envs, config)
+    return cycles.result()
 
 
 def run_here(case: str, options: Options) -> Row:
@@ -58,14 +150,8 @@ def run_here(case: str, options: Options) -> Row:
     if case == "env":
         return env_only(options.seconds)
     name, precision, threads = case.split("-")
-    measure = parts.whole_and_parts if name == "parts" else parts.end_to_end
+    measure = whole_and_parts if name == "parts" else end_to_end
     return measure(options.seconds, precision=precision, threads=int(threads))
-
-
-def peer_command(name: str, threads: int, options: Options) -> list[str]:
-    """The command that measures a peer and prints its row last."""
-    peer = [sys.executable, "-m", "benchmarks.peers.sb3_ppo", "--threads", str(threads)]
-    return [*peer, "--seconds", str(options.seconds), *PEERS[name]]
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
@@ -83,7 +169,7 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
 @command
 def main() -> None:
     """The command line."""
-    peers = {f"{n}-{t}": partial(peer_command, n, t) for n in PEERS for t in THREADS}
+    peers = cases.peer_commands(PEERS)
     options: Any = {"here": run_here, "peers": peers, "table": table, "suffix": SUFFIX}
     cases.run("ppo2", __doc__, CASES, **options, seconds=15.0)
 

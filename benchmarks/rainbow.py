@@ -1,57 +1,41 @@
 """Speed of Rainbow: its parts, the whole beside what the parts allow, and beside two peers.
 
-`python -m benchmarks.rainbow` prints one JSON line per row: the cases, then ratios and limits with
-their aims. Cases run in processes of their own, in turn, several times; ratios are taken within a
-repeat. `--write` stores the rows in benchmarks/results/rainbow.json, or rainbow_fp32.json on a CPU
-that has no instructions for bf16 and is measured in fp32 alone. Peers run in environments of
-their own under runs/peers, made at the first use from the versions pinned in benchmarks/peers.
-
-tree, priorities, replay  one batch drawn, priorities set: the tree alone, without frames, whole
-learner-*                 updates alone and acting alone (act_8: for eight observations)
-env                       eight workers alone
-rainbow-*                 rainbow.train.run: an update of 32 transitions per 4 agent steps
-laptop-*                  the same with the laptop preset: a small net
-qrdqn-*                   sb3-contrib's QR-DQN, its 200 quantiles, or as many as C51 has atoms
-qrdqnsmall-*              the same on the laptop preset's encoder and hidden layer
-tianshou-*                Tianshou's Rainbow
-
-A trailing 1 or 2 is the number of torch's threads. All play the same level with eight workers, with
-the contest preset's net (but for laptop and qrdqnsmall) and the same replay size, and are timed
-after learning has begun. A ratio takes the faster number of threads, and for Rainbow the faster
-precision, of each.
-
-The bound. A vector step of eight agent steps needs the workers' CPU time, that of one `act`, and
-that of two updates with their batches: with C cores it cannot be faster than the sum over C. Nor
-faster than the learner's process alone, where acting and learning never overlap: act, updates,
-batches, storing, and sending and receiving for the workers, by the clock. The bound takes the
-larger. It assumes that C cores do nothing else, that emulators always overlap with updates, and
-that parts are as fast together as alone; it leaves out that the emulators wait for `act`.
+Cases, the bound and aims: benchmarks/README.md.
 """
 
 import os
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from benchmarks import cases
-from benchmarks.cases import Options, Repeat, Row, Rows
-from benchmarks.peers.environments import peer_python
-from benchmarks.peers.stopwatch import STEPS_PER_UPDATE, WORKERS
-from experiment.errors import command
+import numpy as np
 
-(PRECISIONS, SUFFIX), THREADS = cases.precisions(), (1, 2)
-SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in THREADS]
+from benchmarks import cases, parts
+from benchmarks.cases import Options, Repeat, Row, Rows
+from benchmarks.peers import stopwatch
+from benchmarks.peers.neighbours import resident
+from benchmarks.peers.stopwatch import BATCH_SIZE, STEPS_PER_UPDATE, WORKERS, Stopwatch
+from experiment.device import prepare_device
+from experiment.errors import command
+from experiment.seeding import seed_everything
+from rainbow.agent import RainbowAgent, make_net
+from rainbow.config import RainbowConfig
+from rainbow.learner import Learner
+from rainbow.memory import Replay, SumTree
+from rainbow.train import make_replay, parse, run
+
+PRECISIONS, SUFFIX = cases.precisions()
+SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in cases.THREADS]
 PEERS: dict[str, tuple[str, str, list[str]]] = {
-    "qrdqn": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", []),
-    "qrdqn51": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", ["--quantiles", "51"]),
-    "qrdqnsmall": ("sb3_qrdqn", "benchmarks.peers.sb3_qrdqn", ["--small"]),
-    "tianshou": ("tianshou", "benchmarks.peers.tianshou_rainbow", []),
+    "qrdqn": ("sb3_qrdqn", "sb3_qrdqn", []),
+    "qrdqn51": ("sb3_qrdqn", "sb3_qrdqn", ["--quantiles", "51"]),
+    "qrdqnsmall": ("sb3_qrdqn", "sb3_qrdqn", ["--small"]),
+    "tianshou": ("tianshou", "tianshou_rainbow", []),
 }
 """Name -> its environment, module and further arguments."""
 CASES = [
     *("tree", "priorities", "replay", "env"),
     *(f"{name}-{setting}" for name in ("learner", "rainbow", "laptop") for setting in SETTINGS),
-    *(f"{peer}-{threads}" for peer in PEERS for threads in THREADS),
+    *(f"{peer}-{threads}" for peer in PEERS for threads in cases.THREADS),
 ]
 RATIOS: list[tuple[str, str, str, float | None]] = [
     ("rainbow", "rainbow-", "qrdqn-", 2.5),
@@ -71,34 +55,138 @@ LIMITS = [
     ("priorities", "sample_and_update_ms", 0.3),
 ]
 """Case, metric, and the most it may be."""
+LEAVES = 1 << 20
+FILL = 100_000
+EPISODE = 250
+"""Agent steps of the made-up episodes that fill a replay: about what random play lasts."""
+
+
+def shared_config(preset: str, precision: str, threads: int) -> RainbowConfig:
+    """A preset, with what every agent in this comparison shares."""
+    config: RainbowConfig = parts.preset_config(
+        parse,
+        preset,
+        precision=precision,
+        torch_threads=threads,
+        num_envs=WORKERS,
+        batch_size=BATCH_SIZE,
+        update_every=STEPS_PER_UPDATE,
+        replay_size=stopwatch.REPLAY_SIZE,
+        learning_starts=stopwatch.LEARNING_STARTS,
+        rotate_every=0,
+    )
+    return config
+
+
+def fill(replay: Replay, steps: int, *, episode: int = EPISODE) -> Callable[[], None]:
+    """Play made-up episodes of `episode` steps for `steps` agent steps in all; one more each call
+    of what is returned."""
+    random = np.random.default_rng(0)
+    obs = random.integers(0, 256, (16, WORKERS, len(replay.steps_back), 84, 84), np.uint8)
+    actions, rewards = np.zeros(WORKERS, np.int64), np.ones(WORKERS, np.float32)
+    never, count = np.zeros(WORKERS, np.bool_), 0
+
+    def step() -> None:
+        nonlocal count
+        count += 1
+        ended = np.full(WORKERS, count % episode == 0)
+        now, following = obs[count % 16], obs[(count + 1) % 16]
+        replay.add(now, actions, rewards, ended, never, list(following))
+
+    for _ in range(steps // WORKERS):
+        step()
+    return step
+
+
+def tree(seconds: float) -> Row:
+    """The sum tree alone: find and set for one batch at 2^20 leaves."""
+    leaves, random = SumTree(LEAVES), np.random.default_rng(0)
+    leaves.set(np.arange(LEAVES), random.random(LEAVES) + 0.1)
+
+    def draw() -> None:
+        found = leaves.find(random.random(BATCH_SIZE) * leaves.total)
+        leaves.set(found, random.random(BATCH_SIZE) + 0.1)
+
+    return parts.timed(draw, seconds=seconds, name="find_and_set")
+
+
+def priorities(seconds: float) -> Row:
+    """What prioritising costs at 2^20 leaves: drawing indices and weights, and new priorities.
+
+    The replay has slots of 2 × 2 pixels, so that gathering frames costs next to nothing: it is no
+    part of the aim, and `replay` measures it.
+    """
+    replay = Replay(
+        LEAVES, WORKERS, frame_shape=(1, 2, 2), frame_stack=4, n_step=3, gamma=0.99, alpha=0.5
+    )
+    random = np.random.default_rng(0)
+    replay.tree.set(np.arange(LEAVES), random.random(LEAVES) + 0.1)
+    losses = random.random(BATCH_SIZE).astype(np.float32)
+
+    def draw() -> None:
+        batch = replay.sample(BATCH_SIZE, beta=0.4, rng=random)
+        replay.update_priorities(batch.indices, losses)
+
+    return parts.timed(draw, seconds=seconds, name="sample_and_update")
+
+
+def replay_whole(seconds: float) -> Row:
+    """Whole batches with their frames from 100,000 slots in use, and what a transition takes."""
+    before = resident()
+    config = shared_config("contest", "fp32", 1)
+    replay = make_replay(config, FILL, WORKERS)
+    add = fill(replay, FILL + 2 * WORKERS * EPISODE)
+    held, drawable = resident() - before, np.count_nonzero(replay.tree.leaves)
+    random, losses = np.random.default_rng(0), np.ones(BATCH_SIZE, np.float32)
+
+    def draw() -> None:
+        batch = replay.sample(BATCH_SIZE, beta=0.4, rng=random)
+        replay.update_priorities(batch.indices, losses)
+
+    return {
+        **parts.timed(draw, seconds=seconds / 2, name="sample_and_update"),
+        **parts.timed(add, seconds=seconds / 2, name="add_8"),
+        "bytes_per_transition": held / drawable,
+    }
+
+
+def learner(seconds: float, *, precision: str, threads: int) -> Row:
+    """Updates alone, on one batch, and acting for eight observations."""
+    config = shared_config("contest", precision, threads)
+    device = prepare_device("cpu", threads=threads)
+    seed_everything(0)
+    replay = make_replay(config, 4_000, WORKERS)
+    fill(replay, 3_200)
+    batch = replay.sample(BATCH_SIZE, beta=0.4, rng=np.random.default_rng(0))
+    net = make_net(config).to(device)
+    agent, updates = RainbowAgent(net, config), Learner(net, config, device=device)
+    obs = np.random.default_rng(0).integers(0, 256, (WORKERS, 4, 84, 84), np.uint8)
+    row = parts.timed(lambda: updates.update(batch), seconds=seconds, name="update")
+    row["updates_per_second"] = 1000.0 / row["update_ms"]
+    return {
+        **row,
+        **parts.timed(lambda: agent.act(obs, explore=True), seconds=seconds / 4, name="act_8"),
+    }
+
+
+def end_to_end(seconds: float, *, preset: str, precision: str, threads: int) -> Row:
+    """`rainbow.train.run` as it is, timed from a while after its first update."""
+    clock = Stopwatch(seconds)
+    parts.run_until(clock.tick, run, parts.make_envs(), shared_config(preset, precision, threads))
+    return clock.result()
 
 
 def run_here(case: str, options: Options) -> Row:
     """Measure a case of this project in this process."""
-    from benchmarks import parts, rainbow_parts
-
-    simple: dict[str, Callable[[float], Row]] = {
-        "tree": rainbow_parts.tree,
-        "priorities": rainbow_parts.priorities,
-        "replay": rainbow_parts.replay_whole,
-        "env": parts.env_only,
-    }
+    simple = {"tree": tree, "priorities": priorities, "replay": replay_whole, "env": parts.env_only}
     if case in simple:
         return simple[case](options.seconds)
     name, precision, threads = case.split("-")
     setting: dict[str, Any] = {"precision": precision, "threads": int(threads)}
     if name == "learner":
-        return rainbow_parts.learner(options.seconds, **setting)
+        return learner(options.seconds, **setting)
     preset = "laptop" if name == "laptop" else "contest"
-    return rainbow_parts.end_to_end(options.seconds, preset=preset, **setting)
-
-
-def peer_command(name: str, threads: int, options: Options) -> list[str]:
-    """The command that measures a peer and prints its row last."""
-    environment, module, extra = PEERS[name]
-    python = str(peer_python(environment))
-    timing = ["--seconds", str(options.seconds), "--threads", str(threads)]
-    return [python, "-m", module, *timing, *extra]
+    return end_to_end(options.seconds, preset=preset, **setting)
 
 
 def bound(repeat: Repeat, setting: str, *, cores: int) -> float:
@@ -139,16 +227,9 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
 @command
 def main() -> None:
     """The command line."""
-    cores = os.cpu_count() or 1
-    cases.run(
-        *("rainbow", __doc__, CASES),
-        here=run_here,
-        peers={f"{n}-{t}": partial(peer_command, n, t) for n in PEERS for t in THREADS},
-        table=table,
-        suffix=SUFFIX,
-        seconds=15.0,
-        cores=cores,
-    )
+    peers, cores = cases.peer_commands(PEERS), os.cpu_count() or 1
+    options: Any = {"here": run_here, "peers": peers, "table": table, "suffix": SUFFIX}
+    cases.run("rainbow", __doc__, CASES, **options, seconds=15.0, cores=cores)
 
 
 if __name__ == "__main__":

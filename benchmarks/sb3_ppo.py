@@ -27,9 +27,7 @@ from experiment.config import flat, replaced, to_dict
 from experiment.device import prepare_device
 from experiment.distributed import Group
 from experiment.errors import UserError, command
-from experiment.metrics import EpisodeLog, Metrics
-from experiment.progress import Progress
-from experiment.run_folder import RunFolder
+from experiment.run_folder import Reports, reports
 from experiment.seeding import seed_everything
 from nets.encoders import make_encoder
 from ppo2.agent import PPO2Agent, make_net
@@ -50,8 +48,6 @@ LACKING: dict[str, Any] = {
     "clip_schedule": "constant",
 }
 """Settings that Stable-Baselines3 has not, or otherwise than here, and the value it can have."""
-NEVER = 10**9
-"""Rollouts between its own lines of text."""
 ENCODERS = ("nature", "data-efficient")
 """Those that `ppo2` gives the initial weights that Stable-Baselines3 gives all."""
 METRICS = {
@@ -145,31 +141,28 @@ class Envs(VecEnv):
     def close(self) -> None:
         self.envs.close()
 
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+    def get_attr(self, *_: Any, **__: Any) -> list[Any]:
         return [None] * self.num_envs
 
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        raise NotImplementedError
-
-    def env_method(self, method_name: str, *args: Any, indices: Any = None, **more: Any) -> Any:
-        raise NotImplementedError
-
-    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+    def env_is_wrapped(self, *_: Any, **__: Any) -> list[bool]:
         return [False] * self.num_envs
+
+    def set_attr(self, *_: Any, **__: Any) -> None:
+        raise NotImplementedError
+
+    env_method = set_attr  # type: ignore[assignment]
 
 
 class Recorder(BaseCallback):
     """Writes episodes and a row of metrics per rollout, and ends the run at its last step."""
 
-    def __init__(self, run_dir: Path, timesteps: int) -> None:
+    def __init__(self, report: Reports, timesteps: int) -> None:
         super().__init__()
-        self.timesteps = timesteps
-        self.metrics, self.episodes = Metrics(run_dir), EpisodeLog(run_dir)
-        self.progress = Progress(timesteps, "sb3")
+        self.report, self.timesteps = report, timesteps
 
     def _on_step(self) -> bool:
         for episode in self.training_env.ended:  # type: ignore[attr-defined]
-            self.episodes.log(self.num_timesteps, episode["env"], episode)
+            self.report.episodes.log(self.num_timesteps, episode["env"], episode)
         whole = self.model.rollout_buffer.pos + 1 == self.model.n_steps  # type: ignore[attr-defined]
         return whole or self.num_timesteps < self.timesteps
 
@@ -179,13 +172,10 @@ class Recorder(BaseCallback):
         if "train/loss" in seen:
             values = {name: float(seen[theirs]) for name, theirs in METRICS.items()}
             values["entropy"] = -float(seen["train/entropy_loss"])
-            self.metrics.log(self.num_timesteps, values)
-            self.progress.update(self.num_timesteps, values)
+            self.report.metrics.log(self.num_timesteps, values)
+            self.report.progress.update(self.num_timesteps, values)
 
-    def _on_training_end(self) -> None:
-        self._on_rollout_start()
-        self.metrics.close()
-        self.episodes.close()
+    _on_training_end = _on_rollout_start
 
 
 def pairs(model: PPO, net: nn.Module) -> list[tuple[nn.Module, nn.Module]]:
@@ -211,16 +201,16 @@ def run(
     seed_everything(values["seed"])
     agent = PPO2Agent(make_net(config), config)
     model = PPO("CnnPolicy", Envs(envs, seed=values["seed"]), device=device, **told)
-    folder = RunFolder.create(run_dir, config)
     if init:
         agent.start_from(init)
         for theirs, ours in pairs(model, agent.net):
             theirs.load_state_dict(ours.state_dict())
-    recorder = Recorder(folder.path, values["timesteps"])
-    model.learn(values["timesteps"], callback=recorder, log_interval=NEVER)
+    with reports(run_dir, config, "sb3", env_steps=0) as report:
+        recorder = Recorder(report, values["timesteps"])
+        model.learn(values["timesteps"], callback=recorder, log_interval=10**9)
     for theirs, ours in pairs(model, agent.net):
         ours.load_state_dict(theirs.state_dict())
-    agent.save(folder.checkpoints)
+    agent.save(report.folder.checkpoints)
     return agent
 
 

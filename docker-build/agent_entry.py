@@ -4,8 +4,6 @@ Reads the variables AGENT, MODE, TIMESTEPS, SEED and LEVEL; the container's argu
 them and win, flags after -- are the agent's own. With --keep-checkpoint it is what a build runs.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

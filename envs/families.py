@@ -1,9 +1,6 @@
 """The one place that knows all families of environments; each is imported when it is needed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from envs.contract import VectorEnv
@@ -48,47 +45,35 @@ def level_names(levels: str) -> list[str]:
     return [str(level) for level in parse_levels(levels)]
 
 
-def make(
-    levels: str,
-    settings: Any,
-    *,
-    num_envs: int,
-    seed: int = 0,
-    rotate_every: int = 0,
-    serial: bool = False,
-    part: slice = slice(None),
-    record_dir: Path | str | None = None,
-) -> VectorEnv:
+def split_names() -> list[str]:
+    """The splits of all families."""
+    from retro_env import registered
+
+    return sorted(path.stem for path in registered.SPLITS.glob("*.csv"))
+
+
+def make(levels: str, settings: Any, *, num_envs: int, **options: Any) -> VectorEnv:
     """`num_envs` environments, the levels shared out among them.
 
     levels: a split, a CSV, names with commas between, or procgen:GAME[,GAME…]. settings: of the
-    levels' family.
-    rotate_every: agent steps on a level before the next; 0: an episode, where there are more levels
-    than environments. serial: all play the same levels, in order. part: make only these of them.
-    record_dir: for recordings, where the family has any. UserError: what is missing.
+    levels' family. options: seed (0). rotate_every (0): agent steps on a level before the next; 0:
+    an episode, where there are more levels than environments. serial (False): all play the same
+    levels, in order. part (a slice): make only these of them. record_dir: for recordings, where the
+    family has any. UserError: what is missing.
     """
     if of_procgen(levels):
         import procgen_env
 
-        if serial or rotate_every not in (0, RunSettings.rotate_every):
+        rotates = options.pop("rotate_every", 0) not in (0, RunSettings.rotate_every)
+        if options.pop("serial", False) or rotates:
             raise UserError(
                 "Procgen draws a level for every episode: leave --serial out, and --rotate-every 0"
             )
-        return procgen_env.make_vec(
-            levels, num_envs=num_envs, config=settings, seed=seed, part=part
-        )
+        options.pop("record_dir", None)
+        return procgen_env.make_vec(levels, num_envs=num_envs, config=settings, **options)
     from retro_env import make_vec, parse_levels
 
-    return make_vec(
-        parse_levels(levels),
-        num_envs=num_envs,
-        config=settings,
-        seed=seed,
-        rotate_every=rotate_every,
-        serial=serial,
-        part=part,
-        record_dir=record_dir,
-    )
+    return make_vec(parse_levels(levels), num_envs=num_envs, config=settings, **options)
 
 
 def level_sets(levels: str, settings: Any, *, test_levels: Any) -> dict[str, Any]:
@@ -106,22 +91,8 @@ def level_sets(levels: str, settings: Any, *, test_levels: Any) -> dict[str, Any
     return level_sets(settings, test_levels=test_levels)
 
 
-def make_for(
-    config: Any,
-    *,
-    serial: bool = False,
-    part: slice = slice(None),
-    record_dir: Path | str | None = None,
-) -> VectorEnv:
-    """The environments that an agent's config asks for in `run` and `env`; else as `make`."""
+def make_for(config: Any, **options: Any) -> VectorEnv:
+    """The environments that an agent's config asks for in `run` and `env`; options as of `make`."""
     run = config.run
-    return make(
-        run.levels,
-        config.env,
-        num_envs=run.num_envs,
-        seed=run.seed,
-        rotate_every=run.rotate_every,
-        serial=serial,
-        part=part,
-        record_dir=record_dir,
-    )
+    own = {"num_envs": run.num_envs, "seed": run.seed, "rotate_every": run.rotate_every}
+    return make(run.levels, config.env, **own, **options)

@@ -10,13 +10,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from envs import EnvSettings
 from es.config import ESConfig
 from experiment.checkpoint import agent_of, load_agent, load_checkpoint, save_checkpoint
 from experiment.config import from_dict, replaced, to_dict
 from experiment.errors import UserError
-from experiment.package import ScoringPolicy, find
+from experiment.package import Actions, Flags, Images, ScoringPolicy, find
 
 Policy = ScoringPolicy
 """An agent whose net can be searched. The net's first part is its `encoder`, and a fully connected
@@ -33,13 +34,7 @@ class ESAgent:
         self.names = searched_names(policy, config.layer)
 
     @torch.no_grad()
-    def act(
-        self,
-        obs: NDArray[np.uint8],
-        *,
-        explore: bool = False,
-        starts: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.int64]:
+    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw from a policy with logits.
         starts: not needed, nothing is remembered."""
         scores = self.scores(torch.from_numpy(obs).to(self.device)).cpu()
@@ -54,8 +49,8 @@ class ESAgent:
     @property
     def theta(self) -> NDArray[np.float32]:
         """The searched weights on end, [D]: of each layer its matrix row by row, then its bias."""
-        parts = [self.net.get_parameter(name).detach().flatten() for name in self.names]
-        return torch.cat(parts).cpu().numpy()
+        parameters = [self.net.get_parameter(name) for name in self.names]
+        return parameters_to_vector(parameters).detach().cpu().numpy()
 
     def take(self, theta: NDArray[np.float32]) -> None:
         """Let the searched weights be these, [D]."""
@@ -63,13 +58,8 @@ class ESAgent:
 
     def save(self, folder: Path | str) -> None:
         """Write weights and config, without a run's state, as a checkpoint that `load` reads."""
-        save_checkpoint(
-            Path(folder),
-            agent="es",
-            config=self.config,
-            counters={"env_steps": 0},
-            tensors={"net": self.net.state_dict()},
-        )
+        tensors = {"net": self.net.state_dict()}
+        save_checkpoint(folder, agent="es", config=self.config, tensors=tensors)
 
     @classmethod
     def start(
@@ -151,12 +141,7 @@ def searched_names(policy: Policy, layer: str) -> list[str]:
     parameters = [net.get_parameter(name) for name in names]
     found = torch.autograd.grad(scores.sum(), parameters, allow_unused=True)
     used = [name for name, slope in zip(names, found, strict=True) if slope is not None]
-    return [name for name in used if is_hidden(name.rpartition(".")[0]) == (layer == "fc")]
-
-
-def is_hidden(layer: str) -> bool:
-    """Whether a fully connected layer has that name."""
-    return layer.endswith("hidden")
+    return [name for name in used if name.rpartition(".")[0].endswith("hidden") == (layer == "fc")]
 
 
 def shapes(net: nn.Module, names: Sequence[str]) -> tuple[tuple[int, int], ...]:
@@ -169,10 +154,8 @@ def shapes(net: nn.Module, names: Sequence[str]) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-@torch.no_grad()
 def fill(net: nn.Module, names: Sequence[str], vector: NDArray[np.float32]) -> None:
-    """Let those parameters be what `flat` gave, [D]."""
+    """Let those parameters be a copy of these numbers, [D]."""
     parameters = [net.get_parameter(name) for name in names]
-    parts = torch.from_numpy(vector).split([p.numel() for p in parameters])
-    for parameter, part in zip(parameters, parts, strict=True):
-        parameter.copy_(part.view_as(parameter))
+    values = torch.tensor(vector, device=parameters[0].device)
+    vector_to_parameters(values, parameters)

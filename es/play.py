@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from envs import VectorEnv, ended_episodes
-from es.agent import ESAgent, Policy, fill, is_hidden
+from es.agent import ESAgent, Policy, fill
 from es.memory import RECORD, Noise, Plan, Task
 from es.mpi import World
 
@@ -43,9 +43,9 @@ class Members:
         self.size = agent.config.feature_cache
         self.hidden: list[str] = []
         if agent.config.layer == "head":
-            self.hidden = [name for name, _ in agent.net.named_modules() if is_hidden(name)]
-        blank = torch.zeros(rows, *agent.net.encoder.image, dtype=torch.uint8)
-        self.units = torch.zeros_like(self.frozen(blank.to(self.device)))
+            self.hidden = [name for name, _ in agent.net.named_modules() if name.endswith("hidden")]
+        blank = np.zeros((rows, *agent.net.encoder.image), np.uint8)
+        self.units = torch.zeros_like(self.frozen(blank))
         self.behind = [self.copy_of(agent.policy) for _ in range(rows)]
         self.known: OrderedDict[bytes, Tensor] = OrderedDict()
         self.asked = self.found = 0
@@ -60,10 +60,10 @@ class Members:
         return behind
 
     @torch.no_grad()
-    def frozen(self, images: Tensor) -> Tensor:
-        """Images uint8 [K,C,H,W] -> what no search changes [K,F]: the encoder's features, or where
+    def frozen(self, obs: NDArray[np.uint8]) -> Tensor:
+        """obs uint8 [K,C,H,W] -> what no search changes [K,F]: the encoder's features, or where
         only the last layers are searched what each hidden one makes of them."""
-        features: Tensor = self.net.encoder(images)
+        features: Tensor = self.net.encoder(torch.from_numpy(obs).to(self.device))
         layers = [self.net.get_submodule(name) for name in self.hidden]
         return torch.cat([layer(features) for layer in layers], dim=1) if layers else features
 
@@ -74,13 +74,9 @@ class Members:
     @torch.no_grad()
     def scores(self, obs: NDArray[np.uint8]) -> Tensor:
         """obs uint8 [K,C,H,W], one of each row -> scores [K,A]."""
-        units = self.remembered(obs) if self.size else self.frozen(self.images(obs))
+        units = self.remembered(obs) if self.size else self.frozen(obs)
         each = [row.scores(units[n : n + 1]) for n, row in enumerate(self.behind)]
         return torch.cat(each).cpu()
-
-    def images(self, obs: NDArray[np.uint8]) -> Tensor:
-        """On the device."""
-        return torch.from_numpy(obs).to(self.device)
 
     def remembered(self, obs: NDArray[np.uint8]) -> Tensor:
         """As `frozen`, computed only where an observation is new."""
@@ -89,7 +85,7 @@ class Members:
         self.asked += len(keys)
         self.found += len(keys) - len(missing)
         if missing:
-            computed = self.frozen(self.images(obs))
+            computed = self.frozen(obs)
             for row in missing:
                 self.known[keys[row]] = computed[row].clone()
         for row, key in enumerate(keys):

@@ -87,7 +87,19 @@ class StoredArrays(Mapping[str, np.ndarray]):
                 if hashlib.file_digest(file, "sha256").hexdigest() != stored.sha256:
                     raise ValueError("checksum")
                 file.seek(0)
-                yield from _pieces(file, stored)
+                reader = zstandard.ZstdDecompressor().stream_reader(file, closefd=False)
+                with io.BufferedReader(reader) as stream:
+                    np.lib.format.read_magic(stream)
+                    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+                    if (shape, dtype) != (stored.shape, stored.dtype):
+                        raise ValueError("its header does not match meta.json")
+                    left, *row = shape or (1,)
+                    row_bytes = dtype.itemsize * math.prod(row)
+                    while left and row_bytes:
+                        count = min(left, max(1, PIECE // row_bytes))
+                        data = stream.read(count * row_bytes)
+                        yield np.frombuffer(data, dtype).reshape(count, *row)
+                        left -= count
         except (OSError, ValueError, zstandard.ZstdError) as error:
             raise UserError(
                 f"checkpoint file {stored.path} is damaged ({error}); use another checkpoint"
@@ -105,18 +117,3 @@ def whole(arrays: Mapping[str, Any], name: str) -> np.ndarray:
     """arrays[name] as one array. Errors: UserError."""
     rows = arrays[name]
     return rows if isinstance(rows, np.ndarray) else np.concatenate(rows)
-
-
-def _pieces(file: BinaryIO, stored: StoredArray) -> Iterator[np.ndarray]:
-    decompressor = zstandard.ZstdDecompressor()
-    with io.BufferedReader(decompressor.stream_reader(file, closefd=False)) as stream:
-        np.lib.format.read_magic(stream)
-        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-        if (shape, dtype) != (stored.shape, stored.dtype):
-            raise ValueError("its header does not match meta.json")
-        left, *row = shape or (1,)
-        row_bytes = dtype.itemsize * math.prod(row)
-        while left and row_bytes:
-            count = min(left, max(1, PIECE // row_bytes))
-            yield np.frombuffer(stream.read(count * row_bytes), dtype).reshape(count, *row)
-            left -= count

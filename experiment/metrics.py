@@ -9,7 +9,7 @@ import csv
 import io
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, final
 
@@ -72,7 +72,7 @@ class Table:
 
 
 @final
-class Metrics:
+class Metrics(AbstractContextManager):
     """Writes a run's metrics.csv, timing.csv (seconds since it was begun or resumed) and, unless
     told not to, metrics for TensorBoard."""
 
@@ -86,35 +86,30 @@ class Metrics:
         self._began = time.monotonic()
         self._writer: Any = None
         if tensorboard:
-            from torch.utils.tensorboard import SummaryWriter  # slow to import
+            from experiment.events import Events  # slow to import
 
-            purge = None if resume_step is None else resume_step + 1
-            self._writer = SummaryWriter(str(run_dir), purge_step=purge, flush_secs=20)
+            self._writer = Events(run_dir, resume_step=resume_step)
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
-        """Write one row: numbers by name, measured up to this env step."""
+        """Write one row: numbers by name, measured up to this env step. UserError: it cannot."""
         self._table.append({"step": int(step), **values})
         self._timing.append({"step": int(step), "seconds": time.monotonic() - self._began})
         if self._writer is not None:
-            for name, value in values.items():
-                self._writer.add_scalar(name, float(value), int(step))
+            self._writer.log(int(step), values)
 
     def close(self) -> None:
-        """Flush and close all."""
+        """Close all."""
         self._table.close()
         self._timing.close()
         if self._writer is not None:
             self._writer.close()
-
-    def __enter__(self) -> "Metrics":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
 @final
-class EpisodeLog:
+class EpisodeLog(AbstractContextManager):
     """Writes a run's episodes.csv: one row per ended episode."""
 
     def __init__(self, run_dir: Path | str, *, resume_step: int | None = None) -> None:
@@ -127,15 +122,8 @@ class EpisodeLog:
         row = {name: episode.get(name, "") for name in EPISODE_COLUMNS}
         self._table.append({**row, "step": int(step), "env": int(env)})
 
-    def close(self) -> None:
-        """Close the file."""
-        self._table.close()
-
-    def __enter__(self) -> "EpisodeLog":
-        return self
-
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._table.close()
 
 
 def read_columns(path: Path | str) -> dict[str, np.ndarray]:

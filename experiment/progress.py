@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TextIO, final
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn
 from rich.progress import Progress as Bar
 
 LINE_SECONDS = 10.0
@@ -35,21 +35,18 @@ class Progress:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """total, start: in steps, or what else `unit` says; a resumed run starts where it was."""
-        self._total = total
-        self._unit = unit
-        self._description = description
+        self._total, self._unit, self._description = total, unit, description
         self._stream = sys.stderr if stream is None else stream
         self._clock = clock
-        self._step = start
-        self._began = clock()
-        self._last_line = clock()
-        self._shown_step = start
-        self._start = start
-        self._history: deque[tuple[float, int]] = deque([(clock(), start)])
+        self._start = self._step = self._shown_step = start
+        self._began = self._last_line = clock()
+        self._history: deque[tuple[float, int]] = deque([(self._began, start)])
         self._numbers: dict[str, float] = {}
+        self._bar: Bar | None = None
         console = Console(file=self._stream)
-        self._bar = _make_bar(console) if console.is_terminal else None
-        if self._bar is not None:
+        if console.is_terminal:
+            columns = BarColumn(bar_width=24), MofNCompleteColumn(), "{task.fields[text]}"
+            self._bar = Bar("{task.description}", *columns, console=console)
             self._task = self._bar.add_task(description, total=total, completed=start, text="")
 
     def update(self, step: int, numbers: Mapping[str, float] | None = None) -> None:
@@ -66,7 +63,7 @@ class Progress:
         while len(self._history) > 2 and now - self._history[1][0] > RATE_SECONDS:
             self._history.popleft()
         if self._bar is not None:
-            self._bar.update(self._task, completed=step, text=self._text(now))
+            self._bar.update(self._task, completed=step, text=self._text())
         elif now - self._last_line >= LINE_SECONDS:
             self._print_line(now)
 
@@ -79,12 +76,10 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
         if 0 < self._total <= self._start:
-            print(
-                f"{self._description}: nothing left to do, {self._start} of {self._total} "
-                f"{self._unit} were done before",
-                file=self._stream,
-                flush=True,
+            left = (
+                f"nothing left to do, {self._start} of {self._total} {self._unit} were done before"
             )
+            print(f"{self._description}: {left}", file=self._stream, flush=True)
         elif self._bar is None and (self._shown_step != self._step or self._step == self._start):
             # The last line tells the whole: average speed, and how long it took.
             self._history = deque([(self._began, self._start)])
@@ -92,14 +87,11 @@ class Progress:
 
     def steps_per_second(self) -> float:
         """Speed over about the last half minute; 0 before anything was done."""
-        return self._rate(self._clock())
-
-    def _rate(self, now: float) -> float:
-        then, step = self._history[0]
+        now, (then, step) = self._clock(), self._history[0]
         return (self._step - step) / (now - then) if now > then else 0.0
 
-    def _text(self, now: float) -> str:
-        rate = self._rate(now)
+    def _text(self) -> str:
+        rate = self.steps_per_second()
         left = f"{_duration((self._total - self._step) / rate)} left" if rate > 0 else ""
         shown = list(self._numbers.items())[:SHOWN]
         numbers = [f"{name} {_number(value)}" for name, value in shown]
@@ -108,22 +100,9 @@ class Progress:
     def _print_line(self, now: float, *, ended: bool = False) -> None:
         took = f" in {_duration(now - self._began)}" if ended else ""
         done = f"{self._step}/{self._total} {self._unit}"
-        print(
-            f"{self._description}: {done}{took}, {self._text(now)}",
-            file=self._stream,
-            flush=True,
-        )
+        said = f"{self._description}: {done}{took}, {self._text()}"
+        print(said, file=self._stream, flush=True)
         self._last_line, self._shown_step = now, self._step
-
-
-def _make_bar(console: Console) -> Bar:
-    return Bar(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[text]}"),
-        console=console,
-    )
 
 
 def _number(value: float) -> str:

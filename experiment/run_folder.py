@@ -1,15 +1,20 @@
-"""A run's folder: config.json, metrics.csv, episodes.csv, checkpoints/, videos/."""
+"""A run's folder: config.json, metrics.csv, episodes.csv, checkpoints/."""
 
 import json
+import signal
+import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from experiment.config import to_dict
 from experiment.errors import UserError
 from experiment.files import replace_text, unwritable
+from experiment.metrics import EpisodeLog, Metrics
+from experiment.progress import Progress
 
 
 @final
@@ -19,7 +24,6 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.checkpoints = path / "checkpoints"
-        self.videos = path / "videos"
 
     @classmethod
     def create(cls, path: Path | str, config: Any) -> "RunFolder":
@@ -36,8 +40,7 @@ class RunFolder:
                 f"run folder {path} already holds a run; give another --run-dir, or {how}"
             )
         try:
-            for folder in (run.path, run.checkpoints, run.videos):
-                folder.mkdir(parents=True, exist_ok=True)
+            run.checkpoints.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise _unwritable(run.path, error) from None
         run.write_config(config)
@@ -53,7 +56,6 @@ class RunFolder:
             )
         try:
             run.checkpoints.mkdir(exist_ok=True)
-            run.videos.mkdir(exist_ok=True)
             with tempfile.TemporaryFile(dir=run.path):
                 pass
         except OSError as error:
@@ -80,27 +82,64 @@ class RunFolder:
         except OSError as error:
             raise _unwritable(self.path, error) from None
 
-    def read_config(self) -> dict[str, Any]:
-        """The dictionary in config.json. UserError: it is damaged."""
-        try:
-            values = json.loads((self.path / "config.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UserError(f"cannot read {self.path / 'config.json'}: {error}") from None
-        if not isinstance(values, dict):
-            raise UserError(f"{self.path / 'config.json'} must hold one mapping of fields")
-        return values
+
+class Reports(NamedTuple):
+    """What a run writes and shows."""
+
+    folder: RunFolder
+    metrics: Metrics
+    episodes: EpisodeLog
+    progress: Progress
 
 
 @contextmanager
-def resumable(path: Path | str) -> Iterator[None]:
-    """Let the KeyboardInterrupt that ends a run say how it goes on, if there is a checkpoint."""
+def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> Iterator[Reports]:
+    """The folder of a run that begins, or goes on after `env_steps`. Errors: as RunFolder's."""
+    resume, timesteps = config.run.resume, config.run.timesteps
+    folder = RunFolder.open(run_dir) if resume else RunFolder.create(run_dir, config)
+    if resume:
+        folder.write_config(config)
+    start = env_steps if resume else None
+    with (
+        Metrics(folder.path, resume_step=start) as metrics,
+        EpisodeLog(folder.path, resume_step=start) as episodes,
+        Progress(timesteps, name, start=env_steps) as progress,
+    ):
+        yield Reports(folder, metrics, episodes, progress)
+
+
+@contextmanager
+def interruptible(path: Path | str, *, alone: bool = True) -> Iterator[Callable[[], bool]]:
+    """-> whether Ctrl-C was pressed: then the run's loop is to end and to save a checkpoint.
+
+    Pressed again, or in a run of many processes (not `alone`), it ends the run at once.
+
+    KeyboardInterrupt, in the end: it says how the run goes on.
+    """
+    pressed: list[int] = []
+
+    def press(number: int, _: object) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        pressed.append(number)
+        print("\ninterrupted: saving a checkpoint (again: ends at once)", file=sys.stderr)
+
+    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ours &= alone and threading.current_thread() is threading.main_thread()
+    if ours:
+        signal.signal(signal.SIGINT, press)
     try:
-        yield
+        yield lambda: bool(pressed)
+        if pressed:
+            raise KeyboardInterrupt
     except KeyboardInterrupt:
         if not RunFolder(Path(path)).has_checkpoint:
             raise
         hint = f"--run-dir {path} --resume goes on from the last checkpoint"
         raise KeyboardInterrupt(hint) from None
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def numbered_folder(parent: Path | str, name: str) -> Path:

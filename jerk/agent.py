@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
 from experiment.errors import UserError
+from experiment.package import Actions, Flags, Images
 from jerk.config import JerkConfig
 from jerk.learner import Rng, Shares, find_moves
 from jerk.memory import Sequences
@@ -79,13 +80,7 @@ class JerkAgent:
         """The policy, as soon as it knows something."""
         return self.policy if self.policy is not None and self.policy.knows else None
 
-    def act(
-        self,
-        obs: NDArray[np.uint8],
-        *,
-        explore: bool = False,
-        starts: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.int64]:
+    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. It remembers where each row is.
 
         explore: the policy draws its actions; UserError: there is none. starts: rows that begin an
@@ -132,7 +127,14 @@ class JerkAgent:
                 play.frames.append(image[-self.spec.channels :].copy())
         shares = self.shares()
         planned = [
-            play.next_action(rng, moves=self.moves, config=config, shares=shares, seen=row)
+            play.next_action(
+                rng,
+                moves=self.moves,
+                config=config,
+                shares=shares,
+                sequences=self.sequences,
+                seen=row,
+            )
             for play, row in zip(plays, seen, strict=True)
         ]
         asked = [row for row, (_, who) in enumerate(planned) if who == "memory"]
@@ -143,7 +145,9 @@ class JerkAgent:
         actions = np.zeros(len(plays), np.int64)
         for row, (action, who) in enumerate(planned):
             # Drawn also where a lost plan goes on.
-            default = self.run_right(rng) if who != "rule" and row not in found else 0
+            default = 0
+            if who != "rule" and row not in found:  # a jump about as often as exploration has them
+                default = self.moves.right_jump if rng.random() < 0.3 else self.moves.right
             actions[row] = found.get(row, default if action is None else action)
         return actions
 
@@ -175,10 +179,6 @@ class JerkAgent:
             return {}
         return dict(zip(rows, policy.actor.act(obs[rows], explore=True).tolist(), strict=True))
 
-    def run_right(self, rng: Rng) -> int:
-        """A step to the right, or a jump about as often as exploration has them."""
-        return self.moves.right_jump if rng.random() < 0.3 else self.moves.right
-
     def recognise(self, image: NDArray[np.uint8]) -> str:
         """The level whose first observation this is, or nothing."""
         for level, start in self.sequences.starts.items():
@@ -200,14 +200,8 @@ class JerkAgent:
 
     def save(self, folder: Path | str) -> None:
         """Write it without a run's state, as a checkpoint that `load` reads."""
-        save_checkpoint(
-            Path(folder),
-            agent="jerk",
-            config=self.config,
-            counters={"env_steps": 0},
-            tensors=self.tensors(),
-            state=self.state(),
-        )
+        tensors, state = self.tensors(), self.state()
+        save_checkpoint(folder, agent="jerk", config=self.config, tensors=tensors, state=state)
 
     def restore(self, saved: Checkpoint) -> None:
         """Take a checkpoint's sequences and policy. UserError where it is another agent's."""
@@ -227,10 +221,7 @@ class JerkAgent:
 
     def memory_arrays(self) -> dict[str, NDArray]:
         """The episodic memory for a run's checkpoint, by names of its own."""
-        if self.memory is None:
-            return {}
-        counts = np.array([self.memory.merged, self.memory.evicted])
-        arrays = {**self.memory.storage.arrays(), "counts": counts}
+        arrays = {} if self.memory is None else self.memory.arrays()
         return {MEMORY_PREFIX + name: array for name, array in arrays.items()}
 
     def restore_memory(self, saved: Checkpoint) -> None:
@@ -239,9 +230,8 @@ class JerkAgent:
         if self.memory is None or not names:
             return
         arrays = {name.removeprefix(MEMORY_PREFIX): saved.arrays[name] for name in names}
-        merged, evicted = arrays.pop("counts").tolist()
         try:
-            self.memory.restore(arrays, merged=merged, evicted=evicted)
+            self.memory.restore(arrays)
         except ValueError as error:
             raise UserError(f"cannot take the memory of {saved.folder}: {error}") from None
 

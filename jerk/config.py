@@ -16,12 +16,14 @@ class JerkConfig:
     run: RunSettings = RunSettings(levels=HELD_OUT, num_envs=1, rotate_every=0, run_dir="runs/jerk")
     env: EnvSettings = env_settings()
 
-    # The run
+    # Where it goes
     log_every: Count = 1_000
     """Agent steps between rows of metrics.csv."""
     record: bool = False
     """Keep recordings (.bk2) in run_dir/recordings: of each level the best episode, and those that
     the sequences are the beginnings of."""
+
+    # The machine
     torch_threads: Natural = 0
     """CPU threads of the nets; 0: PyTorch decides."""
 
@@ -34,14 +36,29 @@ class JerkConfig:
     """Chance that a jump begins at a step."""
     jump_steps: Count = 4
     """Agent steps that a jump is held."""
+    rhythm: bool = False
+    """Instead of such bouts, jump in a rhythm drawn for each episode, and play scripts where that
+    gets stuck."""
+    scripts: str = "seven-buttons"
+    """What is tried there: a YAML file, or the name of one in jerk/scripts."""
 
     # Replaying
     exploit_bias: Share = 0.25
-    """The chance that an episode is a plain replay, at the first step; it grows by 1 in a run."""
+    """The chance that an episode is a plain replay, at the first step."""
+    exploit_growth: NonNegative = 1.0
+    """What it grows by in a run."""
+    latest_returns: Natural = 0
+    """Replays of a sequence that its mean return is of; 0: all."""
     max_return: Positive = 10_000.0
     """The most that a level can give, in raw return; the nearer, the less is drawn anew."""
     go_on: bool = False
     """Explore from where a replay ends; without it, wait there for the end of the episode."""
+
+    recover: bool = False
+    """Where a replay's return is not what it should be at a step, go on with any good sequence from
+    a step like this one; where there is none, explore. A replay's return is then its episode's."""
+    slots: bool = False
+    """Try variants of a sequence where its replays fail, each judged in its place."""
 
     # Mutating
     mutate: bool = False
@@ -108,6 +125,12 @@ class JerkConfig:
 
     def __post_init__(self) -> None:
         check(self)
+        if self.slots and not (self.recover and self.go_on):
+            raise UserError("slots need to know where a replay fails: add --recover --go-on")
+        if self.recover and self.closed_loop:
+            raise UserError(
+                "recover and closed_loop both say where a replay goes on: leave one out"
+            )
         if self.policy_share + self.memory_share > 1.0:
             raise UserError("policy_share and memory_share must be 1 or less together")
 

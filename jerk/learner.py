@@ -15,20 +15,11 @@ from torch import nn
 from experiment.errors import UserError
 from experiment.package import ScoringPolicy
 from jerk.config import JerkConfig
+from jerk.explorer import Moves
 
 Ints = NDArray[np.int64]
 Actions = NDArray[np.uint8]
 Rng = np.random.Generator
-
-
-class Moves(NamedTuple):
-    """The actions that exploration is made of."""
-
-    right: int
-    left: int
-    right_jump: int
-    left_jump: int
-    wait: int
 
 
 def find_moves(names: Sequence[str]) -> Moves:
@@ -50,6 +41,7 @@ def find_moves(names: Sequence[str]) -> Moves:
         right_jump=first("RIGHT B", "B"),
         left_jump=first("LEFT B", "B"),
         wait=first("", "DOWN"),
+        names=tuple(names),
     )
 
 
@@ -122,11 +114,12 @@ def draw_player(rng: Rng, shares: Shares) -> Player:
 
 
 def exploit_probability(config: JerkConfig, env_steps: int) -> float:
-    """The chance that an episode replays the best sequence as it is: bias + t/T, at most 1.
+    """The chance that an episode replays the best sequence as it is: bias + growth t/T, at most 1.
 
-    Source: openai/retro-baselines, JERK.
+    Source: openai/retro-baselines, JERK, where it grows by 1.
     """
-    return min(1.0, config.exploit_bias + env_steps / max(1, config.run.timesteps))
+    done = env_steps / max(1, config.run.timesteps)
+    return min(1.0, config.exploit_bias + config.exploit_growth * done)
 
 
 def furthest_point(rewards: Sequence[float]) -> tuple[int, float]:

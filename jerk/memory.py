@@ -2,13 +2,16 @@
 the best runs with their frames."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experience.episodes import Episode
+from jerk import slots
+from jerk.recovery import Place, Pool, before
+from jerk.slots import Slot
 
 Actions = NDArray[np.uint8]
 EMBEDDED = 8
@@ -42,20 +45,43 @@ class Sequence:
     """Of the observations before each action in that run, [L,D], where replays need them."""
     recording: str = ""
     """The file (.bk2, in recordings/) of the episode that it began, if that was recorded."""
+    rewards: NDArray[np.float32] | None = None
+    """Of each action in that run, [L], where replays recover by them."""
+    slots: list[Slot] = field(default_factory=list)
+    """Where replays failed, and what is tried there."""
+    ends: list[int] = field(default_factory=list)
+    """The step at which each replay left the plan; L: it did not."""
 
     @property
     def mean(self) -> float:
         """Mean return."""
         return sum(self.returns) / len(self.returns)
 
+    def add_return(self, value: float, *, latest: int) -> None:
+        """One more replay returned that. latest: how many count; 0: all."""
+        self.returns.append(value)
+        if latest:
+            del self.returns[:-latest]
+
+    @property
+    def gained(self) -> NDArray[np.float32] | None:
+        """The return before each action in the run that found it, [L]."""
+        return None if self.rewards is None else before(self.rewards)
+
+    def improved(self) -> Actions:
+        """The actions with the likeliest variant of each slot."""
+        return slots.applied(self.actions, self.slots, slots.likeliest(self.slots))
+
     def save(self) -> dict[str, Any]:
         """For msgpack."""
-        return {name: to_plain(value) for name, value in vars(self).items()}
+        plain = {name: to_plain(value) for name, value in vars(self).items()}
+        return {**plain, "slots": slots.save(self.slots)}
 
     @classmethod
     def restore(cls, saved: Mapping[str, Any]) -> "Sequence":
         """What `save` was called on."""
-        return cls(**{name: from_plain(value) for name, value in saved.items()})
+        plain = {name: from_plain(value) for name, value in saved.items() if name != "slots"}
+        return cls(**plain, slots=slots.restore(saved["slots"]))
 
 
 def mean_of(sequence: Sequence) -> float:
@@ -72,9 +98,20 @@ class Sequences:
         self.starts: dict[str, NDArray[np.uint8]] = {}
         """Each level's first observation, by which it is recognised."""
         self.next_number = 0
+        self.pools: dict[str, Pool] = {}
+        """Of the levels' sequences as they were when one was last looked for."""
 
     def __len__(self) -> int:
         return sum(len(found) for found in self.levels.values())
+
+    def nearest(self, level: str, place: Place, *, jump: int) -> tuple[Sequence, int] | None:
+        """The level's sequence, and its step, that was in a place most like that one; None where
+        none was."""
+        found = self.levels.get(level, [])
+        if level not in self.pools or not self.pools[level].is_of(found):
+            self.pools[level] = Pool(found, jump=jump)
+        best = self.best(level)
+        return None if best is None else self.pools[level].nearest(place, best=best.mean)
 
     def best(self, level: str) -> Sequence | None:
         """The best of a level; the older one of equals."""
@@ -87,22 +124,29 @@ class Sequences:
         value: float,
         *,
         embeddings: NDArray[np.float16] | None = None,
+        rewards: NDArray[np.float32] | None = None,
+        latest: int = 0,
     ) -> Sequence | None:
         """Remember a run -> its sequence, or None where it was worse than a full level's worst.
 
-        A sequence that is there already gets the return as one more of its own.
+        A sequence that is there already gets the return as one more of its own; latest: as of
+        `Sequence.add_return`.
         """
         assert len(actions) > 0, "a sequence has an action or more"
         found = self.levels.setdefault(level, [])
         for sequence in found:
             if np.array_equal(sequence.actions, actions):
-                sequence.returns.append(value)
+                sequence.add_return(value, latest=latest)
                 return sequence
-        new = Sequence(self.next_number, np.array(actions, np.uint8), [value], embeddings)
+        new = Sequence(
+            self.next_number, np.array(actions, np.uint8), [value], embeddings, rewards=rewards
+        )
         self.next_number += 1
         found.append(new)
-        if embeddings is not None:
-            self.drop_embeddings(found)
+        if embeddings is not None:  # the few best keep them: they are most of what one takes
+            seen = [sequence for sequence in found if sequence.embeddings is not None]
+            for sequence in sorted(seen, key=mean_of, reverse=True)[EMBEDDED:]:
+                sequence.embeddings = None
         self.make_room(found)
         return new if any(one is new for one in found) else None
 
@@ -110,12 +154,6 @@ class Sequences:
         """Forget a level's worst sequences, the later of equals, beyond the capacity."""
         while len(found) > self.capacity:
             found.remove(min(reversed(found), key=mean_of))
-
-    def drop_embeddings(self, found: list[Sequence]) -> None:
-        """Of a level's sequences but for the few best: they are most of what a sequence takes."""
-        seen = [sequence for sequence in found if sequence.embeddings is not None]
-        for sequence in sorted(seen, key=mean_of, reverse=True)[EMBEDDED:]:
-            sequence.embeddings = None
 
     def recordings(self) -> set[str]:
         """The names of all files."""

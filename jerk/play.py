@@ -1,12 +1,15 @@
 """What one emulator is in the middle of: an episode that replays, mutates or explores."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from jerk import slots
 from jerk.config import JerkConfig
+from jerk.explorer import Rhythm
 from jerk.learner import (
     Actions,
     Bout,
@@ -14,6 +17,7 @@ from jerk.learner import (
     Player,
     Rng,
     Shares,
+    draw_player,
     exploit_probability,
     explore,
     furthest_point,
@@ -22,6 +26,7 @@ from jerk.learner import (
     mutate,
 )
 from jerk.memory import Sequence, Sequences, from_plain, to_plain
+from jerk.recovery import GIVE_UP_STEPS, JUMP_STEPS, OFF_RETURN, OFF_STEPS, Place
 
 Kind = Literal["explore", "replay", "mutant"]
 Embedding = NDArray[np.float32]
@@ -48,11 +53,41 @@ class Plan:
     """Whether a step was found by what is seen, so that steps may have been skipped."""
     departed: int | None = None
     """Steps played when the source's own were over; None: they are not."""
+    chosen: list[int] = field(default_factory=list)
+    """The variant that is played in each of the source's slots."""
+    expected: NDArray[np.float32] | None = None
+    """The return before each action in the run that is followed, where it recovers."""
+    off: int = 0
+    """Steps on end at which the return was another."""
+    missed: int | None = None
+    """The step of the source at which it left its way first."""
 
     @classmethod
     def of(cls, source: Sequence | None) -> "Plan":
         """A sequence as it is."""
-        return cls() if source is None else cls(source, source.actions, len(source.actions))
+        if source is None:
+            return cls()
+        return cls(source, source.improved(), len(source.actions), expected=source.gained)
+
+    def recover(self, gained: float, nearest: Callable[[], tuple[Sequence, int] | None]) -> None:
+        """Where the return has been another than expected for long, go on as another sequence did
+        from a place like this, or give up. gained: the return so far. nearest: gives that sequence
+        and its step, or None."""
+        if self.expected is None or self.pointer >= len(self.actions):
+            return
+        expected = float(self.expected[self.pointer])
+        self.off = self.off + 1 if abs(expected - gained) > OFF_RETURN else 0
+        if self.off <= OFF_STEPS:
+            return
+        if self.missed is None and self.departed is None:
+            self.missed = self.pointer
+        if (found := nearest()) is not None:
+            other, self.pointer = found
+            self.actions, self.intact, self.off = other.actions, 0, 0
+            self.expected = other.gained
+        elif self.off > GIVE_UP_STEPS:
+            self.actions = self.actions[: self.pointer]
+            self.intact = min(self.intact, self.pointer)
 
     def next_action(self, seen: Embedding | None, *, config: JerkConfig) -> int | None:
         """The next action, where it is lost (`lost`) the one that is due by count; None where the
@@ -98,6 +133,10 @@ class Play:
     """Of the observations before each action, where something compares them."""
     frames: list[NDArray[np.uint8]] = field(default_factory=list)
     """The newest frames of these observations, where something learns from them."""
+    rhythm: Rhythm | None = None
+    """The explorer, where it is one of rhythm."""
+    gained: float = 0.0
+    """Return so far."""
 
     def next_action(
         self,
@@ -106,18 +145,28 @@ class Play:
         moves: Moves,
         config: JerkConfig,
         shares: Shares,
+        sequences: Sequences,
         seen: Embedding | None = None,
     ) -> tuple[int | None, Player]:
         """Of the plan as long as there is one, then of exploration (or waiting) -> an action, and
         who may know better. None: nobody else than that player knows one.
 
-        seen: the embedding of what is seen now.
+        sequences: among which a replay may find another to go on with. seen: the embedding of what
+        is seen now.
         """
+        if config.recover:
+            self.plan.recover(self.gained, lambda: self.nearest(sequences, jump=moves.right_jump))
         action = self.plan.next_action(seen, config=config)
         if action is not None:
             return action, "memory" if self.plan.lost else "rule"
         if self.kind == "replay" and not config.go_on:
             return moves.wait, "rule"
+        if self.rhythm is not None:
+            if self.bout.steps_left == 0:
+                self.bout = Bout(steps_left=-1, player=draw_player(rng, shares))
+            if self.bout.player != "rule" and not self.rhythm.stuck:
+                return None, self.bout.player
+            return self.rhythm.next_action(rng, moves=moves, scripts=config.scripts), "rule"
         # What a replay has reached is not given away by turning back.
         turns = self.kind != "replay"
         action, self.bout = explore(
@@ -131,6 +180,16 @@ class Play:
             self.bout = self.bout._replace(reward=self.bout.reward + reward)
         self.actions.append(action)
         self.rewards.append(reward)
+        self.gained += reward
+        if self.rhythm is not None:
+            self.rhythm.add(reward)
+
+    def nearest(self, sequences: Sequences, *, jump: int) -> tuple[Sequence, int] | None:
+        """A sequence, and its step, that was in a place like this."""
+        latest = self.actions[: -JUMP_STEPS - 1 : -1]
+        since = latest.index(jump) if jump in latest else JUMP_STEPS
+        reward = self.rewards[-1] if self.rewards else 0.0
+        return sequences.nearest(self.level, Place(self.gained, reward, since), jump=jump)
 
     def save(self) -> dict[str, Any]:
         """For msgpack; without the frames, which are arrays of a checkpoint."""
@@ -145,6 +204,8 @@ class Play:
             "actions": self.actions,
             "rewards": self.rewards,
             "embeddings": to_plain(np.stack(self.embeddings)) if self.embeddings else None,
+            "rhythm": None if self.rhythm is None else vars(self.rhythm),
+            "gained": self.gained,
         }
 
     @classmethod
@@ -162,24 +223,31 @@ class Play:
                 **saved,
                 "plan": plan,
                 "bout": Bout(*saved["bout"]),
+                "rhythm": Rhythm(**saved["rhythm"]) if saved["rhythm"] else None,
                 "embeddings": [] if embeddings is None else list(embeddings),
             }
         )
 
 
 def begin(
-    level: str, sequences: Sequences, rng: Rng, *, config: JerkConfig, env_steps: int
+    level: str, sequences: Sequences, rng: Rng, *, moves: Moves, config: JerkConfig, env_steps: int
 ) -> Play:
     """Decide what an episode on that level is for."""
     best = sequences.best(level)
+    rhythm = Rhythm.drawn(rng) if config.rhythm else None
     if best is None:
-        return Play(level)
+        return Play(level, rhythm=rhythm)
     if rng.random() < exploit_probability(config, env_steps):
-        return Play(level, "replay", Plan.of(best))
+        plan = Plan.of(best)
+        if config.slots:
+            done = env_steps / max(1, config.run.timesteps)
+            plan.chosen = slots.choose(best.slots, best.actions, rng, done=done, moves=moves)
+            plan.actions = slots.applied(best.actions, best.slots, plan.chosen)
+        return Play(level, "replay", plan, rhythm=rhythm)
     if not config.mutate:
-        return Play(level)
-    actions, intact = mutate(best.actions, rng, best=best.mean, config=config)
-    return Play(level, "mutant", Plan(best, actions, intact))
+        return Play(level, rhythm=rhythm)
+    actions, intact = mutate(best.improved(), rng, best=best.mean, config=config)
+    return Play(level, "mutant", Plan(best, actions, intact, expected=best.gained), rhythm=rhythm)
 
 
 def finish(
@@ -197,7 +265,13 @@ def finish(
     if play.kind == "replay" and source is not None and not cut:
         sums = np.cumsum(play.rewards)
         value = float(sums[: plan.departed].max(initial=0.0))
-        source.returns.append(value if config.go_on else float(sums[-1]))
+        if config.recover:
+            value = max(0.0, float(sums.max()))
+        elif not config.go_on:
+            value = float(sums[-1])
+        source.add_return(value, latest=config.latest_returns)
+        if config.slots:
+            judge(source, plan)
         length = len(source.actions)
         blind = source.embeddings is None and not plan.looked and len(play.embeddings) >= length
         if blind and value >= source.mean:  # of another run, or dropped: seen on the way
@@ -210,6 +284,26 @@ def finish(
         return None, False
     actions = np.array(play.actions[:length], np.uint8)
     embeddings = np.stack(play.embeddings[:length]) if play.embeddings else None
-    kept = sequences.add(play.level, actions, value, embeddings=embeddings)
+    kept = sequences.add(
+        play.level,
+        actions,
+        value,
+        embeddings=embeddings,
+        rewards=np.array(play.rewards[:length], np.float32) if config.recover else None,
+        latest=config.latest_returns,
+    )
     improved = before is not None and kept is not None and sequences.best(play.level) is kept
     return kept, improved and kept is not before
+
+
+def judge(source: Sequence, plan: Plan) -> None:
+    """Count how far an ended replay of `source` went by its plan, in the slots of these steps; a
+    failure that lies in none opens one."""
+    length = len(source.actions)
+    ended = plan.missed
+    if ended is None:
+        ended = plan.pointer if plan.departed is None else length
+    slots.judge(source.slots, plan.chosen, ended)
+    source.ends.append(ended)
+    if (slot := slots.opened(source.slots, ended, length=length, ends=source.ends)) is not None:
+        source.slots.append(slot)

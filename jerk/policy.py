@@ -16,7 +16,7 @@ from envs import EnvSpec
 from experiment.checkpoint import Checkpoint, kept_settings
 from experiment.config import flat, from_dict
 from experiment.errors import UserError
-from experiment.package import ScoringPolicy, find
+from experiment.package import Actions, Flags, Images, ScoringPolicy, find
 from jerk.config import JerkConfig
 from nets.encoders import Encoder, make_encoder
 from nets.noisy import PlainLinear
@@ -52,13 +52,7 @@ class FreshPolicy(nn.Module):
         return logits
 
     @torch.no_grad()
-    def act(
-        self,
-        obs: NDArray[np.uint8],
-        *,
-        explore: bool = False,
-        starts: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.int64]:
+    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
         """obs uint8 [N,C,H,W] -> actions int64 [N]; exploring, drawn from the policy."""
         logits = self.scores(torch.from_numpy(obs).to(self.device)).cpu()
         if explore:

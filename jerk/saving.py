@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from envs import VectorEnv, saved_states
 from experience.episodes import pack, unpack, write_episodes
-from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.errors import UserError
 from experiment.files import write_text
 from experiment.optimiser import optimiser_parts, restore_optimiser
@@ -37,20 +37,25 @@ def save(training: Training, folder: RunFolder, envs: VectorEnv) -> Path:
     """Write a checkpoint from which `restore` goes on exactly, sequences.json, and the replay; of
     the recordings only those stay that it names."""
     agent, config = training.agent, training.config
-    write_sequences(training, folder.path / "sequences.json")
+    spec = agent.spec
+    table = {"buttons": spec.action_names, "frame_skip": spec.frame_skip}
+    table |= {"levels": training.sequences.as_json()}
+    write_text(folder.path / "sequences.json", json.dumps(table) + "\n")
     tensors, state = agent.tensors(), agent.state()
     if training.learner is not None:
         tensors["optimiser"], state["optimiser"] = optimiser_parts(training.learner.optimiser)
     if training.recordings is not None:
         state["recordings"] = training.recordings.save()
-    runs, state["runs"] = pack(training.runs.all())
+    arrays, state["runs"] = pack(training.runs.all())
+    if frames := [frame for play in training.plays for frame in play.frames]:
+        arrays["play-frames"] = np.stack(frames)
     saved = save_checkpoint(
         folder.checkpoints,
         agent="jerk",
         config=config,
         counters={name: getattr(training, name) for name in COUNTERS},
         tensors=tensors,
-        arrays={**agent.memory_arrays(), **runs, **frames_of(training.plays)},
+        arrays={**agent.memory_arrays(), **arrays},
         state={
             **state,
             "plays": [play.save() for play in training.plays],
@@ -70,17 +75,6 @@ def save(training: Training, folder: RunFolder, envs: VectorEnv) -> Path:
     return saved
 
 
-def write_sequences(training: Training, path: Path) -> None:
-    """The best sequences of each level, with what their numbers mean, for people and programs."""
-    spec = training.agent.spec
-    table = {
-        "buttons": spec.action_names,
-        "frame_skip": spec.frame_skip,
-        "levels": training.sequences.as_json(),
-    }
-    write_text(path, json.dumps(table) + "\n")
-
-
 def write_replay(training: Training, folder: Path) -> None:
     """Write the best runs as recorded episodes, the best of all last; with the policy behind JERK
     as it was given."""
@@ -92,16 +86,10 @@ def write_replay(training: Training, folder: Path) -> None:
     write_episodes(folder, runs, env_steps=training.env_steps, **behind)
 
 
-def frames_of(plays: list[Play]) -> dict[str, NDArray]:
-    """The frames of the episodes under way."""
-    frames = [frame for play in plays for frame in play.frames]
-    return {"play-frames": np.stack(frames)} if frames else {}
-
-
 def restore(training: Training, run_dir: Path, envs: VectorEnv) -> NDArray[np.uint8]:
     """Be what the last checkpoint of a run was -> the observations to act on. A replay that was
     written later goes, as rows of metrics do."""
-    saved = load_checkpoint(run_dir)
+    saved = load_to_resume(run_dir)
     training.agent.restore(saved)
     state = saved.state
     check_parts(training.config, saved)
@@ -186,10 +174,8 @@ class Recordings:
 
     def save(self) -> dict[str, Any]:
         """For msgpack."""
-        best = {level: list(pair) for level, pair in self.best.items()}
-        return {"episodes": list(self.episodes), "best": best}
+        return {"episodes": self.episodes, "best": self.best}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Become what was saved."""
-        self.episodes = list(saved["episodes"])
-        self.best = {level: (pair[0], pair[1]) for level, pair in saved["best"].items()}
+        self.episodes, self.best = saved["episodes"], saved["best"]

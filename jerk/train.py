@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """JERK's only loop: searching levels for experience and playing the contest both run it.
 
 python -m jerk.train --preset mutating --levels GAME:STATE --timesteps 200000 --run-dir runs/jerk
@@ -19,9 +20,7 @@ from experience.episodes import Episode
 from experiment.config import load_run_config
 from experiment.device import prepare_device
 from experiment.errors import command
-from experiment.metrics import EpisodeLog, Metrics
-from experiment.progress import Progress
-from experiment.run_folder import RunFolder, resumable
+from experiment.run_folder import interruptible, reports
 from experiment.seeding import seed_everything
 from jerk import PRESETS
 from jerk.agent import JerkAgent
@@ -51,21 +50,18 @@ def run(
     """
     training = Training(config, envs.num_envs)
     if config.run.resume:
-        folder = RunFolder.open(run_dir)
-        obs = restore(training, folder.path, envs)
-        folder.write_config(config)
+        obs = restore(training, Path(run_dir), envs)
     else:
         training.start_from(init)
-        folder = RunFolder.create(run_dir, config)
         obs, _ = envs.reset(seed=config.run.seed)
         training.begin(obs, envs.levels)
-    agent, start = training.agent, training.env_steps if config.run.resume else None
+    agent = training.agent
     with (
-        Metrics(folder.path, resume_step=start) as metrics,
-        EpisodeLog(folder.path, resume_step=start) as episodes,
-        Progress(config.run.timesteps, "jerk", start=training.env_steps) as progress,
+        reports(run_dir, config, "jerk", env_steps=training.env_steps) as report,
+        interruptible(run_dir) as interrupted,
     ):
-        while training.env_steps < config.run.timesteps:
+        folder, metrics, episodes, progress = report
+        while training.env_steps < config.run.timesteps and not interrupted():
             actions = agent.explore(training.plays, obs, training.rng)
             envs.step_async(actions)
             while training.updates < training.updates_due():  # while the emulators run
@@ -141,7 +137,14 @@ class Training:
         level's first one alone, if it may play."""
         self.sequences.starts.setdefault(level, first.copy())
         alone = self.agent.shares().policy > 0.0 and self.sequences.best(level) is None
-        play = begin(level, self.sequences, self.rng, config=self.config, env_steps=self.env_steps)
+        play = begin(
+            level,
+            self.sequences,
+            self.rng,
+            moves=self.agent.moves,
+            config=self.config,
+            env_steps=self.env_steps,
+        )
         if alone:
             play.bout = Bout(steps_left=-1, player="policy")
         self.counts[play.kind] += 1
@@ -167,7 +170,7 @@ class Training:
             seen = np.stack(play.embeddings).astype(np.float32)
             self.memory.add_batch(seen, play.actions, returns)
         length, value = furthest_point(play.rewards)
-        if play.bout.steps_left < 0:  # by the policy alone
+        if play.plan.source is None and play.bout.steps_left < 0 and play.bout.player == "policy":
             before = self.policy_returns.get(play.level, -np.inf)
             self.policy_returns[play.level] = max(before, value, 0.0)
         if self.config.keeps_frames and self.runs.wants(play.level, value):
@@ -255,7 +258,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     settings = config.run
     folder = Path(settings.run_dir) / RECORDINGS
     envs = make_for(config, record_dir=folder if config.record else None)
-    with closing(envs), resumable(settings.run_dir):
+    with closing(envs):
         run(envs, config, settings.run_dir, init=settings.init or None)
 
 

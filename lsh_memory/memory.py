@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from experiment.config import from_dict
 from experiment.ranges import Count, Natural, check
-from lsh_memory.backends import make_index
 from lsh_memory.kernels import Floats, Slots
-from lsh_memory.storage import Storage
+from lsh_memory.scan import ScanIndex
+from lsh_memory.storage import CENTRED_AT, Storage
 
 KERNEL_DELTA = 1e-3
 
@@ -29,10 +29,8 @@ class MemoryConfig:
     """Entries; then the one unused for longest makes room."""
     merge_above: float = 0.9995
     """Cosine from which an entry of the same action is a near-duplicate; above 1: none is."""
-    backend: Literal["scan", "tables", "exact"] = "scan"
-    """How neighbours are found, see lsh_memory/README.md."""
     candidates: Count = 2_000
-    """Entries that scan compares by whole codes, an eighth of them exactly: recall against time."""
+    """Entries that are compared by whole codes, an eighth of them exactly: recall against time."""
     seed: Natural = 0
     """Of the hyperplanes."""
 
@@ -71,9 +69,7 @@ class EpisodicMemory:
     def __init__(self, config: MemoryConfig) -> None:
         self.config = config
         self.storage = Storage(config.features, config.capacity)
-        self.index = make_index(
-            config.backend, self.storage, candidates=config.candidates, seed=config.seed
-        )
+        self.index = ScanIndex(self.storage, candidates=config.candidates, seed=config.seed)
         self.merged = self.evicted = 0
 
     def __len__(self) -> int:
@@ -98,13 +94,12 @@ class EpisodicMemory:
                 self.merged += 1
                 return slot
         slot = storage.next_slot()
-        if slot < storage.size:
-            self.index.remove(slot)
-            self.evicted += 1
+        self.evicted += slot < storage.size
         storage.write(slot, unit, action=action, return_to_go=return_to_go)
         self.index.insert(slot)
-        if storage.needs_centre():
-            self._centre()
+        if storage.size == CENTRED_AT and not storage.centre.any():
+            storage.take_centre()
+            self._insert_all()  # codes as seen from there
         return slot
 
     def add_batch(self, embeddings: ArrayLike, actions: ArrayLike, returns: ArrayLike) -> Slots:
@@ -174,14 +169,9 @@ class EpisodicMemory:
         when this is complete. UserError: it cannot be written."""
         from experiment.checkpoint import save_checkpoint  # torch takes seconds to import
 
+        arrays = self.arrays()
         return save_checkpoint(
-            Path(folder),
-            agent="lsh_memory",
-            config=self.config,
-            counters={"env_steps": 0, "merged": self.merged, "evicted": self.evicted},
-            tensors={},
-            arrays=self.storage.arrays(),
-            keep=1,
+            folder, agent="lsh_memory", config=self.config, tensors={}, arrays=arrays, keep=1
         )
 
     @classmethod
@@ -191,27 +181,24 @@ class EpisodicMemory:
 
         saved = load_checkpoint(folder).of("lsh_memory")
         memory = cls(from_dict(MemoryConfig, saved.config))
-        memory.restore(
-            saved.arrays, merged=saved.counters["merged"], evicted=saved.counters["evicted"]
-        )
+        memory.restore(saved.arrays)
         return memory
 
-    def restore(self, arrays: Mapping[str, np.ndarray], *, merged: int, evicted: int) -> None:
-        """Take back what `storage.arrays()` gave, into a memory that is empty.
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All that it holds, by name, as checkpoints hold it; `restore` takes it back."""
+        return {**self.storage.arrays(), "counts": np.array([self.merged, self.evicted])}
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Be what `arrays` returned, in a memory that is empty.
 
         ValueError: more entries than capacity, or other features.
         """
         assert not len(self), "the memory holds entries already"
         self.storage.restore(arrays)
-        self.merged, self.evicted = merged, evicted
-        for slot in range(len(self)):
-            self.index.insert(slot)
+        self.merged, self.evicted = arrays["counts"].tolist()
+        self._insert_all()
 
-    def _centre(self) -> None:
-        """Code the entries anew, once, as seen from their mean."""
-        for slot in range(len(self)):
-            self.index.remove(slot)
-        self.storage.take_centre()
+    def _insert_all(self) -> None:
         for slot in range(len(self)):
             self.index.insert(slot)
 

@@ -6,6 +6,11 @@
 3. The `kept` best of those are ranked by their exact cosine.
 
 Nothing is built or moved: an entry is in as soon as its code is written.
+
+The bits of two codes differ in a share of the vectors' angle over π. x is turned by random signs
+and Hadamard transforms, H D₂ H D₁ x, which costs n log n instead of the n² of a random matrix; each
+bit says on which side of a hyperplane x lies.
+Sources: Charikar 2002 (sign projections); Andoni et al., arXiv:1509.02897 (fast rotations).
 """
 
 import math
@@ -13,9 +18,43 @@ from typing import final
 
 import numpy as np
 
-from lsh_memory.hashing import SignHash
-from lsh_memory.kernels import BLOCK, COARSE, PART, WORD, Floats, Slots, nearest, similar
-from lsh_memory.storage import Storage, none_found
+from lsh_memory.kernels import (
+    BLOCK,
+    COARSE,
+    PART,
+    WORD,
+    Codes,
+    Floats,
+    Slots,
+    nearest,
+    sign_code,
+    similar,
+)
+from lsh_memory.storage import Storage
+
+ROUNDS = 2
+
+
+@final
+class SignHash:
+    """float32 [F] -> a code of `bits` bits in uint64 [bits/64]; the same seed, the same bits.
+
+    Directions are those from a centre, which the caller keeps: where all vectors point nearly the
+    same way, angles at the origin would tell them apart by few bits.
+    """
+
+    def __init__(self, features: int, *, bits: int = 512, seed: int = 0) -> None:
+        assert bits % WORD == 0 and bits > 0, bits
+        self.features, self.bits = features, bits
+        size = 1 << (max(features, bits) - 1).bit_length()
+        signs = np.random.default_rng(seed).integers(0, 2, (ROUNDS, size), dtype=np.int8)
+        self.signs = (2 * signs - 1).astype(np.float32)
+
+    def code(self, x: Floats, centre: Floats) -> Codes:
+        """The code of one vector [F], seen from centre [F]."""
+        code = np.empty(self.bits // WORD, np.uint64)
+        sign_code(x, centre, self.signs, code)
+        return code
 
 
 @final
@@ -38,27 +77,18 @@ class ScanIndex:
         self.codes[slot] = self.hash.code(self.storage.vectors[slot], self.storage.centre)
         self.planes[:, slot] = self.codes[slot, :2]
 
-    def remove(self, slot: int) -> None:
-        """Nothing to do: `insert` writes over the slot's code."""
-
     def nearest(self, units: Floats, k: int) -> tuple[Slots, Floats]:
-        """See `backends.Index`."""
-        slots, cosines = none_found(len(units), k)
-        kept = max(self.wanted // 8, 3 * k)
-        nearest(
-            self._memory(),
-            self.storage.size,
-            units,
-            max(self.wanted, 8 * k),
-            kept,
-            slots,
-            cosines,
-        )
+        """Of units [B,F] -> slots [B,k], cosines [B,k], best first; -1, -inf where none is."""
+        slots = np.full((len(units), k), -1, np.int64)
+        cosines = np.full((len(units), k), -np.inf, np.float32)
+        wanted, kept = max(self.wanted, 8 * k), max(self.wanted // 8, 3 * k)
+        nearest(self._memory(), self.storage.size, units, wanted, kept, slots, cosines)
         return slots, cosines
 
     def similar(self, unit: Floats, least: float) -> tuple[Slots, Floats]:
-        """See `backends.Index`. A slot is missed only where its code differs from the query's by
-        four standard deviations more than it should."""
+        """Slots whose cosine with unit [F] is at least `least`, and the cosines, in any order. One
+        is missed only where its code differs from the query's by four standard deviations more
+        than it should."""
         away = math.sqrt(max(0.0, 2.0 - 2.0 * least))  # the distance at that cosine
         radius = float(np.linalg.norm(unit - self.storage.centre))
         angle = math.asin(away / radius) if away < radius else math.pi

@@ -59,10 +59,6 @@ class Storage:
         self.clock += 1
         self.used[slots] = self.clock
 
-    def needs_centre(self) -> bool:
-        """Whether the vectors that give the centre are in, and it was not taken yet."""
-        return self.size == CENTRED_AT and not self.centre.any()
-
     def take_centre(self) -> None:
         """Take the mean of all vectors as the centre."""
         self.centre[:] = self.vectors[: self.size].mean(axis=0)
@@ -87,8 +83,3 @@ class Storage:
             getattr(self, name)[:size] = loaded[name]
         self.centre[:] = loaded["centre"]
         self.size, self.clock = size, int(loaded["clock"][0])
-
-
-def none_found(rows: int, k: int) -> tuple[Slots, Floats]:
-    """Slots and cosines [rows,k] to be filled: -1 and -inf."""
-    return np.full((rows, k), -1, np.int64), np.full((rows, k), -np.inf, np.float32)

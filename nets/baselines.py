@@ -42,7 +42,16 @@ def read_baselines(path: Path | str, *, image: tuple[int, int, int]) -> dict[str
     names = [*LAYERS, "head.value", "head.policy"]
     if biases[4].size != 1:
         names[4:] = ["head.policy", "head.value"]
-    shapes = _shapes(image, {name: b.size for name, b in zip(names, biases, strict=True)})
+    height, width = _after_convolutions(image)
+    outputs = {name: bias.size for name, bias in zip(names, biases, strict=True)}
+    shapes: dict[str, tuple[int, ...]] = {
+        "encoder.convolutions.0": (8, 8, image[0], 32),
+        "encoder.convolutions.2": (4, 4, 32, 64),
+        "encoder.convolutions.4": (3, 3, 64, 64),
+        "hidden": (height * width * 64, outputs["hidden"]),
+        "head.value": (outputs["hidden"], 1),
+        "head.policy": (outputs["hidden"], outputs["head.policy"]),
+    }
     state: dict[str, Tensor] = {}
     for name, weight, bias in zip(names, weights, biases, strict=True):
         want = shapes[name]
@@ -50,7 +59,6 @@ def read_baselines(path: Path | str, *, image: tuple[int, int, int]) -> dict[str
             found = f"weights {weight.shape} and {bias.size} biases, expected {want}"
             raise _unfit(path, f"{name} has {found} for images [C,H,W] of {list(image)}")
         if name == "hidden":
-            height, width = _after_convolutions(image)
             weight = weight.reshape(height, width, 64, -1).transpose(2, 0, 1, 3).reshape(want)
         turned = weight.transpose(3, 2, 0, 1) if weight.ndim == 4 else weight.T
         state[f"{name}.weight"] = torch.tensor(np.ascontiguousarray(turned, np.float32))
@@ -79,20 +87,6 @@ def _unfit(path: Path | str, reason: str) -> UserError:
     return UserError(
         f"{path} is not a net that baselines' PPO2 saved with its CNN policy: {reason}"
     )
-
-
-def _shapes(image: tuple[int, int, int], outputs: dict[str, int]) -> dict[str, tuple[int, ...]]:
-    """TensorFlow's shape of each layer's weights; `outputs` of each layer as the file has them."""
-    height, width = _after_convolutions(image)
-    hidden = outputs["hidden"]
-    return {
-        "encoder.convolutions.0": (8, 8, image[0], 32),
-        "encoder.convolutions.2": (4, 4, 32, 64),
-        "encoder.convolutions.4": (3, 3, 64, 64),
-        "hidden": (height * width * 64, hidden),
-        "head.value": (hidden, 1),
-        "head.policy": (hidden, outputs["head.policy"]),
-    }
 
 
 def _after_convolutions(image: tuple[int, int, int]) -> tuple[int, int]:

@@ -63,35 +63,24 @@ class QHead(nn.Module):
 
 
 class ActorCriticHead(nn.Module):
-    """Features [B,F] -> (logits [B,actions], values [B,values]).
+    """Features [B,F] -> (logits [B,actions], values [B,1]).
 
-    values: more than one where returns are kept apart, such as the game's and a curiosity bonus's.
     Initial weights are orthogonal, nearly zero for the logits.
     """
 
     def __init__(
-        self,
-        features: int,
-        *,
-        actions: int,
-        values: int = 1,
-        noisy: bool = False,
-        sigma0: float = 0.5,
+        self, features: int, *, actions: int, noisy: bool = False, sigma0: float = 0.5
     ) -> None:
         super().__init__()
         linear = partial(NoisyLinear, sigma0=sigma0) if noisy else PlainLinear
         self.policy = linear(features, actions)
-        self.value = linear(features, values)
+        self.value = linear(features, 1)
         orthogonal(self.policy, gain=POLICY_GAIN)
         orthogonal(self.value, gain=VALUE_GAIN)
 
     def layers(self) -> list[nn.Module]:
         """Its linear layers, in the order in which `forward` takes their noise."""
         return [self.policy, self.value]
-
-    def sample_noise(self, rows: int | None, device: torch.device) -> list[Noise | None]:
-        """Noise for one forward pass: shared by the batch (rows None) or a draw for each row."""
-        return sample_noises(self.layers(), rows, device)
 
     def forward(
         self, features: Tensor, noise: Sequence[Noise | None] | None = None

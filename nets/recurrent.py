@@ -25,10 +25,6 @@ class RecurrentCore(nn.Module):
         self.cells = CORES[kind](features, hidden)
         orthogonal_gates(self.cells)
 
-    def initial_state(self, num_envs: int, device: torch.device | str = "cpu") -> Tensor:
-        """The state before an episode: zeros [N,state_size]."""
-        return torch.zeros(num_envs, self.state_size, device=device)
-
     def forward(self, x: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """x [T,N,F], state [N,S] before x[0], starts bool [T,N] -> (out [T,N,hidden], state [N,S]
         after x[T-1]). starts[t,n]: x[t,n] is the first of an episode, its state is zero.

@@ -1,19 +1,18 @@
 """PPO2: proximal policy optimisation on many levels at once."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from ppo2.agent import PPO2Agent, build, load
+from experiment.package import answer_early, lazily
 from ppo2.config import PPO2Config as Config
+
+if TYPE_CHECKING:
+    from ppo2.agent import PPO2Agent, build, load
+    from ppo2.train import run
 
 __all__ = ["NOT_INHERITED", "PRESETS", "Config", "PPO2Agent", "build", "load", "run"]
 
 PRESETS = Path(__file__).parent / "presets"
 NOT_INHERITED = {"serial": False}
-
-
-def run(*args: Any, **kwargs: Any) -> PPO2Agent:
-    """`ppo2.train.run`, imported only now: that module is also a command."""
-    from ppo2 import train
-
-    return train.run(*args, **kwargs)
+__getattr__ = lazily({"ppo2.agent": "PPO2Agent build load", "ppo2.train": "run"})
+answer_early(__name__, Config, PRESETS)

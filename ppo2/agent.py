@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
 from experiment.device import computes_in_bf16
+from experiment.package import Actions, Flags, Images
 from nets.actor_critic import ActorCritic, sample_actions
 from nets.baselines import read_baselines
 from nets.encoders import make_encoder, parse_widths
@@ -81,13 +81,7 @@ class PPO2Agent:
             logits, values, after = self.net(images, noise=noise, state=state, starts=starts)
         return logits.log_softmax(dim=1), values, after
 
-    def act(
-        self,
-        obs: NDArray[np.uint8],
-        *,
-        explore: bool = False,
-        starts: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.int64]:
+    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw them from the policy, and the
         noise of noisy layers anew (while it learns, that stays for a rollout).
 
@@ -123,13 +117,8 @@ class PPO2Agent:
 
     def save(self, folder: Path | str) -> None:
         """Write weights and config, without a run's state, as a checkpoint that `load` reads."""
-        save_checkpoint(
-            Path(folder),
-            agent="ppo2",
-            config=self.config,
-            counters={"env_steps": 0},
-            tensors={"net": self.net.state_dict()},
-        )
+        tensors = {"net": self.net.state_dict()}
+        save_checkpoint(folder, agent="ppo2", config=self.config, tensors=tensors)
 
     def load_weights(self, saved: Checkpoint) -> None:
         """Take a checkpoint's net. UserError where it is another agent's or of another shape."""
@@ -168,7 +157,6 @@ def build(
 def load(folder: Path | str, *, device: str = "cpu") -> PPO2Agent:
     """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
     saved = load_checkpoint(folder).of("ppo2")
-    config = from_dict(PPO2Config, saved.config)
-    agent = PPO2Agent(make_net(config), config, device=device)
+    agent = build(saved.config, device=device)
     agent.load_weights(saved)
     return agent

@@ -17,7 +17,7 @@ class PPO2Config:
     env: EnvSettings = env_settings()
     evaluation: EvaluationSettings = EvaluationSettings()
 
-    # The run
+    # What is played
     serial: bool = False
     """All environments play one level after another, instead of all levels at once; rotate_every
     then follows from timesteps, whatever it says."""
@@ -27,7 +27,7 @@ class PPO2Config:
     init_episodes: Count = 1
     """Where init names several checkpoints: episodes that each plays before the best goes on."""
 
-    # How it computes
+    # The machine
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
     """Arithmetic of the nets; losses and advantages are fp32 either way. auto: bf16 on a
     GPU or an x86 CPU that has instructions for it (without, it is several times slower)."""

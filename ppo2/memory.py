@@ -6,6 +6,7 @@ are laid out channels last, as the convolutions want them, so that no epoch has 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -72,6 +73,10 @@ def minibatches(
     rows = pieces * length * num_envs + np.arange(num_envs)
     later = np.arange(length)[:, None] * num_envs
     return [later + part.reshape(1, -1) for part in np.split(rows, count)]
+
+
+Outcome = Sequence[Any]
+"""Rewards, terminated, truncated, all [n], and infos: what a step gives beside observations."""
 
 
 class Rollout:
@@ -143,19 +148,17 @@ class Rollout:
 
     def add_outcomes(
         self,
-        rewards: NDArray[np.floating],
-        terminated: NDArray[np.bool_],
-        truncated: NDArray[np.bool_],
-        final_obs: Sequence[NDArray[np.uint8]],
+        outcome: Outcome,
         *,
         deaths: NDArray[np.bool_],
         progress: NDArray[np.floating],
         levels: NDArray[np.int64],
         part: slice,
     ) -> None:
-        """Keep what came of them, which completes the step. All [n], but final_obs: N times
-        [C,H,W], read only where an episode was cut. deaths: ends short of the level's; progress:
-        raw reward of the episode so far; levels: numbers."""
+        """Keep what came of them, which completes the step. All [n], but infos["final_obs"]: N
+        times [C,H,W], read only where an episode was cut. deaths: ends short of the level's;
+        progress: raw reward of the episode so far; levels: numbers."""
+        rewards, terminated, truncated, infos = outcome
         t = self.step_of(part)
         self.rewards[t, part] = rewards
         self.terminated[t, part], self.ended[t, part] = terminated, terminated | truncated
@@ -163,7 +166,7 @@ class Rollout:
         self.progress[t, part], self.levels[t, part] = progress, levels
         for row in np.flatnonzero(truncated & ~terminated).tolist():
             env = range(self.num_envs)[part][row]
-            self.finals[t, env] = np.array(final_obs[env])
+            self.finals[t, env] = np.array(infos["final_obs"][env])
         self.taken[part] += 1
 
     def clear(self) -> None:

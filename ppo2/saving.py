@@ -10,12 +10,10 @@ import torch
 from numpy.typing import NDArray
 
 from envs import VectorEnv, saved_states
-from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.errors import UserError
-from experiment.metrics import EpisodeLog, Metrics
 from experiment.optimiser import optimiser_parts, restore_optimiser
-from experiment.progress import Progress
-from experiment.run_folder import RunFolder
+from experiment.run_folder import reports as run_reports
 from experiment.seeding import rng_state, set_generator_state, set_rng_state
 from ppo2.config import PPO2Config
 from ppo2.training import Training
@@ -29,15 +27,9 @@ def reports(
     the episodes ended since the last time, and a row of metrics if any are given."""
     with ExitStack() as stack:
         if training.group.first:
-            resume = config.run.resume
-            folder = RunFolder.open(run_dir) if resume else RunFolder.create(run_dir, config)
-            if resume:
-                folder.write_config(config)
-            start = training.env_steps if resume else None
-            metrics = stack.enter_context(Metrics(folder.path, resume_step=start))
-            episodes = stack.enter_context(EpisodeLog(folder.path, resume_step=start))
-            progress = Progress(config.run.timesteps, "ppo2", start=training.env_steps)
-            stack.enter_context(progress)
+            steps = training.env_steps
+            own = run_reports(run_dir, config, "ppo2", env_steps=steps)
+            _, metrics, episodes, progress = stack.enter_context(own)
 
         def write(values: dict[str, float]) -> None:
             ended = sorted(chain(*training.group.gather(training.ended)), key=lambda e: e[:2])
@@ -136,7 +128,7 @@ def check(saved: Checkpoint, training: Training) -> None:
 
 def restore(training: Training, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
     """Be what the last checkpoint of a run was -> the observations to act on."""
-    saved = load_checkpoint(run_dir)
+    saved = load_to_resume(run_dir)
     training.agent.load_weights(saved)
     check(saved, training)
     state = saved.state

@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """PPO2's only loop: pretraining on all levels at once and playing one level both run it.
 
 python -m ppo2.train --preset joint --levels bramble-train --run-dir runs/joint
@@ -21,7 +22,7 @@ from experience.advantages import explained_variance, generalised_advantages
 from experiment.config import load_run_config, replaced
 from experiment.distributed import Group, joined
 from experiment.errors import UserError, command
-from experiment.run_folder import resumable
+from experiment.run_folder import interruptible
 from nets.actor_critic import sample_actions
 from ppo2 import PRESETS
 from ppo2.agent import PPO2Agent
@@ -59,10 +60,13 @@ def run(
         for candidate in candidates:
             training.agent.start_from(candidate)
         obs, _ = envs.reset(seed=training.env_seeds())
-    with reports(run_dir, config, training) as report:
+    with (
+        reports(run_dir, config, training) as report,
+        interruptible(run_dir, alone=training.group.size == 1) as interrupted,
+    ):
         if len(candidates) > 1:
             obs = choose(candidates, training, envs, obs)
-        while training.env_steps < config.run.timesteps:
+        while training.env_steps < config.run.timesteps and not interrupted():
             obs = play(training, envs, obs)
             if training.rollout.full:
                 values = learn(training, obs)
@@ -87,9 +91,8 @@ def play(training: Training, envs: VectorEnv, obs: NDArray[np.uint8]) -> NDArray
         for step in range(steps + 1):
             for part in training.parts:
                 if step > 0:
-                    obs[part], rewards, terminated, truncated, infos = envs.step_wait(part)
-                    levels = envs.levels[part]
-                    training.add(rewards, terminated, truncated, infos, levels=levels, part=part)
+                    obs[part], *outcome = envs.step_wait(part)
+                    training.add(outcome, levels=envs.levels[part], part=part)
                 if step < steps:
                     envs.step_async(training.act(obs[part], part), part)
     return obs
@@ -153,8 +156,8 @@ def choose(
             )
             uniforms = torch.tensor([rng.random() for rng in training.rngs]).to(log_probs)
             actions = sample_actions(log_probs, uniforms).cpu().numpy()
-            obs, rewards, terminated, truncated, infos = envs.step(actions)
-            training.count(rewards, terminated, truncated, infos, part=everyone)
+            obs, *outcome = envs.step(actions)
+            training.count(outcome, part=everyone)
             ended = training.group.gather([e["r"] for _, _, e in training.ended[before:]])
             returns += [value for values in ended for value in values]
         means.append(float(np.mean(returns)) if returns else -np.inf)
@@ -192,7 +195,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         config = replaced(config, device=device)
         settings = config.run
         envs = make_envs(config, Group())
-        with closing(envs), resumable(settings.run_dir):
+        with closing(envs):
             run(envs, config, settings.run_dir, init=settings.init or None)
 
 

@@ -24,7 +24,7 @@ from nets.noisy import noise_of
 from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
 from ppo2.learner import Learner
-from ppo2.memory import Rollout, minibatches
+from ppo2.memory import Outcome, Rollout, minibatches
 
 THREADS = torch.get_num_threads()
 """What PyTorch decided for this process, before anybody changed it."""
@@ -167,42 +167,23 @@ class Training:
         self.state[part] = state
         return actions.cpu().numpy()
 
-    def add(
-        self,
-        rewards: NDArray[np.floating],
-        terminated: NDArray[np.bool_],
-        truncated: NDArray[np.bool_],
-        infos: dict[str, Any],
-        *,
-        levels: Sequence[str],
-        part: slice,
-    ) -> None:
+    def add(self, outcome: Outcome, *, levels: Sequence[str], part: slice) -> None:
         """Keep what came of that part's actions, [n]; infos are of all environments, levels [n] are
         played from now on."""
         self.rollout.add_outcomes(
-            rewards,
-            terminated,
-            truncated,
-            infos.get("final_obs", ()),
-            deaths=self.count(rewards, terminated, truncated, infos, part=part),
+            outcome,
+            deaths=self.count(outcome, part=part),
             progress=self.progress[part],
             levels=np.array([crc32(level.encode()) for level in levels]),
             part=part,
         )
 
-    def count(
-        self,
-        rewards: NDArray[np.floating],
-        terminated: NDArray[np.bool_],
-        truncated: NDArray[np.bool_],
-        infos: dict[str, Any],
-        *,
-        part: slice,
-    ) -> NDArray[np.bool_]:
+    def count(self, outcome: Outcome, *, part: slice) -> NDArray[np.bool_]:
         """Count a step of that part, and its ended episodes -> where [n] one ended by a death.
 
         The steps of all count once the last part has taken its own.
         """
+        rewards, terminated, truncated, infos = outcome
         env_steps = self.env_steps + self.num_envs * self.group.size
         self.progress[part][self.starts[part]] = 0.0
         self.progress[part] += rewards / self.spec.reward_scale

@@ -17,7 +17,6 @@ from experiment.errors import UserError, command
 from experiment.files import drafted, write_text
 from experiment.metrics import read_columns
 from experiment.results import read_result
-from experiment.run_folder import RunFolder
 from experiment.statistics import t_interval
 from procgen_env.games import normalised, parse_games
 
@@ -58,7 +57,10 @@ class Row:
 
 def rows_of(run: Path) -> list[Row]:
     """What a run has come to. UserError: it is none on Procgen, or has no episodes yet."""
-    config = RunFolder.open(run).read_config()
+    try:
+        config = json.loads((run / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{run} is no run folder: config.json cannot be read ({error})") from None
     levels, env = str(config.get("run", {}).get("levels", "")), config.get("env", {})
     if "distribution_mode" not in env:
         raise UserError(f"{run} is no run on Procgen, but on {levels or 'something else'}")

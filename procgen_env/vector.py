@@ -7,6 +7,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.error import InvalidAction, ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
@@ -16,15 +17,15 @@ from envs.frames import FrameHistory
 from experiment.errors import UserError
 from experiment.seeding import generator_state, set_generator_state
 from procgen_env.config import COLOURS, SIZE, ProcgenConfig
-from procgen_env.games import NOTHING, check_mode, parse_games
+from procgen_env.games import ACTIONS, NOTHING, check_mode, parse_games
 from procgen_env.pool import Ints, Pool
 
 
 class ProcgenVectorEnv(VectorEnv):
     """The contract of `envs.VectorEnv` on EnvPool, a pool for each game.
 
-    infos["episode"]: r (raw return), l, level ("coinrun:SEED"), progress (1.0 where finished, else
-    0.0), finished, rotated (never).
+    infos["episode_record"]: r (raw return), l, level ("coinrun:SEED"), progress (1.0 where
+    finished, else 0.0), finished, rotated (never).
     """
 
     saves_states, resets_rows = True, False
@@ -82,7 +83,9 @@ class ProcgenVectorEnv(VectorEnv):
         assert not self.stepping, "reset between step_async and step_wait"
         infos: Infos = {}
         for row in np.flatnonzero([len(actions) > 0 for actions in self.actions]).tolist():
-            infos = self._add_info(infos, {"episode": self.episode(row, finished=False)}, row)
+            infos = self._add_info(
+                infos, {"episode_record": self.episode(row, finished=False)}, row
+            )
         if seed is not None:
             given = seed if isinstance(seed, list) else row_seeds(int(seed), self.num_envs)
             assert isinstance(given, list) and len(given) == self.num_envs, "a seed per row"
@@ -104,13 +107,18 @@ class ProcgenVectorEnv(VectorEnv):
             self.actions[row].clear()
 
     def step_async(self, actions: NDArray[np.integer], part: slice | None = None) -> None:
-        """Begin a step of all, or of the rows of `part`."""
+        """Begin a step of all, or of the rows of `part`. Errors: ResetNeeded, InvalidAction."""
         self.assert_open()
         rows = np.arange(self.num_envs)[part or slice(None)]
         assert self.stepping.isdisjoint(rows.tolist()), "step_async twice without step_wait"
+        if not self.resets[rows].all():
+            raise ResetNeeded("call reset() before the first step")
         assert np.shape(actions) == (len(rows),), f"actions {np.shape(actions)} for {len(rows)}"
-        self.stepping.update(rows.tolist())
         played = np.array(actions, np.int64)
+        if ((played < 0) | (played >= len(ACTIONS))).any():
+            last = len(ACTIONS) - 1
+            raise InvalidAction(f"no actions {played.tolist()}: expected 0 to {last} each")
+        self.stepping.update(rows.tolist())
         for i, row in enumerate(rows.tolist()):
             before = self.actions[row]
             if self.config.stick_probability and (
@@ -142,7 +150,7 @@ class ProcgenVectorEnv(VectorEnv):
         finals = self.frames.observations(ended)
         for row, final, whole in zip(ended.tolist(), finals, finished.tolist(), strict=True):
             episode = self.episode(row, finished=whole)
-            self.reports[row] = {"final_obs": final, "episode": episode}
+            self.reports[row] = {"final_obs": final, "episode_record": episode}
         self.start(pool, ended)
 
     def episode(self, row: int, *, finished: bool) -> dict[str, Any]:

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
 from experiment.device import computes_in_bf16
+from experiment.package import Actions, Flags, Images
 from nets.encoders import make_encoder, parse_widths
 from nets.heads import QHead
 from nets.transfer import load_net
@@ -60,12 +59,12 @@ class RainbowAgent:
     @torch.no_grad()
     def act(
         self,
-        obs: NDArray[np.uint8],
+        obs: Images,
         *,
         explore: bool = False,
-        starts: NDArray[np.bool_] | None = None,
+        starts: Flags | None = None,
         epsilon: float = 0.0,
-    ) -> NDArray[np.int64]:
+    ) -> Actions:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: with noise (where the net has any) and
         with a random action at rate `epsilon`. starts: not needed, nothing is remembered."""
         noise = self.net.head.sample_noise(len(obs), self.device) if explore else None
@@ -84,13 +83,8 @@ class RainbowAgent:
 
     def save(self, folder: Path | str) -> None:
         """Write weights and config, without a run's state, as a checkpoint that `load` reads."""
-        save_checkpoint(
-            Path(folder),
-            agent="rainbow",
-            config=self.config,
-            counters={"env_steps": 0},
-            tensors={"net": self.net.state_dict()},
-        )
+        tensors = {"net": self.net.state_dict()}
+        save_checkpoint(folder, agent="rainbow", config=self.config, tensors=tensors)
 
     def load_weights(self, saved: Checkpoint) -> None:
         """Take a checkpoint's net. UserError where it is another agent's or of another shape."""
@@ -117,7 +111,6 @@ def build(
 def load(folder: Path | str, *, device: str = "cpu") -> RainbowAgent:
     """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
     saved = load_checkpoint(folder).of("rainbow")
-    config = from_dict(RainbowConfig, saved.config)
-    agent = RainbowAgent(make_net(config), config, device=device)
+    agent = build(saved.config, device=device)
     agent.load_weights(saved)
     return agent

@@ -17,7 +17,7 @@ class RainbowConfig:
     env: EnvSettings = env_settings()
     evaluation: EvaluationSettings = EvaluationSettings()
 
-    # The run
+    # What it starts from
     init_replay: Natural = 100_000
     """Transitions taken over as a seed of the replay from the checkpoint given by init; 0: weights
     only."""
@@ -27,10 +27,12 @@ class RainbowConfig:
     """A checkpoint of any agent (or a .joblib of baselines' PPO2) that gives the convolutions."""
     freeze_encoder_updates: Natural = 0
     """Updates at the start during which convolutions given by init_encoder stay as they are."""
+
+    # Where it goes
     log_every: Count = 1_000
     """Agent steps between rows of metrics.csv."""
 
-    # How it computes
+    # The machine
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
     """Arithmetic of the nets (fp32 on a GPU multiplies matrices in TF32); losses and targets are
     fp32 either way. auto: bf16 on a GPU or an x86 CPU that has instructions for it (without, it is

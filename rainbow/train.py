@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """Rainbow's only loop: pretraining on rotating levels and playing one level both run it.
 
 python -m rainbow.train --levels bramble-train --rotate-every 5000 --run-dir runs/pretrained
@@ -20,21 +21,13 @@ from numpy.typing import NDArray
 from envs import VectorEnv, ended_episodes, make_for, saved_states
 from envs.evaluation import evaluated
 from experience.episodes import check_played_alike, episodes_of
-from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from experiment import seeding
+from experiment.checkpoint import Checkpoint, load_checkpoint, load_to_resume, save_checkpoint
 from experiment.config import flat, load_run_config
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
-from experiment.metrics import EpisodeLog, Metrics
 from experiment.optimiser import optimiser_parts, restore_optimiser
-from experiment.progress import Progress
-from experiment.run_folder import RunFolder, resumable
-from experiment.seeding import (
-    generator_state,
-    rng_state,
-    seed_everything,
-    set_generator_state,
-    set_rng_state,
-)
+from experiment.run_folder import interruptible, reports
 from nets.transfer import load_encoder
 from rainbow import PRESETS
 from rainbow.agent import RainbowAgent, make_net
@@ -60,24 +53,20 @@ def run(
     settings = config.run
     training = Training(config, envs.num_envs)
     if settings.resume:
-        folder = RunFolder.open(run_dir)
-        obs = training.restore(folder.path, envs)
-        folder.write_config(config)
+        obs = training.restore(run_dir, envs)
     else:
         if init:
             training.start_from(init)
         if config.init_encoder:
             training.take_encoder(config.init_encoder)
-        folder = RunFolder.create(run_dir, config)
         obs, _ = envs.reset(seed=settings.seed)
     agent, learner, replay = training.agent, training.learner, training.replay
-    start = training.env_steps if settings.resume else None
     with (
-        Metrics(folder.path, resume_step=start) as metrics,
-        EpisodeLog(folder.path, resume_step=start) as episodes,
-        Progress(settings.timesteps, "rainbow", start=training.env_steps) as progress,
+        reports(run_dir, config, "rainbow", env_steps=training.env_steps) as report,
+        interruptible(run_dir) as interrupted,
     ):
-        while training.env_steps < settings.timesteps:
+        folder, metrics, episodes, progress = report
+        while training.env_steps < settings.timesteps and not interrupted():
             actions = agent.act(obs, explore=True, epsilon=training.epsilon())
             envs.step_async(actions)
             while training.updates < training.updates_due():  # while the emulators run
@@ -107,6 +96,24 @@ def run(
     return agent
 
 
+def make_replay(config: RainbowConfig, capacity: int, num_envs: int) -> Replay:
+    """An empty one. ValueError: it would be too short for anything."""
+    spec = config.env.spec()
+    return Replay(
+        capacity,
+        num_envs,
+        frame_shape=(spec.channels, *spec.observation_shape[1:]),
+        frame_stack=spec.frame_stack,
+        steps_back=spec.steps_back,
+        difference=spec.difference,
+        n_step=config.n_step,
+        gamma=config.gamma,
+        alpha=config.priority_alpha,
+        epsilon=config.priority_epsilon,
+        prioritised=config.prioritised,
+    )
+
+
 @dataclass
 class Training:
     """All that changes during a run: what a checkpoint holds."""
@@ -122,34 +129,16 @@ class Training:
 
     def __post_init__(self) -> None:
         config, settings = self.config, self.config.run
-        seed_everything(settings.seed)
+        seeding.seed_everything(settings.seed)
         self.rng = np.random.default_rng(settings.seed)
         self.device = prepare_device(settings.device, threads=config.torch_threads)
         net = make_net(config).to(self.device)
         self.agent = RainbowAgent(net, config, device=str(self.device))
         self.learner = Learner(net, config, device=self.device)
         try:
-            self.replay = self.make_replay()
+            self.replay = make_replay(config, config.replay_size, self.num_envs)
         except ValueError as error:
             raise UserError(f"{error}; give a larger --replay-size or fewer --num-envs") from None
-
-    def make_replay(self) -> Replay:
-        """An empty one. ValueError: it would be too short for anything."""
-        config, spec = self.config, self.config.env.spec()
-        _, height, width = spec.observation_shape
-        return Replay(
-            config.replay_size,
-            self.num_envs,
-            frame_shape=(spec.channels, height, width),
-            frame_stack=spec.frame_stack,
-            steps_back=spec.steps_back,
-            difference=spec.difference,
-            n_step=config.n_step,
-            gamma=config.gamma,
-            alpha=config.priority_alpha,
-            epsilon=config.priority_epsilon,
-            prioritised=config.prioritised,
-        )
 
     def passes(self, every: int) -> bool:
         """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""
@@ -217,16 +206,16 @@ class Training:
             arrays=self.replay.arrays(),
             state={
                 "optimiser": adam_rest,
-                "rng": rng_state(),
-                "replay_rng": generator_state(self.rng),
+                "rng": seeding.rng_state(),
+                "replay_rng": seeding.generator_state(self.rng),
                 "recent_returns": list(self.recent_returns),
                 "envs": saved_states(envs),
             },
         )
 
-    def restore(self, run_dir: Path, envs: VectorEnv) -> NDArray[np.uint8]:
+    def restore(self, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
         """Be what the last checkpoint of a run was -> the observations to act on."""
-        saved = load_checkpoint(run_dir)
+        saved = load_to_resume(run_dir)
         self.agent.load_weights(saved)
         if "replay_rng" not in saved.state:
             raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init")
@@ -243,9 +232,9 @@ class Training:
         self.seeded = saved.counters["seeded"]
         self.frozen_updates = saved.counters.get("frozen_updates", 0)
         self.recent_returns.extend(saved.state["recent_returns"])
-        set_generator_state(self.rng, saved.state["replay_rng"])
+        seeding.set_generator_state(self.rng, saved.state["replay_rng"])
         obs = envs.restore_states(saved.state["envs"])
-        set_rng_state(saved.state["rng"])
+        seeding.set_rng_state(saved.state["rng"])
         return obs
 
     def check_replay(self, saved: Checkpoint, *, instead: str, **also: Any) -> None:
@@ -302,7 +291,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse(argv)
     settings = config.run
     envs = make_for(config)
-    with closing(envs), resumable(settings.run_dir):
+    with closing(envs):
         run(envs, config, settings.run_dir, init=settings.init or None)
 
 

@@ -6,8 +6,6 @@ overlaps are integers. OpenCV's INTER_AREA gives the same but for ties in roundi
 times as long: it was the largest part of a step after the emulator itself.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -1,7 +1,5 @@
 """Where games live: stable-retro's own integrations and the ones this repository brings."""
 
-from __future__ import annotations
-
 import difflib
 import functools
 from pathlib import Path

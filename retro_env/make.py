@@ -1,7 +1,5 @@
 """Every wrapper in its order, in one place."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,22 +7,12 @@ from typing import Any
 import gymnasium
 
 from experiment.errors import UserError
+from retro_env import wrappers
 from retro_env.config import EnvConfig
 from retro_env.contest_env import ContestEnv
 from retro_env.integrations import check_playable
 from retro_env.levels import Level, parse_level
 from retro_env.vector import RetroVectorEnv, assign_levels
-from retro_env.wrappers import (
-    AllowBacktracking,
-    Discretise,
-    EpisodeRecord,
-    FrameStack,
-    LevelRotation,
-    ScaleReward,
-    Stateful,
-    StepLimit,
-    Warp,
-)
 
 
 def make_contest_env(
@@ -42,23 +30,23 @@ def make_contest_env(
         stick_probability=config.stick_probability,
         record_dir=Path(record_dir) if record_dir is not None else None,
     )
-    return StepLimit(env, steps=config.episode_steps)
+    return wrappers.StepLimit(env, steps=config.episode_steps)
 
 
 def wrap_agent(env: gymnasium.Env, config: EnvConfig) -> gymnasium.Env:
     """The agent's side of any environment with the contest's spaces, a remote one too.
 
-    Discrete(7 or 10) -> uint8 [C, H, W]; infos["episode"] on an episode's last step.
+    Discrete(7 or 10) -> uint8 [C, H, W]; infos["episode_record"] on an episode's last step.
     """
-    env = Discretise(env, actions=config.actions)
-    env = EpisodeRecord(env)
+    env = wrappers.Discretise(env, actions=config.actions)
+    env = wrappers.EpisodeRecord(env)
     if config.backtracking:
-        env = AllowBacktracking(env)
+        env = wrappers.AllowBacktracking(env)
     if config.reward_scale != 1.0:
-        env = ScaleReward(env, scale=config.reward_scale)
+        env = wrappers.ScaleReward(env, scale=config.reward_scale)
     height, width = config.image_height, config.image_width
-    env = Warp(env, height=height, width=width, grey=config.colour == "grey")
-    return FrameStack(env, depth=config.frame_stack)
+    env = wrappers.Warp(env, height=height, width=width, grey=config.colour == "grey")
+    return wrappers.FrameStack(env, depth=config.frame_stack)
 
 
 def make_env(
@@ -81,7 +69,7 @@ def make_rotating_env(
 ) -> gymnasium.Env:
     """As `make_env`, going from level to level of the list (see LevelRotation)."""
     env = make_contest_env(levels[0], config, record_dir=record_dir)
-    return wrap_agent(LevelRotation(env, levels, rotate_every=rotate_every), config)
+    return wrap_agent(wrappers.LevelRotation(env, levels, rotate_every=rotate_every), config)
 
 
 def make_vec(
@@ -116,11 +104,11 @@ def make_vec(
     )
 
 
-def layers(env: gymnasium.Env) -> dict[str, Stateful | ContestEnv]:
+def layers(env: gymnasium.Env) -> dict[str, wrappers.Stateful | ContestEnv]:
     """Every layer that has a state, by its class's name, from the outside inwards."""
-    found: dict[str, Stateful | ContestEnv] = {}
+    found: dict[str, wrappers.Stateful | ContestEnv] = {}
     while isinstance(env, gymnasium.Wrapper):
-        if isinstance(env, Stateful):
+        if isinstance(env, wrappers.Stateful):
             found[type(env).__name__] = env
         env = env.env
     assert isinstance(env, ContestEnv)

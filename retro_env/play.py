@@ -4,8 +4,6 @@ Arrows move; Z, X, C are the pad's A, B, C (X jumps); Enter is START; R starts a
 next level, Escape leaves.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a vector environment and its workers exchange: shared arrays and messages on sockets."""
 
-from __future__ import annotations
-
 import contextlib
 import mmap
 import socket

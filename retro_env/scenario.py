@@ -6,10 +6,8 @@ reads live memory. So scenarios made of variables alone are evaluated here, from
 stable-retro's rules; scenarios with scripts go the slow way, because a script may ask for anything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -35,17 +33,7 @@ def identity(value: int, reference: int) -> int:
     return value
 
 
-class Scenario(Protocol):
-    """What an emulator asks after each frame."""
-
-    def reset(self) -> None:
-        """The console stands at the start state's first frame."""
-
-    def update(self) -> tuple[float, bool]:
-        """One frame later: (reward of this frame, whether the episode has ended)."""
-
-
-def make_scenario(spec: dict[str, Any], data: Any) -> Scenario:
+def make_scenario(spec: dict[str, Any], data: Any) -> "Scenario":
     """The fastest exact evaluation of `spec`, the parsed scenario file that `data` has loaded."""
     scripted = "scripts" in spec or any("script" in spec.get(k, {}) for k in ("reward", "done"))
     if scripted or "rewards" in spec:
@@ -142,3 +130,7 @@ class VariableScenario:
             if measured:
                 reward = reward + term.score(measured)
         return float(reward), done
+
+
+Scenario = ScriptedScenario | VariableScenario
+"""What an emulator asks: `reset` at the start state's first frame, `update` after each frame."""

@@ -3,8 +3,6 @@
 A .bk2 holds a start state and the buttons of every frame; playing it again gives every screen.
 """
 
-from __future__ import annotations
-
 import argparse
 import zipfile
 from collections.abc import Iterator, Sequence

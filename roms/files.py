@@ -3,8 +3,6 @@
 Nothing here knows which ROMs are wanted; see `library.py`.
 """
 
-from __future__ import annotations
-
 import io
 import lzma
 import struct

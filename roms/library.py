@@ -1,7 +1,5 @@
 """stable-retro's data folder: which ROMs it wants, which it has, and how others get there."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -93,19 +91,13 @@ def original_name(game_folder: Path) -> list[str]:
 
 
 def import_files(library: Library, paths: Iterable[Path]) -> Iterator[Line]:
-    """Import every file at or below the paths. Errors: UserError."""
+    """Import each file, and every file below each folder. Errors: UserError."""
     for path in paths:
-        for file in files_below(path):
+        if not may_be_file(path) and not path.is_dir():
+            raise UserError(f"no file or folder {path}: give the folder that holds your ROMs")
+        below = (file for file in path.rglob("*") if may_be_file(file))
+        for file in [path] if may_be_file(path) else sorted(below):
             yield from import_file(library, file)
-
-
-def files_below(path: Path) -> list[Path]:
-    """A file, or the files in a folder and its folders. Errors: UserError."""
-    if may_be_file(path):
-        return [path]
-    if not path.is_dir():
-        raise UserError(f"no file or folder {path}: give the folder that holds your ROMs")
-    return sorted(file for file in path.rglob("*") if may_be_file(file))
 
 
 def may_be_file(path: Path) -> bool:

@@ -1,8 +1,8 @@
 """Pretrain Rainbow, play a held-out act under contest rules, compare. Started by scripts/demo."""
 
+import contextlib
 import dataclasses
 import functools
-import json
 import sys
 import time
 from collections.abc import Callable
@@ -11,24 +11,18 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 
-from contest.evaluate import film_best, load, play_episodes
+from contest.evaluate import film_best, play_episodes
+from contest.match import score as contest_score
+from contest.match.agents import Agent, load_policy
 from contest.match.references import reference
-from contest.match.score import (
-    Episode,
-    Score,
-    play,
-    read_episodes,
-    score,
-    score_dict,
-    score_table,
-    unfinished_episodes,
-)
+from contest.match.score import Episode, Score, read_episodes, score, score_table
 from envs import make_for
 from experiment.config import load_config, replaced, to_dict
 from experiment.errors import UserError, command
 from experiment.plot import plot_curves
 from experiment.progress import Progress
 from experiment.ranges import Count, Natural
+from experiment.results import store
 from experiment.run_folder import numbered_folder
 from rainbow.config import RainbowConfig
 from rainbow.train import PRESETS, run
@@ -105,47 +99,31 @@ class Demo:
             run_dir=str(self.folder / name),
             init=str(init or ""),
         )
-        settings = config.run
-        envs = make_for(config)
-        try:
-            run(envs, config, settings.run_dir, init=init)
-            return read_episodes(settings.run_dir) + unfinished_episodes(envs)
-        finally:
-            envs.close()
+        with contextlib.closing(make_for(config)) as envs:
+            run(envs, config, config.run.run_dir, init=init)
+            return read_episodes(config.run.run_dir) + contest_score.unfinished_episodes(envs)
 
     def refer(self, name: str) -> list[Episode]:
         """A policy that learns nothing, on the held-out level -> its episodes."""
-        steps = self.config.play_steps
+        steps, seed = self.config.play_steps, self.config.seed
         settings = EnvConfig(backtracking=False)
-        envs = make_vec([self.level], num_envs=1, config=settings, seed=self.config.seed)
-        try:
-            with Progress(steps, name) as progress:
-                return play(
-                    reference(name, seed=self.config.seed),
-                    envs,
-                    steps,
-                    seed=self.config.seed,
-                    on_step=lambda step, episodes: progress.update(
-                        step, {"episodes": len(episodes)}
-                    ),
-                )
-        finally:
-            envs.close()
+        envs = make_vec([self.level], num_envs=1, config=settings, seed=seed)
+        with contextlib.closing(envs), Progress(steps, name) as progress:
+
+            def show(step: int, episodes: list[Episode]) -> None:
+                progress.update(step, {"episodes": len(episodes)})
+
+            policy = reference(name, seed=seed)
+            return contest_score.play(policy, envs, steps, seed=seed, on_step=show)
 
     def film(self, run_dir: Path) -> Path:
         """The best of three noise-free episodes of a trained agent -> its .mp4."""
-        agent, settings = load(str(run_dir), device="cpu")
+        agent, settings = load_policy(Agent("", str(run_dir), "frozen", "cpu"), seed=0)
         limit = 300 if self.config.quick else 1_500  # of 4 frames: 20 or 100 seconds
         settings = dataclasses.replace(settings, episode_steps=limit)
         recordings = self.folder / "recordings"
-        played = play_episodes(
-            agent,
-            self.level,
-            settings,
-            episodes=3,
-            seed=self.config.seed,
-            record_dir=recordings,
-        )
+        seed, level = self.config.seed, self.level
+        played = play_episodes(agent, level, settings, episodes=3, seed=seed, record_dir=recordings)
         returns = ", ".join(f"{episode.r:,.0f}" for episode in played)
         self.console.print(f"noise-free returns: {returns}", highlight=False)
         return film_best(played, recordings, self.folder / "pretrained")
@@ -171,20 +149,19 @@ def prepare(argv: list[str], console: Console) -> Demo:
 
 def draw(demo: Demo, scores: dict[str, Score]) -> list[Path]:
     """The curves of pretraining and of playing, as far as episodes have ended -> their files."""
-    made = []
-    lines = {name: scores[name].mean for name in ("random", "hold-right")}
     ended = {name: demo.folder / name for name in ("pretrained", "scratch", "pretraining")}
-    ended = {name: path for name, path in ended.items() if read_episodes(path)}
-    playing = {name: [path] for name, path in ended.items() if name != "pretraining"}
-    if playing:
+    runs = {name: [path] for name, path in ended.items() if read_episodes(path)}
+    pretraining = {name: runs.pop(name) for name in ("pretraining",) if name in runs}
+    made = []
+    if runs:
         title = f"Return on {demo.level.state}, never seen before"
-        made.append(
-            plot_curves(playing, demo.folder / "curve.png", window=10, title=title, levels=lines)
-        )
-    if "pretraining" in ended:
+        levels = {name: scores[name].mean for name in ("random", "hold-right")}
+        made = [plot_curves(runs, demo.folder / "curve.png", window=10, title=title, levels=levels)]
+    if pretraining:
         title = "Return while pretraining on the training levels"
-        runs = {"pretraining": [ended["pretraining"]]}
-        made.append(plot_curves(runs, demo.folder / "pretraining.png", window=30, title=title))
+        made.append(
+            plot_curves(pretraining, demo.folder / "pretraining.png", window=30, title=title)
+        )
     return made
 
 
@@ -204,12 +181,12 @@ def report(demo: Demo, scores: dict[str, Score], files: list[Path]) -> None:
     result = {
         "level": str(demo.level),
         "config": to_dict(demo.config),
-        "scores": [score_dict(row) for row in scores.values()],
+        "scores": [dataclasses.asdict(row) for row in scores.values()],
         "verdict": verdict(scores),
         "seconds": demo.seconds,
     }
     path = demo.folder / "result.json"
-    path.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    store(path, result)
     title = f"{demo.level}, {demo.config.play_steps:,} agent steps each"
     demo.console.print()
     demo.console.print(score_table(list(scores.values()), title=title))
@@ -224,34 +201,24 @@ def main() -> None:
     console = Console()
     demo = prepare(sys.argv[1:], console)
     console.print(f"This run's folder: {demo.folder}")
-    train_levels = parse_levels(demo.config.train_levels)
+    levels = parse_levels(demo.config.train_levels)
     steps = f"{demo.config.play_steps:,} steps on {demo.level.state}"
-    demo.step(
-        f"1/6 Pretraining: {demo.config.pretrain_steps:,} steps on {len(train_levels)} levels",
-        "pretraining",
-        lambda: demo.train("pretraining", train_levels),
-    )
-    played: dict[str, list[Episode]] = {}
-    for number, name in enumerate(("random", "hold-right"), start=2):
-        refer = functools.partial(demo.refer, name)
-        played[name] = demo.step(f"{number}/6 {name}: {steps}", name, refer)
-    played["scratch"] = demo.step(
-        f"4/6 Rainbow from scratch: {steps}",
-        "scratch",
-        lambda: demo.train("scratch", [demo.level]),
-    )
-    played["pretrained"] = demo.step(
-        f"5/6 Rainbow pretrained: {steps}",
-        "pretrained",
-        lambda: demo.train("pretrained", [demo.level], init=demo.folder / "pretraining"),
-    )
-    scores = {name: score(name, episodes) for name, episodes in played.items()}
+    text = f"1/6 Pretraining: {demo.config.pretrain_steps:,} steps on {len(levels)} levels"
+    demo.step(text, "pretraining", lambda: demo.train("pretraining", levels))
+    init = demo.folder / "pretraining"
+    players: dict[str, tuple[str, Callable[[], list[Episode]]]] = {
+        "random": ("random", lambda: demo.refer("random")),
+        "hold-right": ("hold-right", lambda: demo.refer("hold-right")),
+        "scratch": ("Rainbow from scratch", lambda: demo.train("scratch", [demo.level])),
+        "pretrained": ("Rainbow pretrained", lambda: demo.train("pretrained", [demo.level], init)),
+    }
+    scores = {
+        name: score(name, demo.step(f"{number}/6 {title}: {steps}", name, work))
+        for number, (name, (title, work)) in enumerate(players.items(), start=2)
+    }
     files = draw(demo, scores)
-    film = demo.step(
-        "6/6 Filming the pretrained agent without noise",
-        "film",
-        lambda: demo.film(demo.folder / "pretrained"),
-    )
+    text = "6/6 Filming the pretrained agent without noise"
+    film = demo.step(text, "film", lambda: demo.film(demo.folder / "pretrained"))
     report(demo, scores, [*files, film])
 
 

@@ -21,7 +21,7 @@ from experiment.errors import UserError, command
 from experiment.files import make_folder
 from experiment.metrics import EpisodeLog
 from jerk.config import JerkConfig
-from jerk.learner import Shares, find_moves
+from jerk.learner import Moves, Shares, find_moves
 from jerk.memory import Sequences
 from jerk.play import Play, begin, finish
 from jerk.train import parse
@@ -33,9 +33,11 @@ def search(simulator: Simulator, level: str, config: JerkConfig, log: EpisodeLog
     """Search a level; its ended episodes go to the log."""
     rng, luck = np.random.default_rng(config.run.seed), Random(f"{level}.{config.run.seed}")
     sequences, steps = Sequences(config.sequences), 0
+    moves = find_moves(config.env.spec().action_names)
     while True:
-        play = begin(level, sequences, rng, config=config, env_steps=steps)
-        end = episode(simulator, play, rng, luck, config=config, most=config.run.timesteps - steps)
+        play = begin(level, sequences, rng, moves=moves, config=config, env_steps=steps)
+        most = config.run.timesteps - steps
+        end = episode(simulator, play, sequences, rng, luck, moves=moves, config=config, most=most)
         steps += len(play.actions)
         if not (end.over or len(play.actions) == STEP_LIMIT):
             return
@@ -48,17 +50,21 @@ def search(simulator: Simulator, level: str, config: JerkConfig, log: EpisodeLog
 def episode(
     simulator: Simulator,
     play: Play,
+    sequences: Sequences,
     rng: np.random.Generator,
     luck: Random,
     *,
+    moves: Moves,
     config: JerkConfig,
     most: int,
 ) -> Status:
     """Play an episode, at most so many steps -> where it ended."""
-    moves, shares = find_moves(config.env.spec().action_names), Shares()
+    shares = Shares()
     status = simulator.start(play.level)
     while len(play.actions) < min(most, STEP_LIMIT) and not status.over:
-        action, _ = play.next_action(rng, moves=moves, config=config, shares=shares)
+        action, _ = play.next_action(
+            rng, moves=moves, config=config, shares=shares, sequences=sequences
+        )
         assert action is not None, "without shares the rule explores alone"
         before = status.score
         status = simulator.play((action,), stuck=(luck.random() < STICK,))[0]

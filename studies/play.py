@@ -9,19 +9,15 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from contest.match.agents import Agent, Mode, load_policy
 from contest.match.references import REFERENCES
-from contest.match.score import unfinished_episodes
-from envs import ended_episodes, level_names, make
+from contest.match.score import steps_of, unfinished_episodes
+from envs import level_names, make
 from experiment.config import parse_command, replaced
 from experiment.errors import command
 from experiment.files import make_folder
 from experiment.metrics import EpisodeLog
-from experiment.package import Policy
 from experiment.ranges import Count, Natural
-from retro_env import EnvConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,16 +42,11 @@ class PlayConfig:
     """Its episodes.csv goes here."""
 
 
-def player(config: PlayConfig) -> tuple[Policy, EnvConfig]:
-    """Who plays, and what it sees. UserError: there is no such agent."""
+def play(config: PlayConfig) -> None:
+    """Write the episodes. UserError: there is no such agent."""
     name = config.agent if config.agent in REFERENCES else ""
     mode: Mode = "explore" if config.draws else "frozen"
-    return load_policy(Agent(name, config.agent, mode, device="cpu"), seed=config.seed)
-
-
-def play(config: PlayConfig) -> None:
-    """Write the episodes."""
-    policy, settings = player(config)
+    policy, settings = load_policy(Agent(name, config.agent, mode, "cpu"), seed=config.seed)
     settings = replaced(settings, backtracking=False, episode_steps=config.episode_steps)
     left = config.episodes * len(level_names(config.levels)) or math.inf
     make_folder(config.run_dir)
@@ -63,15 +54,13 @@ def play(config: PlayConfig) -> None:
         contextlib.closing(make(config.levels, settings, num_envs=1)) as envs,
         EpisodeLog(config.run_dir) as log,
     ):
-        obs, _ = envs.reset(seed=config.seed)
-        starts, steps = np.ones(1, bool), 0
-        while steps < config.timesteps and left > 0:
-            actions = policy.act(obs, explore=config.draws, starts=starts)
-            obs, _, terminated, truncated, infos = envs.step(actions)
-            starts, steps = terminated | truncated, steps + 1
-            for episode in ended_episodes(infos):
+        played = steps_of(policy, envs, seed=config.seed, explore=config.draws)
+        for steps, ended in enumerate(played, start=1):
+            for episode in ended:
                 log.log(steps, 0, episode)
-                left -= 1
+            left -= len(ended)
+            if steps >= config.timesteps or left <= 0:
+                break
         for cut in unfinished_episodes(envs) if not config.episodes else ():
             log.log(steps, 0, dataclasses.asdict(cut))
 

@@ -108,7 +108,9 @@ def kind_table(kinds: Mapping[str, dict[str, Any]]) -> str:
             values = [one[column] for one in kind.get("last", [])]
             row.append(number(sum(values) / len(values)) if values else "")
         counts = [number(kind.get(count)) for count in ("best", "episodes", "finished")]
-        rows.append([*row, *counts, run_count(runs_of(kind))])
+        seeds = {len(level) for level in runs_of(kind).values()}
+        each = "–".join(map(str, sorted({min(seeds), max(seeds)}))) if seeds else ""
+        rows.append([*row, *counts, f"{len(runs_of(kind))} × {each}" if seeds else ""])
     return table([*head, "best", "episodes", "finished", "levels × seeds"], rows)
 
 
@@ -125,12 +127,6 @@ def score_cells(kind: Mapping[str, Any]) -> list[str]:
         span(statistics.interquartile_interval(runs)),
         *(f"{100 * part:.0f} %" for part in statistics.profile(runs, THRESHOLDS)),
     ]
-
-
-def run_count(runs: Runs) -> str:
-    """How many levels, and how many runs on each."""
-    seeds = {len(level) for level in runs.values()}
-    return f"{len(runs)} × {'–'.join(map(str, sorted({min(seeds), max(seeds)})))}" if runs else ""
 
 
 def compare_table(

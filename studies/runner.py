@@ -57,15 +57,8 @@ def play(study: Study, cell: Cell, out: Path, *, threads: int) -> None:
         words = ["--resume"]
     else:
         shutil.rmtree(folder, ignore_errors=True)  # stopped before there was anything to go on from
-        words = [
-            "--levels",
-            cell.level,
-            "--seed",
-            str(cell.seed),
-            "--timesteps",
-            str(made["steps"]),
-        ]
-        words += flags(study, cell, out)
+        words = ["--levels", cell.level, "--seed", str(cell.seed)]
+        words += ["--timesteps", str(made["steps"]), *flags(study, cell, out)]
     path = out / f"{cell.name}.json"
     write_json(path, {"made": made})
     run = [sys.executable, "-m", kind.run, "--run-dir", str(folder), *words]
@@ -154,12 +147,10 @@ def work(
     missing = {cell.name for cell in todo}
     threads = max(1, (os.cpu_count() or 1) // jobs)
     running: dict[Future[None], Cell] = {}
-
     before = {
         cell.name: {needed(study, cell, name).name for name in needs(study, cell.kind)}
         for cell in todo
     }
-
     with ThreadPoolExecutor(jobs) as pool:
         while True:
             ready = [cell for cell in waiting if missing.isdisjoint(before[cell.name])]

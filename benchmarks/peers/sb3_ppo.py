@@ -14,7 +14,7 @@ from stable_baselines3.common.vec_env import SubprocVecEnv, VecFrameStack, VecTr
 
 from benchmarks.env import usual_env
 from benchmarks.peers.stopwatch import LEVEL, WORKERS, arguments, report
-from benchmarks.ppo2_parts import EPOCHS, MINIBATCHES, ROLLOUT_STEPS, Cycles
+from benchmarks.ppo2 import EPOCHS, MINIBATCHES, ROLLOUT_STEPS, Cycles
 from retro_env import EnvConfig, make_env
 
 

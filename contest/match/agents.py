@@ -1,7 +1,5 @@
 """Who plays: a reference, an agent package (adapting or frozen), or a user's own function."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import hashlib
@@ -17,6 +15,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from contest.match.references import REFERENCES, reference
+from contest.match.score import steps_of
 from contest.wire.client import RemoteEnv
 from contest.wire.protocol import TimestepTimeoutError, WallClockTimeoutError
 from contest.wire.remote_vec import RemoteVectorEnv
@@ -132,21 +131,10 @@ def play(
             adapt(agent, config, directory, level=level, run_dir=run_dir)
         else:
             policy, settings = load_policy(agent, seed=seed)
-            explore = agent.mode == "explore"
-            play_policy(policy, settings, directory, level=level, explore=explore)
-
-
-def play_policy(
-    policy: Policy, settings: EnvConfig, directory: Path, *, level: str, explore: bool = False
-) -> None:
-    """Act without learning. Errors: GymRemoteError, in the end always."""
-    with contextlib.closing(RemoteVectorEnv(directory, config=settings, level=level)) as envs:
-        obs, _ = envs.reset()
-        starts = np.ones(1, bool)
-        while True:
-            actions = policy.act(obs, explore=explore, starts=starts)
-            obs, _, terminated, truncated, _ = envs.step(actions)
-            starts = terminated | truncated
+            remote = RemoteVectorEnv(directory, config=settings, level=level)
+            with contextlib.closing(remote) as envs:
+                for _ in steps_of(policy, envs, explore=agent.mode == "explore"):
+                    pass
 
 
 def load_policy(agent: Agent, *, seed: int) -> tuple[Policy, EnvConfig]:

@@ -1,7 +1,5 @@
 """A contest's folder: the jobs in it, whose it is, and who may write to it now."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import time

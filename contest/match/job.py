@@ -9,8 +9,6 @@ Without one the job was interrupted, and is played again (see `set_aside`).
 Whoever the agent started goes with it: its processes are one group.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import importlib.metadata

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -14,7 +14,6 @@ from envs import VectorEnv, ended_episodes
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from experiment.package import Policy
-from experiment.results import without_nan
 from experiment.statistics import bootstrap_interval
 
 COLUMNS = ("mean return", "95 % interval", "best", "episodes", "finished")
@@ -69,19 +68,29 @@ def play(
     seed: of the environments. explore: see `Policy`. on_step(steps done, episodes so far): for
     showing progress. Episodes under way at the end count with what they reached.
     """
-    obs, _ = envs.reset(seed=seed)
-    starts = np.ones(envs.num_envs, bool)
     episodes: list[Episode] = []
     done = 0
-    while done < steps:
-        actions = policy.act(obs, explore=explore, starts=starts)
-        obs, _, terminated, truncated, infos = envs.step(actions)
-        starts = terminated | truncated
-        episodes += map(as_episode, ended_episodes(infos))
+    for ended in steps_of(policy, envs, seed=seed, explore=explore):
+        episodes += map(as_episode, ended)
         done += envs.num_envs
         if on_step is not None:
             on_step(done, episodes)
+        if done >= steps:
+            break
     return episodes + unfinished_episodes(envs)
+
+
+def steps_of(
+    policy: Policy, envs: VectorEnv, *, seed: int | None = None, explore: bool = False
+) -> Iterator[list[dict[str, Any]]]:
+    """Let `policy` play on and on -> after each vector step the episodes that it ended."""
+    obs, _ = envs.reset(seed=seed)
+    starts = np.ones(envs.num_envs, bool)
+    while True:
+        actions = policy.act(obs, explore=explore, starts=starts)
+        obs, _, terminated, truncated, infos = envs.step(actions)
+        starts = terminated | truncated
+        yield ended_episodes(infos)
 
 
 def unfinished_episodes(envs: VectorEnv) -> list[Episode]:
@@ -154,9 +163,3 @@ def score_table(scores: Sequence[Score], *, title: str = "") -> Table:
         counts = (f"{row.best:,.0f}", f"{row.episodes:,}", f"{row.finished:,}")
         table.add_row(row.label, f"{row.mean:,.0f}", interval_text(interval), *counts)
     return table
-
-
-def score_dict(row: Score) -> dict[str, Any]:
-    """A score for result.json: nan, which JSON lacks, becomes null."""
-    found: dict[str, Any] = without_nan(dataclasses.asdict(row))
-    return found

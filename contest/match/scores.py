@@ -1,7 +1,5 @@
 """What a contest's folder adds up to: scores per level and overall, as a table and as JSON."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -183,15 +181,13 @@ def markdown(found: ContestScores, *, title: str) -> str:
         if row is found.overall:
             cells = [f"**{cell}**" for cell in cells]
         lines.append(f"| {' | '.join(cells)} |")
-    count = len(found.overall.by_seed)
-    lines.append("")
+    count, said = len(found.overall.by_seed), notes(found, names)
     if count > 1:
         text = "The score of a seed is its mean over levels; the interval is Student's t over"
-        lines.append(f"- {text} {count} seeds.")
+        said = [f"{text} {count} seeds.", *said]
     elif len(seeds) > 1:
-        lines.append(f"- No interval over seeds: {count} of {len(seeds)} have all levels.")
-    lines += [f"- {note}" for note in notes(found, names)]
-    return "\n".join(lines) + "\n"
+        said = [f"No interval over seeds: {count} of {len(seeds)} have all levels.", *said]
+    return "\n".join([*lines, "", *(f"- {note}" for note in said)]) + "\n"
 
 
 def notes(found: ContestScores, names: Mapping[str, str]) -> list[str]:
@@ -207,16 +203,15 @@ def notes(found: ContestScores, names: Mapping[str, str]) -> list[str]:
 
 def as_json(found: ContestScores) -> dict[str, Any]:
     """The same for a program; null where there is no interval."""
+
+    def plain(row: LevelScore) -> dict[str, Any]:
+        low, high = row.interval or (None, None)
+        return {**dataclasses.asdict(row), "low": low, "high": high}
+
     jobs = [msgspec.to_builtins(one) for one in found.played]
     return {
-        "overall": row_json(found.overall),
-        "levels": [row_json(row) for row in found.levels],
+        "overall": plain(found.overall),
+        "levels": [plain(row) for row in found.levels],
         "jobs": [{k: v for k, v in job.items() if k != "folder"} for job in jobs],
         "missing": [{"level": name, "seed": seed} for name, seed in found.missing],
     }
-
-
-def row_json(row: LevelScore) -> dict[str, Any]:
-    """One row for a program."""
-    low, high = row.interval or (None, None)
-    return {**dataclasses.asdict(row), "low": low, "high": high}

@@ -1,7 +1,5 @@
 """Charts as SVG text, in the colours of the page's style sheet, so that they follow its theme."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import re

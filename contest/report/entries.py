@@ -1,7 +1,5 @@
 """What a report shows: each contest's scores, learning curves and progress, and its best films."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import sys
@@ -79,21 +77,13 @@ class Shown:
 def read_entries(folders: Sequence[Path]) -> list[Entry]:
     """One entry per folder, the best first, with labels that differ. Errors: UserError."""
     entries = [read_entry(folder) for folder in folders]
-    labels = distinct([entry.label for entry in entries], folders)
-    entries = [
-        dataclasses.replace(entry, label=label)
-        for entry, label in zip(entries, labels, strict=True)
-    ]
+    plain = [entry.label for entry in entries]
+    named = [f"{label} [{folder.name}]" for label, folder in zip(plain, folders, strict=True)]
+    for n, folder in enumerate(folders):  # its folder's name, or where that occurs twice its path
+        if plain.count(plain[n]) > 1:
+            label = named[n] if named.count(named[n]) == 1 else f"{plain[n]} [{folder}]"
+            entries[n] = dataclasses.replace(entries[n], label=label)
     return sorted(entries, key=lambda entry: -entry.scores.overall.mean)
-
-
-def distinct(labels: Sequence[str], folders: Sequence[Path]) -> list[str]:
-    """Beside a label that occurs twice its folder's name, or where that does too, its path."""
-    named = [f"{label} [{folder.name}]" for label, folder in zip(labels, folders, strict=True)]
-    return [
-        label if labels.count(label) == 1 else name if named.count(name) == 1 else f"{label} [{at}]"
-        for label, name, at in zip(labels, named, folders, strict=True)
-    ]
 
 
 def read_entry(folder: Path) -> Entry:
@@ -107,16 +97,9 @@ def read_entry(folder: Path) -> Entry:
         rows = episode_columns(one.folder)
         curves[one.level, one.seed] = curve(rows, x, end=one.steps)
         reached += [rows["progress"]] if rows else []
-    mode = f", {facts['mode']}" if facts.get("mode") else ""
-    return Entry(
-        label=f"{facts.get('name', folder.name)}{mode}",
-        timesteps=steps,
-        scores=scores,
-        x=x,
-        curves=curves,
-        progress=progress_shares(np.concatenate(reached)),
-        facts=facts,
-    )
+    label = facts.get("name", folder.name) + (f", {facts['mode']}" if facts.get("mode") else "")
+    shares = progress_shares(np.concatenate(reached))
+    return Entry(label, steps, scores, x, curves, shares, facts)
 
 
 def curve(
@@ -152,21 +135,17 @@ def mean_curve(entry: Entry, number: int, level: str | None) -> Curve:
     for (name, seed), y in entry.curves.items():
         if level in (None, name) and np.isfinite(y).any():
             seeds.setdefault(seed, []).append(y)
-    if not seeds:
-        return Curve(entry.label, number, entry.x, np.full(len(entry.x), np.nan))
-    rows = np.stack([np.mean(seeds[seed], axis=0) for seed in sorted(seeds)])  # nan: not all begun
-    if len(rows) < 2:
-        return Curve(entry.label, number, entry.x, rows[0])
-    return Curve(
-        entry.label, number, entry.x, rows.mean(axis=0), rows.min(axis=0), rows.max(axis=0)
-    )
+    rows = [np.mean(seeds[seed], axis=0) for seed in sorted(seeds)]  # nan: not all have begun
+    if not rows:
+        rows = [np.full(len(entry.x), np.nan)]
+    band = (np.min(rows, axis=0), np.max(rows, axis=0)) if len(rows) > 1 else ()
+    return Curve(entry.label, number, entry.x, np.mean(rows, axis=0), *band)
 
 
 def progress_shares(progress: NDArray[np.float64]) -> NDArray[np.float64]:
     """Share of the episodes in each twentieth of a level's length, by how far they came."""
     counts, _ = np.histogram(progress, bins=BINS, range=(0.0, 1.0))
-    shares: NDArray[np.float64] = counts / max(len(progress), 1)
-    return shares
+    return np.asarray(counts / max(len(progress), 1), np.float64)
 
 
 def read_references(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
@@ -185,9 +164,8 @@ def read_references(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
         for row in csv.DictReader(file):
             level = f"{GAME}:{row['level']}"
             if level in levels and row["agent"] not in here:
-                found.setdefault(f"{row['agent']} (reference)", {})[level] = float(
-                    row["mean_return"]
-                )
+                scores = found.setdefault(f"{row['agent']} (reference)", {})
+                scores[level] = float(row["mean_return"])
     return {name: scores for name, scores in found.items() if scores.keys() == levels}
 
 
@@ -226,7 +204,5 @@ def other_rom(one: Played) -> str:
     """
     if one.game not in games() or not has_rom(one.game) or one.rom_sha1 == rom_hash(one.game):
         return ""
-    here = rom_hash(one.game)[:12]
-    return (
-        f"it was played with another ROM of {one.game} ({one.rom_sha1[:12]}) than is here ({here})"
-    )
+    other, here = one.rom_sha1[:12], rom_hash(one.game)[:12]
+    return f"it was played with another ROM of {one.game} ({other}) than is here ({here})"

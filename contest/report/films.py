@@ -1,7 +1,5 @@
 """Short films of recorded episodes, small enough to lie inside a page."""
 
-from __future__ import annotations
-
 import base64
 import io
 import itertools

@@ -1,7 +1,5 @@
 """The report's HTML: one page that loads nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any

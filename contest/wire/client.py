@@ -1,7 +1,5 @@
 """The agent's side of the contest: a remote level as a Gymnasium environment."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os
@@ -13,23 +11,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from contest.wire import protocol
 from contest.wire.connection import Connection, Gone, Late, TooLong
-from contest.wire.protocol import (
-    EPISODE_STEPS,
-    SCREEN,
-    SOCKET,
-    Answer,
-    Envelope,
-    GymRemoteError,
-    Malformed,
-    ResetError,
-    ServerDisconnectError,
-    decode,
-    encode,
-    fold,
-    read_description,
-    read_trouble,
-)
+from contest.wire.protocol import Envelope, GymRemoteError, Malformed, ServerDisconnectError
 
 POLL_SECONDS = 0.05
 
@@ -64,16 +48,16 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.episodes = self.steps = self.episode_steps = 0
         self.total = 0.0
         folder = Path(directory)
-        self.connection = Connection(connect(folder / SOCKET, seconds=connect_seconds))
+        self.connection = Connection(connect(folder / protocol.SOCKET, seconds=connect_seconds))
         envelope = self.receive()
         try:
             if envelope.type != "description":
                 raise Malformed(f"it begins with {envelope.type[:40]!r}")
-            self.buttons, self.shape = read_description(envelope.content)
+            self.buttons, self.shape = protocol.read_description(envelope.content)
         except Malformed as error:
             raise self.over(GymRemoteError(f"{folder} holds no contest server: {error}")) from None
         try:
-            self.screen = os.open(folder / SCREEN, os.O_RDONLY)
+            self.screen = os.open(folder / protocol.SCREEN, os.O_RDONLY)
         except OSError as error:
             raise self.over(ServerDisconnectError(f"no screens: {error}")) from None
         self.action_space = gymnasium.spaces.MultiBinary(self.buttons)
@@ -85,8 +69,8 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """Begin an episode. Errors: ResetError in mid-episode, where the contest has no reset."""
         super().reset(seed=seed)
         if self.playing or self.asked is not None:
-            raise ResetError("reset in mid-episode: the contest has none, step until done")
-        self.send(encode("update", {"reset": True}, wants_ends=True))
+            raise protocol.ResetError("reset in mid-episode: the contest has none, step until done")
+        self.send(protocol.encode("update", {"reset": True}, wants_ends=True))
         self.answer()
         self.playing = True
         self.episodes += 1
@@ -99,7 +83,7 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         Between the two the level is played while this process does something else.
         """
         if not self.playing and self.ended is None:
-            raise ResetError("step without an episode: reset first")
+            raise protocol.ResetError("step without an episode: reset first")
         if self.asked is not None:
             raise ValueError("the step that was begun must be taken first")
         buttons = np.asarray(action)
@@ -108,7 +92,7 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         key = buttons.tobytes()
         message = self.messages.get(key)
         if message is None:
-            message = encode("update", {"ac": fold(buttons)}, wants_ends=True)
+            message = protocol.encode("update", {"ac": protocol.fold(buttons)}, wants_ends=True)
             self.messages[key] = message
         self.send(message)
         self.asked = key
@@ -126,7 +110,7 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.total += answer.reward
         self.playing = not answer.done
         if envelope.truncated is None or envelope.terminated is None:  # a server of 2018
-            truncated = answer.done and self.episode_steps >= EPISODE_STEPS
+            truncated = answer.done and self.episode_steps >= protocol.EPISODE_STEPS
             terminated = answer.done and not truncated
         else:
             terminated, truncated = envelope.terminated, envelope.truncated
@@ -150,15 +134,15 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         with contextlib.suppress(Gone, Late):
             self.connection.send_bytes(message, deadline=deadline)
 
-    def answer(self) -> tuple[Envelope, Answer]:
+    def answer(self) -> tuple[Envelope, protocol.Answer]:
         """The answer to an update. Errors: GymRemoteError's kinds."""
         envelope = self.receive()
         try:
             if envelope.type == "exception":
-                raise read_trouble(envelope.content)
+                raise protocol.read_trouble(envelope.content)
             if envelope.type != "update":
                 raise Malformed(f"a server sends no {envelope.type[:40]!r}")
-            answer: Answer = decode(envelope.content, Answer)
+            answer: protocol.Answer = protocol.decode(envelope.content, protocol.Answer)
             if not math.isfinite(answer.reward):
                 raise Malformed(f"a reward of {answer.reward}")
             return envelope, answer
@@ -169,7 +153,9 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """The next message. Errors: GymRemoteError's kinds (the run is over)."""
         deadline = time.monotonic() + self.reply_seconds
         try:
-            envelope: Envelope = decode(self.connection.receive(deadline=deadline), Envelope)
+            envelope: Envelope = protocol.decode(
+                self.connection.receive(deadline=deadline), Envelope
+            )
         except (Malformed, TooLong) as error:
             raise self.over(GymRemoteError(f"the server sent nonsense: {error}")) from None
         except Gone:
@@ -178,7 +164,7 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             text = f"the server did not answer for {self.reply_seconds:g} s"
             raise self.over(ServerDisconnectError(text)) from None
         if envelope.type == "close":
-            raise self.over(read_trouble(envelope.content))
+            raise self.over(protocol.read_trouble(envelope.content))
         return envelope
 
     def look(self) -> np.ndarray:

@@ -1,7 +1,5 @@
 """Messages over a Unix socket, with deadlines."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import struct

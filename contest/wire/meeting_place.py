@@ -1,7 +1,5 @@
 """Where the two sides meet: a folder for the owner alone, and a socket in it for one client."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

@@ -5,8 +5,6 @@ message is JSON {"type", "content"} ended by a form feed. The server's first one
 channels; then each of the client's requests has one answer.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, ClassVar
 

@@ -4,8 +4,6 @@ Each episode is in the files before the agent hears of its end, so whatever is k
 no ended episode is lost. Files and columns of the first two are those of 2018.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import json

@@ -1,7 +1,6 @@
 """A remote level as the vector environment that an agent's `run` plays."""
 
-from __future__ import annotations
-
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -63,17 +62,13 @@ class RemoteVectorEnv(VectorEnv):
         obs, reward, terminated, truncated, info = self.env.step(action)
         infos: Infos = {}
         if terminated or truncated:
-            infos = self._add_info(infos, {"final_obs": obs, "episode": info["episode"]}, 0)
-            obs = self.first_observation(obs)
+            ended = {"final_obs": obs, "episode_record": info["episode_record"]}
+            infos = self._add_info(infos, ended, 0)
+            # Where there is no next episode, the next step says so.
+            with contextlib.suppress(GymRemoteError):
+                obs = self.env.reset()[0]
         ends = np.array([terminated]), np.array([truncated])
         return obs[np.newaxis], np.array([reward], np.float64), *ends, infos
-
-    def first_observation(self, last: np.ndarray) -> np.ndarray:
-        """Of the next episode; `last` where there is none, as the next step will say."""
-        try:
-            return self.env.reset()[0]
-        except GymRemoteError:
-            return last
 
     def step(self, actions: np.ndarray) -> Step:
         """step_async and step_wait in one."""

@@ -1,7 +1,5 @@
 """The environment's side of the contest: plays one level for one client, within limits."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket
@@ -12,26 +10,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from contest.wire import protocol
 from contest.wire.connection import Connection, Gone, Late, TooLong, time_left
 from contest.wire.limits import Limits
 from contest.wire.meeting_place import accept
-from contest.wire.protocol import (
-    SCREEN,
-    SOCKET,
-    ClientDisconnectError,
-    Envelope,
-    GymRemoteError,
-    Malformed,
-    Request,
-    ResetError,
-    ServerDisconnectError,
-    TimestepTimeoutError,
-    WallClockTimeoutError,
-    decode,
-    describe,
-    trouble,
-    unfold,
-)
+from contest.wire.protocol import GymRemoteError, Malformed, ResetError, WallClockTimeoutError
 from contest.wire.record import Record
 
 LINGER_SECONDS = 2.0
@@ -57,7 +40,7 @@ def serve(
         except BaseException as error:
             with contextlib.suppress(OSError):
                 record.finish(f"server stopped: {type(error).__name__}")
-            stopped = ServerDisconnectError("the environment's side has stopped")
+            stopped = protocol.ServerDisconnectError("the environment's side has stopped")
             session.farewell(ended or stopped)
             raise
         session.farewell(ended)
@@ -86,9 +69,9 @@ class Session:
         self.reset_refused = False
         self.refusals = 0
         self.actions: dict[int, np.ndarray] = {}
-        (folder / SCREEN).unlink(missing_ok=True)
+        (folder / protocol.SCREEN).unlink(missing_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
-        self.screen = os.open(folder / SCREEN, flags, 0o600)
+        self.screen = os.open(folder / protocol.SCREEN, flags, 0o600)
         os.truncate(self.screen, int(np.prod(self.shape)))
 
     def run(self) -> GymRemoteError:
@@ -99,7 +82,9 @@ class Session:
         waiting = min(self.end, time.monotonic() + self.limits.stall)
         while True:
             try:
-                self.connection = Connection(accept(self.folder / SOCKET, deadline=waiting))
+                self.connection = Connection(
+                    accept(self.folder / protocol.SOCKET, deadline=waiting)
+                )
             except (Late, TimeoutError):
                 return WallClockTimeoutError("no client came and began to play")
             self.refusals = 0
@@ -111,14 +96,14 @@ class Session:
     def play(self, connection: Connection) -> GymRemoteError:
         """Answer a client's requests -> why that ended."""
         try:
-            description = describe(buttons=self.buttons, shape=self.shape)
+            description = protocol.describe(buttons=self.buttons, shape=self.shape)
             connection.send("description", description, deadline=self.deadline())
             while True:
                 self.answer(connection)
         except GymRemoteError as error:
             return error
         except Gone:
-            return ClientDisconnectError("the client has gone")
+            return protocol.ClientDisconnectError("the client has gone")
         except TooLong as error:
             return GymRemoteError(f"the client sent {error}")
         except Late:
@@ -149,24 +134,24 @@ class Session:
             self.refusals += 1
             if self.refusals >= PATIENCE:
                 raise GymRemoteError(f"{PATIENCE} bad requests in a row: {error}") from None
-            connection.send("exception", trouble(error), deadline=self.answer_deadline())
+            connection.send("exception", protocol.trouble(error), deadline=self.answer_deadline())
             return
         self.refusals = 0
         connection.send("update", content, deadline=self.answer_deadline(), **ends)
         if self.record.counts.steps >= self.limits.timesteps:
-            raise TimestepTimeoutError(f"all {self.limits.timesteps} timesteps are played")
+            raise protocol.TimestepTimeoutError(f"all {self.limits.timesteps} timesteps are played")
 
     def reply(self, message: bytes) -> tuple[dict[str, Any], dict[str, bool]]:
         """A request -> content of its answer, and what goes beside it for clients that ask.
 
         Errors: Malformed, ResetError (nothing changed), ClientDisconnectError.
         """
-        envelope: Envelope = decode(message, Envelope)
+        envelope: protocol.Envelope = protocol.decode(message, protocol.Envelope)
         if envelope.type == "close":
-            raise ClientDisconnectError("the client closed")
+            raise protocol.ClientDisconnectError("the client closed")
         if envelope.type != "update":
             raise Malformed(f"a client sends update or close, not {envelope.type[:40]!r}")
-        request: Request = decode(envelope.content, Request)
+        request: protocol.Request = protocol.decode(envelope.content, protocol.Request)
         # The 2018 client repeats an unanswered reset beside every action that follows: after a
         # refused one, reset and action together mean the action.
         repeated = self.playing and self.reset_refused and request.ac is not None
@@ -200,7 +185,7 @@ class Session:
         if not self.playing:
             raise ResetError("step without an episode: reset first")
         if number not in self.actions:
-            self.actions[number] = unfold(number, self.buttons)
+            self.actions[number] = protocol.unfold(number, self.buttons)
         screen, reward, terminated, truncated, _ = self.env.step(self.actions[number])
         self.show(screen)
         self.playing = not (terminated or truncated)
@@ -223,7 +208,7 @@ class Session:
         deadline = time.monotonic() + LINGER_SECONDS
         # Unread bytes at the close would reach the client as a reset connection, without words.
         with contextlib.suppress(OSError, Gone, Late):
-            self.connection.send("close", trouble(error), deadline=deadline)
+            self.connection.send("close", protocol.trouble(error), deadline=deadline)
             sock.shutdown(socket.SHUT_WR)
             sock.settimeout(time_left(deadline))
             while sock.recv(1 << 16):

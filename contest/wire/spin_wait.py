@@ -5,8 +5,6 @@ step, a fifth of an emulator's step. So where waits are short, and no other proc
 core, `SpinWait` asks again and again instead of sleeping.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import time

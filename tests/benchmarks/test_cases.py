@@ -80,8 +80,8 @@ def test_whole_result_is_stored(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("--repeats 0", "--repeats: expected a whole number above 0, not '0'; see --help"),
-        ("--repeats 1.5", "--repeats: expected a whole number"),
+        ("--repeats 0", "--repeats: expected a number above 0, not 0; see --help"),
+        ("--repeats 1.5", "--repeats: invalid int value: '1.5'; see --help"),
         ("--seconds 0", "--seconds: expected a number above 0"),
         ("--seconds nan", "--seconds: expected a number"),
         ("--only b c", "no case begins with 'c'; cases: a-1, a-2, b"),

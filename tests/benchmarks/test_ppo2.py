@@ -5,7 +5,7 @@ from argparse import Namespace
 import pytest
 
 from benchmarks import ppo2
-from benchmarks.ppo2_parts import ROWS, Cycles
+from benchmarks.ppo2 import ROWS, Cycles
 
 
 def test_bound_is_that_of_the_parts_beside_the_whole() -> None:

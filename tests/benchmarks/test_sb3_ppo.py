@@ -112,7 +112,7 @@ def fill(model: PPO, training: Training, corridor: Callable[[int], Any]) -> np.n
         before = obs
         obs, rewards, terminated, truncated, infos = envs.step(actions)
         everyone = slice(0, ENVS)
-        training.add(rewards, terminated, truncated, infos, levels=envs.levels, part=everyone)
+        training.add((rewards, terminated, truncated, infos), levels=envs.levels, part=everyone)
         buffer.add(before, actions[:, None], rewards, starts, values, logp)
         assert not truncated.any()
     return obs

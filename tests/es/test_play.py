@@ -119,7 +119,7 @@ def test_episodes_of_real_levels_are_those_of_an_environment_alone(quick):
             env.reset(seed=seed)
             infos = [env.step(action)[-1] for action in actions]
             env.close()
-            episode = infos[-1]["episode"]
+            episode = infos[-1]["episode_record"]
             for name in ("r", "progress", "finished"):
                 assert record[name] == np.float32(episode[name])
             assert record["steps"] == episode["l"] == len(actions)
@@ -185,5 +185,5 @@ def test_what_is_remembered_is_what_would_be_computed(quick, layer):
     cached, rng, every = Members(agent, 2), np.random.default_rng(0), images(5)
     for _ in range(40):
         obs = every[rng.integers(5, size=2)]
-        assert torch.equal(cached.remembered(obs), cached.frozen(torch.from_numpy(obs)))
+        assert torch.equal(cached.remembered(obs), cached.frozen(obs))
     assert 0 < cached.found < cached.asked == 80 and len(cached.known) == 3

@@ -124,6 +124,7 @@ def test_episodes_have_fixed_columns_and_resume(tmp_path: Path) -> None:
 def test_reading_nothing_is_a_user_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot read"):
         read_columns(tmp_path / "metrics.csv")
-    EpisodeLog(tmp_path).close()
+    with EpisodeLog(tmp_path):
+        pass
     with pytest.raises(UserError, match="no rows yet"):
         read_columns(tmp_path / "episodes.csv")

@@ -61,7 +61,8 @@ def test_an_unknown_column_names_the_known_ones(runs: list[Path], tmp_path: Path
 
 
 def test_metrics_are_drawn_before_an_episode_has_ended(runs: list[Path]) -> None:
-    EpisodeLog(runs[0]).close()
+    with EpisodeLog(runs[0]):
+        pass
     assert len(read_curve(runs[0], "loss")[0]) == 16
     with pytest.raises(UserError, match="no rows yet"):
         read_curve(runs[0], "r")

@@ -7,13 +7,14 @@ from experiment.config import replaced
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
 from jerk.learner import Shares, find_moves
-from jerk.memory import Sequence
+from jerk.memory import Sequence, Sequences
 from jerk.play import Plan, Play, finish
 from jerk.policy import Policy
 from jerk.train import Training
 from retro_env.config import SEVEN
 
 RIGHT, JUMP, WAIT = 1, 6, 4
+MOVES = find_moves(SEVEN)
 CLOSED = replaced(
     JerkConfig(), image_height=36, image_width=36, closed_loop=True, go_on=True, device="cpu"
 )
@@ -32,6 +33,13 @@ CHANGES = [
     *("walk", "jump", "walk", "wait", "walk", "jump"),
     *("walk", "jump", "wait", "walk", "jump", "walk"),
 ]
+
+
+def next_action(play, random, *, config, seen):
+    """What `play` does now; no other sequence is there to go on with."""
+    return play.next_action(
+        random, moves=MOVES, config=config, shares=Shares(), sequences=Sequences(1), seen=seen
+    )
 
 
 def replay(level, sequence):
@@ -68,18 +76,18 @@ def replayed(course, config, late):
     """The return of a replay within a run, and how often it was not where it expected to be."""
     agent = agent_that_knows_the_way(course, config)
     play: Play = replay("course", agent.sequences.best("course"))
-    envs, random, moves = course(1, late=late), np.random.default_rng(0), find_moves(SEVEN)
+    envs, random = course(1, late=late), np.random.default_rng(0)
     obs, _ = envs.reset()
     moved = 0
     while True:
         seen = agent.embedder(obs)[0] if agent.embedder is not None else None
         expected = play.plan.pointer
-        action, _ = play.next_action(random, moves=moves, config=config, shares=Shares(), seen=seen)
+        action = next_action(play, random, config=config, seen=seen)[0]
         moved += play.plan.pointer != expected + 1
         obs, reward, _, _, infos = envs.step(np.array([action]))
         play.add(action, float(reward[0]))
-        if "episode" in infos:
-            return float(infos["episode"]["r"][0]), moved
+        if "episode_record" in infos:
+            return float(infos["episode_record"]["r"][0]), moved
 
 
 def acted(course, config, late):
@@ -89,8 +97,8 @@ def acted(course, config, late):
     obs, _ = envs.reset()
     while True:
         obs, _, _, _, infos = envs.step(agent.act(obs))
-        if "episode" in infos:
-            return float(infos["episode"]["r"][0])
+        if "episode_record" in infos:
+            return float(infos["episode_record"]["r"][0])
 
 
 def test_the_plan_is_what_its_changes_say():
@@ -117,12 +125,10 @@ def test_a_replay_that_sees_nothing_it_knows_asks_and_is_left_in_the_end(course)
     config = replaced(CLOSED, lost_steps=5)
     play = replay("course", agent.sequences.best("course"))
     strange = agent.embedder(np.full((1, 4, 36, 36), 99, np.uint8))[0]
-    random, moves = np.random.default_rng(0), find_moves(SEVEN)
+    random = np.random.default_rng(0)
     actions, asked = [], []
     for _ in range(8):
-        action, who = play.next_action(
-            random, moves=moves, config=config, shares=Shares(), seen=strange
-        )
+        action, who = next_action(play, random, config=config, seen=strange)
         actions.append(action)
         asked.append(who)
         play.add(action, 0.0)
@@ -135,13 +141,11 @@ def test_a_lost_replay_looks_farther_and_farther():
     rows = np.eye(60, dtype=np.float16)
     source = Sequence(0, np.arange(60, dtype=np.uint8) % 7, [1.0], rows)
     config = replaced(CLOSED, window=3, match_steps=0.5)
-    play, random, moves = replay("course", source), np.random.default_rng(0), find_moves(SEVEN)
+    play, random = replay("course", source), np.random.default_rng(0)
     found = []
     for step in range(12):
         seen = rows[step + 8].astype(np.float32)
-        action, who = play.next_action(
-            random, moves=moves, config=config, shares=Shares(), seen=seen
-        )
+        action, who = next_action(play, random, config=config, seen=seen)
         found.append(who == "rule")
         play.add(action, 0.0)
     assert found == [False] * 5 + [True] * 7  # 5 steps lost: the window reaches 3 + 5
@@ -158,9 +162,7 @@ def test_a_sequence_gets_no_embeddings_of_a_replay_that_skipped_steps(course, sk
     for place in (0, 0, *range(len(rows))) if skips else range(len(rows) + 2):
         play.embeddings.append(rows[min(place, len(rows) - 1)])
         seen = play.embeddings[-1].astype(np.float32)
-        action, _ = play.next_action(
-            random, moves=find_moves(SEVEN), config=CLOSED, shares=Shares(), seen=seen
-        )
+        action = next_action(play, random, config=CLOSED, seen=seen)[0]
         play.add(action, 1.0)
     best.embeddings = None
     finish(play, agent.sequences, config=CLOSED, cut=False)

@@ -25,9 +25,11 @@ def known(value=100.0):
 
 
 def play_out(play, rewards, config):
-    random, actions = rng(), []
+    random, actions, none = rng(), [], Sequences(1)
     for reward in rewards:
-        action, _ = play.next_action(random, moves=MOVES, config=config, shares=Shares())
+        action, _ = play.next_action(
+            random, moves=MOVES, config=config, shares=Shares(), sequences=none
+        )
         play.add(action, reward)
         actions.append(action)
     return actions
@@ -44,7 +46,7 @@ def mutant_of(sequences, actions, intact):
 def kinds(config, env_steps, sequences, draws=2000):
     random = rng()
     made = [
-        begin("level", sequences, random, config=config, env_steps=env_steps).kind
+        begin("level", sequences, random, moves=MOVES, config=config, env_steps=env_steps).kind
         for _ in range(draws)
     ]
     return {kind: made.count(kind) / draws for kind in ("explore", "replay", "mutant")}
@@ -175,8 +177,10 @@ def test_a_bout_without_an_end_is_played_by_one_player_alone(planned):
     play = Play("level", "mutant", Plan(best, best.actions[:planned], planned))
     play.bout, random, played = Bout(steps_left=-1, player="policy"), rng(), []
     for _ in range(300):
-        shares = Shares(memory=1.0)
-        played.append(play.next_action(random, moves=MOVES, config=MUTATING, shares=shares))
+        shares, none = Shares(memory=1.0), Sequences(1)
+        played.append(
+            play.next_action(random, moves=MOVES, config=MUTATING, shares=shares, sequences=none)
+        )
         play.add(0, 0.0)
     assert played[:planned] == [(int(action), "rule") for action in PLAN[:planned]]
     assert set(played[planned:]) == {(None, "policy")}

@@ -9,7 +9,6 @@ from experiment.errors import UserError
 from lsh_memory import EpisodicMemory, MemoryConfig
 
 SMALL = MemoryConfig(features=16, actions=3, capacity=40, merge_above=0.999)
-BACKENDS = ["scan", "tables", "exact"]
 
 
 class Model:
@@ -53,11 +52,9 @@ class Model:
         return slots
 
 
-@pytest.mark.parametrize("backend", ["scan", "exact"])
 @pytest.mark.parametrize("seed", range(5))
-def test_memory_does_what_a_plain_list_would(walk, backend, seed):
-    config = dataclasses.replace(SMALL, backend=backend)
-    memory, model, rng = EpisodicMemory(config), Model(config), np.random.default_rng(seed)
+def test_memory_does_what_a_plain_list_would(walk, seed):
+    memory, model, rng = EpisodicMemory(SMALL), Model(SMALL), np.random.default_rng(seed)
     steps = walk(400, 16, seed=seed) + 0.01
     for step, x in enumerate(steps):
         if rng.random() < 0.3:
@@ -74,9 +71,8 @@ def test_memory_does_what_a_plain_list_would(walk, backend, seed):
         np.testing.assert_allclose(getattr(memory.storage, name)[: len(memory)], want, rtol=1e-6)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_near_duplicate_of_the_same_action_keeps_the_better_return(backend):
-    memory = EpisodicMemory(dataclasses.replace(SMALL, backend=backend))
+def test_near_duplicate_of_the_same_action_keeps_the_better_return():
+    memory = EpisodicMemory(SMALL)
     x = np.arange(16.0)
     first = memory.add(x, 1, 5.0)
     assert memory.add(x * 3, 1, 9.0) == first and memory.add(x, 1, 2.0) == first
@@ -93,9 +89,8 @@ def test_nothing_is_merged_above_one():
     assert memory.merged == 0
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_entry_unused_for_longest_makes_room(backend):
-    memory = EpisodicMemory(dataclasses.replace(SMALL, capacity=3, backend=backend))
+def test_entry_unused_for_longest_makes_room():
+    memory = EpisodicMemory(dataclasses.replace(SMALL, capacity=3))
     axes = np.eye(16)
     memory.add_batch(axes[:3], [0, 0, 0], [0.0, 1.0, 2.0])
     memory.query(axes[0], 1)
@@ -106,9 +101,8 @@ def test_entry_unused_for_longest_makes_room(backend):
     assert not (memory.query(axes[1], 3).cosines > 0.5).any()
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_batches_give_what_single_calls_give(walk, backend):
-    config = dataclasses.replace(SMALL, backend=backend, capacity=1_000)
+def test_batches_give_what_single_calls_give(walk):
+    config = dataclasses.replace(SMALL, capacity=1_000)
     steps, queries = walk(300, 16), walk(20, 16, seed=1)
     actions, returns = np.arange(300) % 3, np.arange(300.0)
     one, other = EpisodicMemory(config), EpisodicMemory(config)
@@ -154,7 +148,7 @@ def test_action_values_leave_out_what_is_too_far():
 
 @pytest.mark.parametrize(
     ("values", "words"),
-    [({"backend": "scna"}, "scna"), ({"capacity": 0}, "capacity"), ({"actions": 0}, "actions")],
+    [({"capacity": 0}, "capacity"), ({"actions": 0}, "actions")],
 )
 def test_a_memory_of_nothing_is_refused(values, words):
     with pytest.raises(UserError, match=words):
@@ -203,9 +197,8 @@ def test_embeddings_that_all_point_one_way_are_told_apart(walk):
     assert recall(memory, queries + shift) < 0.8
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_memory_large_enough_to_have_a_centre_loads_with_it(walk, tmp_path, backend):
-    memory = EpisodicMemory(MemoryConfig(32, 7, capacity=1_100, backend=backend, merge_above=1.1))
+def test_memory_large_enough_to_have_a_centre_loads_with_it(walk, tmp_path):
+    memory = EpisodicMemory(MemoryConfig(32, 7, capacity=1_100, merge_above=1.1))
     steps = walk(1_500, 32)
     memory.add_batch(steps, np.arange(1_500) % 3, np.arange(1_500.0))
     assert memory.storage.centre.any() and memory.evicted == 400
@@ -218,17 +211,15 @@ def test_memory_large_enough_to_have_a_centre_loads_with_it(walk, tmp_path, back
     )
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_loaded_memory_goes_on_like_the_one_saved(walk, tmp_path, backend):
-    config = dataclasses.replace(SMALL, backend=backend)
-    memory = EpisodicMemory(config)
+def test_loaded_memory_goes_on_like_the_one_saved(walk, tmp_path):
+    memory = EpisodicMemory(SMALL)
     steps = walk(200, 16)
     memory.add_batch(steps[:100], np.arange(100) % 3, np.arange(100.0))
     memory.query_batch(steps[:10])
     memory.save(tmp_path / "memory")
     memory.save(tmp_path / "memory")  # over the first
     loaded = EpisodicMemory.load(tmp_path / "memory")
-    assert loaded.config == config and loaded.merged == memory.merged > 0
+    assert loaded.config == SMALL and loaded.merged == memory.merged > 0
     for each in (memory, loaded):
         each.add_batch(steps[100:], np.arange(100) % 3, np.arange(100.0))
     assert (loaded.merged, loaded.evicted) == (memory.merged, memory.evicted)
@@ -262,7 +253,7 @@ def test_entries_do_not_fit_a_smaller_memory_or_another_embedding():
     for change in ({"capacity": 8}, {"features": 8}):
         other = EpisodicMemory(dataclasses.replace(SMALL, **change))
         with pytest.raises(ValueError, match="do not fit"):
-            other.restore(memory.storage.arrays(), merged=0, evicted=0)
+            other.restore(memory.arrays())
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 import torch
 
 from nets.heads import ActorCriticHead
+from nets.noisy import sample_noises
 
 CPU = torch.device("cpu")
 
 
 def test_actor_critic_gives_logits_and_every_value():
-    head = ActorCriticHead(8, actions=3, values=2)
+    head = ActorCriticHead(8, actions=3)
     features = torch.randn(4, 8)
     logits, values = head(features)
     torch.testing.assert_close(logits, features @ head.policy.weight.T)
@@ -16,7 +17,7 @@ def test_actor_critic_gives_logits_and_every_value():
 def test_each_output_of_a_noisy_actor_critic_has_noise_of_its_own():
     head = ActorCriticHead(8, actions=3, noisy=True)
     features = torch.randn(4, 8)
-    policy_noise, value_noise = head.sample_noise(4, CPU)
+    policy_noise, value_noise = sample_noises(head.layers(), 4, CPU)
     logits, values = head(features)
     noisy_logits, same_values = head(features, [policy_noise, None])
     same_logits, noisy_values = head(features, [None, value_noise])
@@ -25,4 +26,4 @@ def test_each_output_of_a_noisy_actor_critic_has_noise_of_its_own():
 
 
 def test_actor_critic_without_noisy_layers_draws_none():
-    assert ActorCriticHead(8, actions=3).sample_noise(4, CPU) == [None, None]
+    assert sample_noises(ActorCriticHead(8, actions=3).layers(), 4, CPU) == [None, None]

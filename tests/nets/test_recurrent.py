@@ -84,5 +84,5 @@ def test_core_computes_in_full_precision_under_autocast():
 
 def test_state_before_an_episode_is_that_of_a_reset():
     core, x, state, starts = example("lstm", [(0, env) for env in range(N)])
-    fresh = core(x, core.initial_state(N), torch.zeros_like(starts))
+    fresh = core(x, torch.zeros(N, core.state_size), torch.zeros_like(starts))
     torch.testing.assert_close(core(x, state, starts), fresh)

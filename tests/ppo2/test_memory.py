@@ -29,10 +29,7 @@ def filled(steps=6, num_envs=3, fill=6, seed=0):
                 images, state[part], terminated[part], numbers, value - 1.0, value, part=part
             )
             rollout.add_outcomes(
-                rewards[part],
-                terminated[part],
-                truncated[part],
-                final,
+                (rewards[part], terminated[part], truncated[part], {"final_obs": final}),
                 deaths=terminated[part] & (rewards[part] > 0.0),
                 progress=rewards[part] + 1.0,
                 levels=numbers.numpy(),

@@ -46,7 +46,7 @@ def play(agent, envs, episodes=4):
     while len(returns) < episodes:
         obs, _, terminated, truncated, infos = envs.step(agent.act(obs, starts=starts))
         starts = terminated | truncated
-        returns += [infos["episode"]["r"][env] for env in np.flatnonzero(starts)]
+        returns += [infos["episode_record"]["r"][env] for env in np.flatnonzero(starts)]
     return float(np.mean(returns))
 
 
@@ -142,10 +142,8 @@ def test_progress_is_the_raw_reward_of_the_episode_so_far(corridor):
     obs, _ = envs.reset()
     for action in (1, 1, 1, 1, 1, 0):  # the fourth step falls into the hole
         training.act(obs, slice(0, 1))
-        obs, rewards, terminated, truncated, infos = envs.step(np.array([action]))
-        training.add(
-            0.5 * rewards, terminated, truncated, infos, levels=envs.levels, part=slice(0, 1)
-        )
+        obs, rewards, *rest = envs.step(np.array([action]))
+        training.add((0.5 * rewards, *rest), levels=envs.levels, part=slice(0, 1))
     assert training.rollout.progress[:6, 0].tolist() == [1.0, 2.0, 3.0, 3.0, 1.0, 1.0]
 
 

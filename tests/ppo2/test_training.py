@@ -118,7 +118,7 @@ def test_death_is_an_end_short_of_the_levels(corridor):
         np.array([1, 1, 1])
     )  # falls, ends, goes on
     everyone = slice(0, 3)
-    training.add(rewards, terminated, truncated, infos, levels=envs.levels, part=everyone)
+    training.add((rewards, terminated, truncated, infos), levels=envs.levels, part=everyone)
     assert terminated.tolist() == [True, True, False]
     assert training.rollout.deaths[0].tolist() == [True, False, False]
     assert training.rollout.rewards[0].tolist() == [0.0, 1.0, 1.0]

@@ -74,7 +74,7 @@ def waits(config):
                     training.act(obs[part], part)
                     flags, cut = never[part], np.full(len(never[part]), step == 3)
                     infos, levels = {"final_obs": obs}, [""] * len(cut)
-                    training.add(np.zeros(len(cut)), flags, cut, infos, levels=levels, part=part)
+                    training.add((np.zeros(len(cut)), flags, cut, infos), levels=levels, part=part)
             acting = mode.taken()
             learn(training, obs)
     return acting, mode.taken()

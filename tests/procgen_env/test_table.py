@@ -14,12 +14,9 @@ def made_up(folder, *, returns, train=None, test=None, levels=200, game="coinrun
     env = {"distribution_mode": "easy", "num_levels": levels}
     config = {"run": {"levels": f"procgen:{game}"}, "env": env}
     (folder / "config.json").write_text(json.dumps(config))
-    log = EpisodeLog(folder)
-    for number, value in enumerate(returns):
-        log.log(
-            steps - len(returns) + number + 1, 0, {"r": value, "l": 3, "level": f"{game}:{number}"}
-        )
-    log.close()
+    with EpisodeLog(folder) as log:
+        for number, value in enumerate(returns, steps - len(returns) + 1):
+            log.log(number, 0, {"r": value, "l": 3, "level": f"{game}:{number}"})
     if train is not None:
         (folder / "evaluations" / "step-1-trained").mkdir(parents=True)
         sets = {name: {game: {"mean": mean}} for name, mean in (("train", train), ("test", test))}

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from gymnasium.error import InvalidAction, ResetNeeded
 
 import envs as environments
 from envs import ended_episodes, row_seeds
@@ -115,7 +116,7 @@ def test_final_observation_is_the_last_of_its_episode_and_not_the_next_ones_firs
         obs, _, terminated, truncated, infos = envs.step(rng.integers(15, size=8))
         for row in np.flatnonzero(terminated | truncated):
             final = infos["final_obs"][row]
-            if infos["episode"]["l"][row] > 3:
+            if infos["episode_record"]["l"][row] > 3:
                 np.testing.assert_array_equal(final[:3], before[-3][row, 3:])
             assert not np.array_equal(final[3:], obs[row, 3:])
             ends += 1
@@ -214,3 +215,15 @@ def test_games_are_dealt_out_in_turn_with_seeds_of_their_own():
     assert envs.games == ["maze", "heist", "maze", "heist", "maze"]
     assert envs.seeds == row_seeds(2, 5)
     assert len(GAMES) == 16 and isinstance(envs, ProcgenVectorEnv)
+
+
+def test_steps_that_cannot_be_say_so():
+    envs = make_vec("maze", num_envs=2, config=ProcgenConfig())
+    with pytest.raises(ResetNeeded):
+        envs.step(np.zeros(2, int))
+    envs.reset()
+    with pytest.raises(InvalidAction, match="0 to 14"):
+        envs.step(np.array([3, 15]))
+    envs.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        envs.step(np.zeros(2, int))

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from contest.evaluate import load, play_episodes
+from contest.evaluate import play_episodes
+from contest.match.agents import Agent, load_policy
 from retro_env import Level
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +21,9 @@ def random_play() -> float:
 
 
 def test_committed_weights_play_acts_they_never_saw():
-    policy, settings = load(str(ROOT / "rainbow" / "pretrained"), device="cpu")
+    policy, settings = load_policy(
+        Agent("rainbow", str(ROOT / "rainbow" / "pretrained"), "frozen", "cpu"), seed=0
+    )
     settings = dataclasses.replace(settings, episode_steps=400)
     levels = [Level("BrambleDash-Genesis-v0", state) for state in NEVER_SEEN]
     played = [play_episodes(policy, level, settings, episodes=2) for level in levels]

@@ -1,6 +1,7 @@
 """Policies that remember are told where episodes begin, whoever asks them."""
 
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from contest.evaluate import play_episodes
-from contest.match.agents import play_policy
-from contest.match.score import play
+from contest.match.score import play, steps_of
 from contest.wire.protocol import TimestepTimeoutError
+from contest.wire.remote_vec import RemoteVectorEnv
 from experiment.config import from_dict
 from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
@@ -45,8 +46,10 @@ def test_remembering_agent_is_told_where_remote_episodes_begin(
 ) -> None:
     server = start(toy(length=3), timesteps=8)
     agent = Remembering()
-    with pytest.raises(TimestepTimeoutError):
-        play_policy(agent, SMALL, server.folder, level="toy")
+    envs = RemoteVectorEnv(server.folder, config=SMALL, level="toy")
+    with closing(envs), pytest.raises(TimestepTimeoutError):
+        for _ in steps_of(agent, envs):
+            pass
     assert agent.told[:8] == (OF_THREE * 3)[:8]
 
 

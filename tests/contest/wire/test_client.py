@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import contest.wire.client
 from contest.wire.client import RemoteEnv
 from contest.wire.protocol import (
     GymRemoteError,
@@ -43,7 +42,7 @@ def test_remote_level_is_played_as_a_local_one(start: Start, toy: Any) -> None:
             obs, *remote_outcome, remote_info = remote.step(action)
             assert np.array_equal(obs, expected)
             assert remote_outcome == outcome
-            assert remote_info.get("episode") == info.get("episode")
+            assert remote_info.get("episode_record") == info.get("episode_record")
             over = outcome[1] or outcome[2]
     remote.close()
 
@@ -169,7 +168,7 @@ GREETING = message("description", describe(buttons=12, shape=(6, 8, 3)))
 
 
 def test_server_of_2018_is_played_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contest.wire.client, "EPISODE_STEPS", 3)
+    monkeypatch.setattr("contest.wire.protocol.EPISODE_STEPS", 3)
     answers = [update(), update(1.5), update(2.5), update(3.5, True), update(), update(1, True)]
     closing = message("close", {"reason": None, "exception": 1})
     server = Script(tmp_path, GREETING, *answers[:-1], answers[-1] + closing)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from lsh_memory.hashing import SignHash
 from lsh_memory.kernels import hadamard
+from lsh_memory.scan import SignHash
 
 ORIGIN = np.zeros(1_000, np.float32)
 

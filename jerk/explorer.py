@@ -1,0 +1,185 @@
+"""The rhythm explorer: run right and jump in a rhythm; where that gets stuck, play scripts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import yaml
+
+from experiment.errors import UserError
+
+SCRIPTS = Path(__file__).parent / "scripts"
+PERIODS, HOLDS = (10, 22), (2, 5)
+"""Agent steps from jump to jump, and that a jump is held: each drawn evenly for an episode."""
+USUAL, USUAL_CHANCE = (18, 3), 0.4
+"""The rhythm that episodes have with that chance instead."""
+STILL_REWARD, STILL_STEPS = 2.0, 6
+"""It stands still at a step of less reward either way; after so many on end it plays scripts."""
+STUCK_STEPS = 40
+"""After so many without a new furthest point it has been stuck for long."""
+
+Range = tuple[int, int]
+
+
+class Moves(NamedTuple):
+    """The actions that exploration is made of."""
+
+    right: int
+    left: int
+    right_jump: int
+    left_jump: int
+    wait: int
+    names: tuple[str, ...] = ()
+    """Of all actions."""
+
+
+class Part(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A part of a script: an action that is held, or parts."""
+
+    press: str | dict[str, float] = ""
+    steps: Range = (1, 1)
+    later: Range | None = None
+    maybe: float = 1.0
+    repeat: Range = (1, 1)
+    parts: tuple["Part", ...] = ()
+
+
+class Script(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What is tried where the explorer is stuck; `scripts/seven-buttons.yaml` says how to write
+    one."""
+
+    name: str
+    chance: tuple[float, float]
+    parts: tuple[Part, ...]
+
+
+@lru_cache
+def load_scripts(source: str, names: tuple[str, ...]) -> tuple[Script, ...]:
+    """The scripts in a YAML file, or of that name in `jerk/scripts`. UserError: there is none, or
+    one presses an action that is not among `names`."""
+    shipped = SCRIPTS / f"{source}.yaml"
+    path = shipped if shipped.exists() else Path(source)
+    try:
+        found = msgspec.convert(yaml.safe_load(path.read_text()), tuple[Script, ...])
+    except OSError as error:
+        raise UserError(
+            f"cannot read the scripts {source}: {error.strerror}; give a file, or "
+            + ", ".join(sorted(one.stem for one in SCRIPTS.glob("*.yaml")))
+        ) from None
+    except (yaml.YAMLError, msgspec.ValidationError) as error:
+        raise UserError(f"{path} holds no scripts: {' '.join(str(error).split())}") from None
+    for script in found:
+        for name in sorted(pressed(script.parts)):
+            if name not in names:
+                raise UserError(
+                    f"{path}: script {script.name} presses {name!r}, which is no action here; "
+                    f"these are: {', '.join(names)}"
+                )
+    return found
+
+
+def pressed(parts: Sequence[Part]) -> set[str]:
+    """The names of all actions in these parts."""
+    found: set[str] = set()
+    for part in parts:
+        found |= pressed(part.parts) if part.parts else set(odds_of(part))
+    return found
+
+
+def odds_of(part: Part) -> dict[str, float]:
+    """The actions that a part may press, with their odds."""
+    return {part.press: 1.0} if isinstance(part.press, str) else part.press
+
+
+def play_script(
+    scripts: Sequence[Script], rng: np.random.Generator, *, late: float, names: Sequence[str]
+) -> list[int]:
+    """Draw a script and its actions. late: from 0, just stuck, to 1, stuck for long."""
+    chances = np.array([a + (b - a) * late for a, b in (script.chance for script in scripts)])
+    drawn = int(np.searchsorted(np.cumsum(chances), rng.random() * chances.sum(), side="right"))
+    return play_parts(scripts[min(drawn, len(scripts) - 1)].parts, rng, late=late, names=names)
+
+
+def play_parts(
+    parts: Sequence[Part], rng: np.random.Generator, *, late: float, names: Sequence[str]
+) -> list[int]:
+    """The actions of a script's parts, drawn."""
+    actions: list[int] = []
+    for part in parts:
+        if part.maybe < 1.0 and rng.random() >= part.maybe:
+            continue
+        for _ in range(draw(part.repeat, rng)):
+            if part.parts:
+                actions += play_parts(part.parts, rng, late=late, names=names)
+                continue
+            odds = odds_of(part)
+            press = next(iter(odds))
+            if len(odds) > 1:
+                weights = np.cumsum(list(odds.values()))
+                drawn = int(np.searchsorted(weights, rng.random() * weights[-1], side="right"))
+                press = list(odds)[min(drawn, len(odds) - 1)]
+            fewest, most = part.steps
+            if part.later is not None:
+                most += int((part.later[1] - most) * late)
+            actions += [names.index(press)] * draw((fewest, most), rng)
+    return actions
+
+
+def draw(between: Range, rng: np.random.Generator) -> int:
+    """A whole number, both ends included."""
+    return between[0] + int(rng.random() * (between[1] - between[0] + 1))
+
+
+@dataclass
+class Rhythm:
+    """The explorer in one episode: its rhythm, and how it goes. Lengths are in agent steps."""
+
+    period: int
+    hold: int
+    clock: int
+    queue: list[int] = field(default_factory=list)
+    """What is left of a script, the last action first."""
+    still: int = 0
+    """Steps on end that it has stood still."""
+    total: float = 0.0
+    """Return so far; also of the steps that a plan played."""
+    furthest: float = 0.0
+    since: int = 0
+    """Steps since the furthest point."""
+
+    @classmethod
+    def drawn(cls, rng: np.random.Generator) -> "Rhythm":
+        """A rhythm for an episode, from any moment of it on."""
+        period, hold = draw(PERIODS, rng), draw(HOLDS, rng)
+        if rng.random() < USUAL_CHANCE:
+            period, hold = USUAL
+        return cls(period, hold, int(rng.random() * period))
+
+    @property
+    def stuck(self) -> bool:
+        """Whether a script is under way, or due."""
+        return bool(self.queue) or self.still >= STILL_STEPS
+
+    def next_action(self, rng: np.random.Generator, *, moves: Moves, scripts: str) -> int:
+        """Of the script that is under way, of a new one where it stands still, or of the rhythm.
+        scripts: as `load_scripts` takes them; empty: none."""
+        if scripts and self.stuck and not self.queue:
+            late, table = min(1.0, self.since / STUCK_STEPS), load_scripts(scripts, moves.names)
+            self.queue = play_script(table, rng, late=late, names=moves.names)[::-1]
+        if self.queue:
+            return self.queue.pop()
+        beat = self.clock % self.period
+        self.clock += 1
+        return moves.right_jump if beat < self.hold else moves.right
+
+    def add(self, reward: float) -> None:
+        """What the last step brought, whoever played it."""
+        self.still = self.still + 1 if abs(reward) < STILL_REWARD else 0
+        self.total += reward
+        self.since += 1
+        if self.total > self.furthest + 1.0:
+            self.furthest, self.since = self.total, 0

@@ -1,0 +1,107 @@
+"""Where a replay goes on that has left its way: at a step like this one, of any good sequence.
+
+All that is known of a place are rewards and own actions; nothing is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Several
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from jerk.memory import Sequence
+
+OFF_RETURN, OFF_STEPS, GIVE_UP_STEPS = 20.0, 4, 8
+"""A replay has left its way where its return differs by more than this for more steps on end than
+that; after the last number of steps it explores."""
+NEAR = 16.0
+"""The most that the returns of two like steps differ by."""
+RETURN_SCALE, REWARD_SCALE, JUMP_SCALE = 12.0, 6.0, 4.0
+"""Differences in return, in the last reward and in steps since a jump that weigh alike."""
+JUMP_STEPS, JUMP_MOST = 12, 6
+"""Steps since a jump count up to the first; their difference up to the second."""
+COST = 1.5
+"""Steps that differ by more are not alike."""
+GOOD, MORE, LEFT = 0.6, 400.0, 10
+"""A sequence to go on with has this part of the best mean return, brings so much more than there
+is now, and has more steps left than the last."""
+
+
+class Place(NamedTuple):
+    """Where an episode is, as far as rewards and its own actions tell."""
+
+    gained: float
+    """Return so far."""
+    reward: float
+    """Of the last step."""
+    since_jump: int
+    """Steps since one that jumped, at most JUMP_STEPS."""
+
+
+def before(rewards: NDArray[np.floating]) -> NDArray[np.float32]:
+    """The return before each step: rewards [L] -> [L]."""
+    sums: NDArray[np.float32] = np.concatenate([[0.0], np.cumsum(rewards)[:-1]]).astype(np.float32)
+    return sums
+
+
+def places(
+    actions: NDArray[np.uint8], rewards: NDArray[np.floating], *, jump: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]:
+    """The place before each of L actions: (gained, reward, since_jump), each [L]."""
+    last = np.concatenate([[0.0], rewards[:-1]])
+    steps = np.arange(len(actions))
+    jumped = np.where(actions == jump, steps, -JUMP_STEPS - 1)
+    latest = np.concatenate([[-JUMP_STEPS - 1], np.maximum.accumulate(jumped)[:-1]])
+    since = np.minimum(steps - 1 - latest, JUMP_STEPS)
+    return before(rewards), last.astype(np.float32), since
+
+
+class Pool:
+    """All steps of a level's sequences."""
+
+    def __init__(self, sequences: Several[Sequence], *, jump: int) -> None:
+        known = [(one, one.rewards) for one in sequences if one.rewards is not None]
+        self.sequences = [one for one, _ in known]
+        self.numbers = [one.number for one in sequences]
+        empty = np.zeros((3, 0), np.float32)
+        steps = [
+            np.stack(places(one.actions, rewards, jump=jump))[:, : max(0, len(rewards) - LEFT)]
+            for one, rewards in known
+        ]
+        lengths = [part.shape[1] for part in steps]
+        self.gained, self.reward, self.since_jump = np.concatenate([empty, *steps], axis=1)
+        self.which = np.repeat(np.arange(len(lengths)), lengths)
+        self.first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        self.whole = np.array([float(rewards.sum()) for _, rewards in known])
+
+    def is_of(self, sequences: Several[Sequence]) -> bool:
+        """Whether these are its sequences."""
+        return self.numbers == [one.number for one in sequences]
+
+    def nearest(self, place: Place, *, best: float) -> tuple[Sequence, int] | None:
+        """The sequence and its step that are most like a place; None where nothing is like it.
+        best: the largest mean return of the level's sequences."""
+        near = np.flatnonzero(np.abs(self.gained - place.gained) <= NEAR)
+        if not len(near) or best <= 0.0:
+            return None
+        share = np.array([one.mean for one in self.sequences]) / best
+        good = (share >= GOOD) & (self.whole > place.gained + MORE)
+        near = near[good[self.which[near]]]
+        if not len(near):
+            return None
+        jumps = np.abs(self.since_jump[near] - place.since_jump)
+        cost = (
+            np.abs(self.gained[near] - place.gained) / RETURN_SCALE
+            + np.abs(self.reward[near] - place.reward) / REWARD_SCALE
+            + np.minimum(JUMP_MOST, jumps) / JUMP_SCALE
+            - (share[self.which[near]] - 1.0)
+        )
+        least = int(cost.argmin())
+        if cost[least] >= COST:
+            return None
+        row = int(near[least])
+        which = int(self.which[row])
+        return self.sequences[which], row - int(self.first[which])

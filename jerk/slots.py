@@ -1,0 +1,167 @@
+"""Slots: the places of a sequence where its replays fail, each with variants that are tried there.
+
+A variant changes actions but never their number, so that all that comes later stays where it is.
+Which variant a replay plays is drawn by Thompson sampling: Thompson 1933; Russo et al.,
+arXiv:1707.02038. A place is judged by itself: whether the replay got past it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jerk.explorer import Moves, draw
+
+BEFORE, BEYOND = 24, 14
+"""A slot is that many steps up to a failure; a replay is past it that many steps later."""
+SHORTEST = 4
+"""Steps between the ends of the shortest slot."""
+PRIOR, PRIOR_NEW = (1.0, 0.3), (0.7, 1.3)
+"""Beta distributions of the chance to pass: of a variant before it was tried, and of a new one."""
+MOST = 40
+"""Variants of a slot."""
+LAST_NEW = 0.85
+"""Part of a run after which no new variants are made."""
+
+Actions = NDArray[np.uint8]
+Changes = dict[int, int]
+"""Step of the sequence -> the action there instead."""
+
+
+@dataclass
+class Variant:
+    """Actions to play in a slot; no changes: those of the sequence."""
+
+    changes: Changes = field(default_factory=dict)
+    passes: int = 0
+    failures: int = 0
+
+
+@dataclass
+class Slot:
+    """The steps first … last of a sequence."""
+
+    first: int
+    last: int
+    variants: list[Variant] = field(default_factory=list)
+
+    def holds(self, step: int) -> bool:
+        """Whether a replay that failed at that step failed here."""
+        return self.first <= step <= self.last + BEYOND
+
+
+def choose(
+    slots: Sequence[Slot], actions: Actions, rng: np.random.Generator, *, done: float, moves: Moves
+) -> list[int]:
+    """Which variant a replay plays in each slot, by Thompson sampling; a slot may get a new one.
+
+    done: the part of the run that is over.
+    """
+    chosen = []
+    for slot in slots:
+        drawn = [rng.beta(PRIOR[0] + one.passes, PRIOR[1] + one.failures) for one in slot.variants]
+        best = int(np.argmax(drawn))
+        if done < LAST_NEW and len(drawn) < MOST and rng.beta(*PRIOR_NEW) > drawn[best]:
+            best = len(drawn)
+            slot.variants.append(Variant(edit(actions, slot, rng, moves=moves)))
+        chosen.append(best)
+    return chosen
+
+
+def likeliest(slots: Sequence[Slot]) -> list[int]:
+    """The variant of each slot that most likely passes."""
+    return [
+        int(np.argmax([rate(one.passes, one.failures) for one in slot.variants])) for slot in slots
+    ]
+
+
+def rate(passes: int, failures: int) -> float:
+    """The mean chance to pass after these tries."""
+    return (PRIOR[0] + passes) / (sum(PRIOR) + passes + failures)
+
+
+def applied(actions: Actions, slots: Sequence[Slot], chosen: Sequence[int]) -> Actions:
+    """The sequence with these variants; the one given is left alone."""
+    changed = actions.copy()
+    for slot, variant in zip(slots, chosen, strict=True):
+        for step, action in slot.variants[variant].changes.items():
+            changed[step] = action
+    return changed
+
+
+def edit(actions: Actions, slot: Slot, rng: np.random.Generator, *, moves: Moves) -> Changes:
+    """One or two edits of jumps that begin in the slot: one is moved by 1 to 4 steps, held 1 or 2
+    steps longer or shorter, left out, or added."""
+    changed = actions.copy()
+    for _ in range(1 + (rng.random() < 0.35)):
+        begins = jumps_in(changed, slot, jump=moves.right_jump)
+        what = rng.random()
+        if not begins or what >= 0.85:
+            start, held = draw((slot.first, max(slot.first, slot.last - 1)), rng), draw((2, 4), rng)
+            changed[start : start + held] = moves.right_jump
+            continue
+        start = begins[int(rng.random() * len(begins))]
+        held = int(np.append(changed[start:] != moves.right_jump, True).argmax())
+        changed[start : start + held] = moves.right
+        if what < 0.5:
+            start += draw((1, 4), rng) * (1 if rng.random() < 0.5 else -1)
+            start = min(max(0, start), len(changed) - held)
+        elif what < 0.7:
+            held = max(1, held + draw((1, 2), rng) * (1 if rng.random() < 0.5 else -1))
+        else:
+            held = 0
+        changed[start : start + held] = moves.right_jump
+    steps = np.flatnonzero(changed != actions)
+    return dict(zip(steps.tolist(), changed[steps].tolist(), strict=True))
+
+
+def jumps_in(actions: Actions, slot: Slot, *, jump: int) -> list[int]:
+    """Steps of the slot, its last one left out, at which a jump begins."""
+    jumps = actions == jump
+    begins = jumps & ~np.append(False, jumps[:-1])
+    return (slot.first + np.flatnonzero(begins[slot.first : slot.last])).tolist()
+
+
+def judge(slots: Sequence[Slot], chosen: Sequence[int], ended: int) -> None:
+    """Count what the chosen variants brought in a replay that went by the plan up to step `ended`
+    (the sequence's length: all of it)."""
+    for slot, variant in zip(slots, chosen, strict=False):  # not slots that were opened since
+        if ended > slot.last + BEYOND:
+            slot.variants[variant].passes += 1
+        elif ended >= slot.first:
+            slot.variants[variant].failures += 1
+
+
+def opened(slots: Sequence[Slot], ended: int, *, length: int, ends: Sequence[int]) -> Slot | None:
+    """The slot for a failure at step `ended` of a sequence of that length; None where it lies in
+    one already, or too near to others. ends: where all its replays ended, this one included."""
+    if ended >= length or any(slot.holds(ended) for slot in slots):
+        return None
+    first, last = max(0, ended - BEFORE), min(length - 1, ended)
+    for slot in slots:  # room that others have
+        if first <= slot.last < last:
+            first = slot.last + 1
+        if first < slot.first <= last:
+            last = slot.first - 1
+    if last - first < SHORTEST:
+        return None
+    own = Variant()
+    made = Slot(first, last, [own])
+    for end in ends:
+        judge([made], [0], end)
+    return made
+
+
+def save(slots: Sequence[Slot]) -> list[dict[str, Any]]:
+    """For msgpack."""
+    return [asdict(slot) for slot in slots]
+
+
+def restore(saved: Sequence[dict[str, Any]]) -> list[Slot]:
+    """What `save` was given."""
+    return [
+        Slot(one["first"], one["last"], [Variant(**variant) for variant in one["variants"]])
+        for one in saved
+    ]

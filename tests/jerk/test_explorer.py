@@ -1,0 +1,115 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from experiment.errors import UserError
+from jerk.explorer import Part, Rhythm, Script, load_scripts, play_script
+from jerk.learner import find_moves
+from retro_env.config import SEVEN
+
+MOVES = find_moves(SEVEN)
+B, RIGHT, LEFT = (SEVEN.index(name) for name in ("B", "RIGHT", "LEFT"))
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def test_rhythm_holds_the_jump_at_the_beginning_of_each_period():
+    explorer, random = Rhythm(period=5, hold=2, clock=4), rng()
+    actions = [explorer.next_action(random, moves=MOVES, scripts="seven-buttons") for _ in range(8)]
+    assert actions == [RIGHT, B, B, RIGHT, RIGHT, RIGHT, B, B]
+
+
+def test_drawn_rhythms_are_the_usual_one_or_lie_within_their_ranges():
+    random = rng()
+    drawn = [Rhythm.drawn(random) for _ in range(4000)]
+    counts = Counter((one.period, one.hold) for one in drawn)
+    assert {one.period for one in drawn} == set(range(10, 23))
+    assert {one.hold for one in drawn} == set(range(2, 6))
+    assert counts[18, 3] / 4000 == pytest.approx(0.4 + 0.6 / 13 / 4, abs=0.03)
+    assert all(0 <= one.clock < one.period for one in drawn)
+
+
+def test_script_begins_after_six_still_steps_and_is_played_to_its_end():
+    explorer, random = Rhythm(period=10, hold=2, clock=5), rng(3)
+    for _ in range(5):
+        explorer.add(1.9)
+    explorer.next_action(random, moves=MOVES, scripts="seven-buttons")
+    assert explorer.queue == []
+    explorer.add(-1.9)
+    explorer.next_action(random, moves=MOVES, scripts="seven-buttons")
+    left = list(explorer.queue)
+    assert left
+    explorer.add(50.0)  # it moves again: the script goes on
+    played = [
+        explorer.next_action(random, moves=MOVES, scripts="seven-buttons") for _ in range(len(left))
+    ]
+    assert played == left[::-1] and explorer.queue == []
+    assert explorer.next_action(random, moves=MOVES, scripts="seven-buttons") == RIGHT
+
+
+def test_without_scripts_it_keeps_its_rhythm_where_it_is_stuck():
+    explorer, random = Rhythm(period=4, hold=1, clock=0, still=100), rng()
+    actions = [explorer.next_action(random, moves=MOVES, scripts="") for _ in range(8)]
+    assert actions == [B, RIGHT, RIGHT, RIGHT] * 2
+
+
+def test_steps_since_the_furthest_point_begin_again_where_it_is_passed():
+    explorer = Rhythm(period=4, hold=1, clock=0)
+    since = []
+    for reward in (5.0, -3.0, 3.5, 1.0, 9.0):
+        explorer.add(reward)
+        since.append(explorer.since)
+    assert since == [0, 1, 2, 0, 0]  # half a point further is no furthest point yet
+
+
+def test_scripts_are_drawn_by_their_chances_early_and_late():
+    table = (
+        Script("a", (0.6, 0.3), (Part(press="B"),)),
+        Script("b", (0.2, 0.5), (Part(press="LEFT"),)),
+        Script("c", (0.2, 0.2), (Part(press="RIGHT"),)),
+    )
+    for late, wanted in ((0.0, 0.6), (0.5, 0.45), (1.0, 0.3)):
+        random = rng(1)
+        drawn = [play_script(table, random, late=late, names=SEVEN)[0] for _ in range(4000)]
+        assert drawn.count(B) / 4000 == pytest.approx(wanted, abs=0.03)
+
+
+def test_parts_have_their_lengths_odds_and_repeats():
+    parts = (
+        Part(press={"LEFT": 0.75, "RIGHT": 0.25}, steps=(2, 2), later=(2, 4)),
+        Part(maybe=0.5, repeat=(2, 2), parts=(Part(press="B", steps=(3, 3)),)),
+    )
+    table, random = (Script("one", (1.0, 1.0), parts),), rng()
+    early = [play_script(table, random, late=0.0, names=SEVEN) for _ in range(2000)]
+    assert {len(one) for one in early} == {2, 8}
+    assert np.mean([one[0] == LEFT for one in early]) == pytest.approx(0.75, abs=0.03)
+    assert np.mean([len(one) == 8 for one in early]) == pytest.approx(0.5, abs=0.04)
+    late = [play_script(table, random, late=1.0, names=SEVEN) for _ in range(2000)]
+    assert {len(one) for one in late} == {2, 3, 4, 8, 9, 10}
+
+
+def test_shipped_scripts_press_only_the_contests_actions():
+    assert len(load_scripts("seven-buttons", SEVEN)) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("- {name: up, chance: [1, 1], parts: [{press: UP}]}", "presses 'UP'"),
+        ("- {name: up, chance: [1, 1], parts: [{press: B, step: [1, 2]}]}", "holds no scripts"),
+        ("- [", "holds no scripts"),
+    ],
+)
+def test_wrong_scripts_are_refused_in_one_line(tmp_path, text, says):
+    (tmp_path / "own.yaml").write_text(text)
+    with pytest.raises(UserError, match=says) as error:
+        load_scripts(str(tmp_path / "own.yaml"), SEVEN)
+    assert "\n" not in str(error.value)
+
+
+def test_missing_scripts_are_refused_with_the_names_of_those_there_are():
+    with pytest.raises(UserError, match="seven-buttons"):
+        load_scripts("none-such", SEVEN)

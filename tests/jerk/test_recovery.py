@@ -1,0 +1,199 @@
+import numpy as np
+import pytest
+
+from experiment.config import load_config, replaced
+from jerk import PRESETS
+from jerk.config import JerkConfig
+from jerk.learner import Shares, find_moves
+from jerk.memory import Sequences
+from jerk.play import Play, begin, finish
+from jerk.recovery import COST, GOOD, LEFT, MORE, NEAR, Place, Pool, places
+from jerk.slots import Slot, Variant
+from retro_env.config import SEVEN
+
+MOVES = find_moves(SEVEN)
+JUMP = MOVES.right_jump
+CONFIG = load_config(JerkConfig, ["--preset", "recovering"], presets=PRESETS, command="test")
+LEVEL = "level"
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def remembered(count=5, *, length=120, seed=1, capacity=100):
+    """Sequences of random actions, with rewards that differ."""
+    random, sequences = rng(seed), Sequences(capacity)
+    for _ in range(count):
+        actions = random.choice([MOVES.right, JUMP], length, p=[0.8, 0.2]).astype(np.uint8)
+        rewards = random.uniform(0.0, 20.0, length).astype(np.float32)
+        sequences.add(LEVEL, actions, float(rewards.sum()), rewards=rewards)
+    return sequences
+
+
+def slow_places(actions, rewards):
+    gained, found = 0.0, []
+    for step in range(len(actions)):
+        since = 12
+        for back in range(1, 13):
+            if step - back >= 0 and actions[step - back] == JUMP:
+                since = back - 1
+                break
+        found.append((gained, float(rewards[step - 1]) if step else 0.0, since))
+        gained += float(rewards[step])
+    return found
+
+
+def slow_nearest(sequences, place):
+    """The loop over every step of every sequence."""
+    best = max(one.mean for one in sequences)
+    least, answer = COST, None
+    for one in sequences:
+        if one.mean < GOOD * best or float(np.sum(one.rewards)) <= place.gained + MORE:
+            continue
+        for step, (gained, reward, since) in enumerate(slow_places(one.actions, one.rewards)):
+            if step >= len(one.actions) - LEFT or abs(gained - place.gained) > NEAR:
+                continue
+            cost = abs(gained - place.gained) / 12 + abs(reward - place.reward) / 6
+            cost += min(6, abs(since - place.since_jump)) / 4 - (one.mean / best - 1)
+            if cost < least:
+                least, answer = cost, (one.number, step)
+    return answer
+
+
+def test_places_count_returns_rewards_and_steps_since_a_jump():
+    sequence = remembered(1).best(LEVEL)
+    got = places(sequence.actions, sequence.rewards, jump=JUMP)
+    wanted = slow_places(sequence.actions, sequence.rewards)
+    np.testing.assert_allclose(np.stack(got, axis=1), np.array(wanted), rtol=1e-5)
+
+
+def test_nearest_step_is_what_a_loop_over_all_finds():
+    sequences, random = remembered(), rng(7)
+    found, pool = sequences.levels[LEVEL], Pool(sequences.levels[LEVEL], jump=JUMP)
+    best, hits = sequences.best(LEVEL).mean, 0
+    for _ in range(200):
+        place = Place(random.uniform(-50, 1200), random.uniform(0, 20), int(random.integers(0, 13)))
+        got, wanted = pool.nearest(place, best=best), slow_nearest(found, place)
+        assert (got and (got[0].number, got[1])) == wanted
+        hits += wanted is not None
+    assert 50 < hits < 200
+
+
+def test_the_pool_follows_what_is_remembered():
+    sequences = remembered(1, capacity=2)
+    first = sequences.best(LEVEL)
+    place = Place(*(float(part[50]) for part in places(first.actions, first.rewards, jump=JUMP)))
+    assert sequences.nearest(LEVEL, place, jump=JUMP) == (first, 50)
+    better = first.rewards + np.float32(5.0)
+    sequences.add(LEVEL, first.actions[::-1], float(better.sum()), rewards=better)
+    worst = first.rewards + np.float32(9.0)
+    sequences.add(LEVEL, first.actions[1:], 5000.0, rewards=worst[1:])
+    assert first not in sequences.levels[LEVEL]
+    got = sequences.nearest(LEVEL, place, jump=JUMP)
+    assert got is None or got[0] is not first
+
+
+def drive(play, sequences, rewards):
+    random, played = rng(), []
+    for reward in rewards:
+        action, _ = play.next_action(
+            random, moves=MOVES, config=CONFIG, shares=Shares(), sequences=sequences
+        )
+        play.add(action, reward)
+        played.append(action)
+    return played
+
+
+def replayed(sequences):
+    play = begin(
+        LEVEL, sequences, rng(), moves=MOVES, config=replaced(CONFIG, exploit_bias=1.0), env_steps=0
+    )
+    assert play.kind == "replay"
+    return play
+
+
+def test_a_replay_that_goes_as_expected_plays_its_sequence_to_the_end():
+    sequences = remembered(3)
+    best = sequences.best(LEVEL)
+    play = replayed(sequences)
+    assert drive(play, sequences, best.rewards.tolist()) == best.actions.tolist()
+    drive(play, sequences, [0.0, 0.0])
+    finish(play, sequences, config=CONFIG, cut=False)
+    assert best.ends == [len(best.actions)] and best.slots == []
+    assert best.returns[1] == pytest.approx(best.returns[0], rel=1e-5)
+
+
+def test_a_replay_that_left_its_way_goes_on_from_a_like_step_of_another_sequence():
+    sequences = remembered(1)
+    best = sequences.best(LEVEL)
+    other_rewards = best.rewards.copy()
+    other_rewards[40] += 100.0  # the other knows the place that the replay is thrown to
+    actions = best.actions.copy()
+    actions[60:] = MOVES.left
+    sequences.add(LEVEL, actions, best.mean - 1.0, rewards=other_rewards)
+    other = sequences.levels[LEVEL][1]
+    play = replayed(sequences)
+    played = drive(play, sequences, other_rewards.tolist())
+    assert played[:60] == best.actions[:60].tolist()
+    assert set(played[60:]) == {MOVES.left} and play.plan.actions is other.actions
+    assert 41 < play.plan.missed <= 50
+    finish(play, sequences, config=CONFIG, cut=False)
+    assert best.ends == [play.plan.missed]
+    assert best.slots[0].holds(play.plan.missed) and best.slots[0].variants[0].failures == 1
+
+
+def test_a_replay_that_nobody_knows_how_to_go_on_with_explores():
+    sequences = remembered(1)
+    best = sequences.best(LEVEL)
+    play = replayed(sequences)
+    rewards = best.rewards.copy()
+    rewards[30:] = -20.0
+    played = drive(play, sequences, rewards.tolist())
+    assert play.plan.departed is not None and 30 < play.plan.departed < 45
+    assert played[:30] == best.actions[:30].tolist()
+    assert len(play.plan.actions) == play.plan.pointer
+
+
+def test_a_replay_that_dies_early_counts_its_furthest_point_and_opens_a_slot():
+    sequences = remembered(1)
+    best = sequences.best(LEVEL)
+    play = replayed(sequences)
+    drive(play, sequences, [*best.rewards[:50].tolist(), -500.0])
+    finish(play, sequences, config=CONFIG, cut=False)
+    assert best.returns[1] == pytest.approx(float(best.rewards[:50].sum()), rel=1e-5)
+    assert best.ends == [51] and (best.slots[0].first, best.slots[0].last) == (27, 51)
+
+
+def test_only_the_latest_returns_count_where_the_config_says_so():
+    sequence = remembered(1).best(LEVEL)
+    for value in range(5):
+        sequence.add_return(float(value), latest=3)
+    assert sequence.returns == [2.0, 3.0, 4.0] and sequence.mean == 3.0
+
+
+def test_a_saved_episode_that_recovers_goes_on_alike():
+    sequences = remembered(3)
+    play = replayed(sequences)
+    drive(play, sequences, [5.0] * 45)
+    again = Sequences(100)
+    again.restore(sequences.save())
+    copy = Play.restore(play.save(), again)
+    assert copy.save() == play.save()
+    one, other = (drive(p, s, [7.0] * 80) for p, s in ((play, sequences), (copy, again)))
+    assert one == other
+
+
+def test_a_mutant_begins_with_the_likeliest_variants():
+    sequences = remembered(1)
+    best = sequences.best(LEVEL)
+    drive_config = replaced(CONFIG, exploit_bias=0.0, exploit_growth=0.0)
+    best.slots.append(Slot(0, 24, [Variant({}, 0, 9), Variant({5: MOVES.wait}, 9, 0)]))
+    kinds = [
+        begin(LEVEL, sequences, rng(seed), moves=MOVES, config=drive_config, env_steps=0)
+        for seed in range(20)
+    ]
+    assert {play.kind for play in kinds} == {"mutant"}
+    assert {int(play.plan.actions[5]) for play in kinds if len(play.plan.actions) > 5} == {
+        MOVES.wait
+    }

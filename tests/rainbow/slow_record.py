@@ -1,0 +1,136 @@
+"""Everything that happened in scripted environments, to hold the replay against."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from rainbow.memory import Replay
+
+STACK, N_STEP, GAMMA = 3, 3, 0.9
+
+
+def frame(number: int) -> np.ndarray:
+    """A 1×2×2 image that says which frame it is."""
+    return np.frombuffer(np.uint32(number).tobytes(), np.uint8).reshape(1, 2, 2)
+
+
+def number_of(image: np.ndarray) -> int:
+    return int(np.frombuffer(image.tobytes(), np.uint32)[0])
+
+
+@dataclass
+class Step:
+    obs: list[int]
+    action: int
+    reward: float
+    end: str
+
+
+class World:
+    """Scripted environments that keep the whole past, written for clearness only."""
+
+    def __init__(self, num_envs: int, lengths: list[int], ends: list[str], seed: int = 0) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.count = 1
+        self.lengths, self.ends = lengths, ends
+        self.episodes: list[list[list[Step]]] = [[[]] for _ in range(num_envs)]
+        self.finals: dict[int, list[int]] = {}  # newest frame of an episode's last obs -> final obs
+        self.obs = [self.fresh() for _ in range(num_envs)]
+
+    def fresh(self) -> list[int]:
+        self.count += 1
+        return [self.count] * STACK
+
+    def following(self, obs: list[int]) -> list[int]:
+        self.count += 1
+        return [*obs[1:], self.count]
+
+    def images(self, rows: list[list[int]]) -> np.ndarray:
+        return np.stack([np.concatenate([frame(f) for f in row]) for row in rows])
+
+    def step(self, replay: Replay) -> None:
+        envs = range(len(self.obs))
+        actions = self.rng.integers(7, size=len(self.obs))
+        rewards = self.rng.normal(size=len(self.obs)).astype(np.float32)
+        reached = [self.following(obs) for obs in self.obs]
+        before, flags = list(self.obs), []
+        for e in envs:
+            episode = self.episodes[e][-1]
+            turn = len(self.episodes[e]) + e
+            over = len(episode) + 1 == self.lengths[turn % len(self.lengths)]
+            end = self.ends[turn % len(self.ends)] if over else ""
+            episode.append(Step(before[e], int(actions[e]), float(rewards[e]), end))
+            flags.append(end)
+            if over:
+                self.finals[before[e][-1]] = reached[e]
+                self.episodes[e].append([])
+            self.obs[e] = self.fresh() if over else reached[e]
+        replay.add(
+            self.images(before),
+            actions,
+            rewards,
+            np.array([f == "terminated" for f in flags]),
+            np.array([f == "truncated" for f in flags]),
+            self.images(reached),
+        )
+
+    def expected(self) -> dict[int, tuple]:
+        """Newest frame of obs -> (obs, action, return, next_obs, discount), if it is complete."""
+        table = {}
+        for e, episodes in enumerate(self.episodes):
+            for episode in episodes:
+                for t, step in enumerate(episode):
+                    total, k = 0.0, 0
+                    while k < N_STEP and t + k < len(episode):
+                        total += GAMMA**k * episode[t + k].reward
+                        k += 1
+                        if episode[t + k - 1].end:
+                            break
+                    last = episode[t + k - 1]
+                    if last.end:
+                        following = self.finals[last.obs[-1]]
+                    elif t + k < len(episode):
+                        following = episode[t + k].obs
+                    elif k == N_STEP and episode is episodes[-1]:
+                        following = self.obs[e]
+                    else:
+                        continue
+                    discount = 0.0 if last.end == "terminated" else GAMMA**k
+                    table[step.obs[-1]] = (step.obs, step.action, total, following, discount)
+        return table
+
+
+def make_replay(capacity: int, num_envs: int, **options) -> Replay:
+    return Replay(
+        capacity,
+        num_envs,
+        frame_shape=(1, 2, 2),
+        frame_stack=STACK,
+        n_step=N_STEP,
+        gamma=GAMMA,
+        alpha=0.5,
+        **options,
+    )
+
+
+def drawable(replay: Replay) -> np.ndarray:
+    return np.flatnonzero(replay.tree.leaves)
+
+
+def assert_all_drawable_are_right(replay: Replay, world: World) -> set[int]:
+    """Check each transition that could be drawn; return the newest frames of their observations."""
+    indices = drawable(replay)
+    batch = replay.gather(indices, np.ones(len(indices), np.float32))
+    expected = world.expected()
+    seen = set()
+    for row in range(len(indices)):
+        obs = [number_of(f) for f in batch.obs[row].reshape(STACK, 1, 2, 2)]
+        want_obs, action, total, following, discount = expected[obs[-1]]
+        assert obs == want_obs
+        assert batch.actions[row] == action
+        assert batch.returns[row] == pytest.approx(total, abs=1e-5)
+        assert batch.discounts[row] == pytest.approx(discount, abs=1e-6)
+        assert [number_of(f) for f in batch.next_obs[row].reshape(STACK, 1, 2, 2)] == following
+        seen.add(obs[-1])
+    return seen
