@@ -183,6 +183,11 @@ def make_envs(config: PPO2Config, group: Group) -> VectorEnv:
     share, rest = divmod(run.num_envs, group.size)
     if rest or not share:
         raise UserError(f"--num-envs {run.num_envs} cannot be shared by {group.size} processes")
+    if config.sequence_steps == config.rollout_steps > 1 and share % config.minibatches:
+        raise UserError(
+            f"each process has {share} environments to deal out to {config.minibatches} "
+            "minibatches whole: give --num-envs such that this goes without rest"
+        )
     part = slice(group.rank * share, (group.rank + 1) * share)
     return make_for(config, serial=config.serial, part=part)
 
