@@ -1,11 +1,13 @@
 """What a run measured: metrics.csv and TensorBoard, and episodes.csv with one row per episode.
 
-Both files end a run in a good state however it ends: each row is flushed as it is written, and a
+How long it took is in timing.csv, apart: the others are the same for the same run. The
+files end a run in a good state however it ends: each row is flushed as it is written, and a
 resumed run drops the rows after its checkpoint, so that they hold what one run would have held.
 """
 
 import csv
 import io
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
@@ -71,7 +73,8 @@ class Table:
 
 @final
 class Metrics(AbstractContextManager):
-    """Writes a run's metrics.csv and, unless told not to, the same numbers for TensorBoard."""
+    """Writes a run's metrics.csv, timing.csv (seconds since it was begun or resumed) and, unless
+    told not to, metrics for TensorBoard."""
 
     def __init__(
         self, run_dir: Path | str, *, resume_step: int | None = None, tensorboard: bool = True
@@ -79,6 +82,8 @@ class Metrics(AbstractContextManager):
         """run_dir: an existing folder. resume_step: env steps of the checkpoint gone on from."""
         run_dir = Path(run_dir)
         self._table = Table(run_dir / "metrics.csv", ["step"], resume_step=resume_step)
+        self._timing = Table(run_dir / "timing.csv", ["step", "seconds"], resume_step=resume_step)
+        self._began = time.monotonic()
         self._writer: Any = None
         if tensorboard:
             from experiment.events import Events  # slow to import
@@ -88,12 +93,14 @@ class Metrics(AbstractContextManager):
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Write one row: numbers by name, measured up to this env step. UserError: it cannot."""
         self._table.append({"step": int(step), **values})
+        self._timing.append({"step": int(step), "seconds": time.monotonic() - self._began})
         if self._writer is not None:
             self._writer.log(int(step), values)
 
     def close(self) -> None:
-        """Close both."""
+        """Close all."""
         self._table.close()
+        self._timing.close()
         if self._writer is not None:
             self._writer.close()
 

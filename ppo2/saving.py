@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from envs import VectorEnv, saved_states
 from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.errors import UserError
-from experiment.optimiser import optimiser_parts, restore_optimiser
+from experiment.optimiser import optimiser_tensors, restore_optimiser
 from experiment.run_folder import reports as run_reports
 from experiment.seeding import rng_state, set_generator_state, set_rng_state
 from ppo2.config import PPO2Config
@@ -40,8 +40,9 @@ def reports(
             for step, env, episode in ended:
                 episodes.log(step, env, episode)
             if values:
-                if training.recent_returns:
-                    values = {**values, "mean_return": float(np.mean(training.recent_returns))}
+                if recent := training.recent_returns:
+                    ends = {"min_return": min(recent), "max_return": max(recent)}
+                    values = {**values, "mean_return": float(np.mean(recent)), **ends}
                 metrics.log(training.env_steps, values)
             progress.update(training.env_steps, values)
 
@@ -50,7 +51,7 @@ def reports(
 
 def save(training: Training, run_dir: Path | str, envs: VectorEnv) -> None:
     """Write a checkpoint from which `restore` goes on exactly, in any number of processes."""
-    adam, adam_rest = optimiser_parts(training.learner.optimiser)
+    adam = optimiser_tensors(training.learner.optimiser)
     finals = [
         (t, training.mine.start + env, image.tobytes())
         for (t, env), image in training.rollout.finals.items()
@@ -69,7 +70,7 @@ def save(training: Training, run_dir: Path | str, envs: VectorEnv) -> None:
         arrays["novelty"] = training.novelty.array()
     if training.rnd is not None:
         tensors["rnd"] = training.rnd.tensors()
-        state["rnd"] = training.rnd.state()
+        state["rnd_moments"] = training.rnd.scale.save()
         own["rnd_sums"] = training.rnd.scale.sums.tolist()
     everyone = training.group.gather((own, training.rollout.arrays()))
     if not training.group.first:
@@ -79,6 +80,7 @@ def save(training: Training, run_dir: Path | str, envs: VectorEnv) -> None:
         Path(run_dir) / "checkpoints",
         agent="ppo2",
         config=training.config,
+        keep=training.config.num_checkpoints + 1 if training.config.num_checkpoints else 2,
         counters={"env_steps": training.env_steps, "updates": training.updates},
         tensors={"net": training.agent.net.state_dict(), "optimiser": adam, **tensors},
         arrays={
@@ -87,7 +89,6 @@ def save(training: Training, run_dir: Path | str, envs: VectorEnv) -> None:
         },
         state={
             **state,
-            "optimiser": adam_rest,
             "rng": rng_state(),
             "recent_returns": list(training.recent_returns),
             "return_moments": training.return_scale.save(),
@@ -130,18 +131,15 @@ def restore(training: Training, run_dir: Path | str, envs: VectorEnv) -> NDArray
     training.agent.load_weights(saved)
     check(saved, training)
     state = saved.state
-    restore_optimiser(training.learner.optimiser, saved.tensors["optimiser"], state["optimiser"])
+    restore_optimiser(training.learner.optimiser, saved.tensors["optimiser"])
     training.env_steps, training.updates = saved.counters["env_steps"], saved.counters["updates"]
     training.recent_returns.extend(state["recent_returns"])
     training.return_scale.restore(state["return_moments"], state["return_sums"][training.mine])
     if training.novelty is not None:
         training.novelty.restore(saved.arrays["novelty"])
     if training.rnd is not None:
-        training.rnd.restore(
-            saved.tensors["rnd"],
-            state["rnd"],
-            sums=state["rnd_sums"][training.mine],
-        )
+        training.rnd.restore(saved.tensors["rnd"])
+        training.rnd.scale.restore(state["rnd_moments"], state["rnd_sums"][training.mine])
     training.progress = np.array(state["progress"][training.mine])
     training.starts = np.array(state["starts"][training.mine], bool)
     training.state = torch.tensor(state["state"][training.mine], device=training.device)
