@@ -5,7 +5,8 @@ seeds, differences Welch's: runs of two agents are no pairs, though their seeds 
 Interquartile means and probabilities of improvement have percentile bootstraps over seeds within
 each level, as rliable has: of three seeds they are a fifth too narrow, sqrt(2 / 3). Statistics come
 from SciPy; a bootstrap draws 10,000 times from a fixed seed, and where nothing can be said an
-interval is (nan, nan). Source: Agarwal et al., Deep RL at the Edge of the Statistical Precipice, arXiv:2108.13264.
+interval is (nan, nan).
+Source: Agarwal et al., Deep RL at the Edge of the Statistical Precipice, arXiv:2108.13264.
 """
 
 import math
