@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """How good is a trained agent when it neither explores nor learns, and what does it look like?
 
 python -m contest.evaluate runs/rainbow --levels bramble-test --episodes 5 --video
@@ -12,7 +13,9 @@ import numpy as np
 from rich.console import Console
 
 from contest.match.agents import Agent, load_policy
+from contest.match.folder import read_facts
 from contest.match.job import keep_best
+from contest.match.references import REFERENCES
 from contest.match.score import Episode, Score, as_episode, score, score_table
 from contest.match.scores import shown_names
 from experiment.config import parse_command, positional
@@ -33,7 +36,8 @@ class EvaluateConfig:
     """Play whole episodes under contest rules, without noise, and score them."""
 
     agent: str = positional("AGENT")
-    """A checkpoint or run folder, or random, hold-right, run-and-jump."""
+    """A checkpoint, run or contest's folder, a shipped agent's name (rainbow), or random,
+    hold-right, run-and-jump."""
     levels: str = "bramble-test"
     """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
     episodes: Count = 3
@@ -58,6 +62,22 @@ def make_out(out: Path | None) -> Path:
     return out
 
 
+def agent_in(contest: Path) -> str:
+    """What played in a contest's folder: the agent as it was in the end, where it learned.
+
+    UserError: there are several, or none was saved.
+    """
+    facts = read_facts(contest)
+    learned = [str(path) for path in sorted(contest.glob("*/seed-*/agent"))]
+    found = learned or [part for part in facts["checkpoint"].split(",") if part]
+    if not found and facts["name"] in REFERENCES:
+        return str(facts["name"])
+    if len(found) != 1:
+        which = f"give one, such as {found[0]}" if found else f"{facts['name']} saved none"
+        raise UserError(f"{contest} holds {len(found)} agents: {which}")
+    return found[0]
+
+
 def play_episodes(
     policy: Policy,
     level: Level,
@@ -77,7 +97,7 @@ def play_episodes(
                 action = int(policy.act(obs[np.newaxis], starts=starts)[0])
                 obs, _, terminated, truncated, info = env.step(action)
                 starts, over = np.zeros(1, bool), terminated or truncated
-            played.append(as_episode(info["episode"]))
+            played.append(as_episode(info["episode_record"]))
     return played
 
 
@@ -95,7 +115,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     levels = parse_levels(config.levels)
     for level in levels:
         check_playable(level.game, level.state, scenario="contest")
-    agent = Agent(config.agent, config.agent, "frozen", config.device)
+    name, folder = config.agent, Path(config.agent)
+    name = agent_in(folder) if (folder / "contest.json").is_file() else name
+    agent = Agent(name, name, "frozen", config.device)
     policy, settings = load_policy(agent, seed=config.seed)
     out = make_out(config.out)  # before anything is played
     names = shown_names(map(str, levels))

@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """The contest: an agent plays levels it cannot see into, under limits, and is scored.
 
 python -m contest.run --agent rainbow --checkpoint rainbow/pretrained --levels bramble-test \

@@ -1,5 +1,6 @@
 """Vector environments: the contract that agents train on, and how one is made."""
 
+import experiment  # noqa: F401  (says what is missing before anything else is imported)
 from envs.contract import (
     EnvSettings,
     EnvSpec,

@@ -115,11 +115,11 @@ def ended_episodes(infos: Infos) -> list[dict[str, Any]]:
     env: its row; r: return, unscaled; l: agent steps; level; finished: whether it reached the
     level's end; rotated: cut by a change of level. A family may report more.
     """
-    if "episode" not in infos:
+    if "episode_record" not in infos:
         return []
-    ended = np.flatnonzero(infos["_episode"])
-    names = [name for name in infos["episode"] if not name.startswith("_")]
-    columns = {name: infos["episode"][name].tolist() for name in names}
+    ended = np.flatnonzero(infos["_episode_record"])
+    names = [name for name in infos["episode_record"] if not name.startswith("_")]
+    columns = {name: infos["episode_record"][name].tolist() for name in names}
     values = [{name: columns[name][i] for name in names} for i in ended]
     return [{**value, "env": int(i)} for value, i in zip(values, ended, strict=True)]
 

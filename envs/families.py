@@ -29,6 +29,13 @@ def level_names(levels: str) -> list[str]:
     return [str(level) for level in parse_levels(levels)]
 
 
+def split_names() -> list[str]:
+    """The splits of all families."""
+    from retro_env import registered
+
+    return sorted(path.stem for path in registered.SPLITS.glob("*.csv"))
+
+
 def make(levels: str, settings: Any, *, num_envs: int, **options: Any) -> VectorEnv:
     """`num_envs` environments, the levels shared out among them.
 

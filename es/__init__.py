@@ -1,14 +1,18 @@
 """Evolution Strategies over MPI, on the last layers of a pretrained policy."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from es.agent import ESAgent, build, load
 from es.config import ESConfig as Config
-from experiment.package import trainer
+from experiment.package import answer_early, lazily
+
+if TYPE_CHECKING:
+    from es.agent import ESAgent, build, load
+    from es.train import run
 
 __all__ = ["NOT_INHERITED", "PRESETS", "Config", "ESAgent", "build", "load", "run"]
 
 PRESETS = Path(__file__).parent / "presets"
 NOT_INHERITED: dict[str, Any] = {}
-run = trainer("es")
+__getattr__ = lazily({"es.agent": "ESAgent build load", "es.train": "run"})
+answer_early(__name__, Config, PRESETS, script="es/master.py")

@@ -36,7 +36,7 @@ class ESConfig:
     searched: tuple[dict[str, Any], ...] = hidden(())
     """Written by the run: the agent that is searched, one: its package's name and its config."""
 
-    # How it computes
+    # The machine
     feature_cache: Natural = 10_000
     """Observations for which is remembered what the frozen layers make of them (2 kB each, 12.5 kB
     where nature's fully connected layer is searched); 0: none."""

@@ -7,7 +7,7 @@ where an update is divided, sums of noise.
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import final
 
 import numpy as np
@@ -16,6 +16,10 @@ from experiment.errors import UserError
 
 POLL_SECONDS = 0.0005
 """Between two looks whether others have come: MPI's own waiting keeps a core busy."""
+
+
+class Interrupted(Exception):  # noqa: N818
+    """A generation was left in the middle."""
 
 
 class World:
@@ -27,6 +31,7 @@ class World:
 
     def __init__(self) -> None:
         self.rank, self.size, self.waited, self.sent = 0, 1, 0.0, 0
+        self.interrupted: Callable[[], bool] = lambda: False
 
     def claims(self, count: int) -> Iterator[int]:
         """Of the numbers below `count` those that no other process claims, each as it is asked for.
@@ -38,7 +43,9 @@ class World:
         return [payload]
 
     def progress(self) -> None:
-        """Let messages of others pass; called at every step."""
+        """Let messages of others pass; called at every step. Errors: Interrupted."""
+        if self.interrupted():
+            raise Interrupted
 
 
 @final
@@ -84,6 +91,7 @@ class Together(World):
         return found
 
     def progress(self) -> None:
+        super().progress()
         self.comm.Iprobe(self.mpi.ANY_SOURCE, self.mpi.ANY_TAG)
 
     def abort(self, code: int) -> None:

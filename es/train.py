@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """Evolution Strategies' only loop: searching on many levels and playing one level both run it.
 
 python -m es.train --init runs/ppo2 --levels bramble-train --run-dir runs/es
@@ -8,7 +9,7 @@ import sys
 import time
 import zlib
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,15 +22,15 @@ from es.agent import ESAgent, shapes
 from es.config import ESConfig
 from es.learner import Learner, share_beaten, sigma_at, steps_at
 from es.memory import RECORD, Noise, Plan, draw_levels
-from es.mpi import World, agreeing, processes
+from es.mpi import Interrupted, World, agreeing, processes
 from es.play import Player
-from experiment.checkpoint import load_checkpoint, save_checkpoint
+from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.config import load_run_config
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
 from experiment.metrics import Table
 from experiment.optimiser import optimiser_parts, restore_optimiser
-from experiment.run_folder import reports, resumable
+from experiment.run_folder import interruptible, reports
 from experiment.seeding import seed_everything
 
 Records = NDArray[np.void]
@@ -51,16 +52,19 @@ def run(
     """
     world, settings = world or World(), config.run
     with agreeing(world):
-        training = Training(config, envs, world, run_dir if settings.resume else init)
-        if settings.resume:
-            training.restore(run_dir)
+        saved = load_to_resume(run_dir).of("es") if settings.resume else None
+        training = Training(config, envs, world, saved.folder if saved else init)
+        if saved:
+            training.restore(saved)
         reports = Reports(run_dir, training)
-    with reports:
-        while training.env_steps < settings.timesteps:
-            plan = training.plan()
-            records = training.play(plan)
-            values = training.learn(plan, records) if len(records) == len(plan) else {}
-            reports.write(plan, records, values)
+    with reports, interruptible(run_dir, alone=world.size == 1) as world.interrupted:
+        with suppress(Interrupted):
+            while training.env_steps < settings.timesteps:
+                plan = training.plan()
+                records = training.play(plan)
+                values = training.learn(plan, records) if len(records) == len(plan) else {}
+                reports.write(plan, records, values)
+        training.agent.take(training.learner.theta)  # an episode may have had noise on it
         reports.save()
     return training.agent
 
@@ -183,19 +187,18 @@ class Training:
             state={"optimiser": plain},
         )
 
-    def restore(self, run_dir: Path | str) -> None:
-        """Be what the last checkpoint of a run was, whose net is there already. UserError: it is an
+    def restore(self, saved: Checkpoint) -> None:
+        """Be what the checkpoint of a run was, whose net is there already. UserError: it is an
         agent without a run, or this run searches other weights."""
-        saved = load_checkpoint(run_dir).of("es")
         if "optimiser" not in saved.state:
             raise UserError(
                 f"{saved.folder} holds an agent without its run, which cannot go on; start "
-                f"another run with --init {run_dir}"
+                f"another run with --init {saved.folder}"
             )
         for name in ("layer", "optimiser"):
             if saved.config[name] != getattr(self.config, name):
                 raise UserError(
-                    f"the run in {run_dir} has {name} {saved.config[name]}, not "
+                    f"{saved.folder} has {name} {saved.config[name]}, not "
                     f"{getattr(self.config, name)}: resume with the same, or start another with "
                     "--init"
                 )
@@ -265,8 +268,7 @@ def train(argv: Sequence[str], world: World) -> None:
             settings = config.run
             envs = make_for(config)
             stack.enter_context(closing(envs))
-        with resumable(settings.run_dir):
-            run(envs, config, settings.run_dir, init=settings.init or None, world=world)
+        run(envs, config, settings.run_dir, init=settings.init or None, world=world)
 
 
 @command

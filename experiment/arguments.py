@@ -5,6 +5,7 @@ import dataclasses
 import difflib
 import functools
 import inspect
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,6 +23,14 @@ ELSEWHERE = {
     "buffer-size": "replay-size",
 }
 """What other programs call a flag -> what ours do."""
+MOST_USED = (
+    *("levels", "timesteps", "num_envs", "run_dir", "resume", "init", "preset", "config", "seed"),
+    *("device", "rotate_every", "learning_rate"),
+)
+"""Fields that a trainer's help shows first."""
+BEFORE = ("Most used", "What is played", "Where it goes")
+AFTER = ("The environment", "The machine")
+"""Titles of a trainer's help; between these stand those that say how it learns."""
 KINDS = {int: "INT", float: "FLOAT", str: "TEXT", Path: "PATH"}
 
 
@@ -69,15 +78,17 @@ def read_flags(
     about: str,
     defaults: Mapping[str, Any],
     files: bool,
+    presets: Sequence[str],
 ) -> dict[str, Any]:
     """Field -> what is given for it, as text or a truth value. --help prints and exits.
 
     owners: field -> the dataclass that has it, with a text for each. command: as it is called.
-    about: what help says first. files: whether --preset and --config are flags too.
+    about: what help says first. files: whether --config is a flag too, and --preset where there
+    are presets.
     UserError: an unknown flag (names the nearest), or one without its value.
     """
     owners = {name: owner for name, owner in owners.items() if not _hidden(owner, name)}
-    others = ["preset", "config"] if files else []
+    others = [*["preset"][: len(presets)], "config"] if files else []
     if not {"-h", "--help"} & set(words):
         _check_names(words, owners, others)
     parser = _Parser(
@@ -86,16 +97,46 @@ def read_flags(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage=f"{command} [FLAGS]" if files else None,
     )
-    for name in others:
-        parser.add_argument(f"--{name}", help=argparse.SUPPRESS)
-    groups: dict[type, Any] = {}
-    for name, owner in owners.items():
-        if owner not in groups:
-            title = (inspect.getdoc(owner) or "").partition("\n")[0].rstrip(".")
-            groups[owner] = parser.add_argument_group(title)
-        _add_flag(groups[owner], owner, name, default=defaults.get(name, ""))
+    texts = {
+        "preset": f"Start from a preset: {', '.join(presets)}.",
+        "config": "Read a YAML or JSON file; it wins over the preset, and flags over it.",
+    }
+    for title, names in (_groups(owners, others) if files else {"": list(owners)}).items():
+        group = parser.add_argument_group(title) if title else parser
+        for name in names:
+            if name in others:
+                group.add_argument(f"--{name}", help=texts[name], metavar=name.upper())
+            else:
+                _add_flag(group, owners[name], name, default=defaults.get(name, ""))
+    if "_ARGCOMPLETE" in os.environ:
+        _complete(parser, {"preset": presets})
     given = vars(parser.parse_intermixed_args(words))
     return {name: value for name, value in given.items() if name not in others}
+
+
+def _groups(owners: Mapping[str, Any], others: Sequence[str]) -> dict[str, list[str]]:
+    """Title -> the flags below it, by the comments between the fields of a trainer's config."""
+    found: dict[str, list[str]] = {title: [] for title in BEFORE}
+    found[BEFORE[0]] = [name for name in MOST_USED if name in owners or name in others]
+    for name, owner in owners.items():
+        if name not in MOST_USED:
+            found.setdefault(_titles(owner)[name], []).append(name)
+    own = [title for title in found if title not in (*BEFORE, *AFTER)]
+    return {title: found[title] for title in (*BEFORE, *own, *AFTER) if found.get(title)}
+
+
+def _complete(parser: argparse.ArgumentParser, choices: dict[str, Sequence[str]]) -> None:
+    """Answer the shell that asks how a word goes on, and exit."""
+    import argcomplete
+
+    from envs.families import split_names
+
+    choices = {"levels": split_names(), "init": [], **choices}
+    for action in parser._actions:
+        options = choices.get(action.dest) or re.findall(r"[^{},]+", str(action.metavar))
+        if action.dest in choices or str(action.metavar).startswith("{"):
+            action.completer = lambda options=options, **_: options  # type: ignore[attr-defined]
+    argcomplete.autocomplete(parser)
 
 
 def _hidden(owner: Any, name: str) -> bool:
@@ -137,6 +178,20 @@ def _texts(owner: Any) -> dict[str, str]:
         if dataclasses.is_dataclass(cls)
         for text in docstring_parser.parse_from_object(cls).params
     }
+
+
+@functools.cache
+def _titles(owner: Any) -> dict[str, str]:
+    """Field -> the comment of one line above it, or above a field before it; else the class's."""
+    found, title = {}, (inspect.getdoc(owner) or "").partition("\n")[0].rstrip(".")
+    for line in inspect.getsource(owner).splitlines():
+        if comment := re.fullmatch(r"    # (.+)", line):
+            title = comment[1]
+            if title not in (*BEFORE, *AFTER):
+                title = f"How it learns: {title[0].lower()}{title[1:]}"
+        elif field := re.match(r"    (\w+): ", line):
+            found[field[1]] = title
+    return found
 
 
 def _check_names(words: Sequence[str], owners: Mapping[str, Any], others: Sequence[str]) -> None:

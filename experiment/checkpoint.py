@@ -16,6 +16,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -28,12 +29,13 @@ import torch
 
 from experiment.arrays import Rows, StoredArray, StoredArrays, describe, write_array
 from experiment.config import to_dict
-from experiment.errors import UserError
-from experiment.package import is_package
+from experiment.errors import Damaged, UserError
+from experiment.package import is_package, shipped
 
 FORMAT = "retro-contest-agents checkpoint"
 VERSION = 1
-ASIDE = ".replaced"
+ASIDE, DAMAGED = ".replaced", ".damaged"
+TABLES = ("metrics.csv", "episodes.csv")
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _FOLDER = re.compile(rf"step-\d+({re.escape(ASIDE)})?")
 
@@ -53,6 +55,8 @@ class _Meta(msgspec.Struct):
     agent: str
     counters: dict[str, int]
     files: dict[str, _File]
+    tables: dict[str, int] = {}
+    """Bytes of the run's tables as it was written, which they only exceed later."""
 
 
 @final
@@ -112,7 +116,9 @@ def save_checkpoint(
             dtype, shape = describe(rows)
             files[f"{name}.npy.zst"].dtype, files[f"{name}.npy.zst"].shape = dtype.str, list(shape)
         whole = {name: int(count) for name, count in counters.items()}
-        meta = _Meta(FORMAT, VERSION, agent, whole, files)
+        tables = [folder.parent / name for name in TABLES if folder.name == "checkpoints"]
+        sizes = {path.name: path.stat().st_size for path in tables if path.is_file()}
+        meta = _Meta(FORMAT, VERSION, agent, whole, files, sizes)
         _write_json(draft / "meta.json", msgspec.to_builtins(meta))
         _synced(draft / "meta.json")
         _publish(draft, final_folder)
@@ -163,8 +169,40 @@ def load_checkpoint(folder: Path | str) -> Checkpoint:
     )
 
 
+def load_to_resume(run_dir: Path | str) -> Checkpoint:
+    """A run's newest intact checkpoint. Newer ones that are damaged are put aside, and so much is
+    said on stderr; rows that the run's tables have lost, too.
+
+    UserError: there is none.
+    """
+    while True:
+        folder = latest_checkpoint(run_dir)
+        try:
+            saved, meta = load_checkpoint(folder), _read_meta(folder)
+            for name, facts in meta.files.items():
+                if name.endswith(".npy.zst"):  # is read later, and not as a whole
+                    _read(folder / name, facts)
+            break
+        except Damaged as error:
+            if len(_complete(folder.parent)) < 2:
+                raise
+            aside = folder.with_name(folder.name + DAMAGED)
+            shutil.rmtree(aside, ignore_errors=True)
+            with contextlib.suppress(FileNotFoundError):  # another process of the run did it
+                folder.rename(aside)
+            print(f"warning: {error}; going on from the one before it", file=sys.stderr)
+    for name, size in meta.tables.items():
+        path = folder.parents[1] / name
+        found = path.stat().st_size if path.is_file() else 0
+        if found < size:
+            lost = f"{path} is cut: {found} bytes, {size} expected"
+            print(f"warning: {lost}; going on without the rows it lacks", file=sys.stderr)
+    return saved
+
+
 def latest_checkpoint(path: Path | str) -> Path:
-    """The checkpoint folder that `path` is, or the latest one of the run folder that `path` is.
+    """The checkpoint folder that `path` is, or the latest one of the run folder that `path` is, or
+    the one that comes with the agent of that name.
 
     UserError: there is none.
     """
@@ -175,9 +213,14 @@ def latest_checkpoint(path: Path | str) -> Path:
         complete = _complete(folder)
         if complete:
             return complete[-1]
+    if (own := shipped(str(path))) is not None:
+        return latest_checkpoint(own)
     if not path.is_dir():
         reason = "it is a file, not a folder" if path.exists() else "there is no such folder"
-        raise UserError(f"no checkpoint at {path}: {reason}; give a run or a checkpoint's folder")
+        raise UserError(
+            f"no checkpoint at {path}: {reason}; give a run or a checkpoint's folder, or the name "
+            "of an agent that comes with one (rainbow)"
+        )
     if (path / "config.json").is_file() and not _FOLDER.fullmatch(path.name):
         raise UserError(
             f"the run in {path} has saved no checkpoint: give one that has, or start it anew"
@@ -292,17 +335,17 @@ def _read_meta(folder: Path) -> _Meta:
             )
         return msgspec.convert(found, _Meta)
     except (OSError, ValueError):
-        raise UserError(f"{folder / 'meta.json'} is damaged; use another checkpoint") from None
+        raise Damaged(f"{folder / 'meta.json'} is damaged; use another checkpoint") from None
 
 
 def _check_sizes(folder: Path, files: Mapping[str, _File]) -> None:
     for name in {"config.json", "state.msgpack", *files}:
         path = folder / name
         if name not in files or not _NAME.fullmatch(name.split(".")[0]) or not path.is_file():
-            raise UserError(f"checkpoint {folder} lacks its file {name!r}; use another checkpoint")
+            raise Damaged(f"checkpoint {folder} lacks its file {name!r}; use another checkpoint")
         size = path.stat().st_size
         if size != files[name].size:
-            raise UserError(
+            raise Damaged(
                 f"checkpoint file {path} is cut off: {size} bytes, {files[name].size} expected; "
                 "use another checkpoint"
             )
@@ -312,7 +355,7 @@ def _read(path: Path, facts: _File) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise UserError(f"cannot read checkpoint file {path}: {error.strerror}") from None
+        raise Damaged(f"cannot read checkpoint file {path}: {error.strerror}") from None
     if hashlib.sha256(data).hexdigest() != facts.sha256:
-        raise UserError(f"checkpoint file {path} is damaged (checksum); use another checkpoint")
+        raise Damaged(f"checkpoint file {path} is damaged (checksum); use another checkpoint")
     return data

@@ -8,11 +8,13 @@ import dataclasses
 import difflib
 import inspect
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 import yaml
@@ -167,19 +169,14 @@ def _with_flags(
 ) -> T:
     """`cls` from values, then flags. files: whether --preset and --config are among these."""
     first = flat(values) | {k: v for k, v in read_first(words).items() if k == "levels"}
-    about = inspect.getdoc(cls) or cls.__name__
-    if files:
-        about += "\n\n--config FILE reads a YAML or JSON file; flags win over it."
-    if presets is not None:
-        names = ", ".join(preset_names(presets))
-        about += f"\n--preset NAME starts from a preset ({names}); the file wins over it."
     given = read_flags(
         words,
         _classes(cls, first),
         command=command,
-        about=about,
+        about=inspect.getdoc(cls) or cls.__name__,
         defaults={} if _required(cls) else flat(to_dict(_filled(cls(), first))),
         files=files,
+        presets=preset_names(presets),
     )
     return from_dict(cls, {**values, **given})
 
@@ -239,6 +236,7 @@ def _made(cls: Any, values: dict[str, Any], before: Any = None, **whole: Any) ->
         )
     for name, value in values.items():
         try:
+            value = _number(value) if int in (hints[name], *get_args(hints[name])) else value
             whole[name] = msgspec.convert(value, hints[name], strict=False, dec_hook=_decode_hook)
         except (msgspec.ValidationError, ValueError) as error:
             reason = str(error).replace("`", "").partition(" - at $")[0]
@@ -247,6 +245,14 @@ def _made(cls: Any, values: dict[str, Any], before: Any = None, **whole: Any) ->
         return cls(**whole) if before is None else dataclasses.replace(before, **whole)
     except ValueError as error:
         raise UserError(f"bad value for {cls.__name__}: {error}") from None
+
+
+def _number(value: Any) -> Any:
+    """1e5, as text, is a whole number too."""
+    if isinstance(value, str) and re.fullmatch(r"[\d.]+[eE]\+?\d+", value):
+        with suppress(ValueError, OverflowError):
+            return int(float(value)) if float(value).is_integer() else value
+    return value
 
 
 def _preset_path(name: str, presets: Path | None) -> Path:

@@ -16,6 +16,7 @@ EXTRAS = {
     "imageio_ffmpeg": "report",
     "jinja2": "report",
     "matplotlib": "report",
+    "argcomplete": "completion",
     "stable_baselines3": "benchmarks",
 }
 """Modules that not everybody installs -> the extra in pyproject.toml that brings them."""
@@ -23,6 +24,10 @@ EXTRAS = {
 
 class UserError(Exception):
     """A mistake in what the user gave. Its text is one line: what, expected, what to do."""
+
+
+class Damaged(UserError):  # noqa: N818
+    """A checkpoint that was cut off, or changed since."""
 
 
 def command(main: Callable[P, None]) -> Callable[P, None]:

@@ -81,20 +81,18 @@ class Metrics(AbstractContextManager):
         self._table = Table(run_dir / "metrics.csv", ["step"], resume_step=resume_step)
         self._writer: Any = None
         if tensorboard:
-            from torch.utils.tensorboard import SummaryWriter  # slow to import
+            from experiment.events import Events  # slow to import
 
-            purge = None if resume_step is None else resume_step + 1
-            self._writer = SummaryWriter(str(run_dir), purge_step=purge, flush_secs=20)
+            self._writer = Events(run_dir, resume_step=resume_step)
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
-        """Write one row: numbers by name, measured up to this env step."""
+        """Write one row: numbers by name, measured up to this env step. UserError: it cannot."""
         self._table.append({"step": int(step), **values})
         if self._writer is not None:
-            for name, value in values.items():
-                self._writer.add_scalar(name, float(value), int(step))
+            self._writer.log(int(step), values)
 
     def close(self) -> None:
-        """Flush and close both."""
+        """Close both."""
         self._table.close()
         if self._writer is not None:
             self._writer.close()

@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import os
+import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiment.config import nearest_text
-from experiment.errors import UserError
+from experiment.config import load_run_config, nearest_text
+from experiment.errors import UserError, command
 
 if TYPE_CHECKING:
     from torch import Tensor, nn  # slow to import
@@ -101,9 +104,27 @@ class AgentPackage(Protocol):
         ...
 
 
-def trainer(name: str) -> Callable[..., Any]:
-    """`run` of a package's train module, imported only when called: it is also a command."""
-    return lambda *args, **kwargs: importlib.import_module(f"{name}.train").run(*args, **kwargs)
+def lazily(homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """A package's __getattr__. homes: module -> the names that the package has from it, imported
+    when one is asked for: torch takes seconds."""
+    found = {name: module for module, names in homes.items() for name in names.split()}
+
+    def get(name: str) -> Any:
+        if name not in found:
+            raise AttributeError(f"there is no {name!r} here")
+        return getattr(importlib.import_module(found[name]), name)
+
+    return get
+
+
+def answer_early(package: str, config: type, presets: Path, *, script: str | None = None) -> None:
+    """Answer --help and a shell's completion of `python -m PACKAGE.train` at once, before that
+    module imports torch; a package's __init__.py ends with it. script: a file that is the same."""
+    asked = {"-h", "--help"} & set(sys.argv) or "_ARGCOMPLETE" in os.environ
+    called = sys.argv[0] == "-m" and f"{package}.train" in sys.orig_argv
+    if asked and (called or (script and sys.argv[0].endswith(script))):
+        name = f"python -m {package}.train"
+        command(partial(load_run_config, config, presets=presets, command=name))()
 
 
 def is_package(name: str) -> bool:
@@ -113,6 +134,14 @@ def is_package(name: str) -> bool:
         spec = importlib.util.find_spec(name) if name.isidentifier() else None
     places = (spec.submodule_search_locations or []) if spec else []
     return any((Path(place) / "agent.py").is_file() for place in places)
+
+
+def shipped(name: str) -> Path | None:
+    """The checkpoint folder that comes with the package of that name, if one does."""
+    spec = importlib.util.find_spec(name) if is_package(name) else None
+    places = (spec.submodule_search_locations or []) if spec else []
+    found = [Path(place) / "pretrained" for place in places]
+    return next((folder for folder in found if folder.is_dir()), None)
 
 
 def find(name: str) -> AgentPackage:

@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """Learning curves of one or more runs, as a PNG.
 
 python -m experiment.plot runs/a runs/b --label scratch pretrained --out curve.png

@@ -47,4 +47,6 @@ def check(config: Any) -> None:
 
 def bad_value(cls: type, reason: str, name: str, value: Any) -> str:
     """What is said of a field's value that will not do."""
-    return f"bad value for {cls.__name__}: {reason}, in field {name}, not {value!r}"
+    metadata = next(f.metadata for f in dataclasses.fields(cls) if f.name == name)
+    flag = metadata.get("metavar", "--" + name.replace("_", "-"))
+    return f"bad value for {cls.__name__}: {reason}, in field {name}, not {value!r} ({flag})"

@@ -1,8 +1,11 @@
 """A run's folder: config.json, metrics.csv, episodes.csv, checkpoints/."""
 
 import json
+import signal
+import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -106,15 +109,37 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
 
 
 @contextmanager
-def resumable(path: Path | str) -> Iterator[None]:
-    """Let the KeyboardInterrupt that ends a run say how it goes on, if there is a checkpoint."""
+def interruptible(path: Path | str, *, alone: bool = True) -> Iterator[Callable[[], bool]]:
+    """-> whether Ctrl-C was pressed: then the run's loop is to end and to save a checkpoint.
+
+    Pressed again, or in a run of many processes (not `alone`), it ends the run at once.
+
+    KeyboardInterrupt, in the end: it says how the run goes on.
+    """
+    pressed: list[int] = []
+
+    def press(number: int, _: object) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        pressed.append(number)
+        print("\ninterrupted: saving a checkpoint (again: ends at once)", file=sys.stderr)
+
+    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ours &= alone and threading.current_thread() is threading.main_thread()
+    if ours:
+        signal.signal(signal.SIGINT, press)
     try:
-        yield
+        yield lambda: bool(pressed)
+        if pressed:
+            raise KeyboardInterrupt
     except KeyboardInterrupt:
         if not RunFolder(Path(path)).has_checkpoint:
             raise
         hint = f"--run-dir {path} --resume goes on from the last checkpoint"
         raise KeyboardInterrupt(hint) from None
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def numbered_folder(parent: Path | str, name: str) -> Path:

@@ -11,7 +11,8 @@ class RunSettings:
 
     # What is played
     levels: str = ""
-    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
+    """A split, a CSV with columns game,state, or levels with commas between: GAME:STATE, or the
+    STATE alone of a split's level."""
     timesteps: Natural = 1_000_000
     """Agent steps in all, summed over the environments."""
     num_envs: Natural = 8
@@ -28,14 +29,15 @@ class RunSettings:
     """Go on from the last checkpoint in run_dir, with the run's own settings; flags given beside
     it change them (timesteps prolongs it)."""
     init: str = ""
-    """A checkpoint (or run folder) to start from; several with commas between, where the agent
-    chooses among them. Its settings are not taken over: give the same preset and flags."""
+    """A checkpoint, run folder or shipped agent's name (rainbow) to start from; several with commas
+    between, where the agent chooses among them. Its settings are not taken over: give the same
+    preset and flags."""
     seed: Seed = 0
     """Seeds all that is drawn: weights, actions, the environment's chance."""
     checkpoint_every: Natural = 50_000
     """Agent steps (of ES: generations) between checkpoints; 0: only the last."""
 
-    # How it computes
+    # The machine
     device: str = "auto"
     """cpu, cuda, cuda:1, or auto: cuda where there is one."""
 

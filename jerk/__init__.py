@@ -1,13 +1,18 @@
 """JERK: search that explores, remembers what worked, replays it and mutates it."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from experiment.package import trainer
-from jerk.agent import JerkAgent, build, load
+from experiment.package import answer_early, lazily
 from jerk.config import JerkConfig as Config
+
+if TYPE_CHECKING:
+    from jerk.agent import JerkAgent, build, load
+    from jerk.train import run
 
 __all__ = ["NOT_INHERITED", "PRESETS", "Config", "JerkAgent", "build", "load", "run"]
 
 PRESETS = Path(__file__).parent / "presets"
 NOT_INHERITED = {"policy": "", "record": False}
-run = trainer("jerk")
+__getattr__ = lazily({"jerk.agent": "JerkAgent build load", "jerk.train": "run"})
+answer_early(__name__, Config, PRESETS)

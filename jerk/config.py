@@ -16,12 +16,14 @@ class JerkConfig:
     run: RunSettings = RunSettings(levels=HELD_OUT, num_envs=1, rotate_every=0, run_dir="runs/jerk")
     env: EnvSettings = env_settings()
 
-    # The run
+    # Where it goes
     log_every: Count = 1_000
     """Agent steps between rows of metrics.csv."""
     record: bool = False
     """Keep recordings (.bk2) in run_dir/recordings: of each level the best episode, and those that
     the sequences are the beginnings of."""
+
+    # The machine
     torch_threads: Natural = 0
     """CPU threads of the nets; 0: PyTorch decides."""
 

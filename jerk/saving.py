@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from envs import VectorEnv, saved_states
 from experience.episodes import pack, unpack, write_episodes
-from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.errors import UserError
 from experiment.files import write_text
 from experiment.optimiser import optimiser_parts, restore_optimiser
@@ -89,7 +89,7 @@ def write_replay(training: Training, folder: Path) -> None:
 def restore(training: Training, run_dir: Path, envs: VectorEnv) -> NDArray[np.uint8]:
     """Be what the last checkpoint of a run was -> the observations to act on. A replay that was
     written later goes, as rows of metrics do."""
-    saved = load_checkpoint(run_dir)
+    saved = load_to_resume(run_dir)
     training.agent.restore(saved)
     state = saved.state
     check_parts(training.config, saved)

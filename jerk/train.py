@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """JERK's only loop: searching levels for experience and playing the contest both run it.
 
 python -m jerk.train --preset mutating --levels GAME:STATE --timesteps 200000 --run-dir runs/jerk
@@ -19,7 +20,7 @@ from experience.episodes import Episode
 from experiment.config import load_run_config
 from experiment.device import prepare_device
 from experiment.errors import command
-from experiment.run_folder import reports, resumable
+from experiment.run_folder import interruptible, reports
 from experiment.seeding import seed_everything
 from jerk import PRESETS
 from jerk.agent import JerkAgent
@@ -55,9 +56,12 @@ def run(
         obs, _ = envs.reset(seed=config.run.seed)
         training.begin(obs, envs.levels)
     agent = training.agent
-    with reports(run_dir, config, "jerk", env_steps=training.env_steps) as report:
+    with (
+        reports(run_dir, config, "jerk", env_steps=training.env_steps) as report,
+        interruptible(run_dir) as interrupted,
+    ):
         folder, metrics, episodes, progress = report
-        while training.env_steps < config.run.timesteps:
+        while training.env_steps < config.run.timesteps and not interrupted():
             actions = agent.explore(training.plays, obs, training.rng)
             envs.step_async(actions)
             while training.updates < training.updates_due():  # while the emulators run
@@ -254,7 +258,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     settings = config.run
     folder = Path(settings.run_dir) / RECORDINGS
     envs = make_for(config, record_dir=folder if config.record else None)
-    with closing(envs), resumable(settings.run_dir):
+    with closing(envs):
         run(envs, config, settings.run_dir, init=settings.init or None)
 
 

@@ -1,13 +1,18 @@
 """PPO2: proximal policy optimisation on many levels at once."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from experiment.package import trainer
-from ppo2.agent import PPO2Agent, build, load
+from experiment.package import answer_early, lazily
 from ppo2.config import PPO2Config as Config
+
+if TYPE_CHECKING:
+    from ppo2.agent import PPO2Agent, build, load
+    from ppo2.train import run
 
 __all__ = ["NOT_INHERITED", "PRESETS", "Config", "PPO2Agent", "build", "load", "run"]
 
 PRESETS = Path(__file__).parent / "presets"
 NOT_INHERITED = {"serial": False}
-run = trainer("ppo2")
+__getattr__ = lazily({"ppo2.agent": "PPO2Agent build load", "ppo2.train": "run"})
+answer_early(__name__, Config, PRESETS)

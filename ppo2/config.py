@@ -16,14 +16,14 @@ class PPO2Config:
     run: RunSettings = RunSettings(levels=TRAINING, run_dir="runs/ppo2")
     env: EnvSettings = env_settings()
 
-    # The run
+    # What is played
     serial: bool = False
     """All environments play one level after another, instead of all levels at once; rotate_every
     then follows from timesteps, whatever it says."""
     init_episodes: Count = 1
     """Where init names several checkpoints: episodes that each plays before the best goes on."""
 
-    # How it computes
+    # The machine
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
     """Arithmetic of the nets; losses and advantages are fp32 either way. auto: bf16 on a
     GPU or an x86 CPU that has instructions for it (without, it is several times slower)."""

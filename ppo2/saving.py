@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from envs import VectorEnv, saved_states
-from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.errors import UserError
 from experiment.optimiser import optimiser_parts, restore_optimiser
 from experiment.run_folder import reports as run_reports
@@ -126,7 +126,7 @@ def check(saved: Checkpoint, training: Training) -> None:
 
 def restore(training: Training, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
     """Be what the last checkpoint of a run was -> the observations to act on."""
-    saved = load_checkpoint(run_dir)
+    saved = load_to_resume(run_dir)
     training.agent.load_weights(saved)
     check(saved, training)
     state = saved.state

@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """PPO2's only loop: pretraining on all levels at once and playing one level both run it.
 
 python -m ppo2.train --preset joint --levels bramble-train --run-dir runs/joint
@@ -20,7 +21,7 @@ from experience.advantages import explained_variance, generalised_advantages
 from experiment.config import load_run_config, replaced
 from experiment.distributed import Group, joined
 from experiment.errors import UserError, command
-from experiment.run_folder import resumable
+from experiment.run_folder import interruptible
 from nets.actor_critic import sample_actions
 from ppo2 import PRESETS
 from ppo2.agent import PPO2Agent
@@ -56,10 +57,13 @@ def run(
         for candidate in candidates:
             training.agent.start_from(candidate)
         obs, _ = envs.reset(seed=training.env_seeds())
-    with reports(run_dir, config, training) as report:
+    with (
+        reports(run_dir, config, training) as report,
+        interruptible(run_dir, alone=training.group.size == 1) as interrupted,
+    ):
         if len(candidates) > 1:
             obs = choose(candidates, training, envs, obs)
-        while training.env_steps < config.run.timesteps:
+        while training.env_steps < config.run.timesteps and not interrupted():
             obs = play(training, envs, obs)
             if training.rollout.full:
                 report(learn(training, obs))
@@ -185,7 +189,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         config = replaced(config, device=device)
         settings = config.run
         envs = make_envs(config, Group())
-        with closing(envs), resumable(settings.run_dir):
+        with closing(envs):
             run(envs, config, settings.run_dir, init=settings.init or None)
 
 

@@ -1,13 +1,18 @@
 """Rainbow: deep Q-learning with six improvements, pretrained by rotating levels."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from experiment.package import trainer
-from rainbow.agent import RainbowAgent, build, load
+from experiment.package import answer_early, lazily
 from rainbow.config import RainbowConfig as Config
+
+if TYPE_CHECKING:
+    from rainbow.agent import RainbowAgent, build, load
+    from rainbow.train import run
 
 __all__ = ["NOT_INHERITED", "PRESETS", "Config", "RainbowAgent", "build", "load", "run"]
 
 PRESETS = Path(__file__).parent / "presets"
 NOT_INHERITED = {"init_encoder": "", "freeze_encoder_updates": 0}
-run = trainer("rainbow")
+__getattr__ = lazily({"rainbow.agent": "RainbowAgent build load", "rainbow.train": "run"})
+answer_early(__name__, Config, PRESETS)

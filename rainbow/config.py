@@ -16,7 +16,7 @@ class RainbowConfig:
     run: RunSettings = RunSettings(levels=TRAINING, timesteps=500_000, run_dir="runs/rainbow")
     env: EnvSettings = env_settings()
 
-    # The run
+    # What it starts from
     init_replay: Natural = 100_000
     """Transitions taken over as a seed of the replay from the checkpoint given by init; 0: weights
     only."""
@@ -26,10 +26,12 @@ class RainbowConfig:
     """A checkpoint of any agent (or a .joblib of baselines' PPO2) that gives the convolutions."""
     freeze_encoder_updates: Natural = 0
     """Updates at the start during which convolutions given by init_encoder stay as they are."""
+
+    # Where it goes
     log_every: Count = 1_000
     """Agent steps between rows of metrics.csv."""
 
-    # How it computes
+    # The machine
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
     """Arithmetic of the nets (fp32 on a GPU multiplies matrices in TF32); losses and targets are
     fp32 either way. auto: bf16 on a GPU or an x86 CPU that has instructions for it (without, it is

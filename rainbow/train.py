@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """Rainbow's only loop: pretraining on rotating levels and playing one level both run it.
 
 python -m rainbow.train --levels bramble-train --rotate-every 5000 --run-dir runs/pretrained
@@ -20,12 +21,12 @@ from numpy.typing import NDArray
 from envs import VectorEnv, ended_episodes, make_for, saved_states
 from experience.episodes import check_played_alike, episodes_of
 from experiment import seeding
-from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from experiment.checkpoint import Checkpoint, load_checkpoint, load_to_resume, save_checkpoint
 from experiment.config import flat, load_run_config
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
 from experiment.optimiser import optimiser_parts, restore_optimiser
-from experiment.run_folder import reports, resumable
+from experiment.run_folder import interruptible, reports
 from nets.transfer import load_encoder
 from rainbow import PRESETS
 from rainbow.agent import RainbowAgent, make_net
@@ -59,9 +60,12 @@ def run(
             training.take_encoder(config.init_encoder)
         obs, _ = envs.reset(seed=settings.seed)
     agent, learner, replay = training.agent, training.learner, training.replay
-    with reports(run_dir, config, "rainbow", env_steps=training.env_steps) as report:
+    with (
+        reports(run_dir, config, "rainbow", env_steps=training.env_steps) as report,
+        interruptible(run_dir) as interrupted,
+    ):
         folder, metrics, episodes, progress = report
-        while training.env_steps < settings.timesteps:
+        while training.env_steps < settings.timesteps and not interrupted():
             actions = agent.act(obs, explore=True, epsilon=training.epsilon())
             envs.step_async(actions)
             while training.updates < training.updates_due():  # while the emulators run
@@ -206,7 +210,7 @@ class Training:
 
     def restore(self, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
         """Be what the last checkpoint of a run was -> the observations to act on."""
-        saved = load_checkpoint(run_dir)
+        saved = load_to_resume(run_dir)
         self.agent.load_weights(saved)
         if "replay_rng" not in saved.state:
             raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init")
@@ -282,7 +286,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse(argv)
     settings = config.run
     envs = make_for(config)
-    with closing(envs), resumable(settings.run_dir):
+    with closing(envs):
         run(envs, config, settings.run_dir, init=settings.init or None)
 
 

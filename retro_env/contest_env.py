@@ -7,9 +7,11 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.error import ResetNeeded
 
 from retro_env.emulator import BUTTONS, Emulator
 from retro_env.levels import Level
+from retro_env.registered import METADATA
 
 
 def fold(buttons: np.ndarray) -> int:
@@ -26,10 +28,8 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     Source: openai/retro-contest, StochasticFrameSkip. Same draws, one uniform per step.
     """
 
-    metadata = {  # noqa: RUF012 (Gymnasium's name)
-        "render_modes": ["rgb_array"],
-        "render_fps": 15,
-    }
+    metadata = METADATA
+    render_mode: str | None
 
     def __init__(
         self,
@@ -49,21 +49,27 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.action_space = gymnasium.spaces.MultiBinary(BUTTONS)
         self.folded: dict[bytes, int] = {}
         self.held: int | None = None
+        self.lacks = "call reset() before the first step"
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """First screen; infos name the level. options["level"]: a Level to change to."""
+        if self.emulator.retro is None:
+            raise ResetNeeded(self.lacks)
         super().reset(seed=seed)
         if options is not None and "level" in options:
             self.emulator.load(options["level"])
         self.emulator.reset()
-        self.held = None
+        self.held, self.lacks = None, ""
         level = {"level": str(self.emulator.level)}
         return self.emulator.screen(), {**self.emulator.variables(), **level}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """(screen, summed reward, terminated, False, the integration's variables)."""
+        """(screen, summed reward, terminated, False, the integration's variables). ResetNeeded:
+        before a reset, or after close."""
+        if self.lacks:
+            raise ResetNeeded(self.lacks)
         key = action.tobytes()
         mask = self.folded.get(key)
         if mask is None:
@@ -88,9 +94,9 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """One uniform draw: whether the previous buttons stay for a frame."""
         return self.np_random.random() <= self.stick_probability
 
-    def render(self) -> np.ndarray:
-        """The screen now, uint8 [H, W, 3]."""
-        return self.emulator.screen()
+    def render(self) -> np.ndarray | None:
+        """The screen now, uint8 [H, W, 3]; None without a render_mode, as Gymnasium has it."""
+        return self.emulator.screen() if self.render_mode else None
 
     def save(self) -> dict[str, Any]:
         """Everything that the next step depends on."""
@@ -103,12 +109,13 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue exactly where `save` was called."""
         self.emulator.restore(saved["emulator"])
-        self.held = saved["held"]
+        self.held, self.lacks = saved["held"], ""
         self.np_random = unpack_generator(saved["random"])
 
     def close(self) -> None:
         """Free this process's one emulator."""
         self.emulator.close()
+        self.lacks = "this environment is closed: make another"
 
 
 def pack_generator(generator: np.random.Generator) -> dict[str, Any]:

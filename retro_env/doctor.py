@@ -41,6 +41,8 @@ class Fact:
 def package_facts() -> Iterator[Fact]:
     """Versions of what is installed."""
     yield Fact("python", "ok", f"{platform.python_version()} on {platform.machine()}")
+    where = sys.prefix if sys.prefix != sys.base_prefix else "none is active"
+    yield Fact("venv", "ok" if sys.prefix != sys.base_prefix else "optional", where)
     for name in PACKAGES:
         try:
             yield Fact("package", "ok", f"{name} {importlib.metadata.version(name)}")

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from experiment.errors import UserError
 from retro_env.integrations import full_name, nearest, states
-
-SPLITS = Path(__file__).parent / "splits"
+from retro_env.registered import SPLITS
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,8 @@ def split_names() -> list[str]:
 
 
 def parse_levels(spec: str) -> list[Level]:
-    """Levels of a split's name, a CSV path (columns game,state) or GAME:STATE[,GAME:STATE…].
+    """Levels of a split's name, a CSV path (columns game,state) or GAME:STATE[,GAME:STATE…]; a
+    split's levels need no GAME.
 
     Names are checked against the integrations; a ROM need not be there yet. Errors: UserError.
     """
@@ -35,18 +35,28 @@ def parse_levels(spec: str) -> list[Level]:
         return read_levels(SPLITS / f"{spec}.csv")
     if spec.endswith(".csv"):
         return read_levels(Path(spec))
-    if ":" not in spec:
-        raise UserError(
-            f"unknown levels {spec!r}{nearest(spec, split_names())}: give a split "
-            f"({', '.join(split_names())}), a CSV with columns game,state, or GAME:STATE"
-        )
-    return [parse_level(part) for part in spec.split(",") if part.strip()]
+    return [parse_level(part) for part in spec.split(",") if part.strip()] or [parse_level(spec)]
 
 
 def parse_level(text: str) -> Level:
-    """GAME:STATE -> Level, with the game's full name. Errors: UserError names the nearest."""
-    game, _, state = text.strip().partition(":")
-    return checked(game, state)
+    """GAME:STATE, or the STATE of a split's level -> Level, with the game's full name.
+
+    Errors: UserError names the nearest.
+    """
+    game, colon, state = text.strip().partition(":")
+    if colon:
+        return checked(game, state)
+    known = {lv for split in split_names() for lv in rows_of(SPLITS / f"{split}.csv")}
+    found = sorted(map(str, (level for level in known if level.state == game)))
+    if not found:
+        names = [*split_names(), *(level.state for level in known)]
+        raise UserError(
+            f"unknown levels {game!r}{nearest(game, names)}: give a split "
+            f"({', '.join(split_names())}), a CSV with columns game,state, or GAME:STATE"
+        )
+    if len(found) > 1:
+        raise UserError(f"several games have a level {game!r}: give {' or '.join(found)}")
+    return parse_level(found[0])
 
 
 def checked(game: str, state: str) -> Level:
@@ -59,6 +69,11 @@ def checked(game: str, state: str) -> Level:
 
 def read_levels(path: Path) -> list[Level]:
     """Levels of a CSV file with the columns game and state. Errors: UserError."""
+    return [checked(level.game, level.state) for level in rows_of(path)]
+
+
+def rows_of(path: Path) -> list[Level]:
+    """The same as the file has them, unchecked."""
     try:
         # Spreadsheets write a mark before the first column's name; utf-8-sig drops it.
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -75,4 +90,4 @@ def read_levels(path: Path) -> list[Level]:
             raise UserError(
                 f"{path}, line {line} lacks its game or state: expected GAME,STATE; complete it"
             )
-    return [checked(row["game"], row["state"]) for _, row in rows]
+    return [Level(row["game"], row["state"]) for _, row in rows]

@@ -36,7 +36,7 @@ def make_contest_env(
 def wrap_agent(env: gymnasium.Env, config: EnvConfig) -> gymnasium.Env:
     """The agent's side of any environment with the contest's spaces, a remote one too.
 
-    Discrete(7 or 10) -> uint8 [C, H, W]; infos["episode"] on an episode's last step.
+    Discrete(7 or 10) -> uint8 [C, H, W]; infos["episode_record"] on an episode's last step.
     """
     env = wrappers.Discretise(env, actions=config.actions)
     env = wrappers.EpisodeRecord(env)

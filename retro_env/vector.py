@@ -18,12 +18,14 @@ from typing import Any
 import gymnasium
 import msgspec
 import numpy as np
+from gymnasium.error import InvalidAction, ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from envs.contract import Infos, Step, row_seeds
 from experiment.errors import UserError
 from retro_env.config import EnvConfig
+from retro_env.contest_env import ContestEnv
 from retro_env.integrations import custom_folders
 from retro_env.levels import Level, parse_level
 from retro_env.protocol import PLAIN, STEP, SharedBatch, receive_message, send_message
@@ -42,7 +44,7 @@ def assign_levels(
     serial: all play all levels in the given order.
     """
     if not levels or num_envs < 1:
-        raise UserError(f"needs a level and a worker or more: {len(levels)} and {num_envs} given")
+        raise UserError(f"{len(levels)} levels for --num-envs {num_envs}: give one or more of each")
     if serial:
         return [list(levels)] * num_envs
     if rotate_every == 0:
@@ -57,8 +59,9 @@ def assign_levels(
 class RetroVectorEnv(VectorEnv):
     """The contract of `envs.VectorEnv` on emulators, each in a process of its own.
 
-    infos["episode"] holds arrays [N] (see EpisodeRecord) with the mask infos["_episode"].
-    A worker's error or death closes all and raises: UserError or RuntimeError.
+    infos["episode_record"] holds arrays [N] (see EpisodeRecord), their mask is
+    infos["_episode_record"]. A worker's error or death closes all and raises: UserError or
+    RuntimeError.
     """
 
     saves_states = resets_rows = True
@@ -74,8 +77,8 @@ class RetroVectorEnv(VectorEnv):
     ) -> None:
         self.num_envs = len(levels)
         self.env_spec = config.spec()
-        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
-        self.render_mode = None
+        self.metadata = {**ContestEnv.metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
+        self.render_mode = "rgb_array"
         self.single_observation_space = gymnasium.spaces.Box(
             0, 255, config.observation_shape, np.uint8
         )
@@ -191,17 +194,22 @@ class RetroVectorEnv(VectorEnv):
             answer = self.receive(i)
             self.levels[i] = answer["level"]
             if answer["episode"]:
-                infos = self._add_info(infos, {"episode": answer["episode"]}, i)
+                infos = self._add_info(infos, {"episode_record": answer["episode"]}, i)
         return self.batch.obs.copy(), {**infos, "level": np.array(self.levels, dtype=object)}
 
     def step_async(self, actions: np.ndarray, part: slice | None = None) -> None:
         """Let every worker take its step, or those of `part`, so that some run while what others
-        shall do is still being decided."""
+        shall do is still being decided. Errors: ResetNeeded, InvalidAction."""
         self.assert_open()
         numbers = range(self.num_envs)[part or slice(None)]
+        if not all(self.levels[i] for i in numbers):
+            raise ResetNeeded("call reset() before the first step")
         assert self.stepping.isdisjoint(numbers), "step_async twice without step_wait"
         actions = np.asarray(actions)
         assert actions.shape == (len(numbers),), f"actions {actions.shape} for {len(numbers)}"
+        if ((actions < 0) | (actions >= self.env_spec.actions)).any():
+            last = self.env_spec.actions - 1
+            raise InvalidAction(f"no actions {actions.tolist()}: expected 0 to {last} each")
         self.batch.actions[numbers.start : numbers.stop] = actions
         self.stepping.update(numbers)
         for i in numbers:
@@ -221,7 +229,8 @@ class RetroVectorEnv(VectorEnv):
         for i, report in reports.items():
             self.levels[i] = report["level"]
             last = self.batch.final_obs[i].copy()
-            infos = self._add_info(infos, {"final_obs": last, "episode": report["episode"]}, i)
+            ended = {"final_obs": last, "episode_record": report["episode"]}
+            infos = self._add_info(infos, ended, i)
         batch = self.batch
         return (
             batch.obs[rows].copy(),
@@ -235,6 +244,14 @@ class RetroVectorEnv(VectorEnv):
         """step_async and step_wait in one."""
         self.step_async(actions)
         return self.step_wait()
+
+    def render(self) -> tuple[np.ndarray, ...]:
+        """Every worker's screen now, uint8 [H, W, 3]."""
+        self.assert_open()
+        for i in range(self.num_envs):
+            self.send(i, "render", None)
+        found = [self.receive(i) for i in range(self.num_envs)]
+        return tuple(np.frombuffer(s["pixels"], np.uint8).reshape(s["shape"]) for s in found)
 
     def save_states(self) -> list[dict[str, Any]]:
         """Every worker's whole state, for msgpack; `restore_states` continues exactly."""
@@ -261,7 +278,7 @@ class RetroVectorEnv(VectorEnv):
     def assert_open(self) -> None:
         """A closed environment cannot go on."""
         if self.closed:
-            raise RuntimeError("this vector environment is closed")
+            raise RuntimeError("this vector environment is closed: make another")
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the sockets: the workers write their recordings and leave."""

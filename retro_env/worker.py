@@ -71,13 +71,19 @@ class Worker:
             return
         batch.final_obs[i] = obs
         self.obs[:], first_info = self.env.reset()
-        send_message(self.sock, ["ok", {"episode": info["episode"], "level": first_info["level"]}])
+        episode, level = info["episode_record"], first_info["level"]
+        send_message(self.sock, ["ok", {"episode": episode, "level": level}])
 
     def on_reset(self, start: dict[str, Any]) -> dict[str, Any]:
         """A new episode, on a level if one is given -> its level, and the one that it cuts."""
         options = {"level": Level(*start["level"])} if start["level"] else None
         self.obs[:], info = self.env.reset(seed=start["seed"], options=options)
-        return {"level": str(info["level"]), "episode": info.get("episode")}
+        return {"level": str(info["level"]), "episode": info.get("episode_record")}
+
+    def on_render(self, _: None) -> dict[str, Any]:
+        """The screen now."""
+        screen = self.env.render()
+        return {"shape": screen.shape, "pixels": screen.tobytes()}
 
     def on_save(self, _: None) -> dict[str, Any]:
         """The environment's whole state, with the observation that the agent acts on next."""

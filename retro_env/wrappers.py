@@ -10,6 +10,7 @@ from typing import Any, SupportsFloat
 import cv2
 import gymnasium
 import numpy as np
+from gymnasium.error import InvalidAction
 
 from retro_env.area import AreaShrinker
 from retro_env.config import ACTIONS
@@ -92,7 +93,9 @@ class Discretise(gymnasium.Wrapper):
             row[[BUTTON_NAMES.index(name) for name in names.split()]] = 1
 
     def step(self, action: Any) -> Step:
-        """One agent step with the action's buttons held."""
+        """One agent step with the action's buttons held. InvalidAction: there is none such."""
+        if not 0 <= action < len(self.buttons):
+            raise InvalidAction(f"no action {action}: expected 0 to {len(self.buttons) - 1}")
         return self.env.step(self.buttons[action])
 
 
@@ -123,7 +126,8 @@ class StepLimit(Stateful):
 
 
 class EpisodeRecord(Stateful):
-    """infos["episode"] on the last step of an episode, and at a reset of one that is cut by it.
+    """infos["episode_record"] on the last step of an episode, and at a reset of one that is cut by
+    it. (`episode` is Gymnasium's RecordEpisodeStatistics'.)
 
     All from the contest's unscaled reward.
 
@@ -144,7 +148,7 @@ class EpisodeRecord(Stateful):
         cut = self.episode(terminated=False, rotated=False) if self.steps else None
         obs, info = self.env.reset(seed=seed, options=options)
         if cut:
-            info["episode"] = cut
+            info["episode_record"] = cut
         self.level = info["level"]
         self.total = self.furthest = 0.0
         self.steps = 0
@@ -158,7 +162,7 @@ class EpisodeRecord(Stateful):
         self.steps += 1
         if terminated or truncated:
             rotated = bool(info.get("rotated", False))
-            info["episode"] = self.episode(terminated=terminated, rotated=rotated)
+            info["episode_record"] = self.episode(terminated=terminated, rotated=rotated)
             self.steps = 0
         return obs, reward, terminated, truncated, info
 

@@ -18,6 +18,7 @@ from contest.wire.record import rom_hash
 from experiment.config import nearest_text
 from experiment.errors import UserError
 from experiment.ranges import Natural
+from retro_env.integrations import games
 
 HERE = Path(__file__).parent
 REFERENCE = re.compile(r"<([^<>]+)>")
@@ -175,11 +176,12 @@ def made_with(study: Study, cell: Cell) -> dict[str, Any]:
     kind = study.kinds[cell.kind]
     flags = REFERENCE.sub(lambda m: study.inputs.get(m[1], m[0]), " ".join(kind.words))
     levels = level_names(cell.level)
+    named = {name.rpartition(":")[0] for name in levels}  # "" where a family has no games
     return {
         "run": kind.run,
         "flags": flags,
         "steps": kind.steps or study.steps,
         "levels": ",".join(levels),
         "seed": cell.seed,
-        "roms": {game: rom_hash(game) for game in sorted({n.partition(":")[0] for n in levels})},
+        "roms": {game: rom_hash(game) for game in sorted(named & set(games()))},
     }

@@ -74,7 +74,7 @@ class Corridor(VectorEnv):
                     "finished": bool(finished),
                 }
                 infos = self._add_info(
-                    infos, {"final_obs": self.stacks[env].copy(), "episode": episode}, env
+                    infos, {"final_obs": self.stacks[env].copy(), "episode_record": episode}, env
                 )
                 self._restart(env)
         return self.stacks[part].copy(), rewards[part], terminated[part], truncated[part], infos

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from cartridge.levels.splits import GAME
 from experiment.errors import command
 
 
@@ -34,19 +35,31 @@ def prove() -> None:
             print(f"{level}: finished in {status.frame} frames, return {status.score:.0f}")
 
 
-def references(episodes: int) -> None:
-    """Measure the reference players and write references.csv."""
-    from cartridge.levels.generator import all_acts
-    from cartridge.levels.references import means, write
+def references(game: str, episodes: int) -> None:
+    """Measure the reference players on a cartridge and write its references.csv."""
+    from cartridge.build_states import INTEGRATION
+    from cartridge.levels.fresh import acts_of
+    from cartridge.levels.oracle import PROOFS
+    from cartridge.levels.references import FILE, means, write
     from cartridge.levels.robust import measure_all
 
+    own = INTEGRATION / game
+    proofs, table = (PROOFS, FILE) if game == GAME else (own / "proofs", own / FILE.name)
     rows = []
-    for row in measure_all(all_acts(), episodes=episodes):
+    for row in measure_all(acts_of(game), episodes=episodes, proofs=proofs):
         rows.append(row)
         print(f"{row.level} {row.agent}: {row.mean_return:.0f}", flush=True)
-    write(rows)
+    write(rows, table)
     for agent, mean in means(rows).items():
         print(f"mean over levels, {agent}: {mean:.0f}")
+
+
+def likeness(seeds: int) -> None:
+    """Measure how much acts have in common, and write likeness.json."""
+    from cartridge.levels.likeness import write
+
+    for view, runs in write(seeds).items():
+        print(view, runs)
 
 
 def new(seed: int, out: Path) -> None:
@@ -84,9 +97,12 @@ def main() -> None:
     drawn.add_argument("--out", type=Path, default=Path("preview"), help="folder for the PNG")
     tools.add_parser("prove", help=prove.__doc__)
     measured = tools.add_parser("references", help=references.__doc__)
+    measured.add_argument("game", nargs="?", default=GAME, help="its name; that of `new` too")
     measured.add_argument(
         "--episodes", type=int, default=200, help="the robust oracle's practice on an act"
     )
+    alike = tools.add_parser("likeness", help=likeness.__doc__)
+    alike.add_argument("--seeds", type=int, default=10, help="cartridges that are compared")
     fresh = tools.add_parser("new", help=new.__doc__)
     fresh.add_argument("--seed", type=int, required=True, help="other acts for every number")
     fresh.add_argument(
@@ -102,7 +118,9 @@ def main() -> None:
         "--recording", type=Path, help="film the last seconds of this .bk2 instead of the oracle"
     )
     args = vars(parser.parse_args())
-    calls = {f.__name__: f for f in (emit, preview, prove, references, new, gallery, film)}
+    calls = {
+        f.__name__: f for f in (emit, preview, prove, references, likeness, new, gallery, film)
+    }
     calls[args.pop("tool")](**args)
 
 

@@ -117,6 +117,9 @@ class Act:
     """The chunks it was built from: name and first column."""
     water_y: int = DRY
     """Pixel row of the water's surface; DRY: no water."""
+    seed: int = 0
+    layout: int = 0
+    """The cartridge's seed, and which of its layouts of this act."""
 
     @property
     def width(self) -> int:

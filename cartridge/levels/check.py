@@ -3,7 +3,7 @@
 Necessary, not sufficient: that an act can be finished is proved by the oracle."""
 
 from cartridge.levels import physics
-from cartridge.levels.cells import CELL, HEIGHT, Act, Cell, SpawnKind
+from cartridge.levels.cells import CELL, HEIGHT, SLOPES, Act, Cell, SpawnKind
 from cartridge.levels.chunks import PIECES
 
 WIDTHS = range(375, 626)
@@ -12,6 +12,7 @@ RUNWAY = 10
 SPRING_REACH = 8
 """Columns before an obstacle in which a spring still helps."""
 OPEN = (Cell.EMPTY, Cell.PLATFORM)
+UPWARD = (Cell.UP45, Cell.UP22_LOW, Cell.UP22_HIGH)
 SOLID = (Cell.GROUND, Cell.BLOCK, Cell.PLATFORM)
 FLOATING = {SpawnKind.PLATFORM_X, SpawnKind.PLATFORM_Y, SpawnKind.PLATFORM_CRUMBLE}
 """Objects to stand on."""
@@ -35,7 +36,7 @@ def problems(act: Act) -> list[str]:
             found.append(f"{kinds.count(kind)} of {kind.name}, expected at most {most}")
     if len(kinds) > MOST_SPAWNS:
         found.append(f"{len(kinds)} objects, expected at most {MOST_SPAWNS}")
-    return found + _ground_problems(act) + _spawn_problems(act)
+    return found + _ground_problems(act) + _ramp_problems(act) + _spawn_problems(act)
 
 
 def floor_of(column: tuple[Cell, ...]) -> int | None:
@@ -94,6 +95,19 @@ def _ground_problems(act: Act) -> list[str]:
             if rise > (physics.spring_cells(1) if helped else physics.wall_cells()):
                 found.append(f"column {column}: a wall of {rise} rows")
         last, row = column, here
+    return found
+
+
+def _ramp_problems(act: Act) -> list[str]:
+    """Ramps whose high side is open below: only whole blocks are walls, so one falls into it."""
+    found = []
+    for column, cells in enumerate(act.columns):
+        for row, cell in enumerate(cells):
+            side = 1 if cell in UPWARD else -1
+            if cell in SLOPES and 0 <= column + side < act.width:
+                beside = act.columns[column + side][row]
+                if beside is Cell.EMPTY:
+                    found.append(f"column {column}: a ramp without a wall on its high side")
     return found
 
 

@@ -17,9 +17,9 @@ from cartridge import build_states
 from cartridge.levels import emit, oracle
 from cartridge.levels.cells import Act
 from cartridge.levels.check import problems
-from cartridge.levels.generator import SEED, make_act
+from cartridge.levels.generator import SEED, all_acts, make_act
 from cartridge.levels.simulator import Simulator, name_of
-from cartridge.levels.splits import level_names
+from cartridge.levels.splits import GAME, level_names
 from cartridge.levels.zones import ZONES
 from experiment.errors import UserError
 from experiment.files import make_folder
@@ -27,6 +27,8 @@ from experiment.files import make_folder
 CARTRIDGE = Path(__file__).parent.parent
 COMPILER = "m68k-linux-gnu-gcc"
 KEPT = ("data.json", "scenario.json", "contest.json")
+ACTS = "acts.json"
+"""Which seed and layouts a cartridge's acts are of, in its folder."""
 LAYOUTS = 20
 """Layouts of an act that are tried before giving up."""
 
@@ -53,6 +55,10 @@ def make(seed: int, *, out: Path) -> Iterator[Path]:
     make_folder(out)  # before the search, which takes long
     plans = list(finishable(seed))
     folder.mkdir()
+    (folder / ACTS).write_text(
+        json.dumps({"seed": seed, "layouts": [act.layout for act, _ in plans]}, indent=1) + "\n"
+    )
+    yield folder / ACTS
     yield from _sources([act for act, _ in plans], folder / "src")
     _compile(folder)
     yield folder / "rom.md"
@@ -68,6 +74,23 @@ def make(seed: int, *, out: Path) -> Iterator[Path]:
     table = out / f"bramble-{seed}.csv"
     table.write_text("game,state\n" + "".join(f"{game},{name}\n" for name in level_names()))
     yield table
+
+
+def acts_of(game: str, *, integration: Path = build_states.INTEGRATION) -> list[Act]:
+    """The acts of a cartridge, by its game's name. Raises UserError where it does not say them."""
+    if game == GAME:
+        return all_acts()
+    path = integration / game / ACTS
+    if not path.is_file():
+        raise UserError(
+            f"no {path}: expected a game that `python -m cartridge.levels new` made; make it anew"
+        )
+    made = json.loads(path.read_text())
+    places = [(z, n) for z, zone in enumerate(ZONES) for n in range(1, zone.acts + 1)]
+    return [
+        make_act(zone, number, made["seed"], layout=layout)
+        for (zone, number), layout in zip(places, made["layouts"], strict=True)
+    ]
 
 
 def finishable(seed: int) -> Iterator[tuple[Act, list[int]]]:

@@ -4,6 +4,7 @@ from random import Random
 
 from cartridge.levels.cells import CELL, DRY, HEIGHT, Act, Cell, SpawnKind
 from cartridge.levels.chunks import PIECES
+from cartridge.levels.chunks.sizes import way
 from cartridge.levels.terrain import HIGHEST_FLOOR, LOWEST_FLOOR, Terrain
 from cartridge.levels.zones import LAND, NO_WATER, RESEEDED, ZONES, Zone
 
@@ -14,7 +15,7 @@ RUN_OUT = 22
 ROOF_REACH = 9
 """Columns to each side that a roof keeps clear of."""
 REST = (4, 9)
-"""Columns of ground between two chunks: short at the end of an act, long at its beginning."""
+"""About so many columns of ground between two chunks: few at the end of an act."""
 SPECIALS = (2, 2, 3, 2, 3)
 """How many special obstacles an act has, by its number; the last one for all later acts."""
 LATE = 0.35
@@ -24,8 +25,8 @@ Log = list[tuple[str, int]]
 
 
 def act_length(number: int) -> int:
-    """Columns of an act: the later, the longer."""
-    return min(600, 420 + 45 * (number - 1))
+    """Columns of an act, at most: the later, the longer."""
+    return min(565, 420 + 45 * (number - 1))
 
 
 def reseeded(zone: Zone, number: int, seed: int) -> int:
@@ -44,9 +45,11 @@ def make_act(zone_index: int, number: int, seed: int = SEED, *, layout: int | No
     floor = rng.randint(18, 23)
     terrain = Terrain(floor=floor, water_row=water_row)
     log = _string_chunks(terrain, zone, rng, number=number)
-    end = terrain.x + 6
-    terrain.ground(RUN_OUT + 6)
+    way(terrain, rng, 4)
+    end = terrain.x + 2
+    terrain.ground(5)
     terrain.spawn(SpawnKind.END_POST, end, terrain.floor)
+    way(terrain, rng, RUN_OUT)
     if zone.roof:
         _cover(terrain, rng, zone.roof)
     return Act(
@@ -58,6 +61,8 @@ def make_act(zone_index: int, number: int, seed: int = SEED, *, layout: int | No
         end_x=end * CELL + CELL // 2,
         chunks=tuple(log),
         water_y=water_row * CELL if water_row < HEIGHT else DRY,
+        seed=seed,
+        layout=layout,
     )
 
 
@@ -69,10 +74,13 @@ def all_acts(seed: int = SEED) -> list[Act]:
 def _string_chunks(terrain: Terrain, zone: Zone, rng: Random, *, number: int) -> Log:
     """Draw everything between start and end. Returns the chunks' names and first columns."""
     log: Log = []
-    length = act_length(number)
+    length = act_length(number) - rng.randrange(30)
+    opening = [rng.choice(entry.split()) for entry in zone.opening]
+    rng.shuffle(opening)
     specials = _special_places(rng, SPECIALS[min(number, len(SPECIALS)) - 1])
     checkpoint = False
-    terrain.ground(START_COLUMN + 14)
+    terrain.ground(START_COLUMN + rng.randint(2, 5))
+    way(terrain, rng, 6)
     while terrain.x < length - RUN_OUT - 10:
         done = terrain.x / length
         if specials and done > specials[0]:
@@ -80,7 +88,7 @@ def _string_chunks(terrain: Terrain, zone: Zone, rng: Random, *, number: int) ->
             name = _pick_special(zone, rng, terrain=terrain, before=log)
             _make_room(terrain, rng, name=name, log=log)
         else:
-            name = _pick(zone, rng, done=done, terrain=terrain, before=log, number=number)
+            name = opening.pop() if opening else _pick(zone, rng, done, terrain, log)
         if not checkpoint and done > 0.5:
             checkpoint = True
             terrain.spawn(SpawnKind.CHECKPOINT, terrain.x - 1, terrain.floor)
@@ -88,7 +96,7 @@ def _string_chunks(terrain: Terrain, zone: Zone, rng: Random, *, number: int) ->
             terrain.spawn(SpawnKind.RING, terrain.x - 2, terrain.floor - 1)
         log.append((name, terrain.x))
         PIECES[name].draw(terrain, rng, _hardness(zone, number, done))
-        terrain.ground(round(REST[1] + (REST[0] - REST[1]) * done))
+        way(terrain, rng, round(REST[1] + (REST[0] - REST[1]) * done))
     return log
 
 
@@ -118,13 +126,8 @@ def _hardness(zone: Zone, number: int, done: float) -> float:
     return min(1.0, zone.hard + 0.06 * (number - 1) + 0.4 * done)
 
 
-def _pick(
-    zone: Zone, rng: Random, *, done: float, terrain: Terrain, before: Log, number: int
-) -> str:
-    """The next chunk: the zone's opening, then by weight, never the last two again."""
-    if len(before) < len(zone.opening):
-        options = zone.opening[len(before)].split()
-        return options[(number - 1) % len(options)]
+def _pick(zone: Zone, rng: Random, done: float, terrain: Terrain, before: Log) -> str:
+    """The next chunk by weight, never the last two again."""
     recent = {name for name, _ in before[-2:]}
     weights = {
         name: weight

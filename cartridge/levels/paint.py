@@ -1,12 +1,15 @@
 """Chooses a metatile for every cell of an act: edges, slopes, seams and ornaments."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 
 from cartridge.levels.art.parts import LOOP_CELLS
 from cartridge.levels.cells import CELL, HEIGHT, SLOPES, Act, Cell, Shape, SpawnKind, shape_of
 from cartridge.levels.zones import ZONES
 
+STONES, SIDES = ("light", "dark"), ("", "_l", "_r")
+"""Kinds of stones in the ground; the sides that its metatiles have open."""
 GROUND_CLASSES = (
     ("top", Cell.GROUND),
     ("top_l", Cell.GROUND),
@@ -19,6 +22,9 @@ GROUND_CLASSES = (
     ("dim", Cell.GROUND),
     ("dim_l", Cell.GROUND),
     ("dim_r", Cell.GROUND),
+    ("dusk", Cell.GROUND),
+    ("dusk_l", Cell.GROUND),
+    ("dusk_r", Cell.GROUND),
     ("deep", Cell.GROUND),
     ("deep_l", Cell.GROUND),
     ("deep_r", Cell.GROUND),
@@ -35,11 +41,14 @@ GROUND_CLASSES = (
     ("down22_high", Cell.DOWN22_HIGH),
     ("down22_low", Cell.DOWN22_LOW),
     ("under_down22_low", Cell.GROUND),
+    *((f"stone_{kind}{side}", Cell.GROUND) for kind in STONES for side in SIDES),
 )
 """Each comes in four copies, for even and odd columns and rows, so that a 32x32 pattern fits."""
-DEEP = 5
-"""Rows of ground above a cell that is drawn dark; some columns want one more. The cell above it is
-drawn half dark."""
+DEPTHS = {3: "dim", 4: "dusk", 5: "deep"}
+"""How a cell is drawn that has so many rows of ground above it, or more; "fill" with fewer. It
+darkens step by step over two cells."""
+STONE_SHARE, STONE_ROWS = 0.18, 5
+"""Share of the places with a stone, and how many places for one a column has from the top."""
 FIRST_GROUND = 4
 FIRST_PART = FIRST_GROUND + 4 * len(GROUND_CLASSES)
 PARTS = (
@@ -108,9 +117,10 @@ def metatile_shapes() -> list[Shape]:
 
 def paint(act: Act) -> list[list[int]]:
     """The metatile number of every cell, [width][HEIGHT]."""
-    painted = [
-        [_metatile(act, column, row) for row in range(HEIGHT)] for column in range(act.width)
-    ]
+    columns = act.columns
+    around = zip((columns[0], *columns), columns, (*columns[1:], columns[-1]), strict=False)
+    painted = [list(_column(near, i % 2)) for i, near in enumerate(around)]
+    _stones(act, painted)
     _ornament(act, painted)
     _loops(act, painted)
     _flood(act, painted)
@@ -140,56 +150,90 @@ def _flood(act: Act, painted: list[list[int]]) -> None:
                 cells[row] = PART_ID[name]
 
 
-def _cell(act: Act, column: int, row: int) -> Cell:
-    """The cell, or, outside of the act, the nearest."""
-    column = min(max(column, 0), act.width - 1)
-    return act.columns[column][min(max(row, 0), HEIGHT - 1)]
+Near = tuple[tuple[Cell, ...], tuple[Cell, ...], tuple[Cell, ...]]
+"""A column between its neighbours."""
+
+
+@lru_cache(maxsize=10_000)
+def _column(near: Near, odd: int) -> tuple[int, ...]:
+    """The metatiles of a column."""
+    return tuple(_metatile(near, odd, row) for row in range(HEIGHT))
+
+
+def _cell(near: Near, side: int, row: int) -> Cell:
+    """The cell in the column to the left (-1), here (0) or to the right (1)."""
+    return near[1 + side][min(max(row, 0), HEIGHT - 1)]
 
 
 def _is_ground(cell: Cell) -> bool:
     return cell is Cell.GROUND or cell in SLOPES
 
 
-def _metatile(act: Act, column: int, row: int) -> int:
-    cell = _cell(act, column, row)
-    parity = 2 * (row % 2) + column % 2
+def _metatile(near: Near, odd: int, row: int) -> int:
+    cell = _cell(near, 0, row)
+    parity = 2 * (row % 2) + odd
     if cell is Cell.EMPTY:
         return 0
     if cell in SLOPES:
         return GROUND_ID[cell.name.lower()] + parity
     if cell is Cell.GROUND:
-        return GROUND_ID[_ground_class(act, column, row)] + parity
+        return GROUND_ID[_ground_class(near, row)] + parity
     if cell is Cell.PLATFORM:
-        left = _cell(act, column - 1, row) is Cell.PLATFORM
-        right = _cell(act, column + 1, row) is Cell.PLATFORM
+        left = _cell(near, -1, row) is Cell.PLATFORM
+        right = _cell(near, 1, row) is Cell.PLATFORM
         return PART_ID["platform_m" if left and right else "platform_r" if left else "platform_l"]
     if cell is Cell.SPIKE:
         return PART_ID["spike"]
-    return PART_ID["block" if _cell(act, column, row - 1) is Cell.BLOCK else "block_top"]
+    return PART_ID["block" if _cell(near, 0, row - 1) is Cell.BLOCK else "block_top"]
 
 
-def _ground_class(act: Act, column: int, row: int) -> str:
-    above = _cell(act, column, row - 1) if row else Cell.GROUND
-    left = "" if _is_ground(_cell(act, column - 1, row)) else "l"
-    right = "" if _is_ground(_cell(act, column + 1, row)) else "r"
+def _ground_class(near: Near, row: int) -> str:
+    above = _cell(near, 0, row - 1) if row else Cell.GROUND
+    left = "" if _is_ground(_cell(near, -1, row)) else "l"
+    right = "" if _is_ground(_cell(near, 1, row)) else "r"
     sides = f"_{left}{right}" if left or right else ""
     if above in (Cell.UP45, Cell.DOWN45, Cell.UP22_LOW, Cell.DOWN22_LOW) and not sides:
         return f"under_{above.name.lower()}"
     if not _is_ground(above):
         return f"top{sides}"
-    if not _is_ground(_cell(act, column, row + 1)) and sides != "_lr":
+    if not _is_ground(_cell(near, 0, row + 1)) and sides != "_lr":
         return f"ceil{sides}"
     if sides == "_lr":
         return "fill_lr"
-    depth, most = 1, DEEP + column * 5 % 3 % 2
-    while depth < most and _is_ground(_cell(act, column, row - depth - 1)):
+    depth = 1
+    while depth < max(DEPTHS) and _is_ground(_cell(near, 0, row - depth - 1)):
         depth += 1
-    return f"{'deep' if depth == most else 'dim' if depth > most - 2 else 'fill'}{sides}"
+    return f"{DEPTHS.get(depth, 'fill')}{sides}"
+
+
+def _stones(act: Act, painted: list[list[int]]) -> None:
+    """Put stones into the ground, in place: no two stretches of an act look alike."""
+    rng = _chance(act, "stones")
+    plain = {
+        GROUND_ID[name + side] + copy: side
+        for name in ("fill", *DEPTHS.values())
+        for side in SIDES
+        for copy in range(4)
+    }
+    for column, cells in enumerate(painted):
+        top = HEIGHT
+        while top and _is_ground(act.columns[column][top - 1]):
+            top -= 1
+        places = [row for row in range(top, HEIGHT) if cells[row] in plain][:STONE_ROWS]
+        for row in places:
+            name = f"stone_{rng.choice(STONES)}{plain[cells[row]]}"
+            if rng.random() < STONE_SHARE:
+                cells[row] = GROUND_ID[name] + 2 * (row % 2) + column % 2
+
+
+def _chance(act: Act, what: str) -> Random:
+    """Chance for a part of an act's look."""
+    return Random(f"{ZONES[act.zone].name}.{act.number}.{act.seed}.{act.layout}.{what}")
 
 
 def _ornament(act: Act, painted: list[list[int]]) -> None:
     """Strew the zone's ornaments over level ground, in place."""
-    rng = Random(f"{ZONES[act.zone].name}.{act.number}.ornaments")
+    rng = _chance(act, "ornaments")
     layouts, taken = decor_layouts(), _taken(act)
     column = 1
     while column < act.width - 4:

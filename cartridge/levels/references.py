@@ -1,4 +1,4 @@
-"""What reference players score on every act, under contest rules: references.csv.
+"""What reference players score on every act of a cartridge, under contest rules: references.csv.
 
 Contest rules: an action holds for four frames; where it changes, the old one holds for one frame
 more with probability 0.25; an episode ends with a life lost, the act's end, or 4,500 steps. Played
@@ -94,9 +94,8 @@ def measure(simulator: Simulator, act: Act, agent: str) -> Reference:
     return summary(act, agent, ends)
 
 
-def measure_oracle(simulator: Simulator, act: Act) -> Reference:
-    """The committed proof's score (without stickiness)."""
-    actions = oracle.read_proof(name_of(act))
+def measure_oracle(simulator: Simulator, act: Act, actions: list[int]) -> Reference:
+    """The score of a proof (without stickiness)."""
     status = oracle.replay(simulator, name_of(act), actions)
     return summary(act, "oracle", [End(status, len(actions), status.x)])
 

@@ -10,6 +10,7 @@ measured it neither saves nor restores, and learns nothing."""
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 
 from cartridge.levels import oracle
@@ -191,12 +192,17 @@ def measure(simulator: Simulator, act: Act, library: Library) -> Reference:
     return summary(act, "robust-oracle", ends)
 
 
-def measure_all(acts: list[Act], *, episodes: int) -> Iterator[Reference]:
-    """Every reference player on every act; episodes: the robust oracle's practice on an act."""
+def measure_all(
+    acts: list[Act], *, episodes: int, proofs: Path = oracle.PROOFS
+) -> Iterator[Reference]:
+    """Every reference player on every act; episodes: the robust oracle's practice on an act.
+
+    proofs: the folder of the acts' proofs."""
     simulator = Simulator(acts)
     for act in acts:
         yield from measure_blind(simulator, act)
-        yield measure_oracle(simulator, act)
+        plan = oracle.read_proof(name_of(act), folder=proofs)
+        yield measure_oracle(simulator, act, plan)
         builder = Builder(simulator, act, Random(f"{name_of(act)}.practice"))
-        library = builder.build(oracle.read_proof(name_of(act)), episodes=episodes)
+        library = builder.build(plan, episodes=episodes)
         yield measure(simulator, act, library)

@@ -18,7 +18,7 @@ class Zone:
     hard: float
     """How hard the first chunk of act 1 is, 0..1."""
     opening: tuple[str, ...]
-    """The first chunks of an act; the names in each entry take turns over the acts."""
+    """What an act begins with: one of each entry's names, in any order."""
     easy: dict[str, float]
     """Weights of the chunks that may come anywhere behind the opening, beside LAND."""
     late: dict[str, float]
@@ -251,6 +251,6 @@ ZONES = (
     ),
 )
 
-RESEEDED: dict[str, int] = {}
-"""Acts whose first layout could not be finished or shared a fault: which layout they have instead.
-They belong to the generator's own seed."""
+RESEEDED: dict[str, int] = {"SpringOrchard.Act4": 1}
+"""Acts whose first layout could not be finished, shared a fault, or left a piece out of the
+cartridge: which layout they have instead. They belong to the generator's own seed."""

@@ -38,6 +38,16 @@ static void meet_ground(s16 previous_y)
         land_at(HERO_X + FOOT, previous_y, 1);
 }
 
+/* Who flies into a slope faster than he rises runs on up it: its cells are no walls. */
+static u16 meet_slope(void)
+{
+    Floor ground = world_floor(HERO_X, HERO_Y, HERO_Y);
+    if (!is_slope(ground.shape) || ground.y >= HERO_Y)
+        return 0;
+    land(ground);
+    return 1;
+}
+
 static void meet_ceiling(void)
 {
     s16 head = HERO_Y - hero_height();
@@ -85,8 +95,8 @@ void update_air(s16 direction)
     if (hero.speed_x)
         stop_at_walls(hero.speed_x, 10);
     hero.y += STEP(hero.speed_y);
-    if (hero.speed_y < 0)
-        meet_ceiling();
-    else
+    if (hero.speed_y >= 0)
         meet_ground(previous_y);
+    else if (!meet_slope())
+        meet_ceiling();
 }

@@ -70,8 +70,10 @@ void crumble(Object *object)
         object->stage = FALLING;
         object->since = ram.frame_counter;
         object->speed = 0;
-        if (carried)
+        if (carried) {
             hero.state = HERO_AIR;
+            hero.crouch = hero.charging = 0;
+        }
     } else if (object->stage >= FALLING && passed >= CRUMBLE_BACK) {
         object->stage = 0;
         object->y = POSITION(object->home_y);

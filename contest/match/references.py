@@ -10,6 +10,9 @@ from experiment.package import Policy
 
 ACTIONS = 7
 RIGHT = 1
+PERIOD, HOLD = 21, 5
+"""The rhythm of run-and-jump, in steps: the best on BrambleDash's training acts. A full jump flies
+for about 15 steps, and a press in the air is lost (docs/notebook/2026-11-22-third-cartridge.md)."""
 JUMP = 6  # B alone: the contest has no RIGHT+B, momentum carries the jump forwards
 
 
@@ -37,7 +40,7 @@ class RunAndJump:
 
     config = None
 
-    def __init__(self, *, period: int = 15, hold: int = 3) -> None:
+    def __init__(self, *, period: int = PERIOD, hold: int = HOLD) -> None:
         self._period = period
         self._hold = hold
         self._step = 0

@@ -62,7 +62,8 @@ class RemoteVectorEnv(VectorEnv):
         obs, reward, terminated, truncated, info = self.env.step(action)
         infos: Infos = {}
         if terminated or truncated:
-            infos = self._add_info(infos, {"final_obs": obs, "episode": info["episode"]}, 0)
+            ended = {"final_obs": obs, "episode_record": info["episode_record"]}
+            infos = self._add_info(infos, ended, 0)
             # Where there is no next episode, the next step says so.
             with contextlib.suppress(GymRemoteError):
                 obs = self.env.reset()[0]

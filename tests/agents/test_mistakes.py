@@ -1,9 +1,14 @@
 """A user's mistakes: one line, exit code 2, nothing written."""
 
+import resource
+
 import pytest
 
-from experiment.checkpoint import latest_checkpoint
-from tests.agents.tiny import AGENTS, main, train, words
+from envs import level_names
+from experiment.checkpoint import latest_checkpoint, load_checkpoint
+from experiment.errors import UserError
+from experiment.metrics import Metrics
+from tests.agents.tiny import AGENTS, LEVEL, main, tiny, train, words
 
 
 def refused(agent, capsys, *flags):
@@ -32,6 +37,8 @@ EVERY = [
     (["--preset", "none-such"], "none-such"),
     (["--init", "no/such/run"], "no/such/run"),
     (["--device", "tpu"], "device"),
+    (["--num-envs", "-2"], "(--num-envs)"),
+    (["--timesteps", "1.5e0"], "(--timesteps)"),
 ]
 OWN = {
     "jerk": [
@@ -117,3 +124,64 @@ def test_a_run_of_another_agent_is_not_resumed(agent, capsys, tmp_path):
     train("ppo2" if agent == "rainbow" else "rainbow", tmp_path)
     said = said_to(agent, capsys, ["--run-dir", tmp_path, "--resume"])
     assert "resume it with the agent that began it" in said
+
+
+def resumed(agent, capsys, run_dir):
+    """What going on with a run says on stderr."""
+    capsys.readouterr()
+    train(agent, run_dir, "--resume", "--timesteps", "900" if agent == "es" else "90")
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("harm", ["cut", "changed"])
+def test_a_damaged_newest_checkpoint_is_put_aside(agent, harm, capsys, tmp_path):
+    train(agent, tmp_path)
+    older, newest = sorted((tmp_path / "checkpoints").glob("step-*"))
+    largest = max(newest.iterdir(), key=lambda file: file.stat().st_size)
+    content = largest.read_bytes()
+    largest.write_bytes(content[:-9] if harm == "cut" else content[:-1] + bytes([content[-1] ^ 1]))
+    said = resumed(agent, capsys, tmp_path)
+    (line,) = [line for line in said.splitlines() if line.startswith("warning")]
+    assert largest.name in line and "going on from the one before it" in line
+    assert (tmp_path / "checkpoints" / f"{newest.name}.damaged").is_dir()
+    latest = load_checkpoint(tmp_path)
+    assert latest.counters["env_steps"] > int(newest.name.removeprefix("step-"))
+    for file in (older / "meta.json", *(tmp_path / "checkpoints").glob("step-*/meta.json")):
+        file.unlink(missing_ok=True)
+    assert "no checkpoint" in said_to(agent, capsys, ["--run-dir", tmp_path, "--resume"])
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_cut_table_is_noticed(agent, capsys, tmp_path):
+    train(agent, tmp_path)
+    assert "warning" not in resumed(agent, capsys, tmp_path)
+    table = tmp_path / "metrics.csv"
+    table.write_bytes(table.read_bytes()[: table.stat().st_size // 2])
+    capsys.readouterr()
+    train(agent, tmp_path, "--resume", "--timesteps", "1300" if agent == "es" else "130")
+    assert f"warning: {table} is cut" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("table", ["csv", "events"])
+def test_a_full_disk_between_checkpoints_is_one_line(agent, table, tmp_path, monkeypatch):
+    """Of files that may not become longer than a run's config."""
+    if table == "csv":
+        monkeypatch.setitem(Metrics.__init__.__kwdefaults__, "tensorboard", False)
+    steps = ["--checkpoint-every", "0", "--timesteps", "90000" if agent == "es" else "9000"]
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8000, limits[1]))
+    try:
+        with pytest.raises(UserError, match=r"cannot write .*File too large") as said:
+            train(agent, tmp_path, *steps)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "\n" not in str(said.value) and ("tfevents" in str(said.value)) == (table == "events")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_everybody_writes_is_understood(agent, tmp_path):
+    config = tiny(agent, "--timesteps", "1e5", "--levels", "BrambleWood.Act1")
+    assert config.run.timesteps == 100_000
+    assert level_names(config.run.levels) == [LEVEL]

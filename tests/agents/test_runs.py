@@ -1,5 +1,7 @@
 """What holds for the runs of every agent: equal, stopped, killed, saved."""
 
+import os
+import signal
 import subprocess
 import sys
 
@@ -66,6 +68,26 @@ def test_a_killed_run_goes_on_exactly(agent, tmp_path):
         [*command, "--run-dir", str(killed), "--resume"], cwd=ROOT, check=True, capture_output=True
     )
     assert_same_run(tmp_path / "whole", killed)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_ctrl_c_saves_and_the_run_goes_on_exactly(agent, tmp_path, monkeypatch, capsys):
+    train(agent, tmp_path / "whole", "--checkpoint-every", "0")
+    envs = Corridor(2)
+    wait, left = envs.step_wait, [0] * 25
+
+    def step_wait(*args):
+        if left and not left.pop() and not left:
+            os.kill(os.getpid(), signal.SIGINT)
+        return wait(*args)
+
+    envs.step_wait = step_wait
+    with pytest.raises(KeyboardInterrupt, match=r"--resume goes on"):
+        train(agent, tmp_path / "parts", "--checkpoint-every", "0", envs=envs)
+    assert "saving a checkpoint" in capsys.readouterr().err
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    train(agent, tmp_path / "parts", "--checkpoint-every", "0", "--resume")
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
 
 @pytest.mark.parametrize("agent", AGENTS)

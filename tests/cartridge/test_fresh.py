@@ -1,5 +1,6 @@
 """A fresh cartridge from another seed."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from cartridge import build_states
 from cartridge.levels import fresh, oracle
 from cartridge.levels.check import problems
-from cartridge.levels.generator import SEED, make_act
+from cartridge.levels.generator import SEED, all_acts, make_act
 from cartridge.levels.splits import level_names
 from experiment.errors import UserError
 from retro_env.config import SEVEN
@@ -71,6 +72,21 @@ def test_a_seed_without_any_way_is_a_clear_error(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(fresh, "LAYOUTS", 2)
     with pytest.raises(UserError, match=r"BrambleWood\.Act1: none of 2 layouts of seed 7"):
         fresh._finishable(0, 1, 7)
+
+
+def test_a_cartridge_says_its_acts(tmp_path: Path) -> None:
+    folder = tmp_path / "BrambleDash7-Genesis-v0"
+    folder.mkdir()
+    layouts = [3, *[0] * 57]
+    (folder / fresh.ACTS).write_text(json.dumps({"seed": 7, "layouts": layouts}))
+    acts = fresh.acts_of(folder.name, integration=tmp_path)
+    assert acts[0] == make_act(0, 1, 7, layout=3) and acts[57] == make_act(13, 1, 7, layout=0)
+    assert fresh.acts_of("BrambleDash-Genesis-v0") == all_acts()
+
+
+def test_a_game_that_does_not_say_its_acts_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no .*acts\.json: expected a game that"):
+        fresh.acts_of("Nowhere-Genesis-v0", integration=tmp_path)
 
 
 def test_acts_of_another_seed_can_be_finished(host_compiler: None) -> None:

@@ -73,6 +73,22 @@ def test_no_act_of_another_seed_is_an_act_of_this_one() -> None:
     assert not other & {act.columns for act in ACTS}
 
 
+def test_openings_are_the_zones_but_in_another_order_from_seed_to_seed() -> None:
+    for index, zone in enumerate(ZONES):
+        names = set(" ".join(zone.opening).split())
+        openings = set()
+        for seed in range(1, 7):
+            opening = [name for name, _ in make_act(index, 1, seed).chunks[: len(zone.opening)]]
+            assert set(opening) <= names
+            openings.add(tuple(opening))
+        assert len(openings) > 2
+
+
+def test_stones_and_ornaments_depend_on_the_seed() -> None:
+    act = make_act(0, 1)
+    assert paint(dataclasses.replace(act, seed=2)) != paint(act)
+
+
 def test_acts_break_no_rule() -> None:
     assert faults(check.problems) == {}
 

@@ -154,7 +154,7 @@ def test_holding_right_finishes_no_act(simulator: Simulator) -> None:
         simulator.start(level)
         status, _ = simulator.play((oracle.RIGHT,) * 1500)
         assert not status.finished, level
-        assert 0.05 <= status.part <= 0.65, level
+        assert 0.02 <= status.part <= 0.65, level
 
 
 def test_console_sticks_as_the_contest_does(console: Console) -> None:

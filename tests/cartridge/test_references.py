@@ -12,7 +12,7 @@ from cartridge.levels.console import open_console
 from cartridge.levels.generator import all_acts
 from cartridge.levels.simulator import Simulator, name_of
 from cartridge.levels.splits import held_out, level_names
-from contest.match.references import JUMP, REFERENCES, RIGHT
+from contest.match.references import HOLD, JUMP, PERIOD, REFERENCES, RIGHT
 from experiment.errors import UserError
 
 ACTS = all_acts()
@@ -44,7 +44,7 @@ def test_every_player_is_measured_on_every_act(rows: list[dict[str, str]]) -> No
 def test_held_out_acts_are_as_hard_as_asked_for(rows: list[dict[str, str]]) -> None:
     assert 300 <= mean(rows, "random") <= 1500
     assert mean(rows, "run-and-jump") < 4000
-    assert mean(rows, "robust-oracle") > 8500
+    assert mean(rows, "robust-oracle") > 8000
     assert mean(rows, "oracle") > 9800
 
 
@@ -68,7 +68,7 @@ def test_rows_are_what_measuring_gives(
     again = [
         references.measure(simulator, act, "hold-right"),
         references.measure(simulator, act, "run-and-jump"),
-        references.measure_oracle(simulator, act),
+        references.measure_oracle(simulator, act, oracle.read_proof(name_of(act))),
     ]
     references.write(again, tmp_path / "some.csv")
     with (tmp_path / "some.csv").open() as file:
@@ -108,7 +108,7 @@ def test_furthest_point_is_not_where_the_episode_ends(simulator: Simulator) -> N
 
 def test_player_in_the_csv_is_the_one_of_the_contest() -> None:
     actions = references.blind_actions("run-and-jump", seed=0)
-    assert actions[:30] == ([JUMP] * 3 + [RIGHT] * 12) * 2
+    assert actions[: 2 * PERIOD] == ([JUMP] * HOLD + [RIGHT] * (PERIOD - HOLD)) * 2
     assert len(actions) == references.STEP_LIMIT
 
 

@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from contest.evaluate import main, make_out, play_episodes
+from contest.evaluate import agent_in, main, make_out, play_episodes
 from contest.match.agents import RULES, contest_settings
 from contest.match.references import reference
+from experiment.checkpoint import latest_checkpoint, load_agent
 from experiment.config import from_dict
 from experiment.errors import UserError
 from rainbow.agent import RainbowAgent, make_net
@@ -77,3 +78,29 @@ def test_agent_sees_what_it_was_trained_with_and_plays_by_the_contests_rules():
     assert contest_settings(EnvConfig(**seen, **rules)) == EnvConfig(**seen)
     with pytest.raises(UserError, match="trained with --frame-skip 8, and the contest has 4"):
         contest_settings(EnvConfig(frame_skip=8))
+
+
+def test_a_contests_folder_means_the_agent_in_it(tmp_path):
+    facts = {"name": "rainbow", "checkpoint": str(PRETRAINED)}
+    (tmp_path / "contest.json").write_text(json.dumps(facts))
+    assert agent_in(tmp_path) == str(PRETRAINED)
+    learned = [tmp_path / f"Game-Act1/seed-{seed}/agent" for seed in (0, 1)]
+    learned[0].mkdir(parents=True)
+    assert agent_in(tmp_path) == str(learned[0])
+    learned[1].mkdir(parents=True)
+    with pytest.raises(UserError, match=r"holds 2 agents: give one, such as .*seed-0/agent"):
+        agent_in(tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "contest.json").write_text(json.dumps({"name": "mine:act", "checkpoint": ""}))
+    with pytest.raises(UserError, match="holds 0 agents: mine:act saved none"):
+        agent_in(other)
+    (other / "contest.json").write_text(json.dumps({"name": "random", "checkpoint": ""}))
+    assert agent_in(other) == "random"
+
+
+def test_a_shipped_agent_is_found_by_its_name_from_any_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert isinstance(load_agent("rainbow"), RainbowAgent)
+    (tmp_path / "rainbow").mkdir()  # of the same name, and no checkpoint
+    assert latest_checkpoint("rainbow").parent == PRETRAINED

@@ -54,7 +54,7 @@ def test_cartridge_is_played_through_the_socket_exactly_as_locally(tmp_path: Pat
                 expected, *local_outcome, local_info = local.step(int(action))
                 assert np.array_equal(obs, expected)
                 assert outcome == local_outcome
-                assert info.get("episode") == local_info.get("episode")
+                assert info.get("episode_record") == local_info.get("episode_record")
                 if outcome[1]:
                     assert np.array_equal(env.reset()[0], local.reset()[0])
             with pytest.raises(TimestepTimeoutError):

@@ -15,7 +15,7 @@ KINDS = ("retro", "remote", "corridor")
 
 
 @pytest.fixture
-def make(request, corridor):
+def make(start, toy, corridor):
     """Kind -> environments of it; each call opens others of the same make."""
     opened = []
 
@@ -23,7 +23,6 @@ def make(request, corridor):
         if kind == "retro":
             found = environments.make(",".join(ACTS), SMALL, num_envs=2, seed=3)
         elif kind == "remote":
-            start, toy = (request.getfixturevalue(name) for name in ("start", "toy"))
             found = RemoteVectorEnv(start(toy(length=4)).folder, config=SMALL, level="toy")
         else:
             found = corridor(2)

@@ -46,7 +46,7 @@ class Lanes(Corridor):
                     "progress": reached / 8,
                     "finished": False,
                 }
-                infos = self._add_info(infos, {"episode": episode}, env)
+                infos = self._add_info(infos, {"episode_record": episode}, env)
             self._restart(env)
             if name := options["levels"][env]:
                 start = Start(LEVELS.index(name), seed[env])

@@ -119,7 +119,7 @@ def test_episodes_of_real_levels_are_those_of_an_environment_alone(quick):
             env.reset(seed=seed)
             infos = [env.step(action)[-1] for action in actions]
             env.close()
-            episode = infos[-1]["episode"]
+            episode = infos[-1]["episode_record"]
             for name in ("r", "progress", "finished"):
                 assert record[name] == np.float32(episode[name])
             assert record["steps"] == episode["l"] == len(actions)

@@ -30,9 +30,9 @@ def played(agent, envs, episodes=10):
     for seed in range(episodes):
         options = {"reset_mask": all_rows, "levels": LEVELS[:1]}
         obs, infos = envs.reset(seed=[seed], options=options)
-        while "episode" not in infos:
+        while "episode_record" not in infos:
             obs, *_, infos = envs.step(agent.act(obs))
-        returns.append(float(infos["episode"]["r"][0]))
+        returns.append(float(infos["episode_record"]["r"][0]))
     return float(np.mean(returns))
 
 

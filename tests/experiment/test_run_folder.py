@@ -7,7 +7,7 @@ import pytest
 
 from experiment.checkpoint import latest_checkpoint
 from experiment.errors import UserError
-from experiment.run_folder import RunFolder, numbered_folder, resumable
+from experiment.run_folder import RunFolder, interruptible, numbered_folder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +67,7 @@ def test_a_read_only_folder_is_a_user_error(tmp_path: Path) -> None:
 
 def test_an_interrupt_says_how_a_run_with_a_checkpoint_goes_on(tmp_path: Path) -> None:
     def said() -> tuple[object, ...]:
-        with pytest.raises(KeyboardInterrupt) as stop, resumable(tmp_path):
+        with pytest.raises(KeyboardInterrupt) as stop, interruptible(tmp_path):
             raise KeyboardInterrupt
         return stop.value.args
 

@@ -48,7 +48,7 @@ class Course(Corridor):
                     "progress": self.position[env] / LENGTH,
                     "finished": bool(finished),
                 }
-                last = {"final_obs": self.stacks[env].copy(), "episode": episode}
+                last = {"final_obs": self.stacks[env].copy(), "episode_record": episode}
                 infos = self._add_info(infos, last, env)
                 self._restart(env)
         return self.stacks.copy(), rewards, terminated, truncated, infos

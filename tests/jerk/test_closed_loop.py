@@ -86,8 +86,8 @@ def replayed(course, config, late):
         moved += play.plan.pointer != expected + 1
         obs, reward, _, _, infos = envs.step(np.array([action]))
         play.add(action, float(reward[0]))
-        if "episode" in infos:
-            return float(infos["episode"]["r"][0]), moved
+        if "episode_record" in infos:
+            return float(infos["episode_record"]["r"][0]), moved
 
 
 def acted(course, config, late):
@@ -97,8 +97,8 @@ def acted(course, config, late):
     obs, _ = envs.reset()
     while True:
         obs, _, _, _, infos = envs.step(agent.act(obs))
-        if "episode" in infos:
-            return float(infos["episode"]["r"][0])
+        if "episode_record" in infos:
+            return float(infos["episode_record"]["r"][0])
 
 
 def test_the_plan_is_what_its_changes_say():

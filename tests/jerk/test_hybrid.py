@@ -31,14 +31,14 @@ def test_memory_holds_what_was_seen_before_each_action_and_what_came_after(cours
     obs, _ = envs.reset()
     training.begin(obs, envs.levels)
     seen, actions, rewards, infos = [], [], [], {}
-    while "episode" not in infos:
+    while "episode_record" not in infos:
         seen.append(training.agent.embedder(obs)[0])
         actions.append(training.agent.explore(training.plays, obs, training.rng))
         obs, reward, terminated, _, infos = envs.step(actions[-1])
         rewards.append(float(reward[0]))
         training.add(actions[-1], reward)
     training.end(
-        {**{k: v[0] for k, v in infos["episode"].items()}, "env": 0},
+        {**{k: v[0] for k, v in infos["episode_record"].items()}, "env": 0},
         infos["final_obs"][0],
         terminated=bool(terminated[0]),
     )

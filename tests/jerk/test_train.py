@@ -58,7 +58,7 @@ def test_agent_learns_the_course(course, tmp_path, name, steps, scale):
     obs, _ = envs.reset()
     while len(played) < 2:  # the second episode too: the first observation says that it begins
         obs, _, _, _, infos = envs.step(agent.act(obs))
-        played += [float(infos["episode"]["r"][0])] if "episode" in infos else []
+        played += [float(infos["episode_record"]["r"][0])] if "episode_record" in infos else []
     assert played == [30.0, 30.0]
 
 

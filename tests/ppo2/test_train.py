@@ -44,7 +44,7 @@ def play(agent, envs, episodes=4):
     while len(returns) < episodes:
         obs, _, terminated, truncated, infos = envs.step(agent.act(obs, starts=starts))
         starts = terminated | truncated
-        returns += [infos["episode"]["r"][env] for env in np.flatnonzero(starts)]
+        returns += [infos["episode_record"]["r"][env] for env in np.flatnonzero(starts)]
     return float(np.mean(returns))
 
 

@@ -48,7 +48,7 @@ def play(agent, envs, episodes=4):
     while len(returns) < episodes:
         obs, _, terminated, truncated, infos = envs.step(agent.act(obs))
         ended = np.flatnonzero(terminated | truncated)
-        returns += [infos["episode"]["r"][env] for env in ended]
+        returns += [infos["episode_record"]["r"][env] for env in ended]
     return float(np.mean(returns))
 
 

@@ -96,7 +96,7 @@ def our_run(level, config, actions):
     for action in actions:
         before = obs
         obs, reward, done, cut, info = env.step(action)
-        rows.append((before, reward, done, cut, info.get("episode", {}).get("r", total)))
+        rows.append((before, reward, done, cut, info.get("episode_record", {}).get("r", total)))
         if done or cut:
             obs, _ = env.reset()
     env.close()
@@ -222,7 +222,7 @@ def test_finishing_a_level_is_reported_with_the_contests_full_return(make):
         assert not truncated
         if terminated:
             break
-    episode = info["episode"]
+    episode = info["episode_record"]
     assert episode["finished"]
     assert episode["progress"] == 1.0
     assert 9000 < episode["r"] < 10000

@@ -43,7 +43,7 @@ def test_a_switch_is_a_truncation_after_rotate_every_steps(two_games):
     for step in range(1, 161):
         _, _, terminated, truncated, info = env.step(step % 7)
         if terminated or truncated:
-            ends.append((step, info["episode"]["rotated"], info["episode"]["l"]))
+            ends.append((step, info["episode_record"]["rotated"], info["episode_record"]["l"]))
             _, info = env.reset()
             played.append(info["level"])
     env.close()
@@ -62,7 +62,7 @@ def test_an_episode_that_ends_by_itself_on_a_switch_is_not_cut_by_it(two_games):
         _, _, _, truncated, info = env.step(step % 7)
     _, following = env.reset()
     env.close()
-    assert truncated and not info["episode"]["rotated"]
+    assert truncated and not info["episode_record"]["rotated"]
     assert following["level"] == str(two_games[1])
 
 

@@ -68,7 +68,7 @@ def test_a_worker_plays_as_the_single_environment_does(playable, make):
             np.testing.assert_array_equal(single, infos["final_obs"][0])
             assert infos["_final_obs"][0]
             (episode,) = [e for e in ended_episodes(infos) if e["env"] == 0]
-            assert episode == {**info["episode"], "env": 0}
+            assert episode == {**info["episode_record"], "env": 0}
             single, _ = env.reset()
             ended += 1
         np.testing.assert_array_equal(single, batch[0])
@@ -171,8 +171,8 @@ def test_an_error_in_a_worker_reaches_the_parent(bramble, make):
     level, config = bramble
     envs = make([level], num_envs=1, config=config)
     envs.reset()
-    with pytest.raises(RuntimeError, match="IndexError"):
-        envs.step(np.array([77]))
+    with pytest.raises(RuntimeError, match="KeyError"):
+        envs.restore_states([{"AllowBacktracking": {}}])
 
 
 def test_what_is_missing_is_said_before_any_worker_starts(make):

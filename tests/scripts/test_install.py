@@ -67,12 +67,12 @@ def test_a_stamped_venv_is_left_alone(checkout: Path) -> None:
     python.chmod(0o755)
     calls = checkout / "calls"
     assert install(checkout).returncode == 0
-    assert "--editable .[es,play,report,benchmarks]\n" in calls.read_text()
+    assert "--editable .[es,play,report,benchmarks,completion]\n" in calls.read_text()
     calls.unlink()
     assert install(checkout).returncode == 0
     assert not calls.exists()
     assert install(checkout, "--dev").returncode == 0
-    assert "--editable .[es,play,report,benchmarks,dev]\n" in calls.read_text()
+    assert "--editable .[es,play,report,benchmarks,completion,dev]\n" in calls.read_text()
     calls.unlink()
     for arguments in ((), ("--dev",)):
         assert install(checkout, *arguments).returncode == 0

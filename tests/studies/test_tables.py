@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from experiment.results import ROOT
+from contest.wire.record import rom_hash
+from experiment.errors import UserError
+from experiment.results import ROOT, read_result
 from studies import tables
 from studies.report import read_kinds
 from studies.study import names, read
@@ -16,10 +18,20 @@ def test_stored_tables_are_those_of_the_stored_results() -> None:
 
 
 @pytest.mark.parametrize("name", [p.stem for p in (ROOT / "studies" / "results").glob("*.json")])
-def test_a_stored_result_can_be_gone_on_with(name: str) -> None:
+def test_a_stored_result_of_this_rom_can_be_gone_on_with(name: str) -> None:
     assert name in names()
-    study = read(name)
-    assert read_kinds(ROOT / "studies" / "results" / f"{name}.json", study).keys() & study.kinds
+    study, path = read(name), ROOT / "studies" / "results" / f"{name}.json"
+    if tables.second([read_result(path)]):
+        with pytest.raises(UserError, match="was made with roms"):
+            read_kinds(path, study)
+    else:
+        assert read_kinds(path, study).keys() & study.kinds
+
+
+def test_only_results_of_another_rom_are_marked() -> None:
+    here, other = ({"made": [{"roms": {tables.GAME: rom}}]} for rom in (rom_hash(tables.GAME), "f"))
+    assert tables.second([here]) == []
+    assert tables.second([here, other]) == [tables.SECOND]
 
 
 def test_rows_of_one_sort_share_a_table_and_many_numbers_stand_below_each_other() -> None:

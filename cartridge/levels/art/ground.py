@@ -7,10 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cartridge.levels.art.canvas import Image, blank
+from cartridge.levels.art.canvas import Image, ball, blank, ellipse
 from cartridge.levels.art.covers import DEPTH, cover
 from cartridge.levels.art.patterns import texture
 from cartridge.levels.cells import CELL, Cell, surface_height
+
+ORDER = np.array([[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]])
+"""Bayer's order of 4x4 pixels, in which a shade thickens."""
 
 
 def ground(pattern: Image, top: Image, heights: Sequence[int], *, sides: str, copy: int) -> Image:
@@ -64,12 +67,25 @@ def metatile_images(
     """Four copies of every class of ground."""
     pattern, top = texture(pattern_name), cover(cover_name)
     dark = np.maximum(pattern - 1, 2).astype(np.uint8)
-    woven = np.where(np.indices(pattern.shape).sum(0) % 2, pattern, dark)
-    stones = {"dim": woven, "deep": dark}
+    order = np.kron(np.ones((8, 8), np.int64), ORDER)
+    fall = np.arange(2 * CELL)[:, None] % CELL // 2
+    patterns = {
+        "dim": np.where(order < fall, dark, pattern),
+        "dusk": np.where(order < fall + 8, dark, pattern),
+        "deep": dark,
+    }
     made: dict[str, list[Image]] = {}
     for name in classes:
-        stone, heights = stones.get(name.split("_")[0], pattern), heights_of(name)
-        made[name] = [
-            ground(stone, top, heights, sides=sides_of(name), copy=copy) for copy in range(4)
-        ]
+        soil, heights = patterns.get(name.split("_")[0], pattern), heights_of(name)
+        images = [ground(soil, top, heights, sides=sides_of(name), copy=copy) for copy in range(4)]
+        if name.startswith("stone"):
+            for image in images:
+                stone(image, light="light" in name)
+        made[name] = images
     return made
+
+
+def stone(image: Image, *, light: bool) -> None:
+    """A stone in a metatile of ground, in place: it stands out, or lies in the shade."""
+    ellipse(image, (8, 8), (6.2, 5.6), 2)
+    ball(image, (8, 7.5), (5.2, 4.6), (4, 5, 5) if light else (2, 3))

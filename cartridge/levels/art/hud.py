@@ -1,5 +1,7 @@
 """Letters, digits and signs of the head-up display and the title. Colours as in art/hero.py."""
 
+import numpy as np
+
 from cartridge.levels.art.canvas import Image, ball, blank, ellipse, from_rows, outline, polygon
 
 GLYPHS = """
@@ -59,7 +61,9 @@ def glyphs() -> dict[str, Image]:
 
 
 def hud_frames() -> list[Image]:
-    """Digits, ring, clock, life, colon, letters: 8x8 each."""
+    """Digits, ring, clock, life, colon, letters: 8x8 each.
+
+    All but the letters lie on dark plates."""
     letters = glyphs()
     ring, clock, life = blank(8, 8), blank(8, 8), blank(8, 8)
     ball(ring, (4, 4), (3, 3), (12, 11))
@@ -69,8 +73,13 @@ def hud_frames() -> list[Image]:
     polygon(life, [(1, 1), (4, 3), (7, 1), (6, 7), (2, 7)], 3)
     for image in (ring, clock, life):
         outline(image, 1)
-    digits = [letters[d] for d in "0123456789"]
-    return [*digits, ring, clock, life, letters[":"], *(letters[c] for c in _alphabet())]
+    signs = [*(letters[d] for d in "0123456789"), ring, clock, life, letters[":"]]
+    return [*map(plate, signs), *(letters[c] for c in _alphabet())]
+
+
+def plate(image: Image) -> Image:
+    """The image on a dark plate, so that it can be read before any sky."""
+    return np.where(image, image, 1).astype(np.uint8)
 
 
 def _alphabet() -> str:

@@ -78,19 +78,16 @@ def ring(edge_on: bool) -> Image:
 
 
 def post(passed: bool) -> Image:
-    """The post at the end: a blank shield, then one with a leaf."""
+    """The end: a chequered flag, then a golden one."""
     image = blank(24, 32)
-    line(image, (12, 14), (12, 32), 9, width=3)
-    line(image, (11, 14), (11, 32), 8, width=1)
-    line(image, (7, 31), (17, 31), 10, width=2)
-    ball(image, (12, 10), (10.5, 9.5), (7, 5, 6) if passed else (10, 9, 8))
-    ellipse(image, (12, 10), (7, 6.5), 14 if passed else 13)
-    if passed:
-        polygon(image, [(6, 12), (12, 4), (18, 8), (14, 15)], 15)
-        line(image, (7, 14), (16, 7), 8, width=1.2)
-    else:
-        line(image, (8, 6), (16, 14), 8, width=2)
-        line(image, (16, 6), (8, 14), 8, width=2)
+    line(image, (4, 3), (4, 32), 9, width=3)
+    line(image, (3, 3), (3, 32), 8, width=1)
+    ellipse(image, (4, 3), (2.4, 2.4), 5)
+    for y in range(4, 20):
+        for x in range(6, 23):
+            sway = y + (x - 6) // 6 % 2
+            dark = (x - 6) // 4 % 2 != (y - 4) // 4 % 2
+            image[sway, x] = (7 if dark else 6) if passed else (11 if dark else 8)
     outline(image, 1)
     return image
 

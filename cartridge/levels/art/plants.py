@@ -191,17 +191,6 @@ def sunflower() -> Image:
     return image
 
 
-def boulder(width: int) -> Image:
-    """A rock with moss on top."""
-    image = blank(width, width)
-    middle = (width / 2, width * 0.72)
-    ball(image, middle, (width * 0.46, width * 0.42), (2, 3, 4, 5))
-    top = image[: round(width * 0.42)]
-    top[top > 0] = 8
-    outline(image, 1)
-    return image
-
-
 def fruits(width: int, colour: int) -> Image:
     """Fallen fruit."""
     image = blank(width, CELL)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from cartridge.levels.art.canvas import Image
 from cartridge.levels.art.hero import falling, hero_frames
-from cartridge.levels.art.hud import glyphs, hud_frames
+from cartridge.levels.art.hud import glyphs, hud_frames, plate
 from cartridge.levels.art.machines import booster, machine_frames, wind
 from cartridge.levels.art.objects import jumper, object_frames, shooter, shot
 
@@ -46,6 +46,6 @@ def sprite_frames() -> list[Sprite]:
         *(Sprite(n, image, OBJECTS) for n, image in zip(objects, object_frames(), strict=True)),
         *(Sprite("hud", image, HERO) for image in hud_frames()),
         *(Sprite(name, image, OBJECTS) for name, image in late),
-        Sprite("hud", glyphs()["-"], HERO),
+        Sprite("hud", plate(glyphs()["-"]), HERO),
         Sprite("hero", falling(), HERO),
     ]

@@ -47,48 +47,6 @@ def cog(size: int) -> Image:
     return image
 
 
-def barrel(size: int, *, wood: tuple[int, int] = (10, 11), hoop: int = 7) -> Image:
-    """A barrel."""
-    image = blank(size, size)
-    width, top = size * 0.36, size * 0.16
-    for y in range(int(top), size):
-        bulge = 1.0 - ((y - (size + top) / 2) / size) ** 2
-        half = round(width * bulge)
-        image[y, size // 2 - half : size // 2 + half] = wood[0]
-        image[y, size // 2 - half + 1 : size // 2 - half // 3] = wood[1]
-    for at in (int(top + size * 0.16), int(size - size * 0.2)):
-        row = image[at : at + max(1, size // 14)]
-        row[row > 0] = hoop
-    outline(image, 1)
-    return image
-
-
-def urn(size: int) -> Image:
-    """A clay pot."""
-    image = blank(size, size)
-    ball(image, (size / 2, size * 0.66), (size * 0.32, size * 0.33), (10, 11))
-    top = int(size * 0.24)
-    image[top : top + size // 8, int(size * 0.32) : int(size * 0.68)] = 11
-    image[top + size // 8 : int(size * 0.42), int(size * 0.4) : int(size * 0.6)] = 10
-    band = image[int(size * 0.6) : int(size * 0.6) + max(1, size // 10)]
-    band[band > 0] = 7
-    outline(image, 1)
-    return image
-
-
-def pipe(width: int) -> Image:
-    """A pipe that comes out of the ground and goes back into it."""
-    image = blank(width, CELL)
-    image[4:9, 4 : width - 4] = 11
-    image[8, 4 : width - 4] = image[9, 4 : width - 4] = 10
-    for x in (3, width - 9):
-        image[5:16, x : x + 6] = 11
-        image[9:16, x + 4 : x + 6] = 10
-        image[12:14, x - 1 : x + 7] = 7
-    outline(image, 1)
-    return image
-
-
 def lantern() -> Image:
     """A lamp post, three cells wide and four high."""
     image = blank(48, 64)
@@ -99,6 +57,28 @@ def lantern() -> Image:
     ball(image, (24, 13), (6.4, 7.4), (8, 9))
     polygon(image, [(15, 8), (24, 1), (33, 8)], 10)
     line(image, (24, 6), (24, 20), 10, width=1)
+    outline(image, 1)
+    return image
+
+
+def pennant() -> Image:
+    """A small flag on a thin pole, two cells a side."""
+    image = blank(32, 32)
+    line(image, (10, 32), (10, 5), 10, width=2)
+    polygon(image, [(11, 5), (27, 10), (11, 15)], 14)
+    line(image, (11, 7), (20, 10), 15, width=1.4)
+    outline(image, 1)
+    return image
+
+
+def flare() -> Image:
+    """A thin chimney with a flame, three cells wide and four high."""
+    image = blank(48, 64)
+    line(image, (24, 64), (24, 24), 10, width=5)
+    line(image, (23, 64), (23, 24), 11, width=1.6)
+    image[24:27, 19:30] = 11
+    polygon(image, [(18, 24), (22, 12), (21, 4), (27, 11), (29, 8), (31, 24)], 14)
+    polygon(image, [(21, 24), (24, 14), (28, 24)], 15)
     outline(image, 1)
     return image
 
@@ -116,22 +96,6 @@ def banner() -> Image:
     return image
 
 
-def column() -> Image:
-    """A broken column, three cells wide and four high."""
-    image = blank(48, 64)
-    polygon(image, [(14, 64), (16, 20), (22, 15), (27, 19), (32, 16), (34, 64)], 4)
-    for x in (19, 24, 29):
-        image[24:58, x : x + 2] = 3
-        image[22:58, x - 1] = 5
-    image[57:60, 11:37] = image[60:64, 9:39] = 4
-    image[57, 11:37] = image[60, 9:39] = 5
-    line(image, (16, 34), (21, 24), 7, width=3)
-    ball(image, (17, 36), (4, 5), (7, 8))
-    ball(image, (32, 52), (5, 4), (7, 8))
-    outline(image, 1)
-    return image
-
-
 def clock() -> Image:
     """A clock on a post, three cells wide and four high."""
     image = blank(48, 64)
@@ -145,37 +109,6 @@ def clock() -> Image:
         image[y - 1 : y + 1, x - 1 : x + 1] = 6
     line(image, (24, 19), (24, 12), 1, width=1.8)
     line(image, (24, 19), (29, 22), 1, width=1.8)
-    outline(image, 1)
-    return image
-
-
-def furnace() -> Image:
-    """A chimney with a glowing mouth, three cells wide and four high."""
-    image = blank(48, 64)
-    polygon(image, [(8, 64), (10, 34), (17, 28), (18, 4), (30, 4), (31, 28), (38, 34), (40, 64)], 3)
-    polygon(image, [(8, 64), (10, 34), (17, 28), (18, 4), (21, 4), (20, 30), (14, 36), (12, 64)], 4)
-    image[3:7, 16:33] = 2
-    image[3, 16:33] = 4
-    ellipse(image, (24, 52), (9, 9), 1)
-    ellipse(image, (24, 52), (7.4, 7.4), 14)
-    ellipse(image, (24, 55), (5, 4), 15)
-    image[61:64, 8:41] = 2
-    for x in (18, 23, 28):
-        image[44:61, x] = 1
-    outline(image, 1)
-    return image
-
-
-def cart() -> Image:
-    """A mine cart full of crystals, two cells a side."""
-    image = blank(32, 32)
-    image[:20] = crystals(32, 20, ((0.35, 0.25, 0.7), (0.62, 0.7, 0.8), (0.5, 0.48, 0.95)))
-    polygon(image, [(3, 14), (29, 14), (25, 27), (7, 27)], 10)
-    image[14:17, 3:29] = 11
-    image[17:26, 12:14] = image[17:26, 19:21] = 11
-    for x in (10, 22):
-        ellipse(image, (x, 28), (3.6, 3.6), 1)
-        ellipse(image, (x, 28), (2.4, 2.4), 11)
     outline(image, 1)
     return image
 

@@ -4,30 +4,32 @@ from random import Random
 
 from cartridge.levels import physics
 from cartridge.levels.cells import Cell, SpawnKind
-from cartridge.levels.chunks.sizes import scaled
+from cartridge.levels.chunks.sizes import about, scaled, way
 from cartridge.levels.terrain import Terrain
 
 
 def flat(t: Terrain, rng: Random, hard: float) -> None:
     """Level ground to catch breath and speed on."""
-    t.ground(rng.randint(6, 12))
+    way(t, rng, rng.randint(6, 12))
 
 
 def rings(t: Terrain, rng: Random, hard: float) -> None:
     """Three rings in a row."""
-    x = t.x + 3
-    t.ground(11)
+    x, apart, rise = t.x + 3, rng.randint(1, 3), rng.randint(0, 2)
+    t.ground(5 + about(rng, 3 * apart))
     for i in range(3):
-        t.spawn(SpawnKind.RING, x + 2 * i, t.floor - 1)
+        t.spawn(SpawnKind.RING, x + apart * i, t.floor - 1 - rise * (i == 1))
 
 
 def islands(t: Terrain, rng: Random, hard: float) -> None:
     """Floating platforms with a ring on the highest: a detour that nobody has to take."""
-    x = t.x + 2
-    t.ground(19)
-    for i, rise in enumerate((4, 7, 4)):
-        t.box(Cell.PLATFORM, x + 5 * i, t.floor - rise, width=5)
-    t.spawn(SpawnKind.RING, x + 7, t.floor - 8)
+    x, wide = t.x + rng.randint(1, 4), rng.randint(4, 6)
+    rises = rng.choice(((4, 7, 4), (4, 7, 7), (3, 6, 3), (4, 8, 5)))
+    for i, rise in enumerate(rises):
+        t.ground(x + wide * (i + 1) - t.x)
+        t.box(Cell.PLATFORM, x + wide * i, t.floor - rise, width=wide)
+    t.spawn(SpawnKind.RING, x + wide + wide // 2, t.floor - rises[1] - 1)
+    t.ground(rng.randint(1, 4))
 
 
 def hill22(t: Terrain, rng: Random, hard: float) -> None:
@@ -65,7 +67,7 @@ def valley45(t: Terrain, rng: Random, hard: float) -> None:
 def ascent(t: Terrain, rng: Random, hard: float) -> None:
     """The land rises for good."""
     t.up22(t.room_up(rng.randint(3, 6)))
-    t.ground(4)
+    t.ground(about(rng, 4))
 
 
 def descent(t: Terrain, rng: Random, hard: float) -> None:
@@ -75,7 +77,7 @@ def descent(t: Terrain, rng: Random, hard: float) -> None:
         t.down22(rows)
     else:
         t.down45(rows)
-    t.ground(4)
+    t.ground(about(rng, 4))
 
 
 def stairs_up(t: Terrain, rng: Random, hard: float) -> None:
@@ -96,18 +98,18 @@ def stairs_down(t: Terrain, rng: Random, hard: float) -> None:
 def wall(t: Terrain, rng: Random, hard: float) -> None:
     """A wall to jump over."""
     height = min(scaled(2, 4, hard), physics.wall_cells())
-    t.ground(5)
+    way(t, rng, 5)
     x = t.x
-    width = rng.randint(1, 2)
-    t.ground(width + 5)
+    width = rng.randint(1, 3)
+    t.ground(width + about(rng, 5))
     t.box(Cell.BLOCK, x, t.floor - height, width=width, height=height)
 
 
 def trench(t: Terrain, rng: Random, hard: float) -> None:
     """A ditch that one falls into and has to jump out of."""
     depth = t.room_down(scaled(2, 4, hard))
-    t.ground(3)
+    t.ground(about(rng, 4))
     t.step(-depth)
-    t.ground(rng.randint(5, 8))
+    t.ground(rng.randint(5, 9))
     t.step(depth)
-    t.ground(4)
+    t.ground(about(rng, 4))

@@ -3,7 +3,7 @@
 from random import Random
 
 from cartridge.levels.cells import Cell, SpawnKind
-from cartridge.levels.chunks.sizes import scaled
+from cartridge.levels.chunks.sizes import about, scaled
 from cartridge.levels.terrain import Terrain
 
 LEAP, WET_LEAP = 6, 10
@@ -19,16 +19,16 @@ def leap(t: Terrain) -> int:
 
 def switch_cave(t: Terrain, rng: Random, hard: float) -> None:
     """Down a ledge stands a gate; its switch lies behind the hero, in a cave under the ledge."""
-    _cave(t, hard, thrown=False)
+    _cave(t, rng, hard, thrown=False)
 
 
 def throw_cave(t: Terrain, rng: Random, hard: float) -> None:
     """The same, with a spring at the gate that throws him to the switch."""
-    _cave(t, hard, thrown=True)
+    _cave(t, rng, hard, thrown=True)
 
 
-def _cave(t: Terrain, hard: float, *, thrown: bool) -> None:
-    t.ground(6)
+def _cave(t: Terrain, rng: Random, hard: float, *, thrown: bool) -> None:
+    t.ground(about(rng, 6))
     x, reach, depth = t.x, scaled(3, 5, hard), 5
     t.ground(reach)
     t.box(Cell.EMPTY, x, t.floor + 2, width=reach, height=depth - 2)
@@ -38,18 +38,18 @@ def _cave(t: Terrain, hard: float, *, thrown: bool) -> None:
     if thrown:
         t.spawn(SpawnKind.SPRING_BACK, t.x - 2, t.floor, 1)
     t.gate(height=GATE, over=leap(t) + depth - GATE + 2)
-    t.ground(5)
+    t.ground(about(rng, 5))
     t.step(3)
-    t.ground(4)
+    t.ground(about(rng, 4))
     t.step(2)
-    t.ground(3)
+    t.ground(about(rng, 4))
 
 
-def stairs_left(t: Terrain, *, above: bool = False) -> int:
+def stairs_left(t: Terrain, rng: Random, *, above: bool = False) -> int:
     """Level ground with platforms over it that lead up to the left; above: and right again.
 
     Returns the column where what they lead over begins."""
-    t.ground(16)
+    t.ground(about(rng, 16))
     x = t.x
     t.box(Cell.PLATFORM, x - 6, t.floor - 4, width=4)
     t.box(Cell.PLATFORM, x - 11, t.floor - SHELF, width=4)
@@ -58,40 +58,40 @@ def stairs_left(t: Terrain, *, above: bool = False) -> int:
     return x
 
 
-def tower(t: Terrain) -> None:
+def tower(t: Terrain, rng: Random) -> None:
     """A tower that no jump climbs."""
     x = t.x
     t.ground(2)
     t.box(Cell.BLOCK, x, t.floor - TOWER, width=2, height=TOWER)
-    t.ground(6)
+    t.ground(about(rng, 6))
 
 
 def switch_shelf(t: Terrain, rng: Random, hard: float) -> None:
     """A gate; its switch lies on a shelf to the left, above the way the hero came."""
-    x = stairs_left(t)
+    x = stairs_left(t, rng)
     t.spawn(SpawnKind.SWITCH, x - 10, t.floor - SHELF, t.gates)
     t.gate(height=GATE, over=9)
-    t.ground(6)
+    t.ground(about(rng, 6))
 
 
 def zigzag(t: Terrain, rng: Random, hard: float) -> None:
     """A tower; the stairs over it begin at its foot and lead left, then right."""
-    stairs_left(t, above=True)
-    tower(t)
+    stairs_left(t, rng, above=True)
+    tower(t, rng)
 
 
 def spring_shelf(t: Terrain, rng: Random, hard: float) -> None:
     """A tower; the spring that throws over it stands on a shelf to the left."""
-    x = stairs_left(t)
+    x = stairs_left(t, rng)
     t.spawn(SpawnKind.SPRING_UP, x - 10, t.floor - SHELF, 0)
-    tower(t)
+    tower(t, rng)
 
 
 def spring_cave(t: Terrain, rng: Random, hard: float) -> None:
     """Down a ledge stands a wall; the spring out lies behind the hero, at the cave's mouth.
 
     The ledge above it has a hole that the spring throws him through."""
-    t.ground(6)
+    t.ground(about(rng, 6))
     x, depth = t.x, 5
     t.ground(9)
     t.box(Cell.EMPTY, x, t.floor + 2, width=9, height=depth - 2)
@@ -101,4 +101,4 @@ def spring_cave(t: Terrain, rng: Random, hard: float) -> None:
     t.spawn(SpawnKind.SPRING_UP, x + 2, t.floor, 1)
     t.ground(6)
     t.step(depth + 7)
-    t.ground(7)
+    t.ground(about(rng, 7))

@@ -34,10 +34,10 @@ def test_random_play_takes_every_action_as_often() -> None:
     assert (np.abs(np.bincount(actions) - 10_000) < 500).all()
 
 
-def test_run_and_jump_jumps_three_steps_of_fifteen() -> None:
+def test_run_and_jump_jumps_five_steps_of_21() -> None:
     policy = RunAndJump()
-    actions = np.array([policy.act(OBS) for _ in range(45)])
-    assert all((row == ([JUMP] * 3 + [RIGHT] * 12) * 3).all() for row in actions.T)
+    actions = np.array([policy.act(OBS) for _ in range(63)])
+    assert all((row == ([JUMP] * 5 + [RIGHT] * 16) * 3).all() for row in actions.T)
 
 
 def test_run_and_jump_keeps_the_rhythm_it_is_given() -> None:

@@ -37,7 +37,7 @@ class FakeEnvs(VectorEnv):
         infos: dict[str, Any] = {}
         for i in np.flatnonzero(self.length):  # what is cut
             cut = {**self.record(i), "finished": False}
-            infos = self._add_info(infos, {"episode": cut}, i)
+            infos = self._add_info(infos, {"episode_record": cut}, i)
         self.length = [0, 0]
         return np.zeros((2, 4, 8, 8), np.uint8), infos
 
@@ -49,7 +49,7 @@ class FakeEnvs(VectorEnv):
             self.length[i] += 1
             if self.length[i] == LENGTHS[i]:
                 over[i] = True
-                infos = self._add_info(infos, {"episode": self.record(i)}, i)
+                infos = self._add_info(infos, {"episode_record": self.record(i)}, i)
                 self.length[i] = 0
         return (
             np.zeros((2, 4, 8, 8), np.uint8),

@@ -42,7 +42,7 @@ def test_remote_level_is_played_as_a_local_one(start: Start, toy: Any) -> None:
             obs, *remote_outcome, remote_info = remote.step(action)
             assert np.array_equal(obs, expected)
             assert remote_outcome == outcome
-            assert remote_info.get("episode") == info.get("episode")
+            assert remote_info.get("episode_record") == info.get("episode_record")
             over = outcome[1] or outcome[2]
     remote.close()
 

@@ -40,7 +40,7 @@ def test_episodes_follow_one_another_and_their_last_observation_is_kept(
         assert (rewards[0], terminated[0], truncated[0]) == (reward, ended, False)
         if number % 3 == 0:
             (episode,) = ended_episodes(infos)
-            assert episode == {**info["episode"], "env": 0}
+            assert episode == {**info["episode_record"], "env": 0}
             assert np.array_equal(infos["final_obs"][0], last)
             last, _ = local.reset()
         else:

@@ -1,0 +1,65 @@
+# PYTHON_ARGCOMPLETE_OK
+"""What there is to give to flags: python -m envs.list levels|splits|agents|presets|runs [NAME]"""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from envs.families import level_names, split_names
+from experiment.config import parse_command, positional, preset_names
+from experiment.errors import UserError, command
+from experiment.package import AGENTS, find, is_package, shipped
+
+
+@dataclasses.dataclass(frozen=True)
+class ListConfig:
+    """List levels (of a split), splits, agents, presets (of an agent) or runs (in a folder)."""
+
+    what: Literal["levels", "splits", "agents", "presets", "runs"] = positional("WHAT")
+    """levels, splits, agents, presets or runs."""
+    of: str = ""
+    """Of this split, agent or folder alone; else all, and the runs in runs/."""
+
+
+def lines(what: str, of: str) -> Iterator[str]:
+    """What is listed. UserError: there is none of that name."""
+    agents = [name for name in AGENTS if is_package(name)]
+    if what == "levels":
+        splits = [of] if of else split_names()
+        yield from dict.fromkeys(level for split in splits for level in level_names(split))
+    elif what == "splits":
+        yield from (f"{name:26}{len(level_names(name))} levels" for name in split_names())
+    elif what == "agents":
+        for name in agents:
+            about = (find(name).__doc__ or "").partition("\n")[0]
+            yield f"{name:10}{about}" + (f" Shipped: --init {name}" if shipped(name) else "")
+    elif what == "presets":
+        for name in [of] if of else agents:
+            yield f"{name:10}{', '.join(preset_names(find(name).PRESETS))}"
+    else:
+        yield from runs(Path(of or "runs"))
+
+
+def runs(folder: Path) -> Iterator[str]:
+    """The runs below a folder, and how far each has come."""
+    if not folder.is_dir():
+        raise UserError(f"there is no folder {folder}; give one with runs: --of FOLDER")
+    for config in sorted(folder.rglob("config.json")):
+        if config.parent.parent.name in ("checkpoints", "agent"):
+            continue
+        saved = sorted(config.parent.glob("checkpoints/step-*/meta.json"))
+        at = int(saved[-1].parent.name.removeprefix("step-")) if saved else 0
+        yield f"{config.parent}  {f'saved at {at:,} steps' if saved else 'no checkpoint'}"
+
+
+@command
+def main() -> None:
+    """The command line."""
+    config = parse_command(ListConfig, command="python -m envs.list")
+    for line in lines(config.what, config.of):
+        print(line)
+
+
+if __name__ == "__main__":
+    main()

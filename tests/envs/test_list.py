@@ -1,0 +1,35 @@
+import pytest
+
+from envs import list as listing
+from experiment.checkpoint import save_checkpoint
+from experiment.errors import UserError
+from experiment.run_folder import RunFolder
+
+
+def test_what_there_is_is_listed():
+    assert len(list(listing.lines("levels", "bramble-test"))) == 11
+    assert "BrambleDash-Genesis-v0:BrambleWood.Act1" in listing.lines("levels", "")
+    assert any(
+        line.split() == ["bramble-train", "47", "levels"] for line in listing.lines("splits", "")
+    )
+    agents = {line.split()[0]: line for line in listing.lines("agents", "")}
+    assert "--init rainbow" in agents["rainbow"] and "--init" not in agents["ppo2"]
+    assert list(listing.lines("presets", "jerk")) == ["jerk      baseline, hybrid, mutating"]
+
+
+def test_runs_are_listed_with_how_far_they_are(tmp_path):
+    for name in ("a", "b"):
+        run = RunFolder.create(tmp_path / name, {"seed": 1})
+    save_checkpoint(
+        run.checkpoints, agent="none", config={}, counters={"env_steps": 1200}, tensors={}
+    )
+    assert list(listing.lines("runs", str(tmp_path))) == [
+        f"{tmp_path / 'a'}  no checkpoint",
+        f"{tmp_path / 'b'}  saved at 1,200 steps",
+    ]
+
+
+def test_what_is_not_there_is_said():
+    for what, of in (("levels", "nowhere"), ("presets", "nobody"), ("runs", "no/such")):
+        with pytest.raises(UserError):
+            list(listing.lines(what, of))
