@@ -12,10 +12,13 @@ import numpy as np
 import stable_retro
 
 from benchmarks.cases import Options, Repeat, Row, Rows, median_cases, ratio_rows, run
-from benchmarks.parts import env_only, one_env, timed
+from benchmarks.parts import env_only, make_envs, one_env, timed
 from benchmarks.peers.stopwatch import LEVEL, WORKERS
 from experiment.errors import command
+from retro_env.config import EnvConfig
 from retro_env.integrations import games
+from retro_env.levels import parse_level
+from retro_env.native import NativeVectorEnv
 from retro_env.wrappers import ACTIONS, BUTTON_NAMES
 
 GAME, STATE = LEVEL.split(":")
@@ -27,6 +30,9 @@ RATIOS = [
     ("ours_8", "ours_8", "bare_8", None),
     ("ours_8", "ours_8", "sb3_8", 1.5),
     ("bare_1", "bare_1", "airstriker_1", 1.0),
+    ("native_1", "native_1", "ours_1", 12.0),
+    ("native_64", "native_64", "ours_1", None),
+    ("native_64_2", "native_64_2", "ours_8", 20.0),
 ]
 """Name, case, the case that it is divided by, and the aim."""
 
@@ -84,12 +90,33 @@ def sb3_workers(seconds: float) -> float:
     return 1000.0 * WORKERS / row["step_ms"]
 
 
+def emulators() -> Any:
+    """Eight, each in a process."""
+    return make_envs(EnvConfig(backend="emulator"))
+
+
+def native(seconds: float, *, threads: int) -> float:
+    """64 environments on one level, on so many threads."""
+    envs = NativeVectorEnv(
+        [[parse_level(LEVEL)]] * 64,
+        config=EnvConfig(),
+        seed=0,
+        rotate_every=0,
+        record_dir=None,
+        threads=threads,
+    )
+    return env_only(seconds, envs=envs)["steps_per_second"]
+
+
 CASES: dict[str, Callable[[float], float]] = {
     "bare_1": bare,
     "airstriker_1": lambda seconds: bare(seconds, env=stable_retro.RetroEnv(OTHER, **SHOWN)),
-    "ours_1": lambda seconds: one_env(seconds)["steps_per_second"],
+    "ours_1": lambda seconds: one_env(seconds, backend="emulator")["steps_per_second"],
     "bare_8": bare_workers,
-    "ours_8": lambda seconds: env_only(seconds)["steps_per_second"],
+    "ours_8": lambda seconds: env_only(seconds, envs=emulators())["steps_per_second"],
+    "native_1": lambda seconds: one_env(seconds)["steps_per_second"],
+    "native_64": lambda seconds: native(seconds, threads=1),
+    "native_64_2": lambda seconds: native(seconds, threads=2),
     "sb3_8": sb3_workers,
 }
 

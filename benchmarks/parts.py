@@ -42,12 +42,12 @@ def preset_config(parse: Callable[[Sequence[str]], Any], preset: str, **flags: o
 
 
 def make_envs(settings: Any = None, num_envs: int = WORKERS) -> Any:
-    """Workers on the level that every agent plays."""
+    """Environments on the level that every agent plays."""
     return make(LEVEL, settings or EnvConfig(), num_envs=num_envs, seed=0)
 
 
 def one_env(seconds: float, **settings: Any) -> Row:
-    """One emulator in this process, with random actions: agent steps and episodes per second."""
+    """One environment in this process, with random actions: steps and episodes per second."""
     env = make_env(LEVEL, EnvConfig(**settings))
     random, episodes = np.random.default_rng(0), [0]
     env.reset(seed=0)
@@ -65,21 +65,22 @@ def one_env(seconds: float, **settings: Any) -> Row:
     return {"steps_per_second": rate, "episodes_per_second": each}
 
 
-def env_only(seconds: float) -> Row:
-    """Eight workers with random actions: agent steps per second, CPU time of a vector step."""
-    with closing(make_envs()) as envs:
+def env_only(seconds: float, envs: Any = None) -> Row:
+    """Environments with random actions (eight, or those given: they are closed): agent steps per
+    second, CPU time of a vector step."""
+    with closing(envs or make_envs()) as envs:
         envs.reset(seed=0)
         random = np.random.default_rng(0)
-        timed(lambda: envs.step(random.integers(0, 7, WORKERS)), seconds=0.5, name="warm_up")
+        timed(lambda: envs.step(random.integers(0, 7, envs.num_envs)), seconds=0.5, name="warm_up")
         steps, cpu, start = 0, cpu_seconds(envs.workers), time.process_time()
         clock = time.perf_counter()
         while time.perf_counter() - clock < seconds:
-            envs.step(random.integers(0, 7, WORKERS))
+            envs.step(random.integers(0, 7, envs.num_envs))
             steps += 1
         wall, main = time.perf_counter() - clock, time.process_time() - start
         workers = cpu_seconds(envs.workers) - cpu
     return {
-        "steps_per_second": steps * WORKERS / wall,
+        "steps_per_second": steps * envs.num_envs / wall,
         "workers_cpu_ms": 1000.0 * workers / steps,
         "main_cpu_ms": 1000.0 * main / steps,
     }

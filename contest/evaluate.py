@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from rich.console import Console
@@ -28,6 +29,7 @@ from experiment.results import store
 from experiment.run_folder import numbered_folder
 from retro_env import EnvConfig, Level, make_env, parse_levels
 from retro_env.integrations import check_playable
+from retro_env.make import backend_of
 from retro_env.video import convert
 
 
@@ -48,6 +50,8 @@ class EvaluateConfig:
     """Keep the best episode of each level as .mp4 (and .bk2)."""
     out: Path | None = None
     """Folder for result.json and the videos; none: the next of runs/evaluation-001, -002, …"""
+    backend: Literal["native", "emulator"] = "native"
+    """What plays BrambleDash's levels; others always play in the emulator."""
     device: str = "cpu"
     """Where the net computes: cpu, cuda, cuda:1, auto."""
 
@@ -119,6 +123,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     name = agent_in(folder) if (folder / "contest.json").is_file() else name
     agent = Agent(name, name, "frozen", config.device)
     policy, settings = load_policy(agent, seed=config.seed)
+    settings = dataclasses.replace(settings, backend=config.backend)
+    played_by = {backend_of([level], settings) for level in levels}
     out = make_out(config.out)  # before anything is played
     names = shown_names(map(str, levels))
     rows: list[Score] = []
@@ -145,6 +151,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     result = {
         "agent": config.agent,
         "seed": config.seed,
+        "backend": "+".join(sorted(played_by)),
         "scores": [*map(dataclasses.asdict, rows)],
     }
     store(out / "result.json", result)

@@ -42,6 +42,9 @@ class EnvConfig:
     """Channels of a frame: one or three."""
     frame_stack: Count = 4
     """Frames in an observation, oldest first along the channels."""
+    backend: Literal["native", "emulator"] = "native"
+    """What plays BrambleDash: its own code, many times faster, or the emulator. They are equal step
+    for step. Other games always play in the emulator."""
     scenario: str = "contest"
     """The integration's scenario file, which defines reward and end."""
 

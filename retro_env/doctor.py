@@ -21,7 +21,15 @@ from retro_env.integrations import file_of, games, has_rom
 from retro_env.levels import parse_levels, split_names
 from retro_env.play import has_display
 
-PACKAGES = ("stable-retro", "gymnasium", "numpy", "opencv-python-headless", "numba", "torch")
+PACKAGES = (
+    "stable-retro",
+    "wasmtime",
+    "gymnasium",
+    "numpy",
+    "opencv-python-headless",
+    "numba",
+    "torch",
+)
 TRY_OUT = (
     "from retro_env import make_env, EnvConfig; "
     "env = make_env('Airstriker-Genesis-v0:Level1', EnvConfig(scenario='scenario')); "

@@ -2,6 +2,7 @@
 
 import difflib
 import functools
+import gzip
 from pathlib import Path
 
 from stable_retro import data
@@ -66,6 +67,13 @@ def file_of(game: str, name: str) -> str | None:
     """Path of one integration file of a game, or None."""
     path: str | None = data.get_file_path(game, name, games()[game])
     return path
+
+
+def state_bytes(game: str, state: str) -> bytes:
+    """The console's memory at a start state, as the emulator takes it."""
+    path = file_of(game, f"{state}.state")
+    assert path is not None
+    return gzip.decompress(Path(path).read_bytes())
 
 
 def has_rom(game: str) -> bool:

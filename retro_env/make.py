@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium
 
@@ -10,15 +10,38 @@ from experiment.errors import UserError
 from retro_env import wrappers
 from retro_env.config import EnvConfig
 from retro_env.contest_env import ContestEnv
+from retro_env.engine import check_rules, is_native
 from retro_env.integrations import check_playable
 from retro_env.levels import Level, parse_level
+from retro_env.native import NativeEnv, NativeVectorEnv
 from retro_env.vector import RetroVectorEnv, assign_levels
+
+
+def backend_of(levels: Sequence[Level], config: EnvConfig) -> Literal["native", "emulator"]:
+    """What plays these levels. UserError: they cannot be played, or only some of them natively, or
+    not under this scenario."""
+    for game in {level.game for level in levels}:
+        check_playable(
+            game, next(e.state for e in levels if e.game == game), scenario=config.scenario
+        )
+    native = {level.game for level in levels if is_native(level.game)}
+    if config.backend == "emulator" or not native:
+        return "emulator"
+    if len({level.game for level in levels}) > 1:
+        raise UserError(
+            f"levels of {min(native)} and of another game play side by side in emulators only: "
+            "add --backend emulator"
+        )
+    check_rules(min(native), config.scenario)
+    return "native"
 
 
 def make_contest_env(
     level: Level | str, config: EnvConfig | None = None, *, record_dir: Path | str | None = None
 ) -> gymnasium.Env:
     """The contest's side: MultiBinary(12) buttons -> screens uint8 [H, W, 3], 4,500 steps.
+
+    Always in an emulator, whatever config.backend says.
 
     record_dir: a folder for one .bk2 per episode. Errors: UserError (what is missing).
     """
@@ -57,6 +80,11 @@ def make_env(
     One emulator per process: close() it before making another. Errors: UserError.
     """
     config = config or EnvConfig()
+    level = parse_level(level) if isinstance(level, str) else level
+    if backend_of([level], config) == "native":
+        return NativeEnv(
+            level, config, record_dir=Path(record_dir) if record_dir is not None else None
+        )
     return wrap_agent(make_contest_env(level, config, record_dir=record_dir), config)
 
 
@@ -82,11 +110,11 @@ def make_vec(
     serial: bool = False,
     part: slice = slice(None),
     record_dir: Path | str | None = None,
-) -> RetroVectorEnv:
-    """`num_envs` worker processes, the levels shared out among them (see assign_levels).
+) -> RetroVectorEnv | NativeVectorEnv:
+    """`num_envs` environments, the levels shared out among them (see assign_levels).
 
-    rotate_every: agent steps on a level before the next; 0: see LevelRotation. part: make only
-    these workers. record_dir: one folder of .bk2 files per worker. Errors: UserError (what is
+    rotate_every: agent steps on a level before the next; 0: see Turns. part: make only these
+    environments. record_dir: one folder of .bk2 files per environment. Errors: UserError (what is
     missing).
     """
     config = config or EnvConfig()
@@ -95,7 +123,8 @@ def make_vec(
     rows = assign_levels(
         levels, num_envs=num_envs, rotate_every=rotate_every, seed=seed, serial=serial
     )
-    return RetroVectorEnv(
+    kind = NativeVectorEnv if backend_of(levels, config) == "native" else RetroVectorEnv
+    return kind(
         rows[part],
         config=config,
         seed=seed,

@@ -56,6 +56,28 @@ def assign_levels(
     return [shuffled[start:] + shuffled[:start] for start in starts]
 
 
+def row_starts(
+    num_envs: int, seed: int | list[int | None] | None, options: dict[str, Any] | None
+) -> list[tuple[int, int | None, Level | None]]:
+    """What `reset` is asked for: (row, its seed, its level) of each row that begins anew."""
+    options = options or {}
+    seeds: Sequence[int | None]
+    if isinstance(seed, (int, np.integer)):
+        seeds = row_seeds(int(seed), num_envs)
+    else:
+        seeds = [None] * num_envs if seed is None else seed
+    names = options.get("levels", [None] * num_envs)
+    assert len(seeds) == len(names) == num_envs, f"{len(seeds)} seeds for {num_envs} workers"
+    return [
+        (
+            i,
+            None if (begin := seeds[i]) is None else int(begin),  # NumPy's too
+            parse_level(names[i]) if names[i] else None,
+        )
+        for i in np.flatnonzero(options.get("reset_mask", np.ones(num_envs, bool))).tolist()
+    ]
+
+
 class RetroVectorEnv(VectorEnv):
     """The contract of `envs.VectorEnv` on emulators, each in a process of its own.
 
@@ -168,29 +190,14 @@ class RetroVectorEnv(VectorEnv):
         options: "reset_mask" bool [N], "levels": see `envs.VectorEnv`. UserError: no such level.
         """
         self.assert_open()
-        options = options or {}
-        mask = options.get("reset_mask", np.ones(self.num_envs, bool))
-        rows = np.flatnonzero(mask).tolist()
-        names = options.get("levels", [None] * self.num_envs)
-        if seed is None:
-            seed, self.seed = self.seed, None
-        seeds: Sequence[int | None]
-        if isinstance(seed, (int, np.integer)):
-            seeds = row_seeds(int(seed), self.num_envs)
-        else:
-            seeds = [None] * self.num_envs if seed is None else seed
-        assert len(seeds) == len(names) == self.num_envs, (
-            f"{len(seeds)} seeds for {self.num_envs} workers"
-        )
-        for i in rows:
-            level = names[i] and parse_level(names[i])
-            begin = seeds[i]
-            number = None if begin is None else int(begin)  # NumPy's too
-            start = {"seed": number, "level": level and (level.game, level.state)}
+        first = self.seed if seed is None else seed
+        starts = row_starts(self.num_envs, first, options)
+        for i, begin, level in starts:
+            start = {"seed": begin, "level": level and (level.game, level.state)}
             self.send(i, "reset", start)
         self.seed = None
         infos: Infos = {}
-        for i in rows:
+        for i, _, _ in starts:
             answer = self.receive(i)
             self.levels[i] = answer["level"]
             if answer["episode"]:
@@ -269,6 +276,8 @@ class RetroVectorEnv(VectorEnv):
                 f"the saved run has {len(states)} environments, this one {self.num_envs}: "
                 "resume with the same --num-envs"
             )
+        if any("backend" in state for state in states):
+            raise UserError("the saved run was played natively: resume with --backend native")
         for i, state in enumerate(states):
             self.send(i, "restore", state)
         self.levels = [self.receive(i) for i in range(self.num_envs)]

@@ -36,50 +36,65 @@ class Stateful(gymnasium.Wrapper):
         raise NotImplementedError
 
 
-class LevelRotation(Stateful):
-    """Plays `levels` in turn; the switch is a truncation with infos["rotated"].
+class Turns:
+    """Which of its levels an environment plays next.
 
-    rotate_every: agent steps on a level, counted over its episodes, before the switch;
-    0: the next level after each episode. A single level is never cut.
+    rotate_every: agent steps on a level, counted over its episodes, before the next;
+    0: the next level after each episode.
     """
 
-    def __init__(self, env: gymnasium.Env, levels: list[Level], *, rotate_every: int) -> None:
-        super().__init__(env)
+    def __init__(self, levels: list[Level], rotate_every: int) -> None:
         self.levels = levels
         self.rotate_every = rotate_every
         self.index = 0
         self.steps = 0
         self.fresh = True
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Start options["level"], where it is given, or else the level whose turn it is."""
-        if options is not None and "level" in options:
-            return self.env.reset(seed=seed, options=options)
+    def next(self) -> Level:
+        """The level of the episode that begins."""
         if self.rotate_every == 0 and not self.fresh:
             self.index += 1
         elif 0 < self.rotate_every <= self.steps:
             self.index += 1
             self.steps = 0
         self.fresh = False
-        level = self.levels[self.index % len(self.levels)]
-        return self.env.reset(seed=seed, options={**(options or {}), "level": level})
+        return self.levels[self.index % len(self.levels)]
+
+
+class LevelRotation(Stateful):
+    """Plays `levels` in turn (see Turns); the switch is a truncation with infos["rotated"].
+
+    A single level is never cut.
+    """
+
+    def __init__(self, env: gymnasium.Env, levels: list[Level], *, rotate_every: int) -> None:
+        super().__init__(env)
+        self.turns = Turns(levels, rotate_every)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Start options["level"], where it is given, or else the level whose turn it is."""
+        if options is not None and "level" in options:
+            return self.env.reset(seed=seed, options=options)
+        return self.env.reset(seed=seed, options={**(options or {}), "level": self.turns.next()})
 
     def step(self, action: Any) -> Step:
         """Truncates when the level's steps are used up, unless the episode ends by itself."""
         obs, reward, terminated, truncated, info = self.env.step(action)
-        self.steps += 1
-        used_up = 0 < self.rotate_every <= self.steps and len(self.levels) > 1
+        turns = self.turns
+        turns.steps += 1
+        used_up = 0 < turns.rotate_every <= turns.steps and len(turns.levels) > 1
         if used_up and not (terminated or truncated):
             truncated = True
             info["rotated"] = True
         return obs, reward, terminated, truncated, info
 
     def save(self) -> dict[str, Any]:
-        return {"index": self.index, "steps": self.steps, "fresh": self.fresh}
+        turns = self.turns
+        return {"index": turns.index, "steps": turns.steps, "fresh": turns.fresh}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        self.index, self.steps = saved["index"], saved["steps"]
-        self.fresh = saved["fresh"]
+        self.turns.index, self.turns.steps = saved["index"], saved["steps"]
+        self.turns.fresh = saved["fresh"]
 
 
 class Discretise(gymnasium.Wrapper):
@@ -125,16 +140,30 @@ class StepLimit(Stateful):
         self.steps = saved["steps"]
 
 
-class EpisodeRecord(Stateful):
-    """infos["episode_record"] on the last step of an episode, and at a reset of one that is cut by
-    it. (`episode` is Gymnasium's RecordEpisodeStatistics'.)
-
-    All from the contest's unscaled reward.
+def episode_record(
+    *, total: float, furthest: float, steps: int, level: str, terminated: bool, rotated: bool
+) -> dict[str, Any]:
+    """What is reported of an episode, from the contest's unscaled reward.
 
     r: return; l: agent steps; level: GAME:STATE; progress: furthest part of the level, 0 to 1,
     by the contest's 9000 per level; finished: ended by reaching the level's end;
     rotated: cut by a change of level.
     """
+    progress = min(furthest / CONTEST_PROGRESS, 1.0)
+    return {
+        "r": total,
+        "l": steps,
+        "level": level,
+        "progress": progress,
+        # Per-frame rewards are single precision: their sum may miss 9000 by a little.
+        "finished": bool(terminated and progress > 0.9999),
+        "rotated": rotated,
+    }
+
+
+class EpisodeRecord(Stateful):
+    """infos["episode_record"] on the last step of an episode, and at a reset of one that is cut by
+    it. (`episode` is Gymnasium's RecordEpisodeStatistics'.)"""
 
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)
@@ -168,16 +197,14 @@ class EpisodeRecord(Stateful):
 
     def episode(self, *, terminated: bool, rotated: bool) -> dict[str, Any]:
         """What is reported of it."""
-        progress = min(self.furthest / CONTEST_PROGRESS, 1.0)
-        return {
-            "r": self.total,
-            "l": self.steps,
-            "level": self.level,
-            "progress": progress,
-            # Per-frame rewards are single precision: their sum may miss 9000 by a little.
-            "finished": bool(terminated and progress > 0.9999),
-            "rotated": rotated,
-        }
+        return episode_record(
+            total=self.total,
+            furthest=self.furthest,
+            steps=self.steps,
+            level=self.level,
+            terminated=terminated,
+            rotated=rotated,
+        )
 
     def save(self) -> dict[str, Any]:
         return {

@@ -16,6 +16,14 @@ def emit() -> None:
         print(path)
 
 
+def pack() -> None:
+    """Write the acts and art for the game without an emulator."""
+    from cartridge.build_states import FOLDER
+    from cartridge.levels.pack import write
+
+    print(write(FOLDER))
+
+
 def preview(out: Path) -> None:
     """Draw all acts and sprites as PNG."""
     from cartridge.levels.preview import write
@@ -93,6 +101,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m cartridge.levels", description=__doc__)
     tools = parser.add_subparsers(dest="tool", required=True)
     tools.add_parser("emit", help=emit.__doc__)
+    tools.add_parser("pack", help=pack.__doc__)
     drawn = tools.add_parser("preview", help=preview.__doc__)
     drawn.add_argument("--out", type=Path, default=Path("preview"), help="folder for the PNG")
     tools.add_parser("prove", help=prove.__doc__)
@@ -118,9 +127,8 @@ def main() -> None:
         "--recording", type=Path, help="film the last seconds of this .bk2 instead of the oracle"
     )
     args = vars(parser.parse_args())
-    calls = {
-        f.__name__: f for f in (emit, preview, prove, references, likeness, new, gallery, film)
-    }
+    tools_here = (emit, pack, preview, prove, references, likeness, new, gallery, film)
+    calls = {f.__name__: f for f in tools_here}
     calls[args.pop("tool")](**args)
 
 

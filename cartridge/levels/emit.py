@@ -100,12 +100,12 @@ def checked(acts: Sequence[Act]) -> Sequence[Act]:
 
 
 def files(acts: Sequence[Act]) -> dict[str, str]:
-    """The text of every generated file, by name."""
+    """The text of every generated file, by name; whether the acts keep the rules is not asked."""
     head = "/* Written by python -m cartridge.levels emit. */\n"
     include = '#include "../level.h"\n\n'
     made = {
         "zones.c": zones_c(),
-        "acts.c": acts_c(checked(acts)),
+        "acts.c": acts_c(acts),
         "shapes.c": shapes_c(),
         "sprites.c": sprites_c(),
         "title.c": title_c(),
@@ -119,7 +119,7 @@ def emit(
     """Write the generated files and, where a folder is given, the splits.
 
     Files that are unchanged are left alone."""
-    made = {folder / name: text for name, text in files(all_acts(seed)).items()}
+    made = {folder / name: text for name, text in files(checked(all_acts(seed))).items()}
     if split_folder:
         made |= {split_folder / name: text for name, text in splits.files().items()}
     for path, text in made.items():

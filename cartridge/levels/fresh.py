@@ -14,7 +14,7 @@ from pathlib import Path
 from shutil import which
 
 from cartridge import build_states
-from cartridge.levels import emit, oracle
+from cartridge.levels import emit, oracle, pack
 from cartridge.levels.cells import Act
 from cartridge.levels.check import problems
 from cartridge.levels.generator import SEED, all_acts, make_act
@@ -26,7 +26,7 @@ from experiment.files import make_folder
 
 CARTRIDGE = Path(__file__).parent.parent
 COMPILER = "m68k-linux-gnu-gcc"
-KEPT = ("data.json", "scenario.json", "contest.json")
+KEPT = ("bramble.wasm", "data.json", "scenario.json", "contest.json")
 ACTS = "acts.json"
 """Which seed and layouts a cartridge's acts are of, in its folder."""
 LAYOUTS = 20
@@ -54,19 +54,11 @@ def make(seed: int, *, out: Path) -> Iterator[Path]:
         raise UserError(f"{folder} exists: choose another seed or folder, or remove it")
     make_folder(out)  # before the search, which takes long
     plans = list(finishable(seed))
-    folder.mkdir()
+    yield from build([act for act, _ in plans], folder)
     (folder / ACTS).write_text(
         json.dumps({"seed": seed, "layouts": [act.layout for act, _ in plans]}, indent=1) + "\n"
     )
     yield folder / ACTS
-    yield from _sources([act for act, _ in plans], folder / "src")
-    _compile(folder)
-    yield folder / "rom.md"
-    digest = hashlib.sha1((folder / "rom.md").read_bytes()).hexdigest()
-    (folder / "rom.sha").write_text(digest + "\n")
-    for name in KEPT:
-        shutil.copy(build_states.FOLDER / name, folder / name)
-    yield from _states(game, out)
     for act, actions in plans:
         status = oracle.replay(Simulator([act]), name_of(act), actions)
         oracle.write_proof(name_of(act), actions, status, folder=folder / "proofs")
@@ -74,6 +66,21 @@ def make(seed: int, *, out: Path) -> Iterator[Path]:
     table = out / f"bramble-{seed}.csv"
     table.write_text("game,state\n" + "".join(f"{game},{name}\n" for name in level_names()))
     yield table
+
+
+def build(acts: list[Act], folder: Path) -> Iterator[Path]:
+    """A game of these acts, in a new folder of its name: ROM, states, and what plays it without an
+    emulator. Yields what was written."""
+    folder.mkdir()
+    yield from _sources(acts, folder / "src")
+    _compile(folder)
+    yield folder / "rom.md"
+    digest = hashlib.sha1((folder / "rom.md").read_bytes()).hexdigest()
+    (folder / "rom.sha").write_text(digest + "\n")
+    for name in KEPT:
+        shutil.copy(build_states.FOLDER / name, folder / name)
+    yield pack.write(folder, acts)
+    yield from _states(folder.name, folder.parent)
 
 
 def acts_of(game: str, *, integration: Path = build_states.INTEGRATION) -> list[Act]:

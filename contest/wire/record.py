@@ -217,6 +217,7 @@ def run_facts(level: Level, *, seed: int) -> dict[str, Any]:
     return {
         "level": str(level),
         "seed": seed,
+        "backend": "emulator",  # the contest's side (make_contest_env) is always played in it
         "rom_sha1": rom_hash(level.game),
         "versions": {"python": platform.python_version(), **versions},
     }

@@ -27,7 +27,7 @@ SHARED = {  # used by the same code: levels, environments, net, when to stop, wh
     "levels", "timesteps", "num_envs", "rotate_every", "serial", "run_dir", "init",
     "seed", "checkpoint_every", "device", "torch_threads", "actions", "frame_skip",
     "stick_probability", "episode_steps", "backtracking", "reward_scale", "image_height",
-    "image_width", "colour", "frame_stack", "scenario", "encoder", "hidden",
+    "image_width", "colour", "frame_stack", "backend", "scenario", "encoder", "hidden",
 }  # fmt: skip
 TOLD = {
     "rollout_steps", "minibatches", "epochs", "gamma", "lam", "learning_rate", "adam_epsilon",

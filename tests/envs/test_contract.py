@@ -1,5 +1,7 @@
 """What holds for every vector environment that an agent may train on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from retro_env import EnvConfig
 
 ACTS = [f"BrambleDash-Genesis-v0:BrambleWood.Act{number}" for number in (1, 2)]
 SMALL = EnvConfig(image_height=20, image_width=24, frame_stack=2, episode_steps=9)
-KINDS = ("retro", "remote", "corridor")
+KINDS = ("retro", "native", "remote", "corridor")
 
 
 @pytest.fixture
@@ -20,8 +22,9 @@ def make(start, toy, corridor):
     opened = []
 
     def open_envs(kind):
-        if kind == "retro":
-            found = environments.make(",".join(ACTS), SMALL, num_envs=2, seed=3)
+        if kind in ("retro", "native"):
+            settings = replace(SMALL, backend="native" if kind == "native" else "emulator")
+            found = environments.make(",".join(ACTS), settings, num_envs=2, seed=3)
         elif kind == "remote":
             found = RemoteVectorEnv(start(toy(length=4)).folder, config=SMALL, level="toy")
         else:
@@ -77,7 +80,7 @@ def test_ended_rows_go_on_with_the_next_episode_and_keep_their_own_last_observat
     assert len(episodes) >= 4
 
 
-@pytest.mark.parametrize("kind", ("retro", "corridor"))
+@pytest.mark.parametrize("kind", ("retro", "native", "corridor"))
 def test_rows_in_parts_are_the_rows_together(make, kind):
     one, other = make(kind), make(kind)
     for envs in (one, other):
@@ -112,8 +115,9 @@ def test_a_saved_run_goes_on_exactly_or_says_that_it_cannot(make, kind):
             np.testing.assert_array_equal(mine, theirs)
 
 
-def test_a_row_begins_anew_on_a_level_and_seed_of_its_own(make):
-    envs, alone = make("retro"), make("retro")
+@pytest.mark.parametrize("kind", ("retro", "native"))
+def test_a_row_begins_anew_on_a_level_and_seed_of_its_own(make, kind):
+    envs, alone = make(kind), make(kind)
     envs.reset(seed=0)
     for actions in drawn(envs, 4):
         before, *_ = envs.step(actions)

@@ -53,18 +53,24 @@ def scripted_level(tmp_path: Path) -> Iterator[tuple[Level, EnvConfig]]:
     games.cache_clear()
 
 
-@pytest.fixture(params=["airstriker", "bramble", "scripted"])
+@pytest.fixture(params=["airstriker", "bramble", "native", "scripted"])
 def playable(request: pytest.FixtureRequest) -> tuple[Level, EnvConfig]:
     """A level and settings under which it can be played, for each kind of scenario."""
     if request.param == "airstriker":
         return AIRSTRIKER, EnvConfig(scenario="scenario")
-    if request.param == "bramble":
-        return BRAMBLE, EnvConfig()
+    if request.param in ("bramble", "native"):
+        return BRAMBLE, EnvConfig(backend="native" if request.param == "native" else "emulator")
     scripted: tuple[Level, EnvConfig] = request.getfixturevalue("scripted_level")
     return scripted
 
 
 @pytest.fixture
 def bramble() -> tuple[Level, EnvConfig]:
-    """One playable level, where the kind of scenario does not matter."""
-    return BRAMBLE, EnvConfig()
+    """One level in the emulator, where the kind of scenario does not matter."""
+    return BRAMBLE, EnvConfig(backend="emulator")
+
+
+@pytest.fixture(params=["native", "emulator"])
+def either(request: pytest.FixtureRequest) -> tuple[Level, EnvConfig]:
+    """The same level, with each of the back ends."""
+    return BRAMBLE, EnvConfig(backend=request.param)

@@ -1,6 +1,7 @@
 """The environment against a slow oracle: stable-retro's own step, and the rules written plainly."""
 
 from collections import deque
+from dataclasses import replace
 
 import cv2
 import gymnasium
@@ -105,7 +106,7 @@ def our_run(level, config, actions):
 
 def test_equals_the_slow_oracle_step_for_step(playable):
     level, config = playable
-    config = EnvConfig(scenario=config.scenario, episode_steps=120)
+    config = replace(config, episode_steps=120)
     random = np.random.default_rng(1)
     actions = random.integers(0, 7, 300).repeat(random.integers(1, 8, 300))[:300]
     theirs, ours = oracle_run(level, config, actions), our_run(level, config, actions)
@@ -140,9 +141,9 @@ def test_passes_gymnasiums_check(playable, make):
     check_env(env.unwrapped, skip_render_check=True)
 
 
-def test_same_seed_gives_the_same_episode_and_another_seed_another(bramble, make):
-    level, config = bramble
-    env = make(level, EnvConfig(scenario=config.scenario, stick_probability=0.5))
+def test_same_seed_gives_the_same_episode_and_another_seed_another(either, make):
+    level, config = either
+    env = make(level, replace(config, stick_probability=0.5))
 
     def play(seed):
         env.reset(seed=seed)
@@ -162,9 +163,9 @@ def test_same_seed_gives_the_same_episode_and_another_seed_another(bramble, make
         ({"frame_stack": 2, "image_height": 40, "image_width": 64}, (2, 40, 64)),
     ],
 )
-def test_observations_have_the_configured_shape(bramble, make, settings, shape):
-    level, config = bramble
-    env = make(level, EnvConfig(scenario=config.scenario, **settings))
+def test_observations_have_the_configured_shape(either, make, settings, shape):
+    level, config = either
+    env = make(level, replace(config, **settings))
     obs, _ = env.reset()
     assert obs.shape == env.observation_space.shape == shape
     obs, *_ = env.step(0)
@@ -174,7 +175,7 @@ def test_observations_have_the_configured_shape(bramble, make, settings, shape):
 
 def test_ten_actions_add_no_op_and_running_jumps(bramble, make):
     level, config = bramble
-    env = make(level, EnvConfig(scenario=config.scenario, actions=10, stick_probability=0))
+    env = make(level, replace(config, actions=10, stick_probability=0))
     env.reset()
     for action in range(10):
         env.step(action)
@@ -186,7 +187,7 @@ def test_ten_actions_add_no_op_and_running_jumps(bramble, make):
 
 def test_first_step_never_sticks_and_a_stick_holds_one_frame(bramble, make):
     level, config = bramble
-    env = make(level, EnvConfig(scenario=config.scenario, stick_probability=1.0))
+    env = make(level, replace(config, stick_probability=1.0))
     env.reset()
     for action in (0, 1, 6):
         env.step(action)
@@ -195,9 +196,9 @@ def test_first_step_never_sticks_and_a_stick_holds_one_frame(bramble, make):
     assert list(env.unwrapped.emulator.masks) == expected
 
 
-def test_step_limit_is_a_truncation(bramble, make):
-    level, config = bramble
-    env = make(level, EnvConfig(scenario=config.scenario, episode_steps=10))
+def test_step_limit_is_a_truncation(either, make):
+    level, config = either
+    env = make(level, replace(config, episode_steps=10))
     env.reset()
     ends = [env.step(1)[2:4] for _ in range(10)]
     assert ends == [(False, False)] * 9 + [(False, True)]
@@ -212,10 +213,10 @@ def test_a_second_emulator_in_one_process_is_refused_in_one_line(bramble, make):
         make(level, config)
 
 
-def test_finishing_a_level_is_reported_with_the_contests_full_return(make):
+def test_finishing_a_level_is_reported_with_the_contests_full_return(either, make):
     from cartridge.levels.oracle import read_proof
 
-    env = make("BrambleDash-Genesis-v0:BrambleWood.Act1", EnvConfig(stick_probability=0.0))
+    env = make(str(either[0]), replace(either[1], stick_probability=0.0))
     env.reset()
     for action in read_proof("BrambleWood.Act1"):
         _, _, terminated, truncated, info = env.step(action)
@@ -229,8 +230,8 @@ def test_finishing_a_level_is_reported_with_the_contests_full_return(make):
 
 
 @pytest.mark.parametrize(("backtracking", "scale"), [(True, 0.01), (True, 1.0), (False, 0.5)])
-def test_recorded_rewards_become_those_that_the_environment_gives(bramble, backtracking, scale):
-    level, _ = bramble
+def test_recorded_rewards_become_those_that_the_environment_gives(either, backtracking, scale):
+    level, config = either
     actions = np.random.default_rng(1).choice([0, 1, 1, 1, 6], 120)  # back and forth
 
     def played(config):
@@ -240,7 +241,7 @@ def test_recorded_rewards_become_those_that_the_environment_gives(bramble, backt
         env.close()
         return np.array(rewards)
 
-    raw = played(EnvConfig(backtracking=False))
-    config = EnvConfig(backtracking=backtracking, reward_scale=scale)
+    raw = played(replace(config, backtracking=False))
+    config = replace(config, backtracking=backtracking, reward_scale=scale)
     assert (raw < 0).any() and (raw > 0).any()
     np.testing.assert_allclose(config.learning_rewards(raw), played(config), rtol=1e-5, atol=1e-5)

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from experiment.errors import UserError
-from retro_env import EnvConfig, Level, ended_episodes, make_env, make_vec
+from retro_env import Level, ended_episodes, make_env, make_vec
 from retro_env.vector import assign_levels
 from retro_env.worker import run_worker
 
@@ -51,7 +52,7 @@ def test_rotation_gives_every_level_the_same_share(num_envs):
 
 def test_a_worker_plays_as_the_single_environment_does(playable, make):
     level, config = playable
-    config = EnvConfig(scenario=config.scenario, episode_steps=60)
+    config = replace(config, episode_steps=60)
     env = make_env(level, config)
     envs = make([level], num_envs=2, config=config)
     actions = np.random.default_rng(0).integers(0, 7, 150)
@@ -76,8 +77,8 @@ def test_a_worker_plays_as_the_single_environment_does(playable, make):
     assert ended >= 2
 
 
-def test_seeds_are_as_many_as_workers_and_may_be_numpys(bramble, make):
-    level, config = bramble
+def test_seeds_are_as_many_as_workers_and_may_be_numpys(either, make):
+    level, config = either
     envs = make([level], num_envs=2, config=config)
     for seeds in ([1], [1, 2, 3]):
         with pytest.raises(AssertionError, match=f"{len(seeds)} seeds for 2 workers"):
@@ -86,8 +87,8 @@ def test_seeds_are_as_many_as_workers_and_may_be_numpys(bramble, make):
     envs.reset(seed=list(np.arange(2)))
 
 
-def test_observations_stay_what_they_were_after_the_next_step(bramble, make):
-    level, config = bramble
+def test_observations_stay_what_they_were_after_the_next_step(either, make):
+    level, config = either
     envs = make([level], num_envs=1, config=config)
     first, _ = envs.reset()
     kept = first.copy()
@@ -107,7 +108,7 @@ def stream(envs, steps, *, seed):
 
 def test_restored_in_fresh_processes_continues_exactly(playable, make):
     level, config = playable
-    settings = {"num_envs": 2, "config": EnvConfig(scenario=config.scenario, episode_steps=55)}
+    settings = {"num_envs": 2, "config": replace(config, episode_steps=55)}
     envs = make([level], seed=3, **settings)
     envs.reset()
     stream(envs, 130, seed=0)
@@ -122,8 +123,8 @@ def test_restored_in_fresh_processes_continues_exactly(playable, make):
     assert any(row[4] for row in expected)
 
 
-def test_another_number_of_environments_cannot_be_restored(bramble, make):
-    level, config = bramble
+def test_another_number_of_environments_cannot_be_restored(either, make):
+    level, config = either
     envs = make([level], num_envs=1, config=config)
     with pytest.raises(UserError, match="--num-envs"):
         envs.restore_states([{}, {}])
@@ -132,22 +133,22 @@ def test_another_number_of_environments_cannot_be_restored(bramble, make):
 @pytest.mark.parametrize(
     ("begun", "flag"), [(True, "with --backtracking"), (False, "with --no-backtracking")]
 )
-def test_a_run_with_other_layers_cannot_be_restored(bramble, make, begun, flag):
-    level, _ = bramble
-    first = make([level], num_envs=1, config=EnvConfig(backtracking=begun))
+def test_a_run_with_other_layers_cannot_be_restored(either, make, begun, flag):
+    level, config = either
+    first = make([level], num_envs=1, config=replace(config, backtracking=begun))
     first.reset()
     saved = first.save_states()
-    second = make([level], num_envs=1, config=EnvConfig(backtracking=not begun))
+    second = make([level], num_envs=1, config=replace(config, backtracking=not begun))
     with pytest.raises(UserError, match=f"begun {flag}: resume with the same"):
         second.restore_states(saved)
 
 
-def test_an_episode_is_cut_that_is_longer_than_a_limit_lowered_on_resuming(bramble, make):
-    level, _ = bramble
-    first = make([level], num_envs=1, config=EnvConfig(episode_steps=0))
+def test_an_episode_is_cut_that_is_longer_than_a_limit_lowered_on_resuming(either, make):
+    level, config = either
+    first = make([level], num_envs=1, config=replace(config, episode_steps=0))
     first.reset()
     stream(first, 8, seed=0)
-    second = make([level], num_envs=1, config=EnvConfig(episode_steps=5))
+    second = make([level], num_envs=1, config=replace(config, episode_steps=5))
     second.restore_states(first.save_states())
     ((_, _, _, truncated, ended),) = stream(second, 1, seed=1)
     assert truncated[0] and ended[0]["l"] == 9
@@ -213,8 +214,8 @@ def test_an_error_that_nobody_hears_any_more_ends_a_worker_quietly():
     theirs.close()
 
 
-def test_steps_in_parts_equal_a_step_of_all(make, bramble):
-    level, config = bramble
+def test_steps_in_parts_equal_a_step_of_all(make, either):
+    level, config = either
     outcomes = []
     for parts in ([slice(0, 3)], [slice(0, 1), slice(1, 3)]):
         envs = make([level], num_envs=3, config=config, seed=3)
@@ -228,8 +229,8 @@ def test_steps_in_parts_equal_a_step_of_all(make, bramble):
     np.testing.assert_array_equal(*outcomes)
 
 
-def test_a_part_may_be_a_step_ahead_of_another(make, bramble):
-    level, config = bramble
+def test_a_part_may_be_a_step_ahead_of_another(make, either):
+    level, config = either
     outcomes = []
     for ahead in (False, True):
         envs = make([level], num_envs=3, config=config, seed=3)
@@ -249,8 +250,8 @@ def test_a_part_may_be_a_step_ahead_of_another(make, bramble):
     assert outcomes[0] == outcomes[1]
 
 
-def test_no_worker_is_left_out_of_a_step(make, bramble):
-    envs = make([bramble[0]], num_envs=2, config=bramble[1])
+def test_no_worker_is_left_out_of_a_step(make, either):
+    envs = make([either[0]], num_envs=2, config=either[1])
     envs.reset()
     envs.step_async(np.array([1]), slice(0, 1))
     with pytest.raises(AssertionError, match="without step_async"):

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -10,13 +11,13 @@ import numpy as np
 import pytest
 
 from experiment.errors import UserError
-from retro_env import EnvConfig, make_contest_env, make_vec, video
+from retro_env import make_contest_env, make_vec, video
 from retro_env.video import film_names, screens, write_video
 
 
 def test_playing_a_recording_shows_the_screens_that_were_seen(playable, tmp_path):
     level, config = playable
-    settings = EnvConfig(scenario=config.scenario, frame_skip=1, episode_steps=90)
+    settings = replace(config, frame_skip=1, episode_steps=90)
     env = make_contest_env(level, settings, record_dir=tmp_path)
     random = np.random.default_rng(0)
     screen, _ = env.reset(seed=1)
@@ -38,8 +39,8 @@ def test_playing_a_recording_shows_the_screens_that_were_seen(playable, tmp_path
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_every_worker_records_into_its_own_folder(bramble, tmp_path):
-    level, config = bramble
+def test_every_worker_records_into_its_own_folder(either, tmp_path):
+    level, config = either
     envs = make_vec([level], num_envs=2, config=config, record_dir=tmp_path / "films")
     envs.reset()
     envs.step(np.array([1, 1]))
@@ -50,7 +51,7 @@ def test_every_worker_records_into_its_own_folder(bramble, tmp_path):
 
 def test_a_restored_environment_writes_the_running_recording_anew(bramble, tmp_path):
     level, config = bramble
-    settings = EnvConfig(scenario=config.scenario, episode_steps=20)
+    settings = replace(config, episode_steps=20)
     envs = make_vec([level], num_envs=1, config=settings, record_dir=tmp_path / "a")
     envs.reset()
     for _ in range(30):
@@ -70,7 +71,7 @@ def test_a_run_saved_without_recording_keeps_every_recording_once_restored_into_
     bramble, tmp_path
 ):
     level, config = bramble
-    settings = EnvConfig(scenario=config.scenario, episode_steps=10)
+    settings = replace(config, episode_steps=10)
     envs = make_vec([level], num_envs=1, config=settings)
     envs.reset()
     saved = envs.save_states()

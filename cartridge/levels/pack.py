@@ -1,0 +1,80 @@
+"""Acts and art as one binary, for the game without an emulator (cartridge/host/tables.c reads it).
+
+Little-endian words: a head, then what it points to, in bytes from the start. Compressed with gzip,
+the same every time."""
+
+import gzip
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cartridge.levels import drawing
+from cartridge.levels.cells import Act
+from cartridge.levels.generator import all_acts
+from cartridge.levels.paint import METATILE_COUNT, metatile_shapes, paint
+from cartridge.levels.simulator import name_of
+from cartridge.levels.tiles import sprite_words
+from cartridge.levels.zones import ZONES
+
+FILE = "game.pack"
+MAGIC = int.from_bytes(b"BDP2", "little")
+HEAD_WORDS = 13
+SPAWN = np.dtype("u1,u1,u2,u2,u1,u1", align=True)
+"""As the engine's struct Spawn."""
+
+
+class Blob:
+    """Bytes that grow; what is put in begins at a multiple of eight."""
+
+    def __init__(self) -> None:
+        self.data = bytearray(HEAD_WORDS * 4)
+
+    def put(self, values: Iterable[Any], dtype: Any) -> int:
+        """Append an array -> where it begins."""
+        self.data.extend(bytes(-len(self.data) % 8))
+        at = len(self.data)
+        self.data.extend(np.array(values, dtype).tobytes())
+        return at
+
+
+def act_row(blob: Blob, act: Act) -> list[int]:
+    """An act's numbers, its map and spawns put into the blob."""
+    spawns = [(int(s.kind), s.arg, s.x, s.y, s.arg2 & 0xFF, s.arg3) for s in act.spawns]
+    places = [blob.put(paint(act), "u1"), blob.put(spawns, SPAWN), len(spawns)]
+    return [act.zone, act.number, act.width, *places, *act.start, act.end_x, act.water_y]
+
+
+def zone_row(blob: Blob, name: str) -> list[int]:
+    """A zone's numbers, its art put into the blob."""
+    art = drawing.zone_art(name)
+    palette = blob.put(drawing.palette_words(name), "<u2")
+    level = [blob.put(art.level.words, "<u4"), len(art.level.words)]
+    metatiles = [blob.put(art.metatiles, "<u2"), METATILE_COUNT]
+    back = [blob.put(art.back.words, "<u4"), len(art.back.words)]
+    return [palette, *level, *metatiles, *back, blob.put(art.back_map, "<u2")]
+
+
+def pack(acts: Sequence[Act]) -> bytes:
+    """The binary of these acts, uncompressed."""
+    blob = Blob()
+    act_rows = [act_row(blob, act) for act in acts]
+    zone_rows = [zone_row(blob, zone.name) for zone in ZONES]
+    sprites = [tile for frame in drawing.sprite_frames() for tile in sprite_words(frame)]
+    logo, logo_rows = drawing.logo_art()
+    names = "\n".join(name_of(act) for act in acts).encode()
+    head = [MAGIC, len(acts), len(ZONES), len(sprites), len(logo.words)]
+    head += [blob.put(act_rows, "<u4"), blob.put(zone_rows, "<u4")]
+    head += [blob.put(metatile_shapes(), "u1"), blob.put(sprites, "<u4")]
+    head += [blob.put(logo.words, "<u4"), blob.put(logo_rows, "<u2")]
+    head += [blob.put(np.frombuffer(names, "u1"), "u1"), len(names)]
+    blob.data[: HEAD_WORDS * 4] = np.array(head, "<u4").tobytes()
+    return bytes(blob.data)
+
+
+def write(folder: Path, acts: Sequence[Act] | None = None) -> Path:
+    """The pack of some acts, or of the committed cartridge, into a game's folder -> its path."""
+    path = folder / FILE
+    path.write_bytes(gzip.compress(pack(all_acts() if acts is None else acts), mtime=0))
+    return path

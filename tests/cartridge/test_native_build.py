@@ -1,0 +1,59 @@
+"""The committed WebAssembly and pack against the sources that they are made of."""
+
+import gzip
+import shutil
+import subprocess
+
+import pytest
+
+from cartridge import build_states
+from cartridge.levels import pack
+from cartridge.levels.generator import all_acts
+from cartridge.levels.splits import level_names
+from retro_env.engine import cartridge
+
+CARTRIDGE = build_states.INTEGRATION.parent
+VERSION = "14.0.6"
+
+
+@pytest.fixture(scope="module")
+def rebuilt(tmp_path_factory):
+    """A folder with bramble.wasm and the link's map, made anew; the build itself checks the map."""
+    for name in ("clang", "wasm-ld", "make"):
+        if shutil.which(name) is None:
+            pytest.skip(f"no {name}")
+    folder = tmp_path_factory.mktemp("native")
+    wasm = folder / "bramble.wasm"
+    subprocess.run(
+        ["make", "-s", "-j2", "-C", CARTRIDGE, f"BUILD={folder}", f"WASM={wasm}", wasm],
+        check=True,
+        capture_output=True,
+    )
+    return folder
+
+
+def test_committed_code_equals_a_rebuild(rebuilt):
+    version = subprocess.run(["clang", "--version"], capture_output=True, text=True, check=True)
+    if VERSION not in version.stdout:
+        pytest.skip(f"the committed file was built with clang {VERSION}")
+    committed = build_states.FOLDER / "bramble.wasm"
+    assert (rebuilt / "bramble.wasm").read_bytes() == committed.read_bytes()
+
+
+def test_what_a_game_changes_is_one_range(rebuilt):
+    rows = (rebuilt / "native" / "map.txt").read_text().splitlines()
+    data = next(i for i, row in enumerate(rows) if row.endswith(" DATA"))
+    symbols = [cells for row in rows[data + 1 :] if len(cells := row.split()) == 4]
+    place = {row[3]: int(row[0], 16) for row in symbols}
+    begin = place["state_begin"]
+    end = max(int(row[0], 16) + int(row[2], 16) for row in symbols if row[3] == ".bss")
+    changing = ("ram", "hero", "medium", "shapes", "objects", "camera_x", "plane_a", "sprite_table")
+    kept = ("acts", "zones", "sprite_tiles", "arts", "settings", "heap", "screen")
+    assert all(begin <= place[name] < end for name in changing)
+    assert all(place[name] < begin for name in kept)
+
+
+def test_committed_pack_is_of_the_committed_acts():
+    committed = (build_states.FOLDER / pack.FILE).read_bytes()
+    assert gzip.decompress(committed) == pack.pack(all_acts())
+    assert cartridge(build_states.FOLDER.name).acts == tuple(level_names())
