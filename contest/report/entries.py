@@ -124,7 +124,7 @@ def mean_curve(entry: Entry, number: int, level: str | None) -> Curve:
     """An entry's curve on a level, or that of all levels as `read_scores` has its score: mean over
     the seeds that have all levels, with a band of these; else mean of the levels' means."""
     here = {key: y for key, y in entry.curves.items() if level in (None, key[0])}
-    names, seeds = ({key[i] for key in here} for i in (0, 1))
+    names, seeds = {name for name, _ in here}, {seed for _, seed in here}
     whole = [seed for seed in sorted(seeds) if all((name, seed) in here for name in names)]
     rows = [np.mean([here[name, seed] for name in names], axis=0) for seed in whole]
     band = (np.min(rows, axis=0), np.max(rows, axis=0)) if len(rows) > 1 else ()
