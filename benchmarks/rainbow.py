@@ -82,7 +82,7 @@ def fill(replay: Replay, steps: int, *, episode: int = EPISODE) -> Callable[[], 
     """Play made-up episodes of `episode` steps for `steps` agent steps in all; one more each call
     of what is returned."""
     random = np.random.default_rng(0)
-    obs = random.integers(0, 256, (16, WORKERS, replay.frame_stack, 84, 84), np.uint8)
+    obs = random.integers(0, 256, (16, WORKERS, len(replay.steps_back), 84, 84), np.uint8)
     actions, rewards = np.zeros(WORKERS, np.int64), np.ones(WORKERS, np.float32)
     never, count = np.zeros(WORKERS, np.bool_), 0
 

@@ -10,12 +10,14 @@ from envs.contract import (
     saved_states,
 )
 from envs.families import HELD_OUT, TRAINING, env_settings, level_names, make, make_for
+from envs.settings import EvaluationSettings
 
 __all__ = [
     "HELD_OUT",
     "TRAINING",
     "EnvSettings",
     "EnvSpec",
+    "EvaluationSettings",
     "VectorEnv",
     "ended_episodes",
     "env_settings",

@@ -27,6 +27,15 @@ class EnvSpec:
     """What a reward means, by flag; transitions of other rewards are not learned from together."""
     reward_scale: float = 1.0
     """Factor on the rewards; those of episodes are without it."""
+    steps_back: tuple[int, ...] = ()
+    """Of each frame in an observation, the oldest first; none given: frames in a row."""
+    difference: bool = False
+    """Older frames are shown as their difference to the newest, see `envs.frames`."""
+
+    def __post_init__(self) -> None:
+        in_a_row = tuple(range(self.frame_stack))[::-1]
+        object.__setattr__(self, "steps_back", self.steps_back or in_a_row)
+        assert len(self.steps_back) == self.frame_stack, "one number for each frame"
 
     @property
     def actions(self) -> int:

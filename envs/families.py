@@ -9,13 +9,24 @@ from numpy.typing import NDArray
 
 from envs.contract import Step, VectorEnv
 from experiment.config import section
+from experiment.errors import UserError
+from experiment.run_settings import RunSettings
 
 TRAINING, HELD_OUT = "bramble-train", "bramble-test"
 """The free game's acts: to learn on, and to be judged on."""
 
 
+def of_procgen(levels: Any) -> bool:
+    """Whether a specification of levels is one of Procgen."""
+    return str(levels).startswith("procgen:")
+
+
 def settings_class(values: Mapping[str, Any]) -> type:
     """The settings' class of the family that plays values["levels"]."""
+    if of_procgen(values.get("levels")):
+        from procgen_env.config import ProcgenConfig
+
+        return ProcgenConfig
     from retro_env.config import EnvConfig
 
     return EnvConfig
@@ -27,7 +38,12 @@ def env_settings() -> Any:
 
 
 def level_names(levels: str) -> list[str]:
-    """The levels that a specification means, in order. UserError: there are none such."""
+    """The levels that a specification means, of Procgen its games, in order; each is one too.
+    UserError: there are none such."""
+    if of_procgen(levels):
+        from procgen_env.games import parse_games
+
+        return [f"procgen:{game}" for game in parse_games(levels)]
     from retro_env.levels import parse_levels
 
     return [str(level) for level in parse_levels(levels)]
@@ -43,15 +59,40 @@ def split_names() -> list[str]:
 def make(levels: str, settings: Any, *, num_envs: int, **options: Any) -> VectorEnv:
     """`num_envs` environments, the levels shared out among them.
 
-    levels: a split, a CSV, or names with commas between. settings: of the levels' family. options:
-    seed (0). rotate_every (0): agent steps on a level before the next; 0: an episode, where there
-    are more levels than environments. serial (False): all play the same levels, in order. part (a
-    slice): make only these of them. record_dir: for recordings, where the family has any.
-    UserError: what is missing.
+    levels: a split, a CSV, names with commas between, or procgen:GAME[,GAME…]. settings: of the
+    levels' family. options: seed (0). rotate_every (0): agent steps on a level before the next; 0:
+    an episode, where there are more levels than environments. serial (False): all play the same
+    levels, in order. part (a slice): make only these of them. record_dir: for recordings, where the
+    family has any. UserError: what is missing.
     """
+    if of_procgen(levels):
+        import procgen_env
+
+        rotates = options.pop("rotate_every", 0) not in (0, RunSettings.rotate_every)
+        if options.pop("serial", False) or rotates:
+            raise UserError(
+                "Procgen draws a level for every episode: leave --serial out, and --rotate-every 0"
+            )
+        options.pop("record_dir", None)
+        return procgen_env.make_vec(levels, num_envs=num_envs, config=settings, **options)
     from retro_env import make_vec, parse_levels
 
     return make_vec(parse_levels(levels), num_envs=num_envs, config=settings, **options)
+
+
+def level_sets(levels: str, settings: Any, *, test_levels: Any) -> dict[str, Any]:
+    """ "train" and "test" -> the settings that play those levels of a specification.
+
+    test_levels: which are to be judged on, see `EvaluationSettings`. UserError: the family has no
+    such sets.
+    """
+    if not of_procgen(levels):
+        raise UserError(
+            "--evaluate-every is for levels of Procgen; python -m contest.evaluate plays others"
+        )
+    from procgen_env.levels import level_sets
+
+    return level_sets(settings, test_levels=test_levels)
 
 
 def make_for(config: Any, **options: Any) -> VectorEnv:

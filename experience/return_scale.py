@@ -11,7 +11,7 @@ from experiment.distributed import Group
 class ReturnScale:
     """Divides rewards by the running standard deviation of their discounted sum.
 
-    The sum R ← γR + r runs within episodes, with the γ that the agent learns with; its moments are
+    The sum R ← γR + r runs within episodes; its moments are
     taken over all that was seen in any process. Source: openai/baselines, VecNormalize. Differs:
     they are brought up to date once per rollout, before it is scaled.
     """

@@ -16,6 +16,49 @@ import docstring_parser
 from experiment.errors import UserError
 
 ELSEWHERE = {
+    "env-name": "levels",
+    "env-id": "levels",
+    "env": "levels",
+    "exp-name": "run-dir",
+    "param-name": "preset",
+    "num-timesteps": "timesteps",
+    "total-timesteps": "timesteps",
+    "total-steps": "timesteps",
+    "gpu-device": "device",
+    "n-envs": "num-envs",
+    "num-processes": "num-envs",
+    "n-steps": "rollout-steps",
+    "num-steps": "rollout-steps",
+    "nsteps": "rollout-steps",
+    "epoch": "epochs",
+    "num-epochs": "epochs",
+    "update-epochs": "epochs",
+    "ppo-epoch": "epochs",
+    "num-sgd-iter": "epochs",
+    "mini-batch-per-epoch": "minibatches",
+    "mini-batch-size": "minibatches",
+    "num-minibatches": "minibatches",
+    "lmbda": "lam",
+    "gae-lambda": "lam",
+    "lambda": "lam",
+    "eps-clip": "clip",
+    "clip-param": "clip",
+    "clip-coef": "clip",
+    "eps": "clip",
+    "grad-clip-norm": "gradient-norm",
+    "max-grad-norm": "gradient-norm",
+    "grad-eps": "gradient-norm",
+    "grad-clip": "gradient-norm",
+    "value-coef": "value-weight",
+    "vf-coef": "value-weight",
+    "vf-loss-coeff": "value-weight",
+    "entropy-coef": "entropy-weight",
+    "ent-coef": "entropy-weight",
+    "feature-dim": "hidden",
+    "architecture": "encoder",
+    "normalize-adv": "normalise",
+    "normalize-rew": "normalise-returns",
+    "use-backgrounds": "backgrounds",
     "lr": "learning-rate",
     "gpu": "device",
     "cuda": "device",
@@ -23,6 +66,8 @@ ELSEWHERE = {
     "buffer-size": "replay-size",
 }
 """What other programs call a flag -> what ours do."""
+REFUSED = {"use-sequential-levels": "EnvPool draws levels at random and cannot play them in order"}
+"""What other programs have and ours do not -> why."""
 MOST_USED = (
     *("levels", "timesteps", "num_envs", "run_dir", "resume", "init", "preset", "config", "seed"),
     *("device", "rotate_every", "learning_rate"),
@@ -213,6 +258,8 @@ def _nearest(flag: str, known: Sequence[str]) -> str:
     written like one."""
     ours = f"--{ELSEWHERE.get(flag[2:])}"
     parts = set(flag[2:].split("-"))
+    if flag[2:] in REFUSED:
+        return REFUSED[flag[2:]]
     close = [ours] if ours in known else []
     close += [other for other in known if parts <= set(other[2:].split("-"))]
     close += difflib.get_close_matches(flag, known, n=1, cutoff=0.7)

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 import msgspec
 import yaml
 
-from experiment.arguments import read_first, read_flags, words_of
+from experiment.arguments import ELSEWHERE, REFUSED, read_first, read_flags, words_of
 from experiment.errors import UserError
 from experiment.ranges import bad_value
 
@@ -154,7 +154,11 @@ def preset_names(presets: Path | None) -> list[str]:
 def nearest_text(name: str, known: Iterable[str]) -> str:
     """'did you mean X?' when a known name is close to `name`, else 'expected one of …'."""
     known = list(known)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    elsewhere = name.replace("_", "-")
+    if elsewhere in REFUSED:
+        return REFUSED[elsewhere]
+    ours = ELSEWHERE.get(elsewhere, "").replace("-", "_")
+    close = [ours] if ours in known else difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"did you mean {close[0]!r}?" if close else f"expected one of: {', '.join(known)}"
 
 

@@ -10,6 +10,7 @@ from typing import ParamSpec
 P = ParamSpec("P")
 
 EXTRAS = {
+    "envpool": "procgen",
     "mpi4py": "es",
     "pygame": "play",
     "imageio": "report",

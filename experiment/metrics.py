@@ -1,7 +1,8 @@
 """What a run measured: metrics.csv and episodes.csv, for TensorBoard, wandb and trackio in groups
 rollout/, train/, time/.
 
-Both files end a run in a good state however it ends: each row is flushed as it is written, and a
+How long it took is in timing.csv, apart: the others are the same for the same run. The
+files end a run in a good state however it ends: each row is flushed as it is written, and a
 resumed run drops the rows after its checkpoint, so that they hold what one run would have held.
 """
 
@@ -79,7 +80,8 @@ class Table:
 
 @final
 class Metrics(AbstractContextManager):
-    """Writes a run's metrics.csv and, unless told not to, the same numbers for TensorBoard."""
+    """Writes a run's metrics.csv, timing.csv (seconds since it was begun or resumed) and, unless
+    told not to, metrics for TensorBoard."""
 
     def __init__(
         self,
@@ -99,6 +101,8 @@ class Metrics(AbstractContextManager):
         run_dir = Path(run_dir)
         self._table = Table(run_dir / "metrics.csv", ["step"], resume_step=resume_step)
         self._rollout, self._since = rollout, (time.monotonic(), resume_step or 0)
+        self._timing = Table(run_dir / "timing.csv", ["step", "seconds"], resume_step=resume_step)
+        self._began = time.monotonic()
         self._writer: Any = None
         if tensorboard:
             from experiment.events import Events  # slow to import
@@ -112,6 +116,7 @@ class Metrics(AbstractContextManager):
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Write one row: numbers by name, measured up to this env step. UserError: it cannot."""
         self._table.append({"step": int(step), **values})
+        self._timing.append({"step": int(step), "seconds": time.monotonic() - self._began})
         (then, before), now = self._since, time.monotonic()
         self._since = now, step
         grouped = {f"{'rollout' if n in ROLLOUT else 'train'}/{n}": v for n, v in values.items()}
@@ -125,6 +130,7 @@ class Metrics(AbstractContextManager):
     def close(self) -> None:
         """Close all."""
         self._table.close()
+        self._timing.close()
         if self._writer is not None:
             self._writer.close()
         if self._track is not None:

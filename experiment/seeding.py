@@ -2,6 +2,8 @@
 
 import json
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,17 @@ def set_rng_state(state: dict[str, Any]) -> None:
     if torch.cuda.is_available():
         for device, saved in enumerate(state["cuda"][: torch.cuda.device_count()]):
             torch.cuda.set_rng_state(_bytes_tensor(saved), device)
+
+
+@contextmanager
+def aside(seed: int) -> Iterator[None]:
+    """Let what is drawn within be of this seed, and leave the generators as they were."""
+    state = rng_state()
+    seed_everything(seed)
+    try:
+        yield
+    finally:
+        set_rng_state(state)
 
 
 def generator_state(generator: np.random.Generator) -> str:

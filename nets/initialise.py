@@ -1,4 +1,4 @@
-"""Orthogonal initial weights, with the gains of baselines' actor-critic nets."""
+"""Initial weights: orthogonal, with the gains of baselines' actor-critic nets, or Xavier's."""
 
 import math
 
@@ -27,6 +27,20 @@ def orthogonal(module: nn.Module, *, gain: float) -> None:
         if isinstance(layer, nn.Conv2d | nn.Linear | NoisyLinear):
             groups = layer.groups if isinstance(layer, nn.Conv2d) else 1
             _fill(layer.weight, layer.weight.shape[0] // groups, gain)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+
+
+@torch.no_grad()
+def xavier(module: nn.Module) -> None:
+    """Give every convolution and linear layer in `module`, itself included, weights drawn evenly
+    from ±√(6 / (inputs + outputs)), a kernel's size counted in both, and biases of zero.
+
+    Source: Glorot and Bengio 2010, eq. 16.
+    """
+    for layer in module.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear | NoisyLinear):
+            nn.init.xavier_uniform_(layer.weight)
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
 

@@ -1,13 +1,13 @@
 """The acting side of PPO2: pick actions, be saved, be loaded."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
@@ -17,7 +17,7 @@ from nets.actor_critic import ActorCritic, sample_actions
 from nets.baselines import read_baselines
 from nets.encoders import make_encoder, parse_widths
 from nets.heads import ActorCriticHead
-from nets.initialise import RELU_GAIN, orthogonal
+from nets.initialise import RELU_GAIN, orthogonal, xavier
 from nets.noisy import Noises, NoisyLinear, PlainLinear
 from nets.recurrent import RecurrentCore
 from nets.transfer import load_net
@@ -27,7 +27,7 @@ from ppo2.config import PPO2Config
 def make_net(config: PPO2Config) -> ActorCritic:
     """An untrained net for that config, its weights drawn from torch's generator.
 
-    Initial weights as in openai/baselines, ppo2: orthogonal, the policy nearly uniform.
+    The heads are orthogonal as in openai/baselines, ppo2, the policy nearly uniform.
     """
     spec = config.env.spec()
     encoder = make_encoder(
@@ -36,11 +36,14 @@ def make_net(config: PPO2Config) -> ActorCritic:
         widths=parse_widths(config.widths),
         pool=config.pool,
     )
-    if config.encoder in ("nature", "data-efficient"):  # the others have a way of their own
-        orthogonal(encoder, gain=RELU_GAIN)
+    initialise: Callable[[nn.Module], None] = partial(orthogonal, gain=RELU_GAIN)
+    if config.initialisation == "xavier":
+        initialise = xavier
+    if config.initialisation != "default" or config.encoder in ("nature", "data-efficient"):
+        initialise(encoder)
     linear = partial(NoisyLinear, sigma0=config.sigma0) if config.noisy else PlainLinear
     hidden = linear(encoder.features, config.hidden)
-    orthogonal(hidden, gain=RELU_GAIN)
+    initialise(hidden)
     core, features = None, config.hidden
     if config.recurrent != "none":
         core = RecurrentCore(config.recurrent, config.hidden, hidden=config.recurrent_hidden)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from envs import TRAINING, EnvSettings, env_settings
+from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
 from experiment.errors import UserError
 from experiment.ranges import LARGEST, Count, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
@@ -15,11 +15,15 @@ class PPO2Config:
 
     run: RunSettings = RunSettings(levels=TRAINING, run_dir="runs/ppo2")
     env: EnvSettings = env_settings()
+    evaluation: EvaluationSettings = EvaluationSettings()
 
     # What is played
     serial: bool = False
     """All environments play one level after another, instead of all levels at once; rotate_every
     then follows from timesteps, whatever it says."""
+    num_checkpoints: Natural = 0
+    """Checkpoints evenly spread over the run, all of which stay, instead of checkpoint_every, of
+    which the newest two do; 0: none."""
     init_episodes: Count = 1
     """Where init names several checkpoints: episodes that each plays before the best goes on."""
 
@@ -50,12 +54,16 @@ class PPO2Config:
     """impala and mobilenet: keep each channel's mean only, so that images may have any size."""
     hidden: Count = 512
     """Units of the fully connected layer."""
+    initialisation: Literal["default", "orthogonal", "xavier"] = "default"
+    """Weights before the outputs: orthogonal, xavier, or default: orthogonal but for impala's and
+    mobilenet's convolutions, which have a way of their own."""
     recurrent: Literal["none", "gru", "lstm"] = "none"
     """Memory between the fully connected layer and the outputs."""
     recurrent_hidden: Count = 256
     """Units of that memory."""
     sequence_steps: Count = 1
-    """Steps on end that a recurrent net learns from, 2 or more; without one: 1."""
+    """Steps on end that a recurrent net learns from, 2 or more, up to a whole rollout; without one:
+    1."""
 
     # The rollout
     rollout_steps: Count = 128
@@ -64,8 +72,9 @@ class PPO2Config:
     """Parts of a rollout, each a step of Adam."""
     epochs: Count = 4
     """Times that a rollout is learned from, shuffled anew each time."""
-    accumulate: Count = 1
-    """Pieces in which a minibatch's gradient is computed, to save memory."""
+    accumulate: Natural = 1
+    """Pieces in which each thread computes its part of a minibatch's gradient, to save memory or
+    to keep to the cache; 0: as many as are fastest here, which a run measures as it begins."""
 
     # Learning
     gamma: Share = 0.99
@@ -96,6 +105,8 @@ class PPO2Config:
     """Over what advantages get mean 0 and standard deviation 1."""
     normalise_returns: bool = True
     """Divide rewards by the running standard deviation of their discounted sum."""
+    return_gamma: Share | None = None
+    """Discount of that sum; none given: gamma."""
 
     # Exploration
     noisy: bool = False
@@ -116,10 +127,14 @@ class PPO2Config:
     def __post_init__(self) -> None:
         check(self)
         pieces, rest = divmod(self.rollout_steps, self.sequence_steps)
+        whole, num_envs = pieces == 1 < self.sequence_steps, self.run.num_envs
+        if whole and num_envs % self.minibatches == 0 < num_envs:
+            pieces = self.minibatches  # of the environments, instead of the steps
         if rest or pieces % self.minibatches:
             raise UserError(
                 f"rollout_steps ({self.rollout_steps}) must be a multiple of minibatches x "
-                f"sequence_steps ({self.minibatches} x {self.sequence_steps})"
+                f"sequence_steps ({self.minibatches} x {self.sequence_steps}), or sequence_steps a "
+                f"whole rollout and num_envs ({num_envs}) a multiple of minibatches"
             )
         if self.recurrent == "none" and self.sequence_steps != 1:
             raise UserError("sequence_steps is for --recurrent gru or lstm; leave it at 1 without")

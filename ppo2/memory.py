@@ -61,8 +61,13 @@ def minibatches(
 
     Each environment's steps are shuffled by its own generator, in pieces of `length` steps on end,
     and every minibatch gets as many from each: levels are balanced in it, and processes that share
-    the environments out among them make the same minibatches as one process alone.
+    the environments out among them make the same minibatches as one process alone. Where a rollout
+    is one piece, of each `count` neighbouring environments every minibatch gets one.
     """
+    if steps == length and count > 1:
+        drawn = np.array([rng.random() for rng in rngs]).reshape(-1, count)
+        dealt = drawn.argsort(axis=1) + np.arange(0, len(rngs), count)[:, None]
+        return [np.arange(steps)[:, None] * len(rngs) + envs for envs in dealt.T]
     pieces = np.stack([rng.permutation(steps // length) for rng in rngs], axis=1)  # [pieces,N]
     num_envs = len(rngs)
     rows = pieces * length * num_envs + np.arange(num_envs)

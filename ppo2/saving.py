@@ -40,8 +40,9 @@ def reports(
             for step, env, episode in ended:
                 episodes.log(step, env, episode)
             if values:
-                if training.recent_returns:
-                    values = {**values, "mean_return": float(np.mean(training.recent_returns))}
+                if recent := training.recent_returns:
+                    ends = {"min_return": min(recent), "max_return": max(recent)}
+                    values = {**values, "mean_return": float(np.mean(recent)), **ends}
                 metrics.log(training.env_steps, values)
             progress.update(training.env_steps, values)
 
@@ -79,6 +80,7 @@ def save(training: Training, run_dir: Path | str, envs: VectorEnv) -> None:
         Path(run_dir) / "checkpoints",
         agent="ppo2",
         config=training.config,
+        keep=training.config.num_checkpoints + 1 if training.config.num_checkpoints else 2,
         counters={"env_steps": training.env_steps, "updates": training.updates},
         tensors={"net": training.agent.net.state_dict(), "optimiser": adam, **tensors},
         arrays={

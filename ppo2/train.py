@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from envs import VectorEnv, level_names, make_for
+from envs.evaluation import evaluated
 from experience.advantages import explained_variance, generalised_advantages
 from experiment.config import load_run_config, replaced
 from experiment.distributed import Group, joined
@@ -27,6 +28,7 @@ from ppo2 import PRESETS
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.memory import minibatches
+from ppo2.pieces import with_pieces
 from ppo2.saving import reports, restore, save
 from ppo2.training import Training
 
@@ -49,6 +51,7 @@ def run(
     """
     if config.recurrent != "none" and config.sequence_steps == 1:
         raise UserError("--recurrent learns nothing over time with --sequence-steps 1: give more")
+    config = with_pieces(config, envs.num_envs)
     training = Training(config, envs.num_envs)
     candidates = [name for name in str(init or "").split(",") if name and not config.run.resume]
     if config.run.resume:
@@ -66,8 +69,11 @@ def run(
         while training.env_steps < config.run.timesteps and not interrupted():
             obs = play(training, envs, obs)
             if training.rollout.full:
-                report(learn(training, obs))
-                if training.passes(config.run.checkpoint_every):
+                values = learn(training, obs)
+                if training.passes(config.evaluation.evaluate_every) and training.group.first:
+                    values |= evaluated(training.agent, config, env_steps=training.env_steps)
+                report(values)
+                if training.passes(training.checkpoint_every):
                     save(training, run_dir, envs)
         report({})
         save(training, run_dir, envs)
@@ -177,6 +183,11 @@ def make_envs(config: PPO2Config, group: Group) -> VectorEnv:
     share, rest = divmod(run.num_envs, group.size)
     if rest or not share:
         raise UserError(f"--num-envs {run.num_envs} cannot be shared by {group.size} processes")
+    if config.sequence_steps == config.rollout_steps > 1 and share % config.minibatches:
+        raise UserError(
+            f"each process has {share} environments to deal out to {config.minibatches} "
+            "minibatches whole: give --num-envs such that this goes without rest"
+        )
     part = slice(group.rank * share, (group.rank + 1) * share)
     return make_for(config, serial=config.serial, part=part)
 

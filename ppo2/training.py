@@ -76,7 +76,8 @@ class Training:
             )
         ends = np.linspace(0, num_envs, min(config.act_parts, num_envs) + 1).astype(int).tolist()
         self.parts = [slice(*ends) for ends in pairwise(ends)]
-        self.return_scale = ReturnScale(num_envs, gamma=config.gamma)
+        gamma = config.gamma if config.return_gamma is None else config.return_gamma
+        self.return_scale = ReturnScale(num_envs, gamma=gamma)
         self.novelty = self.rnd = None
         if config.novelty > 0.0:
             self.novelty = Novelty(progress=config.novelty_progress, colours=config.novelty_colours)
@@ -115,6 +116,12 @@ class Training:
     def passes(self, every: int) -> bool:
         """Whether the last rollout passed a multiple of `every`; never where it is 0."""
         return every > 0 and self.env_steps % every < self.steps_per_rollout
+
+    @property
+    def checkpoint_every(self) -> int:
+        """Agent steps between checkpoints, as one or the other setting says."""
+        settings, count = self.config.run, self.config.num_checkpoints
+        return -(-settings.timesteps // count) if count else settings.checkpoint_every
 
     def begin_rollout(self) -> None:
         """Draw what one needs, each environment from its own generator."""

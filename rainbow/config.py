@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from envs import TRAINING, EnvSettings, env_settings
+from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
 from experiment.errors import UserError
 from experiment.ranges import Count, Finite, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
@@ -15,6 +15,7 @@ class RainbowConfig:
 
     run: RunSettings = RunSettings(levels=TRAINING, timesteps=500_000, run_dir="runs/rainbow")
     env: EnvSettings = env_settings()
+    evaluation: EvaluationSettings = EvaluationSettings()
 
     # What it starts from
     init_replay: Natural = 100_000
@@ -113,6 +114,10 @@ class RainbowConfig:
 
     def __post_init__(self) -> None:
         check(self)
+        if self.evaluation.evaluate_every % self.log_every:
+            raise UserError(
+                f"--evaluate-every must be a multiple of --log-every ({self.log_every})"
+            )
         if self.freeze_encoder_updates and not self.init_encoder:
             raise UserError(
                 "--freeze-encoder-updates keeps what --init-encoder gives: give that too"

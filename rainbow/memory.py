@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.frames import side_by_side
 from experience.episodes import Episode
 from experiment.arrays import Rows, pieces, whole
 
@@ -106,11 +107,18 @@ class Replay:
         alpha: float,
         epsilon: float = 0.1,
         prioritised: bool = True,
+        steps_back: Sequence[int] = (),
+        difference: bool = False,
     ) -> None:
+        """frame_shape: of one frame; frame_stack, steps_back, difference: see `envs.EnvSpec`."""
         self.slots = capacity // num_envs
-        if self.slots <= frame_stack + n_step + 2:
+        self.steps_back = np.array(steps_back or range(frame_stack)[::-1])
+        self.difference = difference
+        self.reach = int(self.steps_back.max())
+        """Slots that an observation reaches back."""
+        if self.slots <= self.reach + n_step + 3:
             raise ValueError(f"a ring of {self.slots} slots is too short for its stacks and steps")
-        self.num_envs, self.frame_stack, self.n_step = num_envs, frame_stack, n_step
+        self.num_envs, self.n_step = num_envs, n_step
         self.alpha, self.epsilon, self.prioritised = alpha, epsilon, prioritised
         self.powers = gamma ** np.arange(n_step + 1)
         total = self.slots * num_envs
@@ -164,7 +172,7 @@ class Replay:
         slots = self.heads[envs]
         full = self.filled[envs] == self.slots
         if full.any():  # the stacks of the next slots reach back into this one
-            lost = slots[full, None] + np.arange(self.frame_stack)
+            lost = slots[full, None] + np.arange(self.reach + 1)
             self.tree.set((envs[full, None] * self.slots + lost % self.slots).ravel(), 0.0)
         flat = envs * self.slots + slots
         self.frames[flat] = obs[:, -self.frames.shape[1] :]
@@ -222,12 +230,10 @@ class Replay:
     def _stack(self, indices: Ints) -> NDArray[np.uint8]:
         """The observations whose newest frames lie at `indices`: [B,C,H,W], oldest frame first.
         Before an episode's first frame stands that frame itself, as the environment has it."""
-        back = np.minimum(np.arange(self.frame_stack)[::-1], self.ages[indices][:, None])
+        back = np.minimum(self.steps_back, self.ages[indices][:, None])
         base = indices - indices % self.slots
         where = base[:, None] + (indices[:, None] - base[:, None] - back) % self.slots
-        stacked = np.take(self.frames, where, axis=0)  # [B,stack,C/stack,H,W]
-        channels, height, width = self.frames.shape[1:]
-        return stacked.reshape(len(indices), self.frame_stack * channels, height, width)
+        return side_by_side(np.take(self.frames, where, axis=0), difference=self.difference)
 
     def update_priorities(self, indices: Ints, losses: NDArray[np.floating]) -> None:
         """The unweighted losses [B] of a batch become its priorities."""
@@ -340,7 +346,7 @@ class Replay:
         leans beyond them is cut off -> where the first K of them go [K]."""
         if len(ends) > 1 and ends[-1] != FINAL and ends[-2] == FINAL:
             ends = ends[:-1]  # an episode of which only the start is there
-        if len(ends) <= self.frame_stack:
+        if len(ends) <= self.reach + 1:
             return np.zeros(0, np.int64)
         if ends[-1] != FINAL:  # the newest frame serves as the observation the episode was cut at
             ends[-2:] = TRUNCATED, FINAL
@@ -349,7 +355,7 @@ class Replay:
         priorities = priorities[: len(ends)]
         priorities = np.where(priorities > 0.0, priorities, self.max_priority)
         priorities[ends == FINAL] = 0.0
-        priorities[: self.frame_stack - 1] = 0.0  # their stacks may reach back before the cut
+        priorities[: self.reach] = 0.0  # their stacks may reach back before the cut
         self.tree.set(target, priorities)
         self.heads[env] = (self.heads[env] + len(ends)) % self.slots
         self.filled[env] += len(ends)

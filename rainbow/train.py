@@ -19,6 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from envs import VectorEnv, ended_episodes, make_for, saved_states
+from envs.evaluation import evaluated
 from experience.episodes import check_played_alike, episodes_of
 from experiment import seeding
 from experiment.checkpoint import Checkpoint, load_checkpoint, load_to_resume, save_checkpoint
@@ -83,6 +84,8 @@ def run(
                 learner.copy_target()
             if training.passes(config.log_every):
                 values = training.summary()
+                if training.passes(config.evaluation.evaluate_every):
+                    values |= evaluated(agent, config, env_steps=training.env_steps)
                 metrics.log(training.env_steps, values)
                 progress.update(training.env_steps, values)
             if training.passes(settings.checkpoint_every):
@@ -101,6 +104,8 @@ def make_replay(config: RainbowConfig, capacity: int, num_envs: int) -> Replay:
         num_envs,
         frame_shape=(spec.channels, *spec.observation_shape[1:]),
         frame_stack=spec.frame_stack,
+        steps_back=spec.steps_back,
+        difference=spec.difference,
         n_step=config.n_step,
         gamma=config.gamma,
         alpha=config.priority_alpha,

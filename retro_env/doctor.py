@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from experiment.errors import UserError, command
+from experiment.window import has_display
 from retro_env.integrations import file_of, games, has_rom
 from retro_env.levels import parse_levels, split_names
-from retro_env.play import has_display
 
 PACKAGES = (
     "stable-retro",
@@ -34,6 +34,11 @@ TRY_OUT = (
     "from retro_env import make_env, EnvConfig; "
     "env = make_env('Airstriker-Genesis-v0:Level1', EnvConfig(scenario='scenario')); "
     "env.reset(); env.step(0); env.close()"
+)
+TRY_PROCGEN = (
+    "from envs.families import make, settings_class; levels = 'procgen:coinrun'; "
+    "env = make(levels, settings_class({'levels': levels})(), num_envs=1); "
+    "env.reset(); env.step([4])"
 )
 
 
@@ -69,6 +74,19 @@ def emulator_fact() -> Fact:
         return Fact("emulator", "ok", "starts, and steps the game that stable-retro brings")
     last = (done.stderr.strip().splitlines() or ["no message"])[-1]
     return Fact("emulator", "missing", f"does not start: {last}")
+
+
+def procgen_fact() -> Fact:
+    """Whether Procgen starts and steps, tried in a process of its own."""
+    try:
+        argv = [sys.executable, "-c", TRY_PROCGEN]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        return Fact("procgen", "optional", "does not answer within 60 s")
+    if done.returncode == 0:
+        return Fact("procgen", "ok", "16 games, on EnvPool")
+    last = (done.stderr.strip().splitlines() or ["no message"])[-1].rpartition("Error: ")[2]
+    return Fact("procgen", "optional", f"does not start: {last}")
 
 
 def rom_fact() -> Fact:
@@ -129,7 +147,7 @@ def compute_facts() -> Iterator[Fact]:
 
 def facts() -> list[Fact]:
     """Everything, in the order of the report."""
-    found = [*package_facts(), emulator_fact(), rom_fact()]
+    found = [*package_facts(), emulator_fact(), procgen_fact(), rom_fact()]
     found += [split_fact(name) for name in split_names()]
     return [*found, display_fact(), film_fact(), *compute_facts()]
 

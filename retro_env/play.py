@@ -5,12 +5,11 @@ next level, Escape leaves.
 """
 
 import argparse
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
 from experiment.errors import UserError, command
+from experiment.window import open_window
 from retro_env.emulator import Emulator
 from retro_env.levels import parse_levels
 from retro_env.wrappers import BUTTON_NAMES
@@ -31,27 +30,6 @@ KEYS = {
     "tab": "MODE",
 }
 """Key names, as pygame spells them, to the pad's buttons."""
-
-
-def has_display() -> bool:
-    """Whether a window can be expected to open."""
-    names = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER")
-    return sys.platform != "linux" or any(os.environ.get(name) for name in names)
-
-
-def open_window(width: int, height: int) -> tuple[Any, Any]:
-    """(pygame, its screen). Errors: UserError without a display."""
-    advice = "play needs a screen; on a remote machine connect with `ssh -X`"
-    if not has_display():
-        raise UserError(f"no display: DISPLAY and WAYLAND_DISPLAY are not set; {advice}")
-    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-    import pygame
-
-    try:
-        pygame.display.init()
-        return pygame, pygame.display.set_mode((width, height), pygame.RESIZABLE)
-    except pygame.error as error:
-        raise UserError(f"no display: {error}; {advice}") from None
 
 
 def pressed_mask(pygame: Any) -> int:

@@ -5,16 +5,14 @@ A .bk2 holds a start state and the buttons of every frame; playing it again give
 
 import argparse
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import stable_retro
 
 from experiment.errors import UserError, command
-from experiment.files import drafted
+from experiment.film import write_video
 from retro_env.emulator import BUTTONS
 from retro_env.integrations import full_name, games, has_rom
 
@@ -70,31 +68,6 @@ def screens(recording: Path) -> Iterator[np.ndarray]:
 def not_a_recording(path: Path) -> UserError:
     """What is said of a file that is none."""
     return UserError(f"{path} is not a .bk2 recording: give files that record_dir wrote")
-
-
-def write_video(
-    path: Path,
-    frames: Iterable[np.ndarray],
-    *,
-    fps: float = FRAMES_PER_SECOND,
-    scale: int = 1,
-    **options: Any,
-) -> Path:
-    """Frames uint8 [H, W, 3] -> an H.264 .mp4; each pixel `scale` times as large. -> path.
-
-    options: of imageio's writer, such as `quality`.
-    Errors: UserError (it cannot be written); a film that is broken off leaves nothing behind.
-    """
-    import imageio.v2 as imageio  # of those who film only: a contest's agent has it not
-
-    with drafted(path) as draft:
-        writer: Any = imageio.get_writer(
-            draft, fps=fps, codec="libx264", macro_block_size=2, **options
-        )
-        with closing(writer):  # a writer's own `with` leaves ffmpeg running after an error
-            for frame in frames:
-                writer.append_data(frame.repeat(scale, axis=0).repeat(scale, axis=1))
-    return path
 
 
 def convert(recording: Path, *, target: Path | None = None, scale: int = 2) -> Path:

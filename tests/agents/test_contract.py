@@ -13,6 +13,7 @@ from experiment.config import flat, from_dict, load_config, preset_names, replac
 from experiment.package import AGENTS as NAMED
 from experiment.package import PARTS, find, is_package
 from experiment.run_settings import RunSettings
+from procgen_env.config import ProcgenConfig
 from tests.agents.tiny import AGENTS, ROOT, tiny
 
 
@@ -49,10 +50,12 @@ def test_config_has_the_two_sections_and_repeats_none_of_their_fields(agent):
 @pytest.mark.parametrize("agent", AGENTS)
 def test_every_flag_says_what_it_is(agent):
     config = find(agent).Config()
-    for part in (config, config.run, config.env):
+    parts = [getattr(config, f.name) for f in dataclasses.fields(config)]
+    sections = [part for part in parts if dataclasses.is_dataclass(part)]
+    for part in (config, *sections, ProcgenConfig()):
         source = inspect.getsource(type(part))
         for field in dataclasses.fields(part):
-            if "hidden" not in field.metadata and field.name not in ("run", "env"):
+            if "hidden" not in field.metadata and field.name not in ("run", "env", "evaluation"):
                 said = re.search(rf'\n    {field.name}: .*\n    """', source)
                 assert said, f"{field.name} is not explained"
 

@@ -9,11 +9,13 @@ import envs as environments
 from contest.wire.remote_vec import RemoteVectorEnv
 from envs import EnvSpec, ended_episodes, row_seeds, saved_states
 from experiment.errors import UserError
+from procgen_env import ProcgenConfig
 from retro_env import EnvConfig
+from tests.procgen_env.conftest import needs_procgen
 
 ACTS = [f"BrambleDash-Genesis-v0:BrambleWood.Act{number}" for number in (1, 2)]
 SMALL = EnvConfig(image_height=20, image_width=24, frame_stack=2, episode_steps=9)
-KINDS = ("retro", "native", "remote", "corridor")
+KINDS = ("retro", "native", "procgen", "remote", "corridor")
 
 
 @pytest.fixture
@@ -25,6 +27,10 @@ def make(start, toy, corridor):
         if kind in ("retro", "native"):
             settings = replace(SMALL, backend="native" if kind == "native" else "emulator")
             found = environments.make(",".join(ACTS), settings, num_envs=2, seed=3)
+        elif kind == "procgen":
+            needs_procgen()
+            config = ProcgenConfig(frames="0,-3", num_levels=20, stick_probability=0.1)
+            found = environments.make("procgen:bigfish,bossfight", config, num_envs=2, seed=3)
         elif kind == "remote":
             found = RemoteVectorEnv(start(toy(length=4)).folder, config=SMALL, level="toy")
         else:
@@ -59,7 +65,7 @@ def test_ended_rows_go_on_with_the_next_episode_and_keep_their_own_last_observat
     envs = make(kind)
     obs, _ = envs.reset(seed=0)
     totals, lengths, episodes = np.zeros(envs.num_envs), np.zeros(envs.num_envs, int), []
-    for actions in drawn(envs, 60):
+    for actions in drawn(envs, 600 if kind == "procgen" else 60):
         before = list(envs.levels)
         obs, rewards, terminated, truncated, infos = envs.step(actions)
         assert rewards.shape == terminated.shape == truncated.shape == (envs.num_envs,)
@@ -80,7 +86,7 @@ def test_ended_rows_go_on_with_the_next_episode_and_keep_their_own_last_observat
     assert len(episodes) >= 4
 
 
-@pytest.mark.parametrize("kind", ("retro", "native", "corridor"))
+@pytest.mark.parametrize("kind", ("retro", "native", "procgen", "corridor"))
 def test_rows_in_parts_are_the_rows_together(make, kind):
     one, other = make(kind), make(kind)
     for envs in (one, other):

@@ -2,10 +2,10 @@ import pytest
 import torch
 from torch import nn
 
-from nets.encoders import make_encoder
+from nets.encoders import impala, make_encoder
 from nets.heads import ActorCriticHead
-from nets.initialise import POLICY_GAIN, RELU_GAIN, VALUE_GAIN, orthogonal, orthogonal_gates
-from nets.noisy import NoisyLinear
+from nets.initialise import POLICY_GAIN, RELU_GAIN, VALUE_GAIN, orthogonal, orthogonal_gates, xavier
+from nets.noisy import NoisyLinear, PlainLinear
 
 
 def assert_orthogonal(matrix, gain):
@@ -58,3 +58,18 @@ def test_actor_critic_starts_almost_indifferent(noisy):
     assert_orthogonal(head.value.weight.detach(), VALUE_GAIN)
     probs = head(torch.randn(5, 32))[0].softmax(dim=1)
     torch.testing.assert_close(probs, torch.full((5, 7), 1 / 7), atol=0.02, rtol=0)
+
+
+def test_xavier_weights_fill_their_bounds():
+    encoder, hidden = impala((3, 64, 64), widths=(4, 8)), PlainLinear(200, 50)
+    for module in (encoder, hidden):
+        xavier(module)
+    layers = [m for m in encoder.modules() if isinstance(m, nn.Conv2d)]
+    for layer in [*layers, hidden]:
+        outputs, inputs = layer.weight.shape[:2]
+        kernel = layer.weight[0, 0].numel()
+        bound = (6.0 / (kernel * (inputs + outputs))) ** 0.5
+        largest = layer.weight.abs().max().item()
+        assert 0.9 * bound < largest <= bound
+        assert abs(layer.weight.std().item() / (bound / 3**0.5) - 1.0) < 0.15
+        assert (layer.bias == 0.0).all()

@@ -136,3 +136,15 @@ def test_cleared_rollout_is_empty():
     rollout, _ = filled()
     rollout.clear()
     assert rollout.filled == 0 and not rollout.finals and not rollout.full
+
+
+def test_whole_rollouts_are_dealt_out_by_environments_in_any_number_of_processes():
+    together = minibatches(generators(8), 6, count=4, length=6)
+    assert sorted(np.concatenate(together, axis=1).flatten().tolist()) == list(range(48))
+    for rows in together:
+        assert rows.shape == (6, 2) and (np.diff(rows, axis=0) == 8).all()
+        assert (rows[0] // 4).tolist() == [0, 1]  # one of each four neighbours
+    for first in (0, 4):
+        apart = minibatches(generators(8)[first : first + 4], 6, count=4, length=6)
+        for rows, own in zip(together, apart, strict=True):
+            assert rows[0, first // 4] - first == own[0, 0]

@@ -1,3 +1,4 @@
+import json
 import re
 import sys
 from pathlib import Path
@@ -6,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+import ppo2.pieces
 import ppo2.train
 from experiment.checkpoint import load_agent
 from experiment.config import replaced
@@ -257,3 +259,54 @@ def test_levels_in_series_are_played_by_all_at_once(tmp_path):
         played = episodes["step"][episodes["level"] == level]
         assert 136 * number < played.min() and played.max() == 136 * (number + 1)
         assert len(played) >= 2
+
+
+def test_checkpoints_are_evenly_spread_and_stay(corridor, tmp_path):
+    config = replaced(QUICK, num_checkpoints=4, timesteps=256, rollout_steps=16)
+    run(corridor(2), config, tmp_path / "run")
+    steps = [path.name for path in sorted((tmp_path / "run" / "checkpoints").glob("step-*"))]
+    assert steps == [f"step-{step:09d}" for step in (64, 128, 192, 256)]
+
+
+def test_returns_of_the_last_episodes_and_the_time_are_logged(corridor, tmp_path):
+    run(corridor(2), QUICK, tmp_path)
+    rows, episodes = (read_columns(tmp_path / name) for name in ("metrics.csv", "episodes.csv"))
+    last = episodes["r"][episodes["step"] <= rows["step"][-1]][-100:]
+    assert rows["mean_return"][-1] == pytest.approx(last.mean())
+    assert (rows["min_return"][-1], rows["max_return"][-1]) == (last.min(), last.max())
+    timing = read_columns(tmp_path / "timing.csv")
+    assert timing["step"].tolist() == rows["step"].tolist()
+    assert (np.diff(timing["seconds"]) > 0).all()
+
+
+def test_a_recurrent_net_learns_from_whole_rollouts(corridor, tmp_path):
+    flags = {"recurrent": "gru", "sequence_steps": 16, "rollout_steps": 16, "minibatches": 2}
+    config = replaced(QUICK, num_envs=4, recurrent_hidden=8, **flags)
+    run(corridor(4), config, tmp_path)
+    assert read_columns(tmp_path / "metrics.csv")["updates"][-1] == 3
+    with pytest.raises(UserError, match="num_envs"):
+        replaced(config, num_envs=3)
+
+
+@pytest.mark.parametrize("flags", [{}, {"recurrent": "gru", "sequence_steps": 8}])
+def test_pieces_are_chosen_by_their_speed_and_kept_with_the_run(
+    corridor, tmp_path, monkeypatch, capsys, flags
+):
+    tried = []
+
+    def seconds_per_row(learner, config, sequences, state_size):
+        assert measured(learner, config, sequences, state_size) > 0.0
+        tried.append(sequences)
+        return abs(sequences * config.sequence_steps - 16)  # 16 rows are the fastest
+
+    measured = ppo2.pieces.seconds_per_row
+    monkeypatch.setattr(ppo2.pieces, "SECONDS", 1e-9)
+    monkeypatch.setattr(ppo2.pieces, "seconds_per_row", seconds_per_row)
+    config = replaced(QUICK, num_envs=8, timesteps=128, accumulate=0, **flags)
+    agent = run(corridor(8), config, tmp_path)
+    assert agent.config.accumulate == 4 and 64 // config.sequence_steps in tried  # of 64 rows
+    assert "in 4 pieces" in capsys.readouterr().err
+    assert json.loads((tmp_path / "config.json").read_text())["accumulate"] == 4
+    same = run(corridor(8), replaced(config, accumulate=4), tmp_path / "given")
+    for one, other in zip(agent.net.parameters(), same.net.parameters(), strict=True):
+        assert torch.equal(one, other)

@@ -1,0 +1,182 @@
+"""How good is an agent on the levels it learned on, and on others?
+
+python -m procgen_env.evaluate runs/coinrun --levels train test --episodes 200 --video
+"""
+
+import contextlib
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from envs.contract import Infos, ended_episodes
+from envs.evaluation import evaluate
+from experiment.checkpoint import latest_checkpoint, load_agent, load_checkpoint
+from experiment.config import parse_command, positional
+from experiment.device import prepare_device
+from experiment.errors import UserError, command
+from experiment.film import write_video
+from experiment.package import Policy, find
+from experiment.ranges import Count, Seed
+from experiment.results import without_nan, write_result
+from experiment.seeding import aside
+from experiment.statistics import bootstrap_interval
+from procgen_env.config import COLOURS, ProcgenConfig
+from procgen_env.games import ACTIONS, FRAMES_PER_SECOND, normalised, parse_games
+from procgen_env.levels import level_sets
+from procgen_env.vector import make_vec
+
+Sets = dict[str, dict[str, list[dict[str, Any]]]]
+
+
+@dataclasses.dataclass(frozen=True)
+class EvaluateConfig:
+    """Play whole episodes of a run's games, on levels it learned on and on others."""
+
+    run: Path = positional("RUN")
+    """A run folder, or one of its checkpoints."""
+    levels: tuple[Literal["train", "test"], ...] = ("train", "test")
+    """Sets of levels to play."""
+    episodes: Count = 200
+    """Episodes of each game on each set."""
+    test_levels: Literal["auto", "unseen", "all"] = "auto"
+    """Test levels that no training level can be, or all there are, as the published results have
+    it; auto: unseen, or all where training is on all."""
+    policy: Literal["trained", "untrained", "random"] = "trained"
+    """Who plays: the run's agent, the same with fresh weights, or each action as often."""
+    seed: Seed = 0
+    """Seeds the levels drawn and the agent's actions."""
+    video: bool = False
+    """Film an episode of each game on each set."""
+    out: Path | None = None
+    """Folder for result.json and the films; none: the run's evaluations/STEP-POLICY."""
+    device: str = "cpu"
+    """Where the net computes: cpu, cuda, cuda:1, auto."""
+
+
+class Random:
+    """Each action with the same probability, at every step."""
+
+    config = None
+
+    def __init__(self, *, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def act(self, obs: NDArray[np.uint8], **_: Any) -> NDArray[np.int64]:
+        """obs [N,…] -> actions [N]."""
+        return self.rng.integers(len(ACTIONS), size=len(obs))
+
+
+def player(config: EvaluateConfig) -> Policy:
+    """Who plays, as the command line says."""
+    if config.policy == "random":
+        return Random(seed=config.seed)
+    device = str(prepare_device(config.device))
+    if config.policy == "trained":
+        agent: Policy = load_agent(config.run, device=device)
+        return agent
+    saved = load_checkpoint(config.run)
+    with aside(config.seed):
+        return find(saved.agent).build(saved.config, device=device)
+
+
+def score(episodes: Sequence[Mapping[str, Any]], game: str, mode: str) -> dict[str, Any]:
+    """What is kept of a game's episodes: their returns, and what these say."""
+    returns = [float(episode["r"]) for episode in episodes]
+    mean = float(np.mean(returns))
+    return {
+        "mean": mean,
+        "interval": list(bootstrap_interval(returns)),
+        "std": float(np.std(returns)),
+        "finished": sum(bool(episode["finished"]) for episode in episodes),
+        "steps": sum(int(episode["l"]) for episode in episodes),
+        "normalised": {
+            name: normalised(mean, game, mode, constants=name) for name in ("paper", "repository")
+        },
+        "returns": returns,
+    }
+
+
+def film(policy: Policy, game: str, settings: ProcgenConfig, path: Path, *, seed: int) -> Path:
+    """One episode, each pixel enlarged, as an .mp4 -> path."""
+    envs = make_vec(game, num_envs=1, config=settings, seed=seed)
+    with contextlib.closing(envs), aside(seed):
+        obs, _ = envs.reset()
+        frames, starts = [], np.ones(1, bool)
+        infos: Infos = {}
+        while not ended_episodes(infos):
+            frames.append(obs[0, -COLOURS:].transpose(1, 2, 0))
+            obs, *_, infos = envs.step(policy.act(obs, explore=True, starts=starts))
+            starts = np.zeros(1, bool)
+        frames.append(infos["final_obs"][0][-COLOURS:].transpose(1, 2, 0))
+    return write_video(path, frames, fps=FRAMES_PER_SECOND, scale=8)
+
+
+def shown(result: Mapping[str, Any]) -> Table:
+    """The result as a table."""
+    table = Table(title=f"{result['run']}, {result['policy']}, {result['env_steps']:,} steps")
+    for name in ("game", "levels", "mean return", "95 % interval", "normalised", "episodes"):
+        table.add_column(name, justify="left" if name in ("game", "levels") else "right")
+    for levels, games in result["sets"].items():
+        for game, row in games.items():
+            low, high = row["interval"]
+            table.add_row(
+                game,
+                levels,
+                f"{row['mean']:.2f}",
+                f"{low:.2f} to {high:.2f}",
+                f"{row['normalised']['paper']:.3f}",
+                str(len(row["returns"])),
+            )
+    return table
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Evaluate what the command line names."""
+    config = parse_command(EvaluateConfig, argv, command="python -m procgen_env.evaluate")
+    folder = latest_checkpoint(config.run)
+    agent = load_agent(folder)
+    settings, run = agent.config.env, agent.config.run
+    if not isinstance(settings, ProcgenConfig):
+        raise UserError(
+            f"{config.run} learned on {run.levels}; python -m contest.evaluate plays it"
+        )
+    sets = level_sets(settings, test_levels=config.test_levels)
+    run_folder = folder.parent.parent if folder.parent.name == "checkpoints" else folder
+    out = config.out or run_folder / "evaluations" / f"{folder.name}-{config.policy}"
+    policy, found = player(config), {}
+    for name in config.levels:
+        played = evaluate(
+            policy, run.levels, sets[name], episodes=config.episodes, seed=config.seed
+        )
+        games = zip(parse_games(run.levels), played.values(), strict=True)
+        mode = settings.distribution_mode
+        found[name] = {game: score(episodes, game, mode) for game, episodes in games}
+    result = {
+        "run": run_folder.name,
+        "agent": load_checkpoint(folder).agent,
+        "policy": config.policy,
+        "env_steps": load_checkpoint(folder).counters["env_steps"],
+        "train_seed": run.seed,
+        "mode": settings.distribution_mode,
+        "num_levels": settings.num_levels,
+        "test_levels": {"start": sets["test"].start_level, "count": sets["test"].num_levels},
+        "sets": found,
+    }
+    Console().print(shown(result))
+    write_result(out / "result.json", without_nan(result), module="procgen_env.evaluate")
+    print(out / "result.json")
+    for name in config.levels if config.video else ():
+        for game in parse_games(run.levels):
+            path = out / f"{game}-{name}.mp4"
+            print(film(policy, game, sets[name], path, seed=config.seed))
+
+
+if __name__ == "__main__":
+    main()

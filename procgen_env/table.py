@@ -1,0 +1,230 @@
+"""Runs beside one another and beside what was published, as Markdown and as plots.
+
+python -m procgen_env.table runs/* --out table.md --plot curves.png --gap gap.png
+"""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiment.config import parse_command, positional
+from experiment.errors import UserError, command
+from experiment.files import drafted, write_text
+from experiment.metrics import read_columns
+from experiment.results import read_result
+from experiment.statistics import t_interval
+from procgen_env.games import normalised, parse_games
+
+PUBLISHED = Path(__file__).parent / "published.json"
+LAST = 100
+"""Training episodes that a return during training is the mean of, as published."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TableConfig:
+    """Compare runs on Procgen with one another and with published results."""
+
+    runs: tuple[Path, ...] = positional("RUN")
+    """Run folders; those of the same game, mode, number of levels and steps are seeds of a row."""
+    constants: str = "paper"
+    """Ranges of normalised scores: paper, or repository (jumper and leaper differ)."""
+    out: Path = Path("table.md")
+    """The Markdown file to write."""
+    plot: Path | None = None
+    """A PNG of train and test returns over steps, of runs with evaluate_every."""
+    gap: Path | None = None
+    """A PNG of train and test returns over the number of levels."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One game of one run. train, test: means of its newest evaluation; nan without one."""
+
+    game: str
+    mode: str
+    num_levels: int
+    env_steps: int
+    while_training: float
+    """Mean return of the last episodes before env_steps."""
+    train: float
+    test: float
+
+
+def rows_of(run: Path) -> list[Row]:
+    """What a run has come to. UserError: it is none on Procgen, or has no episodes yet."""
+    try:
+        config = json.loads((run / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{run} is no run folder: config.json cannot be read ({error})") from None
+    levels, env = str(config.get("run", {}).get("levels", "")), config.get("env", {})
+    if "distribution_mode" not in env:
+        raise UserError(f"{run} is no run on Procgen, but on {levels or 'something else'}")
+    found = sorted(run.glob("evaluations/*-trained/result.json"))
+    result = read_result(found[-1]) if found else {"sets": {}}
+    episodes = read_columns(run / "episodes.csv")
+    if not len(episodes["r"]):
+        raise UserError(f"{run} has no episodes yet")
+    steps = result.get("env_steps", int(episodes["step"][-1]))
+    names = np.array([str(level).partition(":")[0] for level in episodes["level"]])
+    rows = []
+    for game in parse_games(levels):
+        mine = episodes["r"][(names == game) & (episodes["step"] <= steps)][-LAST:]
+        means = [
+            result["sets"].get(name, {}).get(game, {}).get("mean", math.nan)
+            for name in ("train", "test")
+        ]
+        last = float(mine.mean()) if len(mine) else math.nan
+        mode, count = env["distribution_mode"], env["num_levels"]
+        rows.append(Row(game, mode, count, steps, last, *means))
+    return rows
+
+
+def published(row: Row) -> list[str]:
+    """What others have at the row's number of steps, with straight lines between theirs."""
+    sources = json.loads(PUBLISHED.read_text(encoding="utf-8"))
+    found = []
+    for name, source in sources.items():
+        if (source["mode"], source["num_levels"]) != (row.mode, row.num_levels):
+            continue
+        steps = source["steps"]
+        if row.game in source["train"] and steps[0] <= row.env_steps <= steps[-1]:
+            train, sd, test = (
+                f"{np.interp(row.env_steps, steps, source[part][row.game]):.2f}"
+                if part in source
+                else ""
+                for part in ("train", "train_sd", "test")
+            )
+            text = train + (f" ± {sd}" if sd else "") + (f" → {test}" if test else "")
+            found.append(f"{text} ({name})")
+    return found
+
+
+def summarised(values: Sequence[float]) -> str:
+    """Their mean, and of several its 95 % interval."""
+    known = [value for value in values if not math.isnan(value)]
+    if not known:
+        return ""
+    low, high = t_interval(known)
+    return f"{np.mean(known):.2f}" + ("" if math.isnan(low) else f" ({low:.2f} to {high:.2f})")
+
+
+def table(groups: Mapping[tuple[Any, ...], Sequence[Row]], *, constants: str) -> str:
+    """Groups of seeds as Markdown, and below it the mean normalised score over games."""
+    lines = [
+        "| game | mode | levels | steps | seeds | last 100 in training | train | test | gap "
+        "| normalised | published |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---|",
+    ]
+    scores = []
+    for (game, mode, levels, steps), rows in sorted(groups.items()):
+        best = [row.while_training if math.isnan(row.train) else row.train for row in rows]
+        score = normalised(float(np.mean(best)), game, mode, constants=constants)
+        scores.append(score)
+        cells = [
+            *(game, mode, f"{levels:,}" if levels else "all", f"{steps:,}", str(len(rows))),
+            summarised([row.while_training for row in rows]),
+            summarised([row.train for row in rows]),
+            summarised([row.test for row in rows]),
+            summarised([row.train - row.test for row in rows]),
+            "" if math.isnan(score) else f"{score:.3f}",
+            "; ".join(published(rows[0])),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    if len(scores) > 1:
+        lines.append(f"\nMean normalised score ({constants}): {np.nanmean(scores):.3f}")
+    return "\n".join(lines) + "\n"
+
+
+def plot_steps(runs: Mapping[str, Sequence[Path]], out: Path) -> None:
+    """Train and test returns over steps: the mean over runs, in a band from least to most; of one
+    run its standard deviation over episodes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.2), dpi=120, layout="constrained")
+    axes = figure.subplots()
+    for number, (label, folders) in enumerate(runs.items()):
+        for name, style in (("train", "-"), ("test", "--")):
+            curves = []
+            for folder in folders:
+                columns = read_columns(folder / "metrics.csv")
+                if f"{name}_return" not in columns:
+                    raise UserError(f"{folder} was not evaluated while it learned; plot others")
+                good = np.isfinite(columns[f"{name}_return"])
+                kinds = ("step", f"{name}_return", f"{name}_std")
+                curves.append([columns[kind][good] for kind in kinds])
+            count = min(len(steps) for steps, *_ in curves)
+            steps, colour = curves[0][0][:count], f"C{number}"
+            values = np.array([curve[:count] for _, curve, _ in curves])
+            if len(curves) == 1:
+                spread = curves[0][2]
+                values = np.array([values[0] - spread, values[0], values[0] + spread])
+            axes.plot(steps, values.mean(axis=0), style, color=colour, label=f"{label} {name}")
+            axes.fill_between(
+                steps, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.15
+            )
+    finish(figure, axes, "agent steps", out)
+
+
+def plot_levels(groups: Mapping[tuple[Any, ...], Sequence[Row]], out: Path) -> None:
+    """Train and test returns over the number of levels, a line for each game."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.2), dpi=120, layout="constrained")
+    axes = figure.subplots()
+    games = sorted({(game, mode) for game, mode, levels, _ in groups if levels})
+    if not games:
+        raise UserError("no run has a limited number of levels: --gap compares such")
+    for number, (game, mode) in enumerate(games):
+        mine = sorted((key[2], rows) for key, rows in groups.items() if key[:2] == (game, mode))
+        mine = [(levels, rows) for levels, rows in mine if levels]
+        for name, style in (("train", "-o"), ("test", "--s")):
+            values = [[getattr(row, name) for row in rows] for _, rows in mine]
+            counts, colour = [levels for levels, _ in mine], f"C{number}"
+            means = [float(np.mean(v)) for v in values]
+            axes.plot(counts, means, style, color=colour, label=f"{game} {name}")
+            axes.fill_between(counts, list(map(min, values)), list(map(max, values)), alpha=0.15,
+                              color=colour)  # fmt: skip
+    axes.set_xscale("log")
+    finish(figure, axes, "training levels", out)
+
+
+def finish(figure: Any, axes: Any, xlabel: str, out: Path) -> None:
+    """Label a plot and write it."""
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel("mean return")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    with drafted(out) as draft:
+        figure.savefig(draft)
+    print(out)
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Compare what the command line names."""
+    config = parse_command(TableConfig, argv, command="python -m procgen_env.table")
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    labels: dict[str, list[Path]] = {}
+    for run in config.runs:
+        for row in rows_of(run):
+            key = (row.game, row.mode, row.num_levels, row.env_steps)
+            groups.setdefault(key, []).append(row)
+        levels = f"{row.num_levels} levels" if row.num_levels else "all levels"
+        games = "+".join(other.game for other in rows_of(run))
+        labels.setdefault(f"{games} {row.mode}, {levels}", []).append(run)
+    text = table(groups, constants=config.constants)
+    print(text, end="")
+    write_text(config.out, text)
+    if config.plot:
+        plot_steps(labels, config.plot)
+    if config.gap:
+        plot_levels(groups, config.gap)
+
+
+if __name__ == "__main__":
+    main()

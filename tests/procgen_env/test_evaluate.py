@@ -1,0 +1,113 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs import make, make_for
+from envs.evaluation import play_episodes, side_by_side
+from experiment.config import replaced
+from experiment.errors import UserError
+from experiment.metrics import read_columns
+from experiment.run_folder import RunFolder
+from ppo2.train import parse, run
+from procgen_env import ProcgenConfig
+from procgen_env.evaluate import Random, main
+from procgen_env.games import SCORES, normalised
+from tests.runs import latest_checkpoint
+
+QUICK = [
+    *("--preset", "procgen-easy", "--levels", "procgen:bigfish,bossfight", "--num-levels", "9"),
+    *("--num-envs", "4", "--rollout-steps", "32", "--encoder", "data-efficient", "--widths", ""),
+    *("--hidden", "16", "--timesteps", "256", "--minibatches", "2", "--epochs", "1"),
+    *("--device", "cpu", "--precision", "fp32", "--accumulate", "1", "--torch-threads", "1"),
+    *("--checkpoint-every", "128", "--evaluate-episodes", "2"),
+]
+
+
+def trained(folder, *flags):
+    config = parse([*QUICK, "--run-dir", str(folder), *flags])
+    envs = make_for(config)
+    run(envs, config, folder)
+    envs.close()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    return trained(tmp_path_factory.mktemp("run") / "a", "--evaluate-every", "128")
+
+
+def weights(folder: Path):
+    folder = latest_checkpoint(folder)
+    return {name: (folder / name).read_bytes() for name in ("net.safetensors", "state.msgpack")}
+
+
+def test_evaluation_leaves_no_trace_in_the_run(finished, tmp_path):
+    without = trained(tmp_path / "b")
+    assert weights(finished) == weights(without)
+    assert (finished / "episodes.csv").read_bytes() == (without / "episodes.csv").read_bytes()
+    ours, plain = (read_columns(folder / "metrics.csv") for folder in (finished, without))
+    assert np.isfinite(ours["train_return"]).all() and np.isfinite(ours["test_std"]).all()
+    for name, column in plain.items():
+        np.testing.assert_array_equal(ours[name], column)
+
+
+def test_a_run_that_was_stopped_goes_on_exactly(finished, tmp_path):
+    folder = trained(tmp_path / "c", "--evaluate-every", "128", "--timesteps", "128",
+                     "--learning-rate-schedule", "constant")  # fmt: skip
+    whole = trained(tmp_path / "d", "--evaluate-every", "128",
+                    "--learning-rate-schedule", "constant")  # fmt: skip
+    config = parse(["--run-dir", str(folder), "--resume", "--timesteps", "256"])
+    run(make_for(config), config, folder)
+    assert weights(folder) == weights(whole)
+    for name in ("metrics.csv", "episodes.csv"):
+        assert (folder / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_every_environment_plays_as_many_episodes():
+    envs = make("procgen:bigfish", ProcgenConfig(), num_envs=5)
+    episodes = play_episodes(Random(seed=0), envs, episodes=15, seed=1)
+    assert np.bincount([episode["env"] for episode in episodes]).tolist() == [3] * 5
+    assert [side_by_side(n) for n in (200, 32, 67)] == [50, 32, 1]
+
+
+@pytest.mark.parametrize("policy", ["trained", "untrained", "random"])
+def test_a_run_is_evaluated_on_both_sets(finished, tmp_path, policy, capsys):
+    main([str(finished), "--episodes", "2", "--policy", policy, "--out", str(tmp_path / policy)])
+    result = json.loads((tmp_path / policy / "result.json").read_text())
+    assert result["policy"] == policy and result["env_steps"] == 256
+    assert result["test_levels"]["start"] == 1_000_000
+    for games in result["sets"].values():
+        assert list(games) == ["bigfish", "bossfight"]
+        for game, row in games.items():
+            assert (
+                row["mean"] == pytest.approx(np.mean(row["returns"])) and len(row["returns"]) == 2
+            )
+            low, high, *_ = SCORES[game]
+            assert row["normalised"]["paper"] == pytest.approx((row["mean"] - low) / (high - low))
+    assert "bossfight" in capsys.readouterr().out
+
+
+def test_films_are_written(finished, tmp_path):
+    main([str(finished), "--episodes", "1", "--levels", "test", "--video", "--out", str(tmp_path)])
+    films = sorted(path.name for path in tmp_path.glob("*.mp4"))
+    assert films == ["bigfish-test.mp4", "bossfight-test.mp4"]
+
+
+def test_normalised_scores_by_hand():
+    assert normalised(6.5, "jumper", "easy") == pytest.approx(0.5)
+    assert normalised(5.5, "jumper", "easy", constants="repository") == pytest.approx(0.5)
+    assert normalised(35.0, "starpilot", "hard") == 1.0
+    assert np.isnan(normalised(1.0, "maze", "memory"))
+
+
+def test_other_runs_are_refused(tmp_path, corridor):
+    config = replaced(parse([]), timesteps=0, num_envs=2, device="cpu", image_height=36,
+                      image_width=36)  # fmt: skip
+    run(corridor(2), config, tmp_path / "retro")
+    with pytest.raises(SystemExit):
+        main([str(tmp_path / "retro")])
+    assert RunFolder.open(tmp_path / "retro").has_checkpoint
+    with pytest.raises(UserError, match=r"contest\.evaluate"):
+        main.__wrapped__([str(tmp_path / "retro")])

@@ -1,0 +1,61 @@
+import json
+
+import numpy as np
+import pytest
+
+from experiment.errors import UserError
+from experiment.metrics import EpisodeLog
+from procgen_env.table import main, rows_of
+
+
+def made_up(folder, *, returns, train=None, test=None, levels=200, game="coinrun", steps=2_000_000):
+    """A run's folder as far as the table reads it."""
+    folder.mkdir()
+    env = {"distribution_mode": "easy", "num_levels": levels}
+    config = {"run": {"levels": f"procgen:{game}"}, "env": env}
+    (folder / "config.json").write_text(json.dumps(config))
+    with EpisodeLog(folder) as log:
+        for number, value in enumerate(returns, steps - len(returns) + 1):
+            log.log(number, 0, {"r": value, "l": 3, "level": f"{game}:{number}"})
+    if train is not None:
+        (folder / "evaluations" / "step-1-trained").mkdir(parents=True)
+        sets = {name: {game: {"mean": mean}} for name, mean in (("train", train), ("test", test))}
+        result = json.dumps({"env_steps": steps, "sets": sets})
+        (folder / "evaluations" / "step-1-trained" / "result.json").write_text(result)
+    row = f"step,train_return,train_std,test_return,test_std\n1000,1,0.5,0,0.5\n{steps},9,1,8,1\n"
+    (folder / "metrics.csv").write_text(row)
+    return folder
+
+
+def test_seeds_are_one_row_beside_what_was_published(tmp_path, capsys):
+    runs = [
+        made_up(tmp_path / "a", returns=[0.0] * 50 + [8.0] * 100, train=8.0, test=7.0),
+        made_up(tmp_path / "b", returns=[10.0], train=9.0, test=7.5),
+    ]
+    main([*map(str, runs), "--out", str(tmp_path / "t.md"), "--plot", str(tmp_path / "p.png"),
+          "--gap", str(tmp_path / "g.png")])  # fmt: skip
+    *_, row = (tmp_path / "t.md").read_text().splitlines()
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[:5] == ["coinrun", "easy", "200", "2,000,000", "2"]
+    means = [float(cell.partition(" ")[0]) for cell in cells[5:9]]
+    assert means == [9.0, 8.5, 7.25, 1.25]
+    assert cells[9:] == ["0.700", "8.35 → 7.83 (openai-easy-200)"]
+    assert (tmp_path / "p.png").stat().st_size > 5000 < (tmp_path / "g.png").stat().st_size
+
+
+def test_a_run_without_evaluation_has_its_training_alone(tmp_path, capsys):
+    run = made_up(tmp_path / "a", returns=[4.0, 6.0], levels=0, game="starpilot", steps=750_000)
+    (row,) = rows_of(run)
+    assert row.while_training == 5.0 and np.isnan(row.train)
+    main([str(run), "--out", str(tmp_path / "t.md")])
+    text = (tmp_path / "t.md").read_text()
+    assert "| 6.9" in text and " ± 0.3" in text and "(openai-easy)" in text  # 6.915, 0.335
+    assert "6.55 (train-procgen-pytorch-easy)" in text and "0.041" in text
+    with pytest.raises(UserError, match="--gap"):
+        main.__wrapped__([str(run), "--out", str(tmp_path / "t.md"), "--gap", "g.png"])
+
+
+def test_other_folders_are_refused(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"run": {"levels": "bramble-train"}}))
+    with pytest.raises(UserError, match="bramble-train"):
+        rows_of(tmp_path)
