@@ -34,7 +34,6 @@ def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
     main([str(tmp_path / "agent"), "--levels", str(LEVEL), "--video", "--out", str(out), *words])
     (row,) = json.loads((out / "result.json").read_text())["scores"]
     assert row["episodes"] == 3
-    assert 0 < row["best"] < 10_000
     assert sorted(path.name for path in out.iterdir()) == [
         "BrambleWood.Act1.bk2",
         "BrambleWood.Act1.mp4",

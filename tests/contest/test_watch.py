@@ -17,7 +17,7 @@ NAMES = EnvConfig().spec().action_names
 
 
 class Waiting:
-    """Goes right for 20 steps, then does nothing; expects as much of action k as k."""
+    """Goes right for 20 steps, then ducks; expects as much of action k as k."""
 
     config = None
     device = "cpu"
@@ -27,7 +27,7 @@ class Waiting:
 
     def act(self, obs: NDArray[np.uint8], **_: Any) -> NDArray[np.int64]:
         self.steps += 1
-        return np.full(len(obs), 1 if self.steps <= 20 else 3)
+        return np.full(len(obs), 1 if self.steps <= 20 else 4)
 
     def scores(self, images: torch.Tensor) -> torch.Tensor:
         return torch.arange(7.0).repeat(len(images), 1)
