@@ -12,8 +12,9 @@ import torch
 from numpy.typing import NDArray
 
 from contest.match.score import Episode, as_episode
+from experiment.film import write_video
 from experiment.package import Policy
-from retro_env.video import FRAMES_PER_SECOND, write_video
+from retro_env.video import FRAMES_PER_SECOND
 
 SCALE, STRIP = 2, 56
 """Enlargement of the screen, and pixels below it for words and values."""

@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 from envs.contract import Step, VectorEnv
 from experiment.config import section
 from experiment.errors import UserError
+from experiment.film import write_video
 from experiment.run_settings import RunSettings
 
+FPS = 15
+"""Agent steps shown in a second of film: the pace of a platform game."""
 TRAINING, HELD_OUT = "bramble-train", "bramble-test"
 """The free game's acts: to learn on, and to be judged on."""
 
@@ -108,8 +111,6 @@ def make_for(config: Any, **options: Any) -> VectorEnv:
 def film_first(envs: VectorEnv, folder: Path, *, every: int) -> None:
     """Let `envs` film what the first row's agent sees: the first episode that begins after each
     `every` agent steps -> folder/0001-LEVEL.mp4, …"""
-    from retro_env.video import FRAMES_PER_SECOND, write_video
-
     step_wait, spec = envs.step_wait, envs.env_spec
     frames: list[NDArray[np.uint8]] = []
     steps, due, filming = 0, every, True
@@ -130,8 +131,7 @@ def film_first(envs: VectorEnv, folder: Path, *, every: int) -> None:
             if filming:
                 folder.mkdir(parents=True, exist_ok=True)
                 name = f"{len(list(folder.iterdir())) + 1:04d}-{level}.mp4"
-                fps = FRAMES_PER_SECOND / spec.frame_skip
-                write_video(folder / name, frames, fps=fps, scale=3)
+                write_video(folder / name, frames, fps=FPS, scale=3)
                 frames.clear()
             filming = steps >= due
             due = steps + every if filming else due

@@ -15,8 +15,6 @@ from experiment.errors import UserError
 SCRIPTS = Path(__file__).parent / "scripts"
 PERIODS, HOLDS = (10, 22), (2, 5)
 """Agent steps from jump to jump, and that a jump is held: each drawn evenly for an episode."""
-USUAL, USUAL_CHANCE = (18, 3), 0.4
-"""The rhythm that episodes have with that chance instead."""
 STILL_REWARD, STILL_STEPS = 2.0, 6
 """It stands still at a step of less reward either way; after so many on end it plays scripts."""
 STUCK_STEPS = 40
@@ -154,10 +152,8 @@ class Rhythm:
     @classmethod
     def drawn(cls, rng: np.random.Generator) -> "Rhythm":
         """A rhythm for an episode, from any moment of it on."""
-        period, hold = draw(PERIODS, rng), draw(HOLDS, rng)
-        if rng.random() < USUAL_CHANCE:
-            period, hold = USUAL
-        return cls(period, hold, int(rng.random() * period))
+        period = draw(PERIODS, rng)
+        return cls(period, draw(HOLDS, rng), int(rng.random() * period))
 
     @property
     def stuck(self) -> bool:

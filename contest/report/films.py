@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import imageio.v2 as imageio
 
-from retro_env.video import FRAMES_PER_SECOND, frames_of, screens, write_video
+from experiment.film import write_video
+from retro_env.video import FRAMES_PER_SECOND, frames_of, screens
 
 FPS = 30
 LONGEST_SECONDS = 40
