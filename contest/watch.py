@@ -97,7 +97,8 @@ def film(
                 [np.hstack(shown[k : k + columns]) for k in range(0, len(shown), columns)]
             )
 
-    return write_video(path, frames(), fps=FRAMES_PER_SECOND / frame_skip)
+    fast = ["-preset", "veryfast"]
+    return write_video(path, frames(), fps=FRAMES_PER_SECOND / frame_skip, output_params=fast)
 
 
 def picture(label: str, seen: Sequence[Moment], at: int, names: Sequence[str]) -> NDArray[np.uint8]:
