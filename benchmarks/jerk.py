@@ -22,7 +22,7 @@ from experiment.errors import UserError, command
 from jerk.config import JerkConfig
 from jerk.learner import Learner, locate
 from jerk.memory import sample
-from jerk.policy import Embedder, FreshPolicy
+from jerk.policy import Embedder, new_policy
 from jerk.train import parse, run
 from lsh_memory import EpisodicMemory, MemoryConfig
 
@@ -112,7 +112,7 @@ def parts(steps: int) -> Row:
     """The hybrid's calls, one by one."""
     config = make_config("hybrid", 1, steps)
     obs, spec = observations(config, 600), config.env.spec()
-    policy = FreshPolicy(config)
+    policy = new_policy(config, device="cpu").actor
     by_frames = Embedder(None, config=config, device="cpu")
     encoder: Any = policy.net.encoder
     by_policy = Embedder(encoder, config=config, device="cpu")

@@ -1,9 +1,10 @@
 """How a contest's processes are told to leave."""
 
+import contextlib
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -11,6 +12,24 @@ def stop(*_: Any) -> None:
     """SIGTERM: leave in order, with the records complete; a second one changes nothing."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise SystemExit(143)
+
+
+@contextlib.contextmanager
+def signals_held() -> Iterator[None]:
+    """SIGINT and SIGTERM wait for the end of the block; in another thread than the main one, where
+    none can come, it is as without."""
+    came: list[int] = []
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for held in (signal.SIGINT, signal.SIGTERM):
+            before[held] = signal.signal(held, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 def hold_leash(leave: Callable[[], None]) -> None:

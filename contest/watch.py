@@ -88,10 +88,14 @@ def film(
     """
     columns = min(len(players), 3 if len(players) > 4 else 2)
     length = max(map(len, players.values()))
+    over = {label: picture(label, seen, len(seen), names) for label, seen in players.items()}
 
     def frames() -> Iterator[NDArray[np.uint8]]:
         for at in range(length):
-            shown = [picture(label, seen, at, names) for label, seen in players.items()]
+            shown = [
+                picture(label, seen, at, names) if at < len(seen) else over[label]
+                for label, seen in players.items()
+            ]
             shown += [np.zeros_like(shown[0])] * (-len(shown) % columns)
             yield np.vstack(
                 [np.hstack(shown[k : k + columns]) for k in range(0, len(shown), columns)]

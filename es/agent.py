@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from envs import EnvSettings
 from es.config import ESConfig
 from experiment.checkpoint import agent_of, load_agent, load_checkpoint, save_checkpoint
-from experiment.config import from_dict, replaced, to_dict
+from experiment.config import from_dict, to_dict
 from experiment.errors import UserError
-from experiment.package import Actions, Flags, Images, ScoringPolicy, find
+from experiment.package import Actions, Flags, Images, ScoringPolicy, check_alike, find
 
 Policy = ScoringPolicy
 """An agent whose net can be searched. The net's first part is its `encoder`, and a fully connected
@@ -107,25 +106,7 @@ def check(policy: Any, config: ESConfig, *, name: str, source: Path | str) -> No
         raise UserError(f"{source} has a recurrent net; give one without")
     if config.draw_actions and not policy.logits:
         raise UserError(f"draw_actions is for policies with logits, not for the values of {source}")
-    theirs, ours = policy.config.env, config.env
-    if seen_and_done(theirs) != seen_and_done(ours):
-        flags = [
-            f"--{field.replace('_', '-')} {value}"
-            for field, value in to_dict(theirs).items()
-            if field in to_dict(ours)
-            and seen_and_done(replaced(ours, **{field: value})) != seen_and_done(ours)
-        ]
-        raise UserError(
-            f"{source} was trained with other observations or actions than this run's; give "
-            f"{' '.join(flags) or 'levels of ' + theirs.spec().family}"
-        )
-
-
-def seen_and_done(settings: EnvSettings) -> tuple[Any, ...]:
-    """What an environment and a net must agree on."""
-    spec = settings.spec()
-    shape = spec.observation_shape, spec.frame_stack
-    return spec.family, *shape, spec.action_names, spec.frame_skip
+    check_alike(policy.config.env, config.env, source=source)
 
 
 def searched_names(policy: Policy, layer: str) -> list[str]:

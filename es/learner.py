@@ -26,15 +26,12 @@ def centred_ranks(returns: Floats) -> NDArray[np.float64]:
     Source: Salimans et al., arXiv:1703.03864. Differs: equal returns share the mean of their ranks,
     so that a tie within a pair weighs nothing.
     """
-    flat = returns.ravel()
-    if flat.size < 2:
+    if returns.size < 2:
         return np.zeros(returns.shape)
-    _, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True)
-    highest = np.cumsum(counts)
-    mean_rank = highest - (counts + 1) / 2.0
-    ranks = mean_rank[inverse] / (flat.size - 1) - 0.5
-    shaped: NDArray[np.float64] = ranks.reshape(returns.shape)
-    return shaped
+    ordered = np.sort(returns, axis=None)
+    below, up_to = (np.searchsorted(ordered, returns, side) for side in ("left", "right"))
+    ranks: NDArray[np.float64] = (below + up_to - 1) / 2.0
+    return ranks / (returns.size - 1) - 0.5
 
 
 def signs(returns: Floats) -> NDArray[np.float64]:
@@ -157,14 +154,12 @@ class Learner:
         assert theta.shape == (noise.size,), f"{theta.shape} weights, noise for {noise.size}"
         self.config, self.noise = config, noise
         self.parameter = torch.nn.Parameter(torch.from_numpy(theta.copy()))
-        rest: dict[str, Any] = {"lr": config.learning_rate, "maximize": True}
-        rest["weight_decay"] = config.weight_decay
-        self.optimiser: torch.optim.Optimizer
+        kind: Any = torch.optim.SGD
+        rest: dict[str, Any] = {"momentum": config.momentum}
         if config.optimiser == "adam":
-            betas = (config.momentum, 0.999)
-            self.optimiser = torch.optim.Adam([self.parameter], betas=betas, **rest)
-        else:
-            self.optimiser = torch.optim.SGD([self.parameter], momentum=config.momentum, **rest)
+            kind, rest = torch.optim.Adam, {"betas": (config.momentum, 0.999)}
+        rest |= {"lr": config.learning_rate, "weight_decay": config.weight_decay}
+        self.optimiser: torch.optim.Optimizer = kind([self.parameter], maximize=True, **rest)
 
     @property
     def theta(self) -> NDArray[np.float32]:

@@ -5,6 +5,8 @@ numbers of members and returns, and any of them can draw any member's noise agai
 """
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,16 +74,9 @@ class Noise:
 
     def factors(self, generation: int, pair: int) -> list[tuple[Floats, Floats, Floats]]:
         """(A [out,r], B [in,r], noise of the bias [out]) of each layer, where there is a rank."""
-        rng = stream(self.seed, generation, pair)
-        sizes = [((out, self.rank), (inputs, self.rank), out) for out, inputs in self.layers]
-        return [
-            (
-                rng.standard_normal(a, np.float32),
-                rng.standard_normal(b, np.float32),
-                rng.standard_normal(bias, np.float32),
-            )
-            for a, b, bias in sizes
-        ]
+        rng, rank = stream(self.seed, generation, pair), self.rank
+        draw: Any = partial(rng.standard_normal, dtype=np.float32)
+        return [(draw((out, rank)), draw((ins, rank)), draw(out)) for out, ins in self.layers]
 
     def whole(self, generation: int, pair: int) -> Floats:
         """All of a pair's noise, [size]."""

@@ -29,7 +29,7 @@ from experiment.config import load_run_config
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
 from experiment.metrics import Table
-from experiment.optimiser import optimiser_parts, restore_optimiser
+from experiment.optimiser import optimiser_tensors, restore_optimiser
 from experiment.run_folder import interruptible, reports
 from experiment.seeding import seed_everything
 
@@ -177,20 +177,21 @@ class Training:
 
     def save(self, folder: Path) -> None:
         """Write a checkpoint from which `restore` goes on exactly, on any number of processes."""
-        tensors, plain = optimiser_parts(self.learner.optimiser)
         save_checkpoint(
             folder,
             agent="es",
             config=self.config,
             counters={"env_steps": self.env_steps, "generation": self.generation},
-            tensors={"net": self.agent.net.state_dict(), "optimiser": tensors},
-            state={"optimiser": plain},
+            tensors={
+                "net": self.agent.net.state_dict(),
+                "optimiser": optimiser_tensors(self.learner.optimiser),
+            },
         )
 
     def restore(self, saved: Checkpoint) -> None:
         """Be what the checkpoint of a run was, whose net is there already. UserError: it is an
         agent without a run, or this run searches other weights."""
-        if "optimiser" not in saved.state:
+        if "optimiser" not in saved.tensors:
             raise UserError(
                 f"{saved.folder} holds an agent without its run, which cannot go on; start "
                 f"another run with --init {saved.folder}"
@@ -202,9 +203,7 @@ class Training:
                     f"{getattr(self.config, name)}: resume with the same, or start another with "
                     "--init"
                 )
-        restore_optimiser(
-            self.learner.optimiser, saved.tensors["optimiser"], saved.state["optimiser"]
-        )
+        restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.env_steps = saved.counters["env_steps"]
         self.generation = saved.counters["generation"]
 

@@ -22,6 +22,8 @@ from experiment.errors import UserError
 
 NO_AGENT = "episodes"
 """The agent that a folder names which holds episodes alone."""
+PLAIN = ("level", "terminated", "action_names", "frame_skip")
+"""Fields of an episode that are no arrays."""
 
 
 @final
@@ -64,15 +66,9 @@ def pack(episodes: Sequence[Episode]) -> tuple[dict[str, Rows], list[dict[str, A
     if framed := [episode.frames for episode in episodes if episode.frames is not None]:
         assert len({frames.shape[1:] for frames in framed}) == 1, "frames of one shape"
         arrays["episode-frames"] = framed
-    facts = [
-        {
-            "level": episode.level,
-            "steps": len(episode.actions),
-            "terminated": bool(episode.terminated),
-            "action_names": list(episode.action_names),
-            "frame_skip": episode.frame_skip,
-            "framed": episode.frames is not None,
-        }
+    facts: list[dict[str, Any]] = [
+        {name: getattr(episode, name) for name in PLAIN}
+        | {"steps": len(episode.actions), "framed": episode.frames is not None}
         for episode in episodes
     ]
     return arrays, facts
@@ -89,16 +85,9 @@ def unpack(arrays: Mapping[str, NDArray], facts: Sequence[Mapping[str, Any]]) ->
         if fact["framed"]:
             frames = stored["episode-frames"][frame : frame + fact["steps"] + 1]
             frame += len(frames)
-        episode = Episode(
-            fact["level"],
-            stored["episode-actions"][steps],
-            stored["episode-rewards"][steps],
-            fact["terminated"],
-            tuple(fact["action_names"]),
-            fact["frame_skip"],
-            frames,
-        )
-        episodes.append(episode)
+        plain = {name: fact[name] for name in PLAIN} | {"action_names": tuple(fact["action_names"])}
+        actions, rewards = stored["episode-actions"][steps], stored["episode-rewards"][steps]
+        episodes.append(Episode(actions=actions, rewards=rewards, frames=frames, **plain))
     return episodes
 
 
@@ -143,14 +132,10 @@ def check_played_alike(
 ) -> None:
     """UserError: an action of an episode was another one, or longer, than it would be here."""
     for episode in episodes:
-        theirs, ours = list(episode.action_names), list(action_names)
-        if theirs != ours[: len(theirs)]:
+        names = tuple(action_names[: len(episode.action_names)])
+        if (names, frame_skip) != (episode.action_names, episode.frame_skip):
             raise UserError(
-                f"{source} holds episodes of {len(theirs)} actions ({', '.join(theirs)}), this run "
-                f"has {len(ours)} ({', '.join(ours)}); play with the same actions"
-            )
-        if episode.frame_skip != frame_skip:
-            raise UserError(
-                f"{source} holds episodes of frame_skip {episode.frame_skip}, this run has "
-                f"{frame_skip}; play with the same"
+                f"{source} holds episodes of frame_skip {episode.frame_skip} and the actions "
+                f"{', '.join(episode.action_names)}; this run has {frame_skip} and "
+                f"{', '.join(action_names)}: play with the same"
             )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from experiment.config import load_run_config, nearest_text
+from experiment.config import load_run_config, nearest_text, replaced, to_dict
 from experiment.errors import UserError, command
 
 if TYPE_CHECKING:
@@ -157,3 +157,31 @@ def find(name: str) -> AgentPackage:
         )
     found: AgentPackage = package
     return found
+
+
+def check_alike(theirs: Any, ours: Any, *, source: Path | str, wider: bool = False) -> None:
+    """UserError: an agent from `source` sees or does other things than this run.
+
+    theirs, ours: settings of environments (`envs.EnvSettings`). wider: this run may have further
+    actions behind theirs.
+    """
+    most = theirs.spec().actions if wider else None
+
+    def seen_and_done(settings: Any) -> tuple[Any, ...]:
+        spec = settings.spec()
+        seen = spec.family, spec.observation_shape, spec.frame_stack
+        return *seen, spec.action_names[:most], spec.frame_skip
+
+    here = seen_and_done(ours)
+    if seen_and_done(theirs) == here:
+        return
+    known = to_dict(ours)
+    flags = [
+        f"--{name.replace('_', '-')} {value}"
+        for name, value in to_dict(theirs).items()
+        if name in known and seen_and_done(replaced(ours, **{name: value})) != here
+    ]
+    raise UserError(
+        f"{source} was trained with other observations or actions than this run's; give "
+        f"{' '.join(flags) or 'levels of ' + theirs.spec().family}"
+    )

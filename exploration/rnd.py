@@ -1,7 +1,6 @@
 """Random network distillation (RND): a reward for images that a net cannot predict yet."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -10,11 +9,13 @@ from torch import Tensor, nn
 
 from experience.return_scale import ReturnScale
 from experiment.distributed import Group
-from experiment.optimiser import optimiser_parts, restore_optimiser
+from experiment.optimiser import optimiser_tensors, restore_optimiser
 from nets.encoders import width_of
 
 ROWS = 2048
 """Images looked at together."""
+ADAM = "optimiser."
+"""What names of the optimiser's tensors begin with in a checkpoint."""
 
 
 class RND:
@@ -45,6 +46,7 @@ class RND:
         self.scale = ReturnScale(num_envs, gamma=gamma)
         self.moments = torch.zeros(3, *frame, dtype=torch.float64, device=device)
         """Of every pixel: images seen, their sum, their sum of squares."""
+        self.nets.register_buffer("moments", self.moments)
 
     def bonus(self, frames: Tensor, ended: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Prediction errors [T,N] of frames uint8 [T,N,H,W,C], which steps reached, over the
@@ -95,25 +97,14 @@ class RND:
 
     def tensors(self) -> dict[str, Tensor]:
         """Weights, moments of pixels and the optimiser's tensors, for a checkpoint."""
-        adam, _ = optimiser_parts(self.optimiser)
-        adam = {f"optimiser.{name}": value for name, value in adam.items()}
-        return {**self.nets.state_dict(), "moments": self.moments, **adam}
+        adam = optimiser_tensors(self.optimiser).items()
+        return {**self.nets.state_dict(), **{ADAM + name: value for name, value in adam}}
 
-    def state(self) -> dict[str, Any]:
-        """The rest, the same in every process; `scale.sums` are each process's own."""
-        return {"optimiser": optimiser_parts(self.optimiser)[1], "scale": self.scale.save()}
-
-    def restore(
-        self, tensors: dict[str, Tensor], state: dict[str, Any], *, sums: list[float]
-    ) -> None:
-        """Go on from `tensors`, `state` and this process's sums."""
-        weights = {name: value for name, value in tensors.items() if name in self.nets.state_dict()}
-        self.nets.load_state_dict(weights)
-        self.moments.copy_(tensors["moments"])
-        prefix = "optimiser."
-        adam = {n.removeprefix(prefix): v for n, v in tensors.items() if n.startswith(prefix)}
-        restore_optimiser(self.optimiser, adam, state["optimiser"])
-        self.scale.restore(state["scale"], sums)
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Go on from `tensors`; `scale` is restored by itself."""
+        adam = {n.removeprefix(ADAM): v for n, v in tensors.items() if n.startswith(ADAM)}
+        self.nets.load_state_dict({n: v for n, v in tensors.items() if not n.startswith(ADAM)})
+        restore_optimiser(self.optimiser, adam)
 
 
 def features_net(frame: tuple[int, int, int], *, deep: bool) -> nn.Sequential:

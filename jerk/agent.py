@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
 from experiment.errors import UserError
-from experiment.package import Actions, Flags, Images
+from experiment.package import Actions, Flags, Images, check_alike
 from jerk.config import JerkConfig
 from jerk.learner import Rng, Shares, find_moves
 from jerk.memory import Sequences
@@ -22,7 +22,6 @@ from jerk.policy import (
     Embedder,
     Policy,
     check_fits,
-    check_spec,
     new_policy,
     policy_of,
     taken_policy,
@@ -206,7 +205,7 @@ class JerkAgent:
     def restore(self, saved: Checkpoint) -> None:
         """Take a checkpoint's sequences and policy. UserError where it is another agent's."""
         made = from_dict(JerkConfig, saved.of("jerk").config)
-        check_spec(made.env.spec(), self.spec, source=saved.folder)
+        check_alike(made.env, self.config.env, source=saved.folder, wider=True)
         for name in ("embed", "embedding"):
             theirs, ours = getattr(made, name), getattr(self.config, name)
             if theirs != ours:

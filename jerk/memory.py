@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,17 +20,21 @@ EMBEDDED = 8
 
 
 def to_plain(value: Any) -> Any:
-    """An array as msgpack can hold it; all else as it is."""
-    if not isinstance(value, np.ndarray):
-        return value
-    return {"dtype": value.dtype.str, "shape": list(value.shape), "data": value.tobytes()}
+    """Dataclasses and arrays in any nesting, as msgpack can hold them."""
+
+    def plain(array: NDArray) -> dict[str, Any]:
+        return {"dtype": array.dtype.str, "shape": list(array.shape), "data": array.tobytes()}
+
+    return msgspec.to_builtins(value, builtin_types=(bytes,), enc_hook=plain)
 
 
-def from_plain(value: Any) -> Any:
-    """What `to_plain` was given."""
-    if not isinstance(value, dict):
-        return value
-    return np.frombuffer(value["data"], value["dtype"]).reshape(value["shape"]).copy()
+def from_plain(value: Any, kind: Any) -> Any:
+    """What `to_plain` was given, which is a `kind`."""
+
+    def array(_: type, plain: dict[str, Any]) -> NDArray:
+        return np.frombuffer(plain["data"], plain["dtype"]).reshape(plain["shape"]).copy()
+
+    return msgspec.convert(value, kind, dec_hook=array)
 
 
 @dataclass(eq=False)
@@ -71,17 +76,6 @@ class Sequence:
     def improved(self) -> Actions:
         """The actions with the likeliest variant of each slot."""
         return slots.applied(self.actions, self.slots, slots.likeliest(self.slots))
-
-    def save(self) -> dict[str, Any]:
-        """For msgpack."""
-        plain = {name: to_plain(value) for name, value in vars(self).items()}
-        return {**plain, "slots": slots.save(self.slots)}
-
-    @classmethod
-    def restore(cls, saved: Mapping[str, Any]) -> "Sequence":
-        """What `save` was called on."""
-        plain = {name: from_plain(value) for name, value in saved.items() if name != "slots"}
-        return cls(**plain, slots=slots.restore(saved["slots"]))
 
 
 def mean_of(sequence: Sequence) -> float:
@@ -171,21 +165,15 @@ class Sequences:
 
     def save(self) -> dict[str, Any]:
         """All of it as msgpack can hold it; `restore` reads it back."""
-        levels = {
-            level: [sequence.save() for sequence in found] for level, found in self.levels.items()
-        }
-        starts = {level: to_plain(obs) for level, obs in self.starts.items()}
-        return {"levels": levels, "starts": starts, "next_number": self.next_number}
+        kept = {"levels": self.levels, "starts": self.starts, "next_number": self.next_number}
+        return {name: to_plain(value) for name, value in kept.items()}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Become what was saved."""
-        self.levels = {
-            level: [Sequence.restore(one) for one in found]
-            for level, found in saved["levels"].items()
-        }
+        self.levels = from_plain(saved["levels"], dict[str, list[Sequence]])
         for found in self.levels.values():  # of a larger memory
             self.make_room(found)
-        self.starts = {level: from_plain(obs) for level, obs in saved["starts"].items()}
+        self.starts = from_plain(saved["starts"], dict[str, NDArray[np.uint8]])
         self.next_number = saved["next_number"]
 
     def as_json(self, *, most: int = 10) -> dict[str, list[dict[str, Any]]]:

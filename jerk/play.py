@@ -1,7 +1,7 @@
 """What one emulator is in the middle of: an episode that replays, mutates or explores."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -193,40 +193,16 @@ class Play:
 
     def save(self) -> dict[str, Any]:
         """For msgpack; without the frames, which are arrays of a checkpoint."""
-        plan = {name: to_plain(value) for name, value in vars(self.plan).items()}
-        if self.plan.source is not None:
-            plan["source"] = self.plan.source.save()
-        return {
-            "level": self.level,
-            "kind": self.kind,
-            "plan": plan,
-            "bout": list(self.bout),
-            "actions": self.actions,
-            "rewards": self.rewards,
-            "embeddings": to_plain(np.stack(self.embeddings)) if self.embeddings else None,
-            "rhythm": None if self.rhythm is None else vars(self.rhythm),
-            "gained": self.gained,
-        }
+        plain: dict[str, Any] = to_plain(replace(self, frames=[]))
+        return plain
 
     @classmethod
     def restore(cls, saved: dict[str, Any], sequences: Sequences) -> "Play":
         """What `save` was called on."""
-        plan = Plan(
-            **{name: from_plain(value) for name, value in saved["plan"].items() if name != "source"}
-        )
-        if (source := saved["plan"]["source"]) is not None:
-            known = sequences.numbered(saved["level"], source["number"])
-            plan.source = known or Sequence.restore(source)  # a full level may have forgotten it
-        embeddings = from_plain(saved["embeddings"])
-        return cls(
-            **{
-                **saved,
-                "plan": plan,
-                "bout": Bout(*saved["bout"]),
-                "rhythm": Rhythm(**saved["rhythm"]) if saved["rhythm"] else None,
-                "embeddings": [] if embeddings is None else list(embeddings),
-            }
-        )
+        play: Play = from_plain(saved, cls)
+        if (source := play.plan.source) is not None:  # a full level may have forgotten it
+            play.plan.source = sequences.numbered(play.level, source.number) or source
+        return play
 
 
 def begin(

@@ -3,61 +3,23 @@
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, final
 
 import cv2
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
-from envs import EnvSpec
 from experiment.checkpoint import Checkpoint, kept_settings
-from experiment.config import flat, from_dict
+from experiment.config import flat, to_dict
 from experiment.errors import UserError
-from experiment.package import Actions, Flags, Images, ScoringPolicy, find
+from experiment.package import ScoringPolicy, check_alike, find
 from jerk.config import JerkConfig
-from nets.encoders import Encoder, make_encoder
-from nets.noisy import PlainLinear
+from nets.encoders import Encoder
 
 SIDE = 21
 """A frame's height and width before it is projected."""
-NEW = ""
-"""The package of a policy that is JERK's own: one that began untrained."""
-
-
-class FreshPolicy(nn.Module):
-    """A net, uint8 [B,C,H,W] -> logits [B,A], that learns from JERK's best runs alone."""
-
-    logits = True
-
-    def __init__(self, config: JerkConfig, *, device: str = "cpu") -> None:
-        super().__init__()
-        self.config, self.device = config, torch.device(device)
-        spec = config.env.spec()
-        self.encoder = make_encoder(config.encoder, spec.observation_shape)
-        self.hidden = PlainLinear(self.encoder.features, config.hidden)
-        self.policy = PlainLinear(config.hidden, spec.actions)
-        self.to(self.device)
-
-    @property
-    def net(self) -> nn.Module:
-        """Itself."""
-        return self
-
-    def scores(self, images: Tensor) -> Tensor:
-        """Logits [B,A]."""
-        logits: Tensor = self.policy(torch.relu(self.hidden(self.encoder(images))))
-        return logits
-
-    @torch.no_grad()
-    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]; exploring, drawn from the policy."""
-        logits = self.scores(torch.from_numpy(obs).to(self.device)).cpu()
-        if explore:
-            return torch.multinomial(logits.softmax(dim=1), 1).squeeze(1).numpy()
-        return logits.argmax(dim=1).numpy()
 
 
 @final
@@ -67,7 +29,7 @@ class Policy:
 
     actor: ScoringPolicy
     package: str
-    """Whose agent it is, or NEW."""
+    """Whose agent it is."""
     config: dict[str, Any]
     """As it came."""
     given: Mapping[str, Tensor]
@@ -87,31 +49,30 @@ class Policy:
 
 
 def new_policy(config: JerkConfig, *, device: str) -> Policy:
-    """An untrained one."""
-    return Policy(FreshPolicy(config, device=device), NEW, kept_settings(config), {}, knows=False)
+    """An untrained one: PPO2's."""
+    own = {"levels": config.run.levels, "encoder": config.encoder, "hidden": config.hidden}
+    values = {**to_dict(config.env), **own, "precision": "fp32"}
+    actor: Any = find("ppo2").build(values, device=device)
+    return Policy(actor, "ppo2", kept_settings(actor.config), {}, knows=False)
 
 
 def policy_of(saved: Checkpoint, *, device: str) -> Policy | None:
     """The agent in a checkpoint of any package; in one of JERK, who stood behind that. None where
     there is no net."""
     state: Any = {"package": saved.agent, "config": saved.config, "knows": True}
+    given = saved.tensors.get("net", {})
     if saved.agent == "jerk":
-        state = saved.state.get("policy")
+        state, given = saved.state.get("policy"), saved.tensors.get("given", {})
     if state is None or "net" not in saved.tensors:
         return None
     actor = build(state["package"], state["config"], saved.tensors["net"], device=device)
-    given = {} if state["package"] == NEW else saved.tensors["net"]
-    return Policy(actor, given=saved.tensors.get("given", given), **state)
+    return Policy(actor, given=given, **state)
 
 
 def build(
     package: str, config: Mapping[str, Any], net: Mapping[str, Tensor], *, device: str
 ) -> ScoringPolicy:
     """An agent of that package with that config and net, computing in fp32: it may learn."""
-    if package == NEW:
-        fresh = FreshPolicy(from_dict(JerkConfig, config), device=device)
-        fresh.net.load_state_dict(net)
-        return fresh
     values = flat(config)
     if "precision" in values:
         values["precision"] = "fp32"
@@ -131,28 +92,13 @@ def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> Polic
     theirs: Any = policy.actor.config
     if getattr(theirs, "recurrent", "none") != "none":
         raise UserError(f"{source} is recurrent, and JERK asks only now and then; give one without")
-    check_spec(theirs.env.spec(), config.env.spec(), source=source)
+    check_alike(theirs.env, config.env, source=source, wider=True)
     if not (config.needs_policy or config.write_replay):
         raise UserError(
             f"nothing would ask the policy in {source}: give --policy-share, --learn or --preset "
             "hybrid, or leave the policy out"
         )
     return policy
-
-
-def check_spec(theirs: EnvSpec, ours: EnvSpec, *, source: Path) -> None:
-    """UserError: what is from `source` sees or does other things than this run."""
-    for name in ("observation_shape", "frame_stack", "frame_skip"):
-        if getattr(theirs, name) != getattr(ours, name):
-            raise UserError(
-                f"{source} was trained with {name} {getattr(theirs, name)}, this run has "
-                f"{getattr(ours, name)}; give the same image, colour, stack and skip"
-            )
-    if theirs.action_names != ours.action_names[: theirs.actions]:
-        raise UserError(
-            f"{source} has {theirs.actions} actions, this run {ours.actions}; give --actions "
-            f"{theirs.actions}"
-        )
 
 
 def check_fits(policy: Policy, config: JerkConfig) -> None:

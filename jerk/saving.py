@@ -16,7 +16,7 @@ from experience.episodes import pack, unpack, write_episodes
 from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.errors import UserError
 from experiment.files import write_text
-from experiment.optimiser import optimiser_parts, restore_optimiser
+from experiment.optimiser import optimiser_tensors, restore_optimiser
 from experiment.run_folder import RunFolder
 from experiment.seeding import generator_state, rng_state, set_generator_state, set_rng_state
 from jerk.config import JerkConfig
@@ -43,7 +43,7 @@ def save(training: Training, folder: RunFolder, envs: VectorEnv) -> Path:
     write_text(folder.path / "sequences.json", json.dumps(table) + "\n")
     tensors, state = agent.tensors(), agent.state()
     if training.learner is not None:
-        tensors["optimiser"], state["optimiser"] = optimiser_parts(training.learner.optimiser)
+        tensors["optimiser"] = optimiser_tensors(training.learner.optimiser)
     if training.recordings is not None:
         state["recordings"] = training.recordings.save()
     arrays, state["runs"] = pack(training.runs.all())
@@ -99,10 +99,8 @@ def restore(training: Training, run_dir: Path, envs: VectorEnv) -> NDArray[np.ui
             f"{training.num_envs}: resume with the same --num-envs"
         )
     training.make_learner()
-    if training.learner is not None and "optimiser" in state:
-        restore_optimiser(
-            training.learner.optimiser, saved.tensors["optimiser"], state["optimiser"]
-        )
+    if training.learner is not None and "optimiser" in saved.tensors:
+        restore_optimiser(training.learner.optimiser, saved.tensors["optimiser"])
     if training.recordings is not None and "recordings" in state:
         training.recordings.restore(state["recordings"])
     training.agent.restore_memory(saved)

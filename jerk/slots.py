@@ -6,8 +6,7 @@ arXiv:1707.02038. A place is judged by itself: whether the replay got past it.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,16 +151,3 @@ def opened(slots: Sequence[Slot], ended: int, *, length: int, ends: Sequence[int
     for end in ends:
         judge([made], [0], end)
     return made
-
-
-def save(slots: Sequence[Slot]) -> list[dict[str, Any]]:
-    """For msgpack."""
-    return [asdict(slot) for slot in slots]
-
-
-def restore(saved: Sequence[dict[str, Any]]) -> list[Slot]:
-    """What `save` was given."""
-    return [
-        Slot(one["first"], one["last"], [Variant(**variant) for variant in one["variants"]])
-        for one in saved
-    ]

@@ -104,12 +104,8 @@ class EpisodicMemory:
 
     def add_batch(self, embeddings: ArrayLike, actions: ArrayLike, returns: ArrayLike) -> Slots:
         """`add` for each row in turn: embeddings [B,F], actions [B], returns [B] -> slots [B]."""
-        steps = zip(
-            np.asarray(embeddings),
-            np.asarray(actions).tolist(),
-            np.asarray(returns).tolist(),
-            strict=True,
-        )
+        plain = (np.asarray(column).tolist() for column in (actions, returns))
+        steps = zip(np.asarray(embeddings), *plain, strict=True)
         return np.array([self.add(*step) for step in steps], np.int64)
 
     def query(self, embedding: ArrayLike, k: int = 10) -> Neighbours:
@@ -117,12 +113,7 @@ class EpisodicMemory:
         there are fewer."""
         rows = self.query_batch(np.asarray(embedding)[None], k)
         there = rows.slots[0] >= 0
-        return Neighbours(
-            rows.slots[0][there],
-            rows.cosines[0][there],
-            rows.actions[0][there],
-            rows.returns[0][there],
-        )
+        return Neighbours(**{name: row[0][there] for name, row in vars(rows).items()})
 
     def query_batch(self, embeddings: ArrayLike, k: int = 10) -> Neighbours:
         """`query` for each row [B,F]."""
@@ -145,7 +136,7 @@ class EpisodicMemory:
         1 / (d² + δ), δ = 0.001. Source: Pritzel et al., arXiv:1703.01988, eq. 5.
         """
         rows = self.action_values_batch(np.asarray(embedding)[None], k, within=within)
-        return ActionValues(rows.values[0], rows.weights[0], rows.nearest[0])
+        return ActionValues(**{name: row[0] for name, row in vars(rows).items()})
 
     def action_values_batch(
         self, embeddings: ArrayLike, k: int = 50, *, within: float = 2.0

@@ -23,7 +23,6 @@ from lsh_memory.kernels import (
     COARSE,
     PART,
     WORD,
-    Codes,
     Floats,
     Slots,
     nearest,
@@ -35,26 +34,16 @@ from lsh_memory.storage import Storage
 ROUNDS = 2
 
 
-@final
-class SignHash:
-    """float32 [F] -> a code of `bits` bits in uint64 [bits/64]; the same seed, the same bits.
+def random_signs(features: int, *, bits: int, seed: int) -> Floats:
+    """What codes of `bits` bits are made with, ±1 [ROUNDS,n]; the same seed, the same bits.
 
-    Directions are those from a centre, which the caller keeps: where all vectors point nearly the
-    same way, angles at the origin would tell them apart by few bits.
+    Directions are those from a centre: where all vectors point nearly the same way, angles at the
+    origin would tell them apart by few bits.
     """
-
-    def __init__(self, features: int, *, bits: int = 512, seed: int = 0) -> None:
-        assert bits % WORD == 0 and bits > 0, bits
-        self.features, self.bits = features, bits
-        size = 1 << (max(features, bits) - 1).bit_length()
-        signs = np.random.default_rng(seed).integers(0, 2, (ROUNDS, size), dtype=np.int8)
-        self.signs = (2 * signs - 1).astype(np.float32)
-
-    def code(self, x: Floats, centre: Floats) -> Codes:
-        """The code of one vector [F], seen from centre [F]."""
-        code = np.empty(self.bits // WORD, np.uint64)
-        sign_code(x, centre, self.signs, code)
-        return code
+    assert bits % WORD == 0 and bits > 0, bits
+    size = 1 << (max(features, bits) - 1).bit_length()
+    signs = np.random.default_rng(seed).integers(0, 2, (ROUNDS, size), dtype=np.int8)
+    return (2 * signs - 1).astype(np.float32)
 
 
 @final
@@ -65,8 +54,8 @@ class ScanIndex:
     """
 
     def __init__(self, storage: Storage, *, candidates: int, seed: int, bits: int = 512) -> None:
-        self.storage, self.wanted = storage, candidates
-        self.hash = SignHash(storage.vectors.shape[1], bits=bits, seed=seed)
+        self.storage, self.wanted, self.bits = storage, candidates, bits
+        self.signs = random_signs(storage.vectors.shape[1], bits=bits, seed=seed)
         room = -(-storage.capacity // BLOCK) * BLOCK
         self.planes = np.zeros((2, room), np.uint64)
         self.codes = np.zeros((room, bits // WORD), np.uint64)
@@ -74,8 +63,9 @@ class ScanIndex:
 
     def insert(self, slot: int) -> None:
         """Take up a slot that was just written, in place of what it held before."""
-        self.codes[slot] = self.hash.code(self.storage.vectors[slot], self.storage.centre)
-        self.planes[:, slot] = self.codes[slot, :2]
+        storage, code = self.storage, self.codes[slot]
+        sign_code(storage.vectors[slot], storage.centre, self.signs, code)
+        self.planes[:, slot] = code[:2]
 
     def nearest(self, units: Floats, k: int) -> tuple[Slots, Floats]:
         """Of units [B,F] -> slots [B,k], cosines [B,k], best first; -1, -inf where none is."""
@@ -92,7 +82,7 @@ class ScanIndex:
         away = math.sqrt(max(0.0, 2.0 - 2.0 * least))  # the distance at that cosine
         radius = float(np.linalg.norm(unit - self.storage.centre))
         angle = math.asin(away / radius) if away < radius else math.pi
-        coarse, fine = (differing_bits(angle, bits) for bits in (COARSE, self.hash.bits))
+        coarse, fine = (differing_bits(angle, bits) for bits in (COARSE, self.bits))
         count = similar(self._memory(), self.storage.size, unit, coarse, fine)
         slots = self.found[:count].astype(np.int64)
         cosines = self.storage.vectors[slots] @ unit
@@ -102,7 +92,7 @@ class ScanIndex:
         """What the kernels are handed."""
         storage = self.storage
         return (
-            *(storage.vectors, storage.centre, self.hash.signs),
+            *(storage.vectors, storage.centre, self.signs),
             *(self.planes, self.codes, self.found),
         )
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from envs import VectorEnv, saved_states
 from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.errors import UserError
-from experiment.optimiser import optimiser_parts, restore_optimiser
+from experiment.optimiser import optimiser_tensors, restore_optimiser
 from experiment.run_folder import reports as run_reports
 from experiment.seeding import rng_state, set_generator_state, set_rng_state
 from ppo2.config import PPO2Config
@@ -51,7 +51,7 @@ def reports(
 
 def save(training: Training, run_dir: Path | str, envs: VectorEnv) -> None:
     """Write a checkpoint from which `restore` goes on exactly, in any number of processes."""
-    adam, adam_rest = optimiser_parts(training.learner.optimiser)
+    adam = optimiser_tensors(training.learner.optimiser)
     finals = [
         (t, training.mine.start + env, image.tobytes())
         for (t, env), image in training.rollout.finals.items()
@@ -70,7 +70,7 @@ def save(training: Training, run_dir: Path | str, envs: VectorEnv) -> None:
         arrays["novelty"] = training.novelty.array()
     if training.rnd is not None:
         tensors["rnd"] = training.rnd.tensors()
-        state["rnd"] = training.rnd.state()
+        state["rnd_moments"] = training.rnd.scale.save()
         own["rnd_sums"] = training.rnd.scale.sums.tolist()
     everyone = training.group.gather((own, training.rollout.arrays()))
     if not training.group.first:
@@ -89,7 +89,6 @@ def save(training: Training, run_dir: Path | str, envs: VectorEnv) -> None:
         },
         state={
             **state,
-            "optimiser": adam_rest,
             "rng": rng_state(),
             "recent_returns": list(training.recent_returns),
             "return_moments": training.return_scale.save(),
@@ -132,18 +131,15 @@ def restore(training: Training, run_dir: Path | str, envs: VectorEnv) -> NDArray
     training.agent.load_weights(saved)
     check(saved, training)
     state = saved.state
-    restore_optimiser(training.learner.optimiser, saved.tensors["optimiser"], state["optimiser"])
+    restore_optimiser(training.learner.optimiser, saved.tensors["optimiser"])
     training.env_steps, training.updates = saved.counters["env_steps"], saved.counters["updates"]
     training.recent_returns.extend(state["recent_returns"])
     training.return_scale.restore(state["return_moments"], state["return_sums"][training.mine])
     if training.novelty is not None:
         training.novelty.restore(saved.arrays["novelty"])
     if training.rnd is not None:
-        training.rnd.restore(
-            saved.tensors["rnd"],
-            state["rnd"],
-            sums=state["rnd_sums"][training.mine],
-        )
+        training.rnd.restore(saved.tensors["rnd"])
+        training.rnd.scale.restore(state["rnd_moments"], state["rnd_sums"][training.mine])
     training.progress = np.array(state["progress"][training.mine])
     training.starts = np.array(state["starts"][training.mine], bool)
     training.state = torch.tensor(state["state"][training.mine], device=training.device)

@@ -26,7 +26,7 @@ from experiment.checkpoint import Checkpoint, load_checkpoint, load_to_resume, s
 from experiment.config import flat, load_run_config
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
-from experiment.optimiser import optimiser_parts, restore_optimiser
+from experiment.optimiser import optimiser_tensors, restore_optimiser
 from experiment.run_folder import interruptible, reports
 from nets.transfer import load_encoder
 from rainbow import PRESETS
@@ -187,7 +187,6 @@ class Training:
 
     def save(self, folder: Path, envs: VectorEnv) -> Path:
         """Write a checkpoint from which `restore` goes on exactly."""
-        adam, adam_rest = optimiser_parts(self.learner.optimiser)
         return save_checkpoint(
             folder,
             agent="rainbow",
@@ -201,11 +200,10 @@ class Training:
             tensors={
                 "net": self.agent.net.state_dict(),
                 "target": self.learner.target.state_dict(),
-                "optimiser": adam,
+                "optimiser": optimiser_tensors(self.learner.optimiser),
             },
             arrays=self.replay.arrays(),
             state={
-                "optimiser": adam_rest,
                 "rng": seeding.rng_state(),
                 "replay_rng": seeding.generator_state(self.rng),
                 "recent_returns": list(self.recent_returns),
@@ -221,9 +219,7 @@ class Training:
             raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init")
         self.check_replay(saved, instead="begin anew", n_step=self.config.n_step)
         self.learner.target.load_state_dict(saved.tensors["target"])
-        restore_optimiser(
-            self.learner.optimiser, saved.tensors["optimiser"], saved.state["optimiser"]
-        )
+        restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         try:
             self.replay.restore(saved.arrays)
         except ValueError as error:

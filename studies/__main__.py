@@ -9,7 +9,6 @@ python -m studies tables                                   # docs/results, from 
 import dataclasses
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -47,8 +46,6 @@ class StudyConfig:
     """Further flags of all kinds. Write --flags='--exploit-bias 0.5'."""
     inputs: tuple[str, ...] = ()
     """NAME=PATH of what the study starts from, instead of its own."""
-    earlier: Path | None = None
-    """A result of the study whose runs are not made again: they count as they stand there."""
     write: bool = False
     """Also write studies/results/STUDY.json, and docs/results from all that is stored."""
 
@@ -85,9 +82,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     out = config.out or Path("runs") / name
     make_folder(out)
     say = Console(soft_wrap=True).print
-    earlier = report.read_kinds(config.earlier, study) if config.earlier else {}
-    known = partial(report.is_known, earlier)
-    todo = left(study, chosen(study, config.only), out, known)
+    todo = left(study, chosen(study, config.only), out)
     for used in sorted({one for cell in todo for one in references(study.kinds[cell.kind])}):
         if used in study.inputs and not Path(study.inputs[used]).exists():
             raise UserError(f"no {used} at {study.inputs[used]}; give --inputs {used}=PATH")
@@ -95,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         work(study, todo, out, jobs=config.jobs, say=say)
     finally:
-        kinds = report.collect(study, out, earlier)
+        kinds = report.collect(study, out)
         result = {"study": msgspec.to_builtins(study), "compare": study.compare, "kinds": kinds}
         store(out / "result.json", result)
         write_text(out / "result.md", report.page(result) + "\n")

@@ -7,10 +7,9 @@ from typing import Any
 
 from experiment import statistics
 from experiment.plot import plot_curves
-from experiment.results import read_result
 from experiment.statistics import Interval, Runs
-from studies.runner import check_made, record_of
-from studies.study import Cell, Study, cells, level_names, made_with, short
+from studies.runner import record_of
+from studies.study import Study, cells, made_with, short
 
 COUNTS = ("episodes", "finished", "steps")
 THRESHOLDS = (2_500, 5_000, 7_500)
@@ -19,26 +18,12 @@ Kinds = dict[str, dict[str, Any]]
 """Kind -> made, runs {level: {seed: mean return}}, best, episodes, finished, steps, last, curve."""
 
 
-def read_kinds(path: Path, study: Study) -> Kinds:
-    """What an earlier result of a study holds. UserError: it is none, or was made otherwise."""
-    kinds: Kinds = read_result(path).get("kinds", {})
-    for name in kinds.keys() & study.kinds.keys():
-        check_made(path, kinds[name]["made"], study, cells(study, name)[0])
-    return kinds
-
-
-def is_known(kinds: Kinds, cell: Cell) -> bool:
-    """Whether an earlier result has that run."""
-    runs = kinds.get(cell.kind, {}).get("runs", {})
-    return all(str(cell.seed) in runs.get(short(name), {}) for name in level_names(cell.level))
-
-
-def collect(study: Study, out: Path, earlier: Kinds) -> Kinds:
-    """All kinds that have a run: those of the earlier result, and the cells that are complete."""
-    found: Kinds = {name: dict(kind) for name, kind in earlier.items()}
+def collect(study: Study, out: Path) -> Kinds:
+    """All kinds that have a complete cell."""
+    found: Kinds = {}
     for cell in (cell for name in study.kinds for cell in cells(study, name)):
         record = record_of(study, cell, out)
-        if record is None or is_known(earlier, cell):
+        if record is None:
             continue
         made = {k: v for k, v in made_with(study, cell).items() if k not in ("levels", "seed")}
         empty = {"made": made, "runs": {}, "best": -math.inf, **dict.fromkeys(COUNTS, 0)}
@@ -51,8 +36,7 @@ def collect(study: Study, out: Path, earlier: Kinds) -> Kinds:
         for name in ("last", "curve"):
             if name in record:
                 kind.setdefault(name, []).append(record[name])
-    order = [*(name for name in study.kinds if name in found), *(found.keys() - study.kinds.keys())]
-    return {name: found[name] for name in order}
+    return found
 
 
 def draw(study: Study, out: Path) -> None:

@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
@@ -34,19 +34,14 @@ def record_of(study: Study, cell: Cell, out: Path) -> Record | None:
     if not path.is_file():
         return None
     record: Record = json.loads(path.read_text(encoding="utf-8"))
-    check_made(path, record["made"], study, cell)
-    return record if "levels" in record else None
-
-
-def check_made(path: Path, made: Mapping[str, Any], study: Study, cell: Cell) -> None:
-    """UserError: what is there was made with another setting than the study has now."""
     now = made_with(study, cell)
-    for name, value in made.items():
+    for name, value in record["made"].items():
         if value != now[name]:
             raise UserError(
                 f"{path}: {cell.name} was made with {name} {value!r}, not {now[name]!r}; give the "
                 "same, or another --out"
             )
+    return record if "levels" in record else None
 
 
 def play(study: Study, cell: Cell, out: Path, *, threads: int) -> None:
@@ -118,12 +113,10 @@ def level_means(episodes: Sequence[Episode]) -> dict[str, float]:
     return {level: float(np.mean(returns)) for level, returns in found.items()}
 
 
-def left(
-    study: Study, kinds: Sequence[str], out: Path, known: Callable[[Cell], bool]
-) -> list[Cell]:
-    """The cells of these kinds that are neither complete nor known, and what they need: those that
-    play all levels first, then seed by seed."""
-    asked = [cell for kind in kinds for cell in cells(study, kind) if not known(cell)]
+def left(study: Study, kinds: Sequence[str], out: Path) -> list[Cell]:
+    """The cells of these kinds that are not complete, and what they need: those that play all
+    levels first, then seed by seed."""
+    asked = [cell for kind in kinds for cell in cells(study, kind)]
     found = dict[str, Cell]()
     while asked:
         cell = asked.pop(0)

@@ -10,12 +10,12 @@ import json
 import os
 import platform
 import time
-from io import FileIO
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 from stable_retro import data
 
+from contest.signals import signals_held
 from experiment.errors import UserError
 from experiment.files import replace_text
 from retro_env.integrations import games
@@ -33,30 +33,6 @@ TABLES = {
 FILES = (*TABLES, "result.json")
 
 
-class Counts(NamedTuple):
-    """What a run has come to. It is replaced as a whole: a signal finds the old one or the new.
-
-    ends: bytes written to each of the CSV files. episode_…: of the episode under way.
-    """
-
-    ends: tuple[int, ...]
-    steps: int = 0
-    episodes: int = 0
-    finished: int = 0
-    total: float = 0.0
-    best: float | None = None
-    episode_steps: int = 0
-    episode_return: float = 0.0
-    episode_furthest: float = 0.0
-
-
-class Change(NamedTuple):
-    """Lines for each of the CSV files, and what the counts are with them."""
-
-    lines: tuple[bytes, ...]
-    counts: Counts
-
-
 @final
 class Record:
     """Counts a run's steps and episodes, and writes them down as they happen.
@@ -66,8 +42,8 @@ class Record:
     episodes.csv: as monitor.csv, with the run's step, the furthest progress (0 to 1), whether the
     level's end was reached, and whether the episode is complete or was cut by the run's end.
 
-    A signal's exception may come anywhere in here, and a disk may be full: what was to be written
-    is kept as `change` until it is, and `finish` writes it again, the same bytes at the same place.
+    Signals wait while one of its methods works, and a disk may be full: lines that could not be
+    written are kept, and `finish` writes them.
     """
 
     def __init__(self, folder: Path, *, facts: dict[str, Any]) -> None:
@@ -76,7 +52,9 @@ class Record:
         self.facts = facts
         self.start: float | None = None
         self.ended: str | None = None
-        self.change: Change | None = None
+        self.steps = self.episodes = self.finished = self.episode_steps = 0
+        self.total = self.episode_return = self.episode_furthest = 0.0
+        self.best: float | None = None
         for name in FILES:
             if (folder / name).exists():
                 raise UserError(
@@ -84,9 +62,11 @@ class Record:
                 )
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.files = [(folder / name).open("xb", buffering=0) for name in TABLES]
-            self.counts = Counts((0,) * len(TABLES))
-            self.commit(Change(tuple(map(as_line, TABLES.values())), self.counts))
+            self.files = {name: (folder / name).open("xb", buffering=0) for name in TABLES}
+            self.unwritten = {
+                name: bytearray(f"{head}\n".encode()) for name, head in TABLES.items()
+            }
+            self.write()
         except OSError as error:
             raise UserError(f"cannot write records to {folder}: {error.strerror}") from None
 
@@ -100,75 +80,60 @@ class Record:
             self.start = time.monotonic()
 
     def step(self, reward: float, *, terminated: bool, truncated: bool) -> None:
-        """One step was played."""
-        old = self.counts
-        reached = old.episode_return + reward
-        new = old._replace(
-            steps=old.steps + 1,
-            episode_steps=old.episode_steps + 1,
-            episode_return=reached,
-            episode_furthest=max(old.episode_furthest, reached),
-        )
-        log = b""
-        if new.steps % LOG_EVERY == 0:
-            log = as_line(f"{new.steps},{self.seconds():.6f}")
-        if terminated or truncated:
-            self.commit(self.episode_end(new, log=log, terminated=terminated))
-        elif log:
-            self.commit(Change((b"", log, b""), new))
-        else:
-            self.counts = new
+        """One step was played. Errors: OSError."""
+        with signals_held():
+            self.steps += 1
+            self.episode_steps += 1
+            self.episode_return += reward
+            self.episode_furthest = max(self.episode_furthest, self.episode_return)
+            logged = self.steps % LOG_EVERY == 0
+            if logged:
+                self.add("log.csv", f"{self.steps},{self.seconds():.6f}")
+            if terminated or truncated:
+                self.end_episode(terminated=terminated)
+            if logged or terminated or truncated:
+                self.write()
 
-    def episode_end(
-        self, counts: Counts, *, log: bytes = b"", terminated: bool = False, complete: bool = True
-    ) -> Change:
-        """What ends the episode under way. log: the line for log.csv."""
+    def end_episode(self, *, terminated: bool = False, complete: bool = True) -> None:
+        """Count the episode under way, and begin another."""
         # Per-frame rewards are single precision: their sum may miss 9000 by a little.
-        progress = min(counts.episode_furthest / CONTEST_PROGRESS, 1.0)
+        progress = min(self.episode_furthest / CONTEST_PROGRESS, 1.0)
         finished = terminated and progress > 0.9999
-        reached = counts.episode_return
-        row = f"{reached!r},{counts.episode_steps},{self.seconds():.6f}"
-        start = f"{counts.steps},{self.facts.get('level', '')}"
-        ends = f"{progress:.6f},{finished:d},{complete:d}"
-        new = Counts(
-            ends=counts.ends,
-            steps=counts.steps,
-            episodes=counts.episodes + 1,
-            finished=counts.finished + finished,
-            total=counts.total + reached,
-            best=reached if counts.best is None else max(counts.best, reached),
-        )
-        return Change((as_line(row), log, as_line(f"{start},{row},{ends}")), new)
+        reached = self.episode_return
+        row = f"{reached!r},{self.episode_steps},{self.seconds():.6f}"
+        start = f"{self.steps},{self.facts.get('level', '')}"
+        self.add("monitor.csv", row)
+        self.add("episodes.csv", f"{start},{row},{progress:.6f},{finished:d},{complete:d}")
+        self.episodes += 1
+        self.finished += finished
+        self.total += reached
+        self.best = reached if self.best is None else max(self.best, reached)
+        self.episode_steps, self.episode_return, self.episode_furthest = 0, 0.0, 0.0
 
-    def commit(self, change: Change) -> None:
-        """Write a change to the files and to result.json. Errors: OSError."""
-        self.change = change
-        self.settle()
-        self.write_result()
+    def add(self, name: str, row: str) -> None:
+        """A row of that file is to be written."""
+        self.unwritten[name] += f"{row}\n".encode()
 
-    def settle(self) -> None:
-        """Write to the CSV files what is not there yet. Errors: OSError."""
-        if self.change is None:
-            return
-        lines, new = self.change
-        for file, line, at in zip(self.files, lines, new.ends, strict=True):
-            write_at(file, line, at)
-        ends = tuple(at + len(line) for line, at in zip(lines, new.ends, strict=True))
-        self.counts = new._replace(ends=ends)
-        self.change = None
+    def write(self) -> None:
+        """Hand rows to the system, which keeps them when this process dies, and replace result.json
+        in one step, so that a reader never sees a half. Errors: OSError."""
+        for name, rows in self.unwritten.items():
+            while rows:
+                del rows[: os.write(self.files[name].fileno(), rows)]
+        replace_text(self.folder / "result.json", json.dumps(self.result(), indent=2) + "\n")
 
     def finish(self, ended: str) -> None:
         """The run is over: the unfinished episode counts with what it reached.
 
-        May be called again, where the first call was interrupted; its word stays. Errors: OSError.
+        May be called again, where the first call failed; its word stays. Errors: OSError.
         """
-        self.ended = self.ended or ended
-        self.settle()
-        if self.counts.episode_steps:
-            self.commit(self.episode_end(self.counts, complete=False))
-        self.write_result()
-        for file in self.files:
-            file.close()
+        with signals_held():
+            self.ended = self.ended or ended
+            if self.episode_steps:
+                self.end_episode(complete=False)
+            self.write()
+            for file in self.files.values():
+                file.close()
 
     def result(self) -> dict[str, Any]:
         """The content of result.json.
@@ -177,38 +142,21 @@ class Record:
         the first step. finished: episodes that reached the level's end. ended: null while the
         run goes on, and for ever if it was killed.
         """
-        counts = self.counts
-        under_way = counts.episode_steps > 0
-        episodes = counts.episodes + under_way
-        total = counts.total + counts.episode_return
-        returns = [] if counts.best is None else [counts.best]
-        returns += [counts.episode_return] if under_way else []
+        under_way = self.episode_steps > 0
+        episodes = self.episodes + under_way
+        total = self.total + self.episode_return
+        returns = [] if self.best is None else [self.best]
+        returns += [self.episode_return] if under_way else []
         return {
             **self.facts,
             "mean_return": total / episodes if episodes else None,
             "best_return": max(returns, default=None),
             "episodes": episodes,
-            "finished": counts.finished,
-            "steps": counts.steps,
+            "finished": self.finished,
+            "steps": self.steps,
             "seconds": round(self.seconds(), 3),
             "ended": self.ended,
         }
-
-    def write_result(self) -> None:
-        """Replace result.json in one step, so that a reader never sees a half. Errors: OSError."""
-        replace_text(self.folder / "result.json", json.dumps(self.result(), indent=2) + "\n")
-
-
-def as_line(text: str) -> bytes:
-    """A row as it lies in a file."""
-    return f"{text}\n".encode()
-
-
-def write_at(file: FileIO, data: bytes, at: int) -> None:
-    """Hand bytes to the system, which keeps them when this process dies. Errors: OSError."""
-    while data:
-        written = os.pwrite(file.fileno(), data, at)
-        data, at = data[written:], at + written
 
 
 def run_facts(level: Level, *, seed: int) -> dict[str, Any]:

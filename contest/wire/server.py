@@ -138,7 +138,7 @@ class Session:
             return
         self.refusals = 0
         connection.send("update", content, deadline=self.answer_deadline(), **ends)
-        if self.record.counts.steps >= self.limits.timesteps:
+        if self.record.steps >= self.limits.timesteps:
             raise protocol.TimestepTimeoutError(f"all {self.limits.timesteps} timesteps are played")
 
     def reply(self, message: bytes) -> tuple[dict[str, Any], dict[str, bool]]:

@@ -14,9 +14,8 @@ def test_what_there_is_is_listed():
     )
     agents = {line.split()[0]: line for line in listing.lines("agents", "")}
     assert "--init rainbow" in agents["rainbow"] and "--init" not in agents["ppo2"]
-    assert list(listing.lines("presets", "jerk")) == [
-        "jerk      baseline, hybrid, mutating, recovering"
-    ]
+    presets = "baseline, hybrid, mutating, recovering"
+    assert list(listing.lines("presets", "jerk")) == [f"jerk      {presets}"]
 
 
 def test_runs_are_listed_with_how_far_they_are(tmp_path):

@@ -17,7 +17,7 @@ from es.learner import (
 )
 from es.memory import BLOCK, Noise
 from experiment.config import replaced
-from experiment.optimiser import optimiser_parts, restore_optimiser
+from experiment.optimiser import optimiser_tensors, restore_optimiser
 
 
 def test_centred_ranks_are_the_slow_ones():
@@ -215,7 +215,7 @@ def test_restored_learner_goes_on_alike():
     for generation in range(4):
         if generation == 2:
             other = Learner(whole.theta, config, noise=noise)
-            restore_optimiser(other.optimiser, *optimiser_parts(whole.optimiser))
+            restore_optimiser(other.optimiser, optimiser_tensors(whole.optimiser))
         whole.update(returns[generation], generation=generation)
         if generation >= 2:
             other.update(returns[generation], generation=generation)

@@ -87,8 +87,8 @@ def test_parts_of_other_lengths_are_no_episode(frames, rewards):
 @pytest.mark.parametrize(
     ("names", "skip", "words"),
     [
-        (("LEFT", "RIGHT"), 4, "3 actions"),
-        (("RIGHT", "LEFT", "JUMP"), 4, "same actions"),
+        (("LEFT", "RIGHT"), 4, "actions LEFT, RIGHT, JUMP"),
+        (("RIGHT", "LEFT", "JUMP"), 4, "has 4 and RIGHT, LEFT, JUMP"),
         (NAMES, 3, "frame_skip 4"),
     ],
 )

@@ -42,8 +42,8 @@ def walk(steps, *, rewards, config=CONFIG, seed=0, shares=NOBODY, turns=True):
 
 
 def test_moves_are_named_actions_of_both_sets():
-    assert find_moves(ACTIONS[7]) == (1, 0, 6, 6, 4)
-    assert find_moves(ACTIONS[10]) == (1, 0, 9, 8, 7)
+    assert find_moves(ACTIONS[7]) == (1, 0, 6, 6, 4, ACTIONS[7])
+    assert find_moves(ACTIONS[10]) == (1, 0, 9, 8, 7, ACTIONS[10])
 
 
 @pytest.mark.parametrize("lacking", ["RIGHT", "LEFT", "B", "DOWN"])

@@ -10,7 +10,7 @@ from experiment.errors import UserError
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
 from jerk.learner import Learner
-from jerk.policy import NEW, Embedder, FreshPolicy, build, taken_policy
+from jerk.policy import Embedder, build, new_policy, taken_policy
 from lsh_memory import EpisodicMemory, MemoryConfig
 from ppo2.agent import PPO2Agent
 from ppo2.agent import make_net as ppo2_net
@@ -34,12 +34,16 @@ SMALL = {"image_height": 36, "image_width": 36, "hidden": 16, "encoder": "data-e
 
 def package_of(agent):
     """As a checkpoint of it names it."""
-    return NEW if isinstance(agent, FreshPolicy) else type(agent).__module__.split(".")[0]
+    return type(agent).__module__.split(".")[0]
 
 
 def rebuilt(agent):
     config, net = to_dict(agent.config), agent.net.state_dict()
     return build(package_of(agent), config, net, device="cpu")
+
+
+def fresh_policy():
+    return new_policy(CONFIG, device="cpu").actor
 
 
 def take(folder, config):
@@ -65,7 +69,7 @@ def agents():
 
 
 def test_embeddings_have_length_one_and_do_not_depend_on_the_batch():
-    for encoder in (None, FreshPolicy(CONFIG).net.encoder):
+    for encoder in (None, fresh_policy().net.encoder):
         embed = Embedder(encoder, config=CONFIG, device="cpu")
         whole = embed(images(5))
         assert whole.shape == (5, 128) and whole.dtype == np.float32
@@ -88,7 +92,7 @@ def test_a_uniform_picture_is_no_division_by_zero():
 
 
 def test_embeddings_stay_while_the_policy_learns():
-    policy = FreshPolicy(CONFIG)
+    policy = fresh_policy()
     embed = Embedder(policy.net.encoder, config=CONFIG, device="cpu")
     before = embed(images(3))
     weights = policy.net.encoder.state_dict()["convolutions.0.weight"].clone()
@@ -102,7 +106,7 @@ def test_embeddings_stay_while_the_policy_learns():
 def test_policies_of_every_agent_learn_to_do_what_the_runs_did():
     rainbow, ppo2 = agents()
     es = ESAgent.start(replaced(ESConfig(), **SMALL))
-    policies = [FreshPolicy(CONFIG), *map(rebuilt, (rainbow, ppo2, es))]
+    policies = [fresh_policy(), *map(rebuilt, (rainbow, ppo2, es))]
     obs, actions = images(8), np.arange(8) % 7
     for policy in policies:
         torch.manual_seed(0)
@@ -115,7 +119,7 @@ def test_policies_of_every_agent_learn_to_do_what_the_runs_did():
 
 
 def test_steps_of_weight_zero_teach_nothing():
-    policy = FreshPolicy(CONFIG)
+    policy = fresh_policy()
     before = policy.act(images(8))
     learner = Learner(policy, CONFIG, device="cpu")
     learner.update(images(8), (before + 1) % 7, np.zeros(8, np.float32))
@@ -131,12 +135,12 @@ def test_a_policy_comes_back_as_it_was_and_computes_in_fp32(tmp_path):
         np.testing.assert_array_equal(taken.actor.act(images(8)), again.act(images(8)))
         assert taken.config["precision"] == "bf16" and taken.knows
         assert all(torch.equal(taken.given[k], v) for k, v in agent.net.state_dict().items())
-    fresh = FreshPolicy(CONFIG)
+    fresh = fresh_policy()
     np.testing.assert_array_equal(rebuilt(fresh).act(images(8)), fresh.act(images(8)))
 
 
 def test_a_fresh_policy_draws_when_it_explores():
-    policy = FreshPolicy(CONFIG)
+    policy = fresh_policy()
     drawn = np.concatenate([policy.act(images(1), explore=True) for _ in range(100)])
     assert len(set(drawn.tolist())) > 3
     assert len({int(policy.act(images(1))[0]) for _ in range(10)}) == 1
@@ -145,8 +149,8 @@ def test_a_fresh_policy_draws_when_it_explores():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"image_height": 40}, "observation_shape"),
-        ({"frame_skip": 6}, "frame_skip"),
+        ({"image_height": 40}, "--image-height 36"),
+        ({"frame_skip": 6}, "--frame-skip 4"),
     ],
 )
 def test_a_policy_that_sees_otherwise_is_refused_in_one_line(tmp_path, changes, words):

@@ -1,8 +1,10 @@
+import msgspec
 import numpy as np
 import pytest
 
 from jerk import slots
 from jerk.learner import find_moves
+from jerk.memory import from_plain, to_plain
 from jerk.slots import BEYOND, MOST, Slot, Variant
 from retro_env.config import SEVEN
 
@@ -127,4 +129,5 @@ def test_new_variants_come_where_the_old_fail_and_not_near_the_end_of_a_run():
 
 def test_saved_slots_are_the_same():
     places = [Slot(0, 24, [Variant(), Variant({3: B}, 2, 1)]), Slot(30, 40, [Variant()])]
-    assert slots.restore(slots.save(places)) == places
+    saved = msgspec.msgpack.decode(msgspec.msgpack.encode(to_plain(places)))
+    assert from_plain(saved, list[Slot]) == places

@@ -1,10 +1,16 @@
 import numpy as np
 import pytest
 
-from lsh_memory.kernels import hadamard
-from lsh_memory.scan import SignHash
+from lsh_memory.kernels import hadamard, sign_code
+from lsh_memory.scan import random_signs
 
 ORIGIN = np.zeros(1_000, np.float32)
+
+
+def code_of(x, centre, *, bits, seed):
+    code = np.empty(bits // 64, np.uint64)
+    sign_code(x, centre, random_signs(len(x), bits=bits, seed=seed), code)
+    return code
 
 
 def differing(one, other):
@@ -22,14 +28,13 @@ def test_transform_is_the_hadamard_matrix():
 
 
 def test_code_is_the_signs_of_the_turned_vector():
-    hash_ = SignHash(100, bits=64, seed=3)
     x, centre = np.random.default_rng(0).normal(size=(2, 100)).astype(np.float32)
     turned = np.zeros(128, np.float32)
     turned[:100] = x - centre
-    for signs in hash_.signs:
+    for signs in random_signs(100, bits=64, seed=3):
         turned *= signs
         hadamard(turned)
-    bits = np.unpackbits(hash_.code(x, centre).view(np.uint8), bitorder="little")
+    bits = np.unpackbits(code_of(x, centre, bits=64, seed=3).view(np.uint8), bitorder="little")
     np.testing.assert_array_equal(bits, turned[:64] > 0)
 
 
@@ -43,14 +48,15 @@ def test_codes_differ_in_the_share_of_the_angle(angle, zeros):
         one /= np.linalg.norm(one)
         away -= (away @ one) * one
         other = np.cos(angle) * one + np.sin(angle) * away / np.linalg.norm(away)
-        hash_ = SignHash(576, bits=512, seed=seed)
-        codes = [hash_.code(x.astype(np.float32), ORIGIN[:576]) for x in (one, other)]
+        codes = [
+            code_of(x.astype(np.float32), ORIGIN[:576], bits=512, seed=seed) for x in (one, other)
+        ]
         shares.append(differing(*codes) / 512)
     assert np.mean(shares) == pytest.approx(angle / np.pi, abs=0.01)
 
 
 def test_length_does_not_change_a_code_and_the_seed_does():
     x = np.random.default_rng(0).normal(size=50).astype(np.float32)
-    code = SignHash(50, bits=128, seed=1).code(x, ORIGIN[:50])
-    np.testing.assert_array_equal(SignHash(50, bits=128, seed=1).code(4 * x, ORIGIN[:50]), code)
-    assert differing(SignHash(50, bits=128, seed=2).code(x, ORIGIN[:50]), code) > 32
+    code = code_of(x, ORIGIN[:50], bits=128, seed=1)
+    np.testing.assert_array_equal(code_of(4 * x, ORIGIN[:50], bits=128, seed=1), code)
+    assert differing(code_of(x, ORIGIN[:50], bits=128, seed=2), code) > 32

@@ -4,13 +4,9 @@ import math
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from experiment.errors import UserError
-from experiment.results import store
-from studies.report import collect, is_known, page, read_kinds, table
+from studies.report import collect, page, table
 from studies.runner import left, work
-from studies.study import Study, cells
+from studies.study import Study
 
 RUNS = {"a": {"0": 1000.0, "1": 3000.0, "2": 5000.0}, "b": {"0": 4000.0, "1": 4000.0, "2": 7000.0}}
 LESS = {"a": {"0": 0.0, "1": 2000.0}, "b": {"0": 3000.0, "1": 5000.0}}
@@ -78,38 +74,20 @@ def test_table_aligns_and_drops_empty_columns() -> None:
 
 
 def run(study: Study, out: Path, *kinds: str) -> None:
-    todo = left(study, kinds, out, lambda _: False)
+    todo = left(study, kinds, out)
     work(study, todo, out, jobs=2, say=lambda _: None)
 
 
-def test_runs_of_an_earlier_result_count_once_and_are_not_made_again(
+def test_result_has_the_kinds_that_were_run_in_the_studys_order(
     study: Study, tmp_path: Path
 ) -> None:
-    run(study, tmp_path / "a", "group/plain", "before")
-    kinds = collect(study, tmp_path / "a", {})
+    run(study, tmp_path, "group/plain", "before")
+    kinds = collect(study, tmp_path)
     assert list(kinds) == ["before", "group/plain"]
     assert kinds["group/plain"]["episodes"] == 8
     assert set(kinds["before"]["runs"]) == {"RustCavern.Act2", "SkyIsles.Act2"}
-    kinds["gone"] = {"made": {}, "runs": RUNS}
-    store(tmp_path / "result.json", {"kinds": kinds})
-    earlier = read_kinds(tmp_path / "result.json", study)
-    assert all(is_known(earlier, cell) for cell in cells(study, "group/plain"))
-    assert not is_known(earlier, cells(study, "group/after")[0])
-    run(study, tmp_path / "b", "group/after", "group/plain")
-    found = collect(study, tmp_path / "b", earlier)
-    assert list(found) == ["before", "group/plain", "group/after", "gone"]
-    assert found["group/plain"] == kinds["group/plain"]  # known: counted once
-
-
-def test_earlier_result_made_otherwise_is_refused(study: Study, tmp_path: Path) -> None:
-    run(study, tmp_path, "before")
-    kinds = collect(study, tmp_path, {})
-    kinds["before"]["made"]["steps"] = 5
-    store(tmp_path / "result.json", {"kinds": kinds})
-    with pytest.raises(UserError, match="before/all-0 was made with steps 5, not 20"):
-        read_kinds(tmp_path / "result.json", study)
 
 
 def test_infinite_best_of_no_run_is_never_stored(study: Study, tmp_path: Path) -> None:
     run(study, tmp_path, "before")
-    assert math.isfinite(collect(study, tmp_path, {})["before"]["best"])
+    assert math.isfinite(collect(study, tmp_path)["before"]["best"])

@@ -8,18 +8,18 @@ import pytest
 
 from experiment.errors import UserError
 from studies.runner import left, record_of, work
-from studies.study import Cell, Study, cells
+from studies.study import Study, cells
 
 
 def names(study: Study, out: Path, *kinds: str) -> list[str]:
     """Of the cells that are left."""
-    return [cell.name for cell in left(study, kinds or list(study.kinds), out, lambda _: False)]
+    return [cell.name for cell in left(study, kinds or list(study.kinds), out)]
 
 
 def run(study: Study, out: Path, *kinds: str) -> list[str]:
     """Play what is left -> what was said."""
     said: list[str] = []
-    todo = left(study, kinds or list(study.kinds), out, lambda _: False)
+    todo = left(study, kinds or list(study.kinds), out)
     work(study, todo, out, jobs=2, say=said.append)
     return said
 
@@ -125,13 +125,3 @@ def test_place_of_all_runs_makes_no_difference(study: Study, tmp_path: Path) -> 
     run(study, here, "group/after")
     here.rename(there)
     assert names(study, there, "group/after") == []
-
-
-def test_known_run_is_made_where_another_needs_its_folder(study: Study, tmp_path: Path) -> None:
-    def known(cell: Cell) -> bool:
-        return cell.kind in ("before", "group/plain")
-
-    todo = {cell.kind for cell in left(study, list(study.kinds), tmp_path, known)}
-    assert todo == {"before", "group/plain", "group/after", "group/joined"}
-    only = left(study, ["before", "group/plain"], tmp_path, known)
-    assert only == []

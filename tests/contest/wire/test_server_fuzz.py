@@ -158,7 +158,7 @@ def test_killed_client_leaves_complete_records(start: Start, toy: Any, tmp_path:
     client = FORK.Process(target=play_for_ever, args=(tmp_path / "0" / "shared",))
     client.start()
     server = start(toy(length=10), timesteps=10**9)
-    while server.record.counts.steps < 57:
+    while server.record.steps < 57:
         assert server.thread.is_alive()
         time.sleep(0.001)
     os.kill(client.pid or 0, signal.SIGKILL)
