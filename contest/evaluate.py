@@ -1,12 +1,14 @@
 # PYTHON_ARGCOMPLETE_OK
 """How good is a trained agent when it neither explores nor learns, and what does it look like?
 
-python -m contest.evaluate runs/rainbow --levels bramble-test --episodes 5 --video
+python -m contest.evaluate rainbow --video
+python -m contest.evaluate runs/rainbow --levels bramble-test --episodes 5 --whole
 """
 
 import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -17,8 +19,10 @@ from contest.match.agents import Agent, load_policy
 from contest.match.folder import read_facts
 from contest.match.job import keep_best
 from contest.match.references import REFERENCES
-from contest.match.score import Episode, Score, as_episode, score, score_table
+from contest.match.score import Episode, Score, score, score_table
 from contest.match.scores import shown_names
+from contest.watch import Moment, film, watch
+from envs import HELD_OUT
 from experiment.config import parse_command, positional
 from experiment.errors import UserError, command
 from experiment.files import make_folder
@@ -30,24 +34,31 @@ from experiment.run_folder import numbered_folder
 from retro_env import EnvConfig, Level, make_env, parse_levels
 from retro_env.integrations import check_playable
 from retro_env.make import backend_of
-from retro_env.video import convert
+from retro_env.video import FRAMES_PER_SECOND
+
+PATIENCE = 20
+"""Seconds without a new highest return after which an episode ends, unless it is to be whole."""
 
 
 @dataclasses.dataclass(frozen=True)
 class EvaluateConfig:
-    """Play whole episodes under contest rules, without noise, and score them."""
+    """Play episodes under contest rules, without noise, and score them."""
 
     agent: str = positional("AGENT")
     """A checkpoint, run or contest's folder, a shipped agent's name (rainbow), or random,
     hold-right, run-and-jump."""
-    levels: str = "bramble-test"
-    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
-    episodes: Count = 3
+    levels: str = ""
+    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]; none: the first of
+    bramble-test."""
+    episodes: Count = 1
     """Episodes per level, each with its own sticky actions."""
     seed: Seed = 0
     """Seed of the first episode's sticky actions; each further episode takes the next."""
+    whole: bool = False
+    """Play on where nothing is gained for 20 seconds, up to the contest's limit of 300."""
     video: bool = False
-    """Keep the best episode of each level as .mp4 (and .bk2)."""
+    """Keep the best episode of each level as .mp4 with action, return and the agent's values, and
+    as .bk2."""
     out: Path | None = None
     """Folder for result.json and the videos; none: the next of runs/evaluation-001, -002, …"""
     backend: Literal["native", "emulator"] = "native"
@@ -90,33 +101,38 @@ def play_episodes(
     episodes: int,
     seed: int = 0,
     record_dir: Path | None = None,
-) -> list[Episode]:
-    """Whole episodes of one level, one after the other; record_dir gets one .bk2 for each."""
-    played = []
+    patience: int = 0,
+    on_step: Callable[[int, int], None] | None = None,
+) -> tuple[list[Episode], list[Moment]]:
+    """Episodes of one level, one after the other, and what was seen of the best, where there is a
+    record_dir, which gets one .bk2 for each. patience: as `watch` has it.
+    on_step(episodes before, steps of this one): for showing progress."""
+    played: list[Episode] = []
+    shown: list[Moment] = []
+    filmed = record_dir is not None
     with contextlib.closing(make_env(level, settings, record_dir=record_dir)) as env:
         for number in range(episodes):
-            obs, _ = env.reset(seed=seed + number)
-            starts, over = np.ones(1, bool), False
-            while not over:
-                action = int(policy.act(obs[np.newaxis], starts=starts)[0])
-                obs, _, terminated, truncated, info = env.step(action)
-                starts, over = np.zeros(1, bool), terminated or truncated
-            played.append(as_episode(info["episode_record"]))
-    return played
-
-
-def film_best(episodes: Sequence[Episode], recordings: Path, target: Path) -> Path:
-    """The .bk2 of the episode with the highest return, as target.bk2 and target.mp4."""
-    kept = target.with_name(f"{target.name}.bk2")
-    keep_best(recordings, [episode.r for episode in episodes], kept)
-    return convert(kept)
+            before = max((episode.r for episode in played), default=-np.inf)
+            told = None if on_step is None else partial(on_step, number)
+            episode, seen = watch(
+                policy,
+                env,
+                seed=seed + number,
+                reward_scale=settings.reward_scale,
+                patience=patience,
+                filmed=filmed,
+                on_step=told,
+            )
+            played.append(episode)
+            shown = seen if episode.r > before else shown
+    return played, shown
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Evaluate what the command line names."""
     config = parse_command(EvaluateConfig, argv, command="python -m contest.evaluate")
-    levels = parse_levels(config.levels)
+    levels = parse_levels(config.levels) if config.levels else parse_levels(HELD_OUT)[:1]
     for level in levels:
         check_playable(level.game, level.state, scenario="contest")
     name, folder = config.agent, Path(config.agent)
@@ -129,24 +145,38 @@ def main(argv: Sequence[str] | None = None) -> None:
     names = shown_names(map(str, levels))
     rows: list[Score] = []
     every: list[Episode] = []
-    with Progress(config.episodes * len(levels), "evaluate", unit="episodes") as progress:
+    spec, second = settings.spec(), FRAMES_PER_SECOND // settings.frame_skip
+    longest = settings.episode_steps // second
+    total = longest * config.episodes * len(levels)
+    with Progress(total, "evaluate", unit="seconds of play") as progress:
+
+        def show(episode: int, step: int) -> None:
+            progress.update((len(every) + episode) * longest + step // second)
+
         for level in levels:
             name = names[str(level)].replace(":", "-")
             recordings = out / f".{name}" if config.video else None
-            played = play_episodes(
+            played, seen = play_episodes(
                 policy,
                 level,
                 settings,
                 episodes=config.episodes,
                 seed=config.seed,
                 record_dir=recordings,
+                patience=0 if config.whole else PATIENCE * second,
+                on_step=show,
             )
             rows.append(score(name, played))
             every += played
-            progress.update(len(every), {"return": rows[-1].mean})
+            progress.update(len(every) * longest, {"return": rows[-1].mean})
             if recordings is not None:
-                print(film_best(played, recordings, out / name))
-    rows.append(score("all levels", every))
+                returns = [episode.r for episode in played]
+                keep_best(recordings, returns, out / f"{name}.bk2")
+                shown = {f"{config.agent}, {name}": seen}
+                path = out / f"{name}.mp4"
+                print(film(path, shown, spec.action_names, frame_skip=spec.frame_skip))
+    if len(levels) > 1:
+        rows.append(score("all levels", every))
     Console().print(score_table(rows, title=f"{config.agent}, without noise or learning"))
     result = {
         "agent": config.agent,

@@ -1,13 +1,20 @@
 """The one place that knows all families of environments; each is imported when it is needed."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from envs.contract import VectorEnv
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.contract import Step, VectorEnv
 from experiment.config import section
 from experiment.errors import UserError
+from experiment.film import write_video
 from experiment.run_settings import RunSettings
 
+FPS = 15
+"""Agent steps shown in a second of film: the pace of a platform game."""
 TRAINING, HELD_OUT = "bramble-train", "bramble-test"
 """The free game's acts: to learn on, and to be judged on."""
 
@@ -95,4 +102,39 @@ def make_for(config: Any, **options: Any) -> VectorEnv:
     """The environments that an agent's config asks for in `run` and `env`; options as of `make`."""
     run = config.run
     own = {"num_envs": run.num_envs, "seed": run.seed, "rotate_every": run.rotate_every}
-    return make(run.levels, config.env, **own, **options)
+    envs = make(run.levels, config.env, **own, **options)
+    if run.video_every and not options.get("part", slice(None)).start:
+        film_first(envs, Path(run.run_dir) / "videos", every=run.video_every)
+    return envs
+
+
+def film_first(envs: VectorEnv, folder: Path, *, every: int) -> None:
+    """Let `envs` film what the first row's agent sees: the first episode that begins after each
+    `every` agent steps -> folder/0001-LEVEL.mp4, …"""
+    step_wait, spec = envs.step_wait, envs.env_spec
+    frames: list[NDArray[np.uint8]] = []
+    steps, due, filming = 0, every, True
+
+    def watched(part: slice | None = None) -> Step:
+        nonlocal steps, due, filming
+        level = envs.levels[0].rpartition(":")[2]
+        found = obs, _, terminated, truncated, infos = step_wait(part)
+        steps += len(obs)
+        if part is not None and part.start:
+            return found
+        over = terminated[0] or truncated[0]
+        if filming:
+            seen = infos["final_obs"][0] if over else obs[0]
+            image = np.moveaxis(seen[-spec.channels :], 0, -1)
+            frames.append(np.repeat(image, 3 // spec.channels, axis=-1))
+        if over:
+            if filming:
+                folder.mkdir(parents=True, exist_ok=True)
+                name = f"{len(list(folder.iterdir())) + 1:04d}-{level}.mp4"
+                write_video(folder / name, frames, fps=FPS, scale=3)
+                frames.clear()
+            filming = steps >= due
+            due = steps + every if filming else due
+        return found
+
+    envs.step_wait = watched  # type: ignore[method-assign]

@@ -19,6 +19,9 @@ EXTRAS = {
     "matplotlib": "report",
     "argcomplete": "completion",
     "stable_baselines3": "benchmarks",
+    "wandb": "wandb",
+    "trackio": "trackio",
+    "huggingface_hub": "hub",
 }
 """Modules that not everybody installs -> the extra in pyproject.toml that brings them."""
 

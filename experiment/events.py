@@ -8,8 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
 
+import yaml
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.compat.proto.tensor_pb2 import TensorProto
+from tensorboard.compat.proto.types_pb2 import DT_STRING
+from tensorboard.plugins.text.metadata import create_summary_metadata
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 from experiment.files import unwritable
@@ -22,8 +26,11 @@ class Events:
     torch's SummaryWriter writes in a thread, whose errors (a full disk) end in a traceback.
     """
 
-    def __init__(self, run_dir: Path, *, resume_step: int | None) -> None:
+    def __init__(
+        self, run_dir: Path, *, resume_step: int | None, config: Mapping[str, Any] | None = None
+    ) -> None:
         """resume_step: env steps of the checkpoint gone on from; what came later is forgotten.
+        config: shown as text.
 
         UserError: it cannot be written.
         """
@@ -36,6 +43,15 @@ class Events:
         self._write(file_version="brain.Event:2")
         if resume_step is not None:
             self._write(step=resume_step + 1, session_log=SessionLog(status=SessionLog.START))
+
+        if config is not None:
+            text = f"```\n{yaml.safe_dump(dict(config), sort_keys=False)}```".encode()
+            shown = Summary.Value(
+                tag="config/text_summary",
+                metadata=create_summary_metadata("config", ""),
+                tensor=TensorProto(dtype=DT_STRING, string_val=[text]),
+            )
+            self._write(step=0, summary=Summary(value=[shown]))
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Numbers by name, measured up to this env step. UserError: they cannot be written."""

@@ -1,4 +1,5 @@
-"""What a run measured: metrics.csv and TensorBoard, and episodes.csv with one row per episode.
+"""What a run measured: metrics.csv and episodes.csv, for TensorBoard, wandb and trackio in groups
+rollout/, train/, time/.
 
 How long it took is in timing.csv, apart: the others are the same for the same run. The
 files end a run in a good state however it ends: each row is flushed as it is written, and a
@@ -6,11 +7,14 @@ resumed run drops the rows after its checkpoint, so that they hold what one run 
 """
 
 import csv
+import importlib
 import io
 import time
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from statistics import fmean
 from typing import Any, final
 
 import numpy as np
@@ -18,6 +22,9 @@ import numpy as np
 from experiment.errors import UserError
 from experiment.files import unwritable, write_text
 
+PROJECT = "retro-contest-agents"
+ROLLOUT = ("mean_return", "return", "current", "best", "replays", "mutants", "explored", "lost")
+"""Metrics of what was played; the others are of learning."""
 EPISODE_COLUMNS = ("step", "env", "level", "r", "l", "progress", "finished")
 
 
@@ -77,25 +84,48 @@ class Metrics(AbstractContextManager):
     told not to, metrics for TensorBoard."""
 
     def __init__(
-        self, run_dir: Path | str, *, resume_step: int | None = None, tensorboard: bool = True
+        self,
+        run_dir: Path | str,
+        *,
+        resume_step: int | None = None,
+        tensorboard: bool = True,
+        track: str = "",
+        config: Mapping[str, Any] | None = None,
+        rollout: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
-        """run_dir: an existing folder. resume_step: env steps of the checkpoint gone on from."""
+        """run_dir: an existing folder. resume_step: env steps of the checkpoint gone on from.
+
+        track: a module with wandb's interface that gets the numbers too. config: shown beside them.
+        rollout: gives numbers that metrics.csv does not have. UserError: it cannot be written.
+        """
         run_dir = Path(run_dir)
         self._table = Table(run_dir / "metrics.csv", ["step"], resume_step=resume_step)
+        self._rollout, self._since = rollout, (time.monotonic(), resume_step or 0)
         self._timing = Table(run_dir / "timing.csv", ["step", "seconds"], resume_step=resume_step)
         self._began = time.monotonic()
         self._writer: Any = None
         if tensorboard:
             from experiment.events import Events  # slow to import
 
-            self._writer = Events(run_dir, resume_step=resume_step)
+            self._writer = Events(run_dir, resume_step=resume_step, config=config)
+        self._track: Any = None
+        if track:
+            self._track = importlib.import_module(track)
+            self._track.init(project=PROJECT, name=run_dir.name, config=dict(config or {}))
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Write one row: numbers by name, measured up to this env step. UserError: it cannot."""
         self._table.append({"step": int(step), **values})
         self._timing.append({"step": int(step), "seconds": time.monotonic() - self._began})
+        (then, before), now = self._since, time.monotonic()
+        self._since = now, step
+        grouped = {f"{'rollout' if n in ROLLOUT else 'train'}/{n}": v for n, v in values.items()}
+        grouped |= self._rollout()
+        grouped["time/steps_per_second"] = (step - before) / max(now - then, 1e-9)
         if self._writer is not None:
-            self._writer.log(int(step), values)
+            self._writer.log(int(step), grouped)
+        if self._track is not None:
+            self._track.log({k: float(v) for k, v in grouped.items()}, step=int(step))
 
     def close(self) -> None:
         """Close all."""
@@ -103,6 +133,8 @@ class Metrics(AbstractContextManager):
         self._timing.close()
         if self._writer is not None:
             self._writer.close()
+        if self._track is not None:
+            self._track.finish()
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -115,12 +147,30 @@ class EpisodeLog(AbstractContextManager):
     def __init__(self, run_dir: Path | str, *, resume_step: int | None = None) -> None:
         path = Path(run_dir) / "episodes.csv"
         self._table = Table(path, EPISODE_COLUMNS, resume_step=resume_step)
+        self._recent: deque[Mapping[str, Any]] = deque(maxlen=100)
 
     def log(self, step: int, env: int, episode: Mapping[str, Any]) -> None:
         """episode: r (return), l (agent steps), level, finished, and where its family reports it
         progress (0 to 1)."""
         row = {name: episode.get(name, "") for name in EPISODE_COLUMNS}
         self._table.append({**row, "step": int(step), "env": int(env)})
+        self._recent.append(row)
+
+    def rollout(self) -> dict[str, float]:
+        """Of the last hundred episodes: share that reached the end, length, furthest progress, mean
+        return of each zone (of a level GAME:ZONE.ACT)."""
+        zones: dict[str, list[float]] = {}
+        for row in self._recent:
+            zone = str(row["level"]).rpartition(":")[2].partition(".")[0]
+            zones.setdefault(f"rollout/return/{zone}", []).append(row["r"])
+        if not zones:
+            return {}
+        numbers = {zone: fmean(returns) for zone, returns in sorted(zones.items())}
+        numbers["rollout/finished"] = fmean(bool(row["finished"]) for row in self._recent)
+        numbers["rollout/length"] = fmean(row["l"] for row in self._recent)
+        if reached := [row["progress"] for row in self._recent if row["progress"] != ""]:
+            numbers["rollout/furthest"] = max(reached)
+        return numbers
 
     def __exit__(self, *_: object) -> None:
         self._table.close()

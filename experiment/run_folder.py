@@ -101,8 +101,14 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
         folder.write_config(config)
     start = env_steps if resume else None
     with (
-        Metrics(folder.path, resume_step=start) as metrics,
         EpisodeLog(folder.path, resume_step=start) as episodes,
+        Metrics(
+            folder.path,
+            resume_step=start,
+            track=config.run.track,
+            config=to_dict(config),
+            rollout=episodes.rollout,
+        ) as metrics,
         Progress(timesteps, name, start=env_steps) as progress,
     ):
         yield Reports(folder, metrics, episodes, progress)

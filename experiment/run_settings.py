@@ -1,6 +1,7 @@
 """What every trainer can be told of a run: a section of each agent's config."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from experiment.ranges import Natural, Seed, check
 
@@ -36,6 +37,12 @@ class RunSettings:
     """Seeds all that is drawn: weights, actions, the environment's chance."""
     checkpoint_every: Natural = 50_000
     """Agent steps (of ES: generations) between checkpoints; 0: only the last."""
+
+    video_every: Natural = 0
+    """Agent steps from one film of an episode to the next, in run_dir/videos: what the agent of the
+    first environment sees; 0: none."""
+    track: Literal["", "wandb", "trackio"] = ""
+    """Where metrics go beside run_dir: wandb or trackio, each an extra of its name."""
 
     # The machine
     device: str = "auto"

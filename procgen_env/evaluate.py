@@ -25,7 +25,7 @@ from experiment.package import Policy, find
 from experiment.ranges import Count, Seed
 from experiment.results import without_nan, write_result
 from experiment.seeding import aside
-from experiment.statistics import bootstrap_interval
+from experiment.statistics import t_interval
 from procgen_env.config import COLOURS, ProcgenConfig
 from procgen_env.games import ACTIONS, FRAMES_PER_SECOND, normalised, parse_games
 from procgen_env.levels import level_sets
@@ -91,7 +91,7 @@ def score(episodes: Sequence[Mapping[str, Any]], game: str, mode: str) -> dict[s
     mean = float(np.mean(returns))
     return {
         "mean": mean,
-        "interval": list(bootstrap_interval(returns)),
+        "interval": list(t_interval(returns)),
         "std": float(np.std(returns)),
         "finished": sum(bool(episode["finished"]) for episode in episodes),
         "steps": sum(int(episode["l"]) for episode in episodes),

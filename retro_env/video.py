@@ -19,17 +19,27 @@ from retro_env.integrations import full_name, games, has_rom
 FRAMES_PER_SECOND = 60
 
 
+def open_movie(recording: Path) -> stable_retro.Movie:
+    """A .bk2. UserError: it is none."""
+    if not zipfile.is_zipfile(recording):
+        raise not_a_recording(recording)
+    try:
+        return stable_retro.Movie(str(recording))
+    except RuntimeError:  # another zip
+        raise not_a_recording(recording) from None
+
+
+def frames_of(recording: Path) -> int:
+    """How many `screens` a .bk2 has. Errors: UserError."""
+    return sum(1 for _ in iter(open_movie(recording).step, False))
+
+
 def screens(recording: Path) -> Iterator[np.ndarray]:
     """Every screen of a .bk2, uint8 [H, W, 3], from the level's first frame on. Errors: UserError.
 
     Uses this process's one emulator until the last screen, or until the iterator is closed.
     """
-    if not zipfile.is_zipfile(recording):
-        raise not_a_recording(recording)
-    try:
-        movie = stable_retro.Movie(str(recording))
-    except RuntimeError:  # another zip
-        raise not_a_recording(recording) from None
+    movie = open_movie(recording)
     game = full_name(movie.get_game())
     if not has_rom(game):
         raise UserError(f"{game} has no ROM to play {recording} with")

@@ -1,225 +1,186 @@
-"""Pretrain Rainbow, play a held-out act under contest rules, compare. Started by scripts/demo."""
+"""Play an act that no agent was trained on, learn it, and compare. Started by scripts/demo."""
 
 import contextlib
 import dataclasses
 import functools
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.console import Console
 
-from contest.evaluate import film_best, play_episodes
-from contest.match import score as contest_score
-from contest.match.agents import Agent, load_policy
-from contest.match.references import reference
-from contest.match.score import Episode, Score, read_episodes, score, score_table
+from contest.evaluate import PATIENCE, play_episodes
+from contest.match.agents import Agent, load_policy, make_config, resolve
+from contest.match.references import REFERENCES
+from contest.match.score import Episode, read_episodes, score, score_table, unfinished_episodes
+from contest.watch import Moment, film, watch
 from envs import make_for
 from experiment.config import load_config, replaced, to_dict
 from experiment.errors import UserError, command
+from experiment.package import Policy, find
 from experiment.plot import plot_curves
-from experiment.progress import Progress
 from experiment.ranges import Count, Natural
 from experiment.results import store
 from experiment.run_folder import numbered_folder
-from rainbow.config import RainbowConfig
-from rainbow.train import PRESETS, run
-from retro_env import EnvConfig, Level, make_vec, parse_levels
+from experiment.statistics import welch_interval
+from retro_env import EnvConfig, Level, make_env, parse_levels
 from retro_env.integrations import check_playable
 
-T = TypeVar("T")
+SECOND = 15
+"""Agent steps in a second of play."""
+STILL = 5
+"""Seconds without a new highest return after which a player's film ends."""
+SHIPPED, LEARNING = "Rainbow, shipped", "Rainbow, learning on"
+SEARCH, AFTER = "JERK, searching", "JERK, after that"
 
 
 @dataclasses.dataclass(frozen=True)
 class DemoConfig:
-    """Pretrain Rainbow briefly, play an act it has never seen, and compare it with chance."""
+    """Play an unseen act without learning, then let agents learn it: scores, curves, a film."""
 
     quick: bool = False
-    """Tiny budgets where none are given: shows that everything runs, not that anything is
-    learnt."""
+    """Less of everything where nothing is given, in under two minutes."""
     runs: Path = Path("runs")
     """Folder in which a new folder demo-001, demo-002, … is made."""
-    rainbow_preset: str = "laptop"
-    """Preset of Rainbow."""
-    train_levels: str = "bramble-train"
-    """Levels to pretrain on."""
-    level: str = ""
-    """Held-out level to play, GAME:STATE; default: the first of bramble-test."""
-    pretrain_steps: Count = 60_000
-    """Agent steps of pretraining."""
-    rotate_every: Count = 1_000
-    """Agent steps an emulator plays a level in pretraining before it goes on with another."""
-    play_steps: Count = 12_000
-    """Agent steps each player gets on the held-out level."""
-    num_envs: Count = 8
-    """Emulators that run side by side in pretraining."""
+    level: str = "RustCavern.Act2"
+    """Held-out level to play, GAME:STATE or the STATE of a split's level."""
+    agent: str = "rainbow"
+    """What plays as it is shipped, and learns on: a checkpoint of Rainbow, or its name."""
+    search_steps: Count = 200_000
+    """Agent steps of JERK's search."""
+    learn_steps: Natural = 12_000
+    """Agent steps of Rainbow's learning; 0: none."""
+    episodes: Count = 20
+    """Episodes of each that does not learn."""
+    film: bool = True
+    """Make the film."""
     seed: Natural = 0
     """Seeds everything."""
 
 
-QUICK: dict[str, Any] = {
-    "pretrain_steps": 2_000,
-    "rotate_every": 250,
-    "play_steps": 1_000,
-    "num_envs": 2,
-}
-QUICK_RAINBOW: dict[str, Any] = {"learning_starts": 500, "target_every": 500, "log_every": 100}
+QUICK: dict[str, Any] = {"search_steps": 50_000, "learn_steps": 0, "episodes": 10}
 
 
 @dataclasses.dataclass(frozen=True)
 class Demo:
-    """One demo under way: its settings, its folder, and what it prints to."""
+    """One demo under way: what each player played, and what the first episode looked like."""
 
     config: DemoConfig
-    rainbow: RainbowConfig
     level: Level
     folder: Path
-    console: Console
-    seconds: dict[str, float]
+    played: dict[str, list[Episode]] = dataclasses.field(default_factory=dict)
+    seen: dict[str, list[Moment]] = dataclasses.field(default_factory=dict)
 
-    def step(self, text: str, key: str, work: Callable[[], T]) -> T:
-        """Say what comes, do it, and keep how long it took."""
-        self.console.print(f"[bold]{text}[/bold]", highlight=False)
-        began = time.monotonic()
-        result = work()
-        self.seconds[key] = round(time.monotonic() - began, 1)
-        return result
-
-    def train(self, name: str, levels: list[Level], init: Path | None = None) -> list[Episode]:
-        """A run of Rainbow in the folder `name` -> its episodes, the unfinished ones too."""
-        pretraining = name == "pretraining"
-        config = replaced(
-            self.rainbow,
-            levels=",".join(map(str, levels)),
-            timesteps=self.config.pretrain_steps if pretraining else self.config.play_steps,
-            num_envs=self.config.num_envs if pretraining else 1,
-            rotate_every=self.config.rotate_every if pretraining else 0,
-            run_dir=str(self.folder / name),
-            init=str(init or ""),
+    def play(self, label: str, policy: Policy, settings: EnvConfig) -> None:
+        """Score a player that does not learn, and keep what its first episode looks like."""
+        seed, patience = self.config.seed, PATIENCE * SECOND
+        self.played[label], _ = play_episodes(
+            policy,
+            self.level,
+            settings,
+            episodes=self.config.episodes,
+            seed=seed,
+            patience=patience,
         )
+        with contextlib.closing(make_env(self.level, settings)) as env:
+            _, self.seen[label] = watch(
+                policy,
+                env,
+                seed=seed,
+                reward_scale=settings.reward_scale,
+                patience=STILL * SECOND,
+                filmed=True,
+            )
+
+    def train(self, label: str, agent: Agent, steps: int) -> Path:
+        """Let an agent learn the level -> its run folder."""
+        folder, seed = self.folder / agent.name, self.config.seed
+        config = make_config(agent, timesteps=steps, seed=seed, run_dir=folder)
+        config = replaced(config, levels=str(self.level), run_dir=str(folder))
         with contextlib.closing(make_for(config)) as envs:
-            run(envs, config, config.run.run_dir, init=init)
-            return read_episodes(config.run.run_dir) + contest_score.unfinished_episodes(envs)
-
-    def refer(self, name: str) -> list[Episode]:
-        """A policy that learns nothing, on the held-out level -> its episodes."""
-        steps, seed = self.config.play_steps, self.config.seed
-        settings = EnvConfig(backtracking=False)
-        envs = make_vec([self.level], num_envs=1, config=settings, seed=seed)
-        with contextlib.closing(envs), Progress(steps, name) as progress:
-
-            def show(step: int, episodes: list[Episode]) -> None:
-                progress.update(step, {"episodes": len(episodes)})
-
-            policy = reference(name, seed=seed)
-            return contest_score.play(policy, envs, steps, seed=seed, on_step=show)
-
-    def film(self, run_dir: Path) -> Path:
-        """The best of three noise-free episodes of a trained agent -> its .mp4."""
-        agent, settings = load_policy(Agent("", str(run_dir), "frozen", "cpu"), seed=0)
-        limit = 300 if self.config.quick else 1_500  # of 4 frames: 20 or 100 seconds
-        settings = dataclasses.replace(settings, episode_steps=limit)
-        recordings = self.folder / "recordings"
-        seed, level = self.config.seed, self.level
-        played = play_episodes(agent, level, settings, episodes=3, seed=seed, record_dir=recordings)
-        returns = ", ".join(f"{episode.r:,.0f}" for episode in played)
-        self.console.print(f"noise-free returns: {returns}", highlight=False)
-        return film_best(played, recordings, self.folder / "pretrained")
+            find(agent.name).run(envs, config, folder, init=agent.checkpoint or None)
+            self.played[label] = read_episodes(folder) + unfinished_episodes(envs)
+        return folder
 
 
-def prepare(argv: list[str], console: Console) -> Demo:
-    """Everything that can go wrong by the user's hand, before anything long begins."""
+def prepare(argv: list[str]) -> tuple[Demo, Agent]:
+    """Everything that can go wrong by the user's hand, before anything long begins -> the demo, and
+    what is shipped."""
     read = functools.partial(load_config, DemoConfig, argv, presets=None, command="scripts/demo")
     config = read()
     if config.quick:
         config = read(defaults=QUICK)
-    arguments = ["--preset", config.rainbow_preset, "--seed", str(config.seed)]
-    rainbow = load_config(RainbowConfig, arguments, presets=PRESETS, command="rainbow")
-    rainbow = replaced(rainbow, **(QUICK_RAINBOW if config.quick else {}))
-    levels = parse_levels(config.level or "bramble-test")
-    if config.level and len(levels) != 1:
+    levels = parse_levels(config.level)
+    if len(levels) != 1:
         raise UserError(f"--level takes one level as GAME:STATE, got {config.level!r}")
-    for level in [*parse_levels(config.train_levels), levels[0]]:
-        check_playable(level.game, level.state, scenario="contest")
-    folder = numbered_folder(config.runs, "demo")
-    return Demo(config, rainbow, levels[0], folder, console, {})
+    check_playable(levels[0].game, levels[0].state, scenario="contest")
+    shipped = resolve(Agent("rainbow", config.agent, device="cpu"))
+    return Demo(config, levels[0], numbered_folder(config.runs, "demo")), shipped
 
 
-def draw(demo: Demo, scores: dict[str, Score]) -> list[Path]:
-    """The curves of pretraining and of playing, as far as episodes have ended -> their files."""
-    ended = {name: demo.folder / name for name in ("pretrained", "scratch", "pretraining")}
-    runs = {name: [path] for name, path in ended.items() if read_episodes(path)}
-    pretraining = {name: runs.pop(name) for name in ("pretraining",) if name in runs}
-    made = []
-    if runs:
-        title = f"Return on {demo.level.state}, never seen before"
-        levels = {name: scores[name].mean for name in ("random", "hold-right")}
-        made = [plot_curves(runs, demo.folder / "curve.png", window=10, title=title, levels=levels)]
-    if pretraining:
-        title = "Return while pretraining on the training levels"
-        made.append(
-            plot_curves(pretraining, demo.folder / "pretraining.png", window=30, title=title)
-        )
-    return made
-
-
-def verdict(scores: dict[str, Score]) -> str:
-    """Whether the pretrained agent is better than chance, by the intervals."""
-    agent, chance = scores["pretrained"], scores["random"]
-    if agent.low > chance.high:
-        return "The pretrained agent's interval lies above random play's."
+def verdict(demo: Demo) -> str:
+    """What the search is worth, learning included, beside the best that learns nothing."""
+    means = {label: score(label, played).mean for label, played in demo.played.items()}
+    best = max((name for name in means if name in [*REFERENCES, SHIPPED]), key=means.__getitem__)
+    low, high = welch_interval(*([e.r for e in demo.played[name]] for name in (SEARCH, best)))
+    proven = "" if low > 0.0 or high < 0.0 else "; too few to tell"
     return (
-        "The pretrained agent's interval does not lie above random play's: "
-        "these steps were too few to tell."
+        f"All {len(demo.played[SEARCH])} episodes of the search, the first too, have a mean return "
+        f"{means[SEARCH] - means[best]:+z,.0f} beside {best}, the best that learns nothing "
+        f"(95 % {low:z,.0f} – {high:z,.0f}, over the episodes of this run{proven})."
     )
 
 
-def report(demo: Demo, scores: dict[str, Score], files: list[Path]) -> None:
-    """Print the table and where everything is; write result.json."""
+def report(demo: Demo, curves: dict[str, Path], seconds: float) -> None:
+    """The film, the curve, the table, result.json, and where they are."""
+    scores = [score(label, played) for label, played in demo.played.items()]
+    spec = EnvConfig().spec()
+    files, path = [], demo.folder / "film.mp4"
+    if demo.config.film:
+        files = [film(path, demo.seen, spec.action_names, frame_skip=spec.frame_skip)]
+    still = {row.label: row.mean for row in scores if row.label in demo.seen and row.label != AFTER}
+    runs = {label: [folder] for label, folder in curves.items() if read_episodes(folder)}
+    title = f"Return on {demo.level.state}, which no agent was trained on"
+    picture = demo.folder / "curve.png"
+    files.append(plot_curves(runs, picture, window=10, title=title, levels=still))
+    files.append(demo.folder / "result.json")
     result = {
         "level": str(demo.level),
         "config": to_dict(demo.config),
-        "scores": [dataclasses.asdict(row) for row in scores.values()],
-        "verdict": verdict(scores),
-        "seconds": demo.seconds,
+        "scores": [dataclasses.asdict(row) for row in scores],
+        "verdict": verdict(demo),
+        "seconds": round(seconds + time.monotonic(), 1),
     }
-    path = demo.folder / "result.json"
-    store(path, result)
-    title = f"{demo.level}, {demo.config.play_steps:,} agent steps each"
-    demo.console.print()
-    demo.console.print(score_table(list(scores.values()), title=title))
-    demo.console.print(verdict(scores))
-    for file in [*files, path]:
-        print(f"{file.name:<16} {file}")  # not by the console, which would break long lines
+    store(files[-1], result)
+    Console().print(score_table(scores, title=f"{demo.level}, never trained on"))
+    print(verdict(demo))
+    for file in files:
+        print(f"{file.name:<12} {file}")
 
 
 @command
 def main() -> None:
     """Run the demo as the command line says."""
-    console = Console()
-    demo = prepare(sys.argv[1:], console)
-    console.print(f"This run's folder: {demo.folder}")
-    levels = parse_levels(demo.config.train_levels)
-    steps = f"{demo.config.play_steps:,} steps on {demo.level.state}"
-    text = f"1/6 Pretraining: {demo.config.pretrain_steps:,} steps on {len(levels)} levels"
-    demo.step(text, "pretraining", lambda: demo.train("pretraining", levels))
-    init = demo.folder / "pretraining"
-    players: dict[str, tuple[str, Callable[[], list[Episode]]]] = {
-        "random": ("random", lambda: demo.refer("random")),
-        "hold-right": ("hold-right", lambda: demo.refer("hold-right")),
-        "scratch": ("Rainbow from scratch", lambda: demo.train("scratch", [demo.level])),
-        "pretrained": ("Rainbow pretrained", lambda: demo.train("pretrained", [demo.level], init)),
-    }
-    scores = {
-        name: score(name, demo.step(f"{number}/6 {title}: {steps}", name, work))
-        for number, (name, (title, work)) in enumerate(players.items(), start=2)
-    }
-    files = draw(demo, scores)
-    text = "6/6 Filming the pretrained agent without noise"
-    film = demo.step(text, "film", lambda: demo.film(demo.folder / "pretrained"))
-    report(demo, scores, [*files, film])
+    began = -time.monotonic()
+    demo, shipped = prepare(sys.argv[1:])
+    print(f"This run's folder: {demo.folder}")
+    config, level = demo.config, demo.level.state
+    print(f"1/3 {', '.join(REFERENCES)} and {config.agent} as it is shipped play {level}")
+    for name in REFERENCES:
+        demo.play(name, *load_policy(Agent(name), seed=config.seed))
+    frozen = dataclasses.replace(shipped, mode="frozen")
+    demo.play(SHIPPED, *load_policy(frozen, seed=config.seed))
+    print(f"2/3 Learning: JERK searches {config.search_steps:,} steps")
+    search = Agent("jerk", flags=("--preset", "recovering"), device="cpu")
+    curves = {SEARCH: demo.train(SEARCH, search, config.search_steps)}
+    if config.learn_steps:
+        print(f"    Learning: {config.agent} goes on for {config.learn_steps:,} steps")
+        curves[LEARNING] = demo.train(LEARNING, shipped, config.learn_steps)
+    found = Agent("jerk", str(curves[SEARCH]), "frozen", "cpu")
+    demo.play(AFTER, *load_policy(found, seed=config.seed))
+    print("3/3 Drawing the curve, and filming all of them side by side")
+    report(demo, curves, began)
 
 
 if __name__ == "__main__":

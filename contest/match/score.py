@@ -14,7 +14,7 @@ from envs import VectorEnv, ended_episodes
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from experiment.package import Policy
-from experiment.statistics import bootstrap_interval
+from experiment.statistics import t_interval
 
 COLUMNS = ("mean return", "95 % interval", "best", "episodes", "finished")
 
@@ -45,7 +45,7 @@ class Score:
     """Mean return of all episodes, the unfinished last one too: the contest's score."""
     low: float
     high: float
-    """95 % bootstrap interval of the mean; nan for fewer than two episodes."""
+    """95 % interval of the mean over episodes (Student's t); nan for fewer than two episodes."""
     best: float
     episodes: int
     finished: int
@@ -134,7 +134,7 @@ def score(label: str, episodes: Sequence[Episode]) -> Score:
     if not episodes:
         raise UserError(f"{label}: no episode was played; give more steps")
     returns = np.array([episode.r for episode in episodes])
-    low, high = bootstrap_interval(returns)
+    low, high = t_interval(returns)
     return Score(
         label=label,
         mean=float(returns.mean()),

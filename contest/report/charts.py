@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import json
 import re
 from collections.abc import Sequence
 from html import escape
@@ -116,8 +117,30 @@ def svg(figure: Figure, *, told: str) -> str:
     return f'<svg role="img" aria-label="{escape(told)}"{text}'
 
 
+def hover(figure: Figure, texts: Sequence[str], *, part: float = 0.0) -> str:
+    """What a chart says where one points: texts evenly from its left end to its right one, as JSON.
+
+    part: of the axis, that lies left of the first text's place and right of the last one's. Of a
+    figure that `svg` has drawn.
+    """
+    place = figure.axes[0].get_position()
+    ends = place.x0 + part * place.width, place.x1 - part * place.width
+    return json.dumps({"left": round(ends[0], 4), "right": round(ends[1], 4), "texts": texts})
+
+
+def values_at(curves: Sequence[Curve]) -> list[str]:
+    """Every curve's value at each x of the longest."""
+    x = max((curve.x for curve in curves), key=lambda x: x[-1])
+    texts = []
+    for at in x:
+        near = [(c, int(np.abs(c.x - at).argmin())) for c in curves if at <= c.x[-1]]
+        values = [f"{c.label} {c.y[k]:z,.0f}" for c, k in near if np.isfinite(c.y[k])]
+        texts.append(f"{at:,.0f} steps: {', '.join(values) or 'no ended episode'}")
+    return texts
+
+
 def told(curve: Curve) -> str:
     """A curve in a few words."""
     finite = curve.y[np.isfinite(curve.y)]
-    ends = f"ends at {finite[-1]:,.0f}" if len(finite) else "has no ended episode"
+    ends = f"ends at {finite[-1]:z,.0f}" if len(finite) else "has no ended episode"
     return f"{curve.label} {ends}"

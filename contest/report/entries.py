@@ -20,13 +20,12 @@ from contest.report.charts import Curve
 from contest.report.films import Film, film
 from contest.wire.record import rom_hash
 from experiment.errors import UserError
+from experiment.progress import Progress
 from retro_env.integrations import games, has_rom
 
 REFERENCES = Path(cartridge.__file__).parent / "levels" / "references.csv"
 GRID = 41
 """Points of a learning curve."""
-WINDOW = 0.05
-"""Part of a run over which a learning curve is a mean."""
 BINS = 20
 
 
@@ -63,10 +62,11 @@ class Entry:
 @final
 @dataclasses.dataclass(frozen=True)
 class Shown:
-    """The best recorded episode of a level."""
+    """An agent's best recorded episode of a level. number: the agent's among the entries."""
 
     level: str
     label: str
+    number: int
     score: float
     seed: int
     film: Film | None
@@ -95,7 +95,7 @@ def read_entry(folder: Path) -> Entry:
     curves, reached = {}, [np.zeros(0)]
     for one in scores.played:
         rows = episode_columns(one.folder)
-        curves[one.level, one.seed] = curve(rows, x, end=one.steps)
+        curves[one.level, one.seed] = curve(rows, x, end=one.steps, score=one.mean)
         reached += [rows["progress"]] if rows else []
     label = facts.get("name", folder.name) + (f", {facts['mode']}" if facts.get("mode") else "")
     shares = progress_shares(np.concatenate(reached))
@@ -103,42 +103,33 @@ def read_entry(folder: Path) -> Entry:
 
 
 def curve(
-    rows: dict[str, NDArray[Any]], x: NDArray[np.float64], *, end: int
+    rows: dict[str, NDArray[Any]], x: NDArray[np.float64], *, end: int, score: float
 ) -> NDArray[np.float64]:
-    """At each x, the mean return of the episodes that ended shortly before; nan before the first,
-    and behind the first x at which the run was over, by `end` steps.
+    """At each x, the score so far: mean return of the ended episodes; nan before the first.
 
-    Where none ended in the window, the value before stays.
+    At the first x at which the run was over, by `end` steps, its score, which counts the episode
+    that it cut too; nan behind it.
     """
     y = np.full(len(x), np.nan)
-    if not rows:
-        return y
-    whole = rows["complete"] == 1  # the last one was cut by the end of the run
-    ends, returns = rows["step"][whole], rows["r"][whole]
-    window = WINDOW * x[-1]
-    for index, at in enumerate(x):
-        inside = (ends > at - window) & (ends <= at)
-        if inside.any():
-            y[index] = returns[inside].mean()
-        elif index:
-            y[index] = y[index - 1]
-    y[np.searchsorted(x, end) + 1 :] = np.nan
+    last = min(int(np.searchsorted(x, end)), len(x) - 1)
+    if rows:
+        ended = np.searchsorted(rows["step"][rows["complete"] == 1], x[:last], side="right")
+        means = np.cumsum(rows["r"]) / np.arange(1, len(rows["r"]) + 1)
+        y[:last][ended > 0] = means[ended[ended > 0] - 1]
+    y[last] = score
     return y
 
 
 def mean_curve(entry: Entry, number: int, level: str | None) -> Curve:
-    """An entry's curve on a level, or the mean over its levels; a band where there are seeds.
-
-    A level on which no episode ended in a seed is left out of it.
-    """
-    seeds: dict[int, list[NDArray[np.float64]]] = {}
-    for (name, seed), y in entry.curves.items():
-        if level in (None, name) and np.isfinite(y).any():
-            seeds.setdefault(seed, []).append(y)
-    rows = [np.mean(seeds[seed], axis=0) for seed in sorted(seeds)]  # nan: not all have begun
-    if not rows:
-        rows = [np.full(len(entry.x), np.nan)]
+    """An entry's curve on a level, or that of all levels as `read_scores` has its score: mean over
+    the seeds that have all levels, with a band of these; else mean of the levels' means."""
+    here = {key: y for key, y in entry.curves.items() if level in (None, key[0])}
+    names, seeds = {name for name, _ in here}, {seed for _, seed in here}
+    whole = [seed for seed in sorted(seeds) if all((name, seed) in here for name in names)]
+    rows = [np.mean([here[name, seed] for name in names], axis=0) for seed in whole]
     band = (np.min(rows, axis=0), np.max(rows, axis=0)) if len(rows) > 1 else ()
+    if not rows:
+        rows = [np.mean([y for (n, _), y in here.items() if n == name], axis=0) for name in names]
     return Curve(entry.label, number, entry.x, np.mean(rows, axis=0), *band)
 
 
@@ -175,26 +166,33 @@ def level_names(entries: Sequence[Entry]) -> dict[str, str]:
 
 
 def best_films(entries: Sequence[Entry]) -> list[Shown]:
-    """For each level the best recorded episode of all entries. Says what cannot be shown."""
-    best: dict[str, tuple[float, Entry, Played]] = {}
-    for entry in entries:
+    """For each level each agent's best recorded episode. Says what cannot be shown."""
+    best: dict[tuple[str, int], Played] = {}
+    for number, entry in enumerate(entries):
         for one in entry.scores.played:
-            score = one.best_return or 0.0
+            before = best.get((one.level, number))
             recorded = (Path(one.folder) / BEST).is_file()
-            if recorded and score > best.get(one.level, (-np.inf,))[0]:
-                best[one.level] = (score, entry, one)
+            if recorded and (before is None or reached(one) > reached(before)):
+                best[one.level, number] = one
     shown = []
-    for level, (score, entry, one) in sorted(best.items()):
-        made, reason = None, other_rom(one)
-        if not reason:
-            try:
-                made = film(Path(one.folder) / BEST)
-            except UserError as error:
-                reason = str(error)
-        if reason:
-            print(f"no film of {level}: {reason}", file=sys.stderr)
-        shown.append(Shown(level, entry.label, score, one.seed, made, reason))
+    with Progress(len(best), "report", unit="films") as progress:
+        for (level, number), one in sorted(best.items()):
+            label, made, reason = entries[number].label, None, other_rom(one)
+            if not reason:
+                try:
+                    made = film(Path(one.folder) / BEST)
+                except UserError as error:
+                    reason = str(error)
+            if reason:
+                print(f"no film of {level}: {reason}", file=sys.stderr)
+            shown.append(Shown(level, label, number, reached(one), one.seed, made, reason))
+            progress.update(len(shown))
     return shown
+
+
+def reached(one: Played) -> float:
+    """The return of its best episode."""
+    return one.best_return or 0.0
 
 
 def other_rom(one: Played) -> str:

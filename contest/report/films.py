@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import imageio.v2 as imageio
 
-from retro_env.video import FRAMES_PER_SECOND, screens, write_video
+from experiment.film import write_video
+from retro_env.video import FRAMES_PER_SECOND, frames_of, screens
 
 FPS = 30
 LONGEST_SECONDS = 40
@@ -29,7 +30,7 @@ class Film(NamedTuple):
 
 def film(recording: Path) -> Film:
     """A .bk2 as a film. Errors: UserError (no recording, no ROM)."""
-    frames = sum(1 for _ in screens(recording))
+    frames = frames_of(recording)
     stride = max(FRAMES_PER_SECOND // FPS, math.ceil(frames / (FPS * LONGEST_SECONDS)))
     shown = itertools.islice(screens(recording), 0, None, stride)
     with tempfile.TemporaryDirectory() as folder:

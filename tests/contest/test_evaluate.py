@@ -19,25 +19,34 @@ PRETRAINED = Path(__file__).parents[2] / "rainbow" / "pretrained"
 
 
 def test_same_seed_plays_the_same_episodes():
-    runs = [play_episodes(reference("random"), LEVEL, SHORT, episodes=2) for _ in range(2)]
+    runs = [play_episodes(reference("random"), LEVEL, SHORT, episodes=2)[0] for _ in range(2)]
     assert runs[0] == runs[1]
     assert [episode.l for episode in runs[0]] == [25, 25]
 
 
 def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
+    words = ["--episodes", "3"]
     monkeypatch.setattr("contest.match.agents.RULES", ())  # short episodes
     small = {"image_height": 36, "image_width": 36, "hidden": 16, "episode_steps": 25}
     config = from_dict(RainbowConfig, small)
     RainbowAgent(make_net(config), config).save(tmp_path / "agent")
     out = tmp_path / "out"
-    main([str(tmp_path / "agent"), "--levels", str(LEVEL), "--video", "--out", str(out)])
-    scores = json.loads((out / "result.json").read_text())["scores"]
-    assert [row["episodes"] for row in scores] == [3, 3]
+    main([str(tmp_path / "agent"), "--levels", str(LEVEL), "--video", "--out", str(out), *words])
+    (row,) = json.loads((out / "result.json").read_text())["scores"]
+    assert row["episodes"] == 3
     assert sorted(path.name for path in out.iterdir()) == [
         "BrambleWood.Act1.bk2",
         "BrambleWood.Act1.mp4",
         "result.json",
     ]
+
+
+def test_one_episode_of_the_first_held_out_act_ends_without_progress(tmp_path, capsys):
+    for name, words in (("cut", []), ("whole", ["--whole"])):
+        main(["hold-right", "--out", str(tmp_path / name), *words])
+        (row,) = json.loads((tmp_path / name / "result.json").read_text())["scores"]
+        assert (row["label"], row["episodes"]) == ("BrambleWood.Act3", 1)
+    assert "300/300 seconds of play" in capsys.readouterr().err
 
 
 def test_an_evaluation_is_never_overwritten(tmp_path, monkeypatch):

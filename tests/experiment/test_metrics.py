@@ -1,13 +1,15 @@
 import math
 import resource
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from experiment.errors import UserError
-from experiment.metrics import EpisodeLog, Metrics, read_columns
+from experiment.metrics import PROJECT, EpisodeLog, Metrics, read_columns
 
 EPISODE = {"r": 812.25, "l": 300, "level": "Bramble:A.Act1", "progress": 0.5, "finished": False}
 
@@ -100,7 +102,53 @@ def test_tensorboard_gets_the_same_numbers_and_forgets_what_was_dropped(tmp_path
         metrics.log(4, {"loss": 9.0})
     events = EventAccumulator(str(tmp_path), purge_orphaned_data=True)
     events.Reload()
-    assert [(e.step, e.value) for e in events.Scalars("loss")] == [(1, 0.5), (2, 1.0), (4, 9.0)]
+    assert [(e.step, e.value) for e in events.Scalars("train/loss")] == [
+        (1, 0.5),
+        (2, 1.0),
+        (4, 9.0),
+    ]
+
+
+def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[tuple[str, object]] = []
+    sink = SimpleNamespace(
+        init=lambda **values: said.append(("init", values)),
+        log=lambda values, step: said.append((f"log {step}", values)),
+        finish=lambda: said.append(("finish", None)),
+    )
+    monkeypatch.setitem(sys.modules, "trackio", sink)
+    config = {"run": {"seed": 3}}
+    with (
+        EpisodeLog(tmp_path) as log,
+        Metrics(tmp_path, track="trackio", config=config, rollout=log.rollout) as metrics,
+    ):
+        metrics.log(4, {"loss": 0.5, "mean_return": 7.0})
+        log.log(5, 0, EPISODE)
+        log.log(6, 0, EPISODE | {"r": 2.25, "level": "Bramble:A.Act2", "finished": True})
+        log.log(6, 1, EPISODE | {"r": 4.0, "level": "Bramble:B.Act1", "progress": 0.75})
+        log.log(7, 0, EPISODE | {"r": 4.0, "level": "Bramble:B.Act1", "finished": True})
+        metrics.log(8, {"loss": 0.25})
+    names = [name for name, _ in said]
+    assert names == ["init", "log 4", "log 8", "finish"]
+    assert said[0][1] == {"project": PROJECT, "name": tmp_path.name, "config": config}
+    last = dict(said[2][1])  # type: ignore[call-overload]
+    assert last.pop("time/steps_per_second") > 0
+    assert last == {
+        "train/loss": 0.25,
+        "rollout/return/A": (812.25 + 2.25) / 2,
+        "rollout/return/B": 4.0,
+        "rollout/finished": 0.5,
+        "rollout/length": 300,
+        "rollout/furthest": 0.75,
+    }
+    events = EventAccumulator(str(tmp_path))
+    events.Reload()
+    assert {"rollout/mean_return", *last} <= set(events.Tags()["scalars"])
+    (text,) = events.Tensors("config/text_summary")
+    assert b"seed: 3" in text.tensor_proto.string_val[0]
+    assert (tmp_path / "metrics.csv").read_text().splitlines()[0] == "step,loss,mean_return"
 
 
 def test_episodes_have_fixed_columns_and_resume(tmp_path: Path) -> None:

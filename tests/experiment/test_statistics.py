@@ -11,7 +11,6 @@ from scipy import stats
 
 from experiment import statistics
 from experiment.statistics import (
-    bootstrap_interval,
     improvement,
     improvement_interval,
     interquartile_interval,
@@ -44,13 +43,12 @@ def test_welch_interval_has_the_degrees_of_freedom_of_both() -> None:
 
 
 def test_equal_values_have_intervals_of_no_width_and_one_value_has_none() -> None:
-    assert t_interval([5.0] * 7) == bootstrap_interval([5.0] * 7) == (5.0, 5.0)
+    assert t_interval([5.0] * 7) == (5.0, 5.0)
     assert welch_interval([5.0] * 3, [2.0] * 2) == (3.0, 3.0)
     alone = {"a": {0: 1.0, 1: 2.0}, "b": {0: 3.0}}
     nothing = [
         *t_interval([5.0]),
         *welch_interval([5.0, 6.0], [1.0]),
-        *bootstrap_interval([5.0]),
         *interquartile_interval(alone),
         *improvement_interval(ONE, alone),
     ]
@@ -66,12 +64,6 @@ def exact(values: list[float]) -> tuple[float, float]:
     """The 2.5 and 97.5 percentiles of all outcomes."""
     low, high = np.percentile(values, [2.5, 97.5])
     return float(low), float(high)
-
-
-def test_bootstrap_of_the_mean_is_near_that_of_all_outcomes() -> None:
-    values = [0.0, 10.0, 3.5, 40.0, 41.0]
-    every = [float(np.mean(drawn)) for (drawn,) in outcomes([values])]
-    assert bootstrap_interval(values) == pytest.approx(exact(every), abs=0.5)
 
 
 def test_strata_are_drawn_from_each_by_itself() -> None:
@@ -136,10 +128,10 @@ def test_shared_are_the_levels_and_seeds_of_both() -> None:
 def test_interval_does_not_depend_on_how_many_are_drawn_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    values = np.random.default_rng(0).normal(size=40)
-    whole = bootstrap_interval(values)
+    runs = {"a": dict(enumerate(np.random.default_rng(0).normal(size=40).tolist()))}
+    whole = interquartile_interval(runs)
     monkeypatch.setattr(statistics, "BLOCK", 1000)
-    assert bootstrap_interval(values) == whole
+    assert interquartile_interval(runs) == whole
 
 
 def test_intervals_cover_the_mean_about_as_often_as_they_say() -> None:

@@ -26,6 +26,6 @@ def test_committed_weights_play_acts_they_never_saw():
     )
     settings = dataclasses.replace(settings, episode_steps=400)
     levels = [Level("BrambleDash-Genesis-v0", state) for state in NEVER_SEEN]
-    played = [play_episodes(policy, level, settings, episodes=2) for level in levels]
+    played = [play_episodes(policy, level, settings, episodes=2)[0] for level in levels]
     mean = np.mean([episode.r for episodes in played for episode in episodes])
     assert mean > 1.5 * random_play()

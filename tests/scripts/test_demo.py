@@ -5,9 +5,10 @@ from pathlib import Path
 
 import cv2
 import pytest
-from rich.console import Console
 
-from scripts.demo import DemoConfig, prepare
+from contest.match.references import REFERENCES
+from contest.match.score import Episode
+from scripts.demo import AFTER, LEARNING, SEARCH, SHIPPED, DemoConfig, prepare, verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,12 +23,10 @@ def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
     [
         (["--runs", "{file}/runs"], "cannot write"),
         (["--level", "BrambleDash-Genesis-v0:Nowhere.Act1", "--runs", "{folder}"], "no state"),
-        (["--train-levels", "bramble-trai", "--runs", "{folder}"], "bramble-train"),
-        (["--train-levels", "Airstriker-Genesis-v0:Level1", "--runs", "{folder}"], "no scenario"),
         (["--level", "Airstriker-Genesis-v0:Level1", "--runs", "{folder}"], "no scenario"),
-        (["--rainbow-preset", "laptp", "--runs", "{folder}"], "did you mean 'laptop'?"),
-        (["--play-step", "3"], "did you mean '--play-steps'?"),
-        (["--play-steps", "0"], "play_steps"),
+        (["--agent", "nowhere", "--runs", "{folder}"], "no checkpoint at nowhere"),
+        (["--search-step", "3"], "did you mean '--search-steps'?"),
+        (["--search-steps", "0"], "--search-steps"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
@@ -45,28 +44,45 @@ def test_bad_input_is_one_line_and_exit_code_2(
 
 def test_what_is_given_wins_over_quick_budgets(tmp_path: Path) -> None:
     file = tmp_path / "demo.yaml"
-    file.write_text("play_steps: 12000\n")
-    words = ["--quick", "--pretrain-steps", "60000", "--config", str(file)]
-    config = prepare([*words, "--runs", str(tmp_path)], Console()).config
-    assert config.pretrain_steps == DemoConfig().pretrain_steps == 60_000
-    assert config.play_steps == DemoConfig().play_steps == 12_000
-    assert (config.num_envs, config.rotate_every) == (2, 250)
+    file.write_text("search_steps: 200000\n")
+    words = ["--quick", "--learn-steps", "12000", "--config", str(file)]
+    config = prepare([*words, "--runs", str(tmp_path)])[0].config
+    assert config.learn_steps == DemoConfig().learn_steps == 12_000
+    assert config.search_steps == DemoConfig().search_steps == 200_000
+    assert config.episodes == 10
+
+
+def test_verdict_says_what_the_figures_say(tmp_path: Path) -> None:
+    demo, _ = prepare(["--runs", str(tmp_path)])
+
+    def played(*returns: float) -> list[Episode]:
+        return [Episode(str(demo.level), r, 10, 0.1, False) for r in returns]
+
+    for name in (*REFERENCES, SHIPPED):
+        demo.played[name] = played(10.0, 20.0)
+    demo.played["run-and-jump"] = played(100.0, 110.0, 120.0)
+    demo.played[SEARCH] = played(1000.0, 1010.0, 1020.0)
+    assert "+900 beside run-and-jump" in verdict(demo) and "too few" not in verdict(demo)
+    demo.played[SEARCH] = played(0.0, 100.0)
+    assert "-60 beside run-and-jump" in verdict(demo) and "too few to tell" in verdict(demo)
 
 
 @pytest.mark.slow
 def test_a_tiny_demo_makes_all_its_files_and_keeps_earlier_ones(tmp_path: Path) -> None:
     (tmp_path / "demo-001").mkdir()
     (tmp_path / "demo-001" / "result.json").write_text("mine")
-    steps = ["--pretrain-steps", "600", "--play-steps", "600"]
+    steps = ["--search-steps", "2000", "--learn-steps", "300", "--episodes", "2"]
     done = demo("--quick", "--runs", str(tmp_path), *steps)
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "demo-002"
     assert (tmp_path / "demo-001" / "result.json").read_text() == "mine"
     result = json.loads((folder / "result.json").read_text())
-    labels = ["random", "hold-right", "scratch", "pretrained"]
-    assert [row["label"] for row in result["scores"]] == labels
-    assert all(row["steps"] == 600 for row in result["scores"])
-    assert all(label in done.stdout for label in labels)
-    assert str(folder / "result.json") in done.stdout
-    film = cv2.VideoCapture(str(folder / "pretrained.mp4"))
+    labels = [*REFERENCES, SHIPPED, SEARCH, LEARNING, AFTER]
+    rows = {row["label"]: row for row in result["scores"]}
+    assert list(rows) == labels
+    assert [rows[label]["steps"] for label in (SEARCH, LEARNING)] == [2000, 300]
+    assert all(rows[label]["episodes"] == 2 for label in (*REFERENCES, SHIPPED, AFTER))
+    assert all(label in done.stdout for label in labels) and result["verdict"] in done.stdout
+    assert (folder / "curve.png").is_file()
+    film = cv2.VideoCapture(str(folder / "film.mp4"))
     assert film.get(cv2.CAP_PROP_FRAME_COUNT) > 10

@@ -2,8 +2,9 @@
 // Two agents level by level: the numbers are in #scores, the choice in two selects.
 const scores = JSON.parse(document.getElementById("scores").textContent);
 const [first, second] = ["first", "second"].map((id) => document.getElementById(id));
-const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const signed = new Intl.NumberFormat("en", { maximumFractionDigits: 0, signDisplay: "exceptZero" });
+const rounding = { maximumFractionDigits: 0, roundingMode: "halfEven" }; // as Python's
+const whole = new Intl.NumberFormat("en", { ...rounding, signDisplay: "negative" });
+const signed = new Intl.NumberFormat("en", { ...rounding, signDisplay: "exceptZero" });
 
 function cell(kind, text, name) {
   const made = document.createElement(kind);
@@ -40,10 +41,55 @@ function show() {
   );
   const won = rows.filter(([, a, b]) => a > b).length, lost = rows.filter(([, a, b]) => a < b).length;
   document.getElementById("verdict").textContent =
-    `${one.label} is better on ${won} of ${rows.length} levels, ${two.label} on ${lost}.`;
+    `${one.label} is better on ${won} of ${rows.length} levels, ${two.label} on ${lost}.` +
+    (one.steps === two.steps ? "" : " They had different numbers of steps.");
   document.getElementById("head-first").textContent = one.label;
   document.getElementById("head-second").textContent = two.label;
 }
 
 for (const select of [first, second]) select.addEventListener("change", show);
 show();
+
+// A chart says its values where one points.
+for (const card of document.querySelectorAll("[data-hover]")) {
+  const { left, right, texts } = JSON.parse(card.dataset.hover);
+  const chart = card.querySelector("svg"), said = card.querySelector("output");
+  chart.addEventListener("pointermove", (event) => {
+    const box = chart.getBoundingClientRect();
+    const part = ((event.clientX - box.left) / box.width - left) / (right - left);
+    const place = Math.round(Math.min(1, Math.max(0, part)) * (texts.length - 1));
+    said.textContent = texts[place];
+  });
+}
+
+// Two films of a level, in step: the slower one sets the pace.
+const films = [...document.querySelectorAll(".films figure")];
+const chosen = ["film-level", "left", "right"].map((id) => document.getElementById(id));
+
+function picked() {
+  const [level, ...sides] = chosen.map((select) => select.value);
+  return [...new Set(sides)].flatMap((agent) =>
+    films.filter((one) => one.dataset.level === level && one.dataset.agent === agent));
+}
+
+function pick() {
+  const shown = picked();
+  for (const one of films) {
+    one.hidden = !shown.includes(one);
+    one.querySelector("video").pause();
+  }
+  shown[0]?.parentElement.append(...shown); // left before right
+}
+
+if (films.length) {
+  for (const select of chosen) select.addEventListener("change", pick);
+  document.getElementById("play").addEventListener("click", () => {
+    const slowest = Math.min(...picked().map((one) => one.dataset.speed));
+    for (const one of picked()) {
+      const video = one.querySelector("video");
+      [video.currentTime, video.playbackRate] = [0, slowest / one.dataset.speed];
+      video.play();
+    }
+  });
+  pick();
+}

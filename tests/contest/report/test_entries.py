@@ -1,5 +1,6 @@
 """What a report shows, against the episodes themselves."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -26,29 +27,31 @@ def test_bands_span_the_seeds(tmp_path: Path) -> None:
     np.testing.assert_allclose(ends, [seeds.min(), seeds.mean(), seeds.max()])
 
 
-def test_curve_is_the_mean_of_the_episodes_that_ended_shortly_before() -> None:
+def test_curve_is_the_score_so_far() -> None:
     rows = {
         "step": np.array([31.0, 40.0, 100.0]),
-        "r": np.array([10.0, 30.0, 7.0]),
+        "r": np.array([10.0, 30.0, 2.0]),
         "complete": np.array([1.0, 1.0, 0.0]),
     }
     x = np.array([0.0, 34.0, 40.0, 80.0, 100.0])
-    early = curve(rows, x, end=50)
-    assert np.array_equal(early, [np.nan, 10.0, 30.0, 30.0, np.nan], equal_nan=True)
-    assert curve(rows, x, end=100)[2:].tolist() == [30.0, 30.0, 30.0]  # the last was cut: left out
-    assert np.isnan(curve({}, x, end=100)).all()
+    early = curve(rows, x, end=50, score=14.0)
+    assert np.array_equal(early, [np.nan, 10.0, 20.0, 14.0, np.nan], equal_nan=True)
+    assert curve(rows, x, end=100, score=14.0)[2:].tolist() == [20.0, 20.0, 14.0]
+    assert curve({}, x, end=100, score=0.0)[-2:].tolist() == pytest.approx(
+        [np.nan, 0.0], nan_ok=True
+    )
 
 
-def test_level_without_an_ended_episode_leaves_the_mean_of_the_others(tmp_path: Path) -> None:
-    out = write_contest(tmp_path / "a", "x", seeds=1, score=1000.0)
-    path = next(out.glob(f"*{LEVELS[0]}")) / "seed-0" / "episodes.csv"
-    path.write_text(path.read_text().splitlines()[0] + "\n")
+@pytest.mark.parametrize("gap", [False, True])
+def test_curves_end_where_the_leaderboard_is(tmp_path: Path, gap: bool) -> None:
+    out = write_contest(tmp_path / "a", "x", seeds=2, score=1000.0)
+    for level, seed in ((LEVELS[0], 0), (LEVELS[1], 1)) if gap else ():
+        shutil.rmtree(next(out.glob(f"*{level}")) / f"seed-{seed}")
     (entry,) = read_entries([out])
-    other = entry.curves[f"{GAME}:{LEVELS[1]}", 0]
-    assert np.isfinite(other[-1])
-    assert np.array_equal(mean_curve(entry, 0, None).y, other, equal_nan=True)
-    assert np.isnan(mean_curve(entry, 0, f"{GAME}:{LEVELS[0]}").y).all()
-    path.unlink()
+    assert mean_curve(entry, 0, None).y[-1] == pytest.approx(entry.scores.overall.mean)
+    for row in entry.scores.levels:
+        assert mean_curve(entry, 0, row.level).y[-1] == pytest.approx(row.mean)
+    next(out.glob("*/*/episodes.csv")).unlink()
     with pytest.raises(UserError, match="not a run folder"):
         read_entries([out])
 

@@ -112,18 +112,23 @@ def test_browser_shows_the_comparison_and_nothing_too_wide(
         f"<iframe id=f style='width:{width}px;height:900px;border:0'></iframe><pre id=out></pre>"
         f"<script>f.onload = () => {{ const d = f.contentDocument; out.textContent = 'OUT ' + "
         "[d.documentElement.scrollWidth, d.querySelectorAll('#duels tbody tr').length, "
-        "d.querySelector('#verdict').textContent].join('|') + ' END'; };"
+        "d.querySelector('#verdict').textContent, hover(d)].join('|') + ' END'; };"
+        "const hover = (d) => { const chart = d.querySelector('[data-hover] svg');"
+        "const box = chart.getBoundingClientRect(), clientX = box.left + 0.999 * box.width;"
+        "chart.dispatchEvent(new f.contentWindow.PointerEvent('pointermove', {clientX}));"
+        "return d.querySelector('[data-hover] output').textContent; };"
         f"f.srcdoc = {inner};</script>"
     )
     assert CHROMIUM is not None
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
     command += [f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=5000"]
     done = subprocess.run([*command, outer.as_uri()], capture_output=True, text=True, check=True)
-    found = re.search(r">OUT (\d+)\|(\d+)\|(.*?) END", done.stdout)
+    found = re.search(r">OUT (\d+)\|(\d+)\|(.*?)\|(.*?) END", done.stdout)
     assert found is not None, done.stderr
     assert int(found[1]) <= width
     assert int(found[2]) == len(LEVELS)
     assert "is better on 2 of 2 levels" in found[3]
+    assert re.fullmatch(r"1,000 steps: mine:&lt;b&gt;&amp;play [45],\d{3}, random \d{3}", found[4])
 
 
 def test_one_agent_and_other_levels_make_a_page_too(tmp_path: Path) -> None:
@@ -137,6 +142,19 @@ def test_one_agent_and_other_levels_make_a_page_too(tmp_path: Path) -> None:
         assert ("rainbow [two]" in text) == (len(folders) == 2)
 
 
+def test_agents_with_other_numbers_of_steps_are_ranked_apart(tmp_path: Path) -> None:
+    much = write_contest(tmp_path / "much", "much", seeds=1, score=5000.0)
+    little = write_contest(tmp_path / "little", "little", seeds=1, score=9000.0)
+    facts = json.loads((much / "contest.json").read_text())
+    (much / "contest.json").write_text(json.dumps({**facts, "timesteps": 2000}))
+    main([str(much), str(little), "--out", str(tmp_path / "r.html"), "--no-films"])
+    text = (tmp_path / "r.html").read_text()
+    heads = [row[0].split()[0] for row in Checker(text).tables["leaderboard"][1:]]
+    order = [head for head in heads if head in ("2,000", "much", "1,000", "little")]
+    assert order == ["2,000", "much", "1,000", "little"]
+    assert text.count('class="best"') == 2 * len(LEVELS) and "different numbers of steps" in text
+
+
 def test_recording_of_another_rom_is_not_filmed_and_the_page_says_why(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -148,7 +166,7 @@ def test_recording_of_another_rom_is_not_filmed_and_the_page_says_why(
     text = (tmp_path / "r.html").read_text()
     Checker(text)
     said = f"it was played with another ROM of {GAME} (000000000000)"
-    assert f"No film of {LEVELS[0]}: {said}" in text and "<video" not in text
+    assert f"No film of {LEVELS[0]} (x): {said}" in text and "<video" not in text
     assert f"no film of {GAME}:{LEVELS[0]}: {said}" in capsys.readouterr().err
 
 

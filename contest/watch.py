@@ -1,0 +1,128 @@
+"""Watching agents play: episodes that end where nothing happens any more, and films of them."""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cv2
+import gymnasium
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from contest.match.score import Episode, as_episode
+from experiment.film import write_video
+from experiment.package import Policy
+from retro_env.video import FRAMES_PER_SECOND
+
+SCALE, STRIP = 2, 56
+"""Enlargement of the screen, and pixels below it for words and values."""
+GREEN, WHITE, GREY = (110, 220, 130), (255, 255, 255), (120, 120, 120)
+
+
+class Moment(NamedTuple):
+    """What is shown of a step. values: the agent's, of each action; [] where it has none."""
+
+    screen: bytes
+    action: int
+    total: float
+    values: list[float]
+
+
+def watch(
+    policy: Policy,
+    env: gymnasium.Env,
+    *,
+    seed: int,
+    reward_scale: float = 1.0,
+    patience: int = 0,
+    filmed: bool = False,
+    on_step: Callable[[int], None] | None = None,
+) -> tuple[Episode, list[Moment]]:
+    """An episode; `filmed`: and what there was to be seen.
+
+    reward_scale: the environment's; returns are without it. patience: agent steps without a new
+    highest return after which it ends, incomplete; 0: never. on_step(steps done): for showing
+    progress.
+    """
+    obs, _ = env.reset(seed=seed)
+    starts, moments = np.ones(1, bool), []
+    total = furthest = 0.0
+    step = since = 0
+    while True:
+        values = values_of(policy, obs) if filmed else []
+        action = int(policy.act(obs[np.newaxis], starts=starts)[0])
+        obs, reward, terminated, truncated, info = env.step(action)
+        starts = np.zeros(1, bool)
+        step, total = step + 1, total + float(reward) / reward_scale
+        if total > furthest:
+            since, furthest = step, total
+        if filmed:
+            screen = cv2.imencode(".png", np.asarray(env.render()))[1].tobytes()  # 0.2 MB as it is
+            moments.append(Moment(screen, action, total, values))
+        if on_step is not None:
+            on_step(step)
+        if terminated or truncated:
+            return as_episode(info["episode_record"]), moments
+        if 0 < patience <= step - since:
+            cut = env.reset()[1]["episode_record"]
+            return dataclasses.replace(as_episode(cut), complete=False), moments
+
+
+def values_of(policy: Any, obs: NDArray[np.uint8]) -> list[float]:
+    """What it expects of each action; [] of one that expects nothing."""
+    if not hasattr(policy, "scores"):
+        return []
+    with torch.no_grad():
+        scores = policy.scores(torch.from_numpy(obs[np.newaxis]).to(policy.device))
+    return [float(score) for score in scores[0]]
+
+
+def film(
+    path: Path, players: Mapping[str, Sequence[Moment]], names: Sequence[str], *, frame_skip: int
+) -> Path:
+    """One episode of each, side by side and in step, those that are over in grey -> an .mp4.
+
+    names: of the actions.
+    """
+    columns = min(len(players), 3 if len(players) > 4 else 2)
+    length = max(map(len, players.values()))
+    over = {label: picture(label, seen, len(seen), names) for label, seen in players.items()}
+
+    def frames() -> Iterator[NDArray[np.uint8]]:
+        for at in range(length):
+            shown = [
+                picture(label, seen, at, names) if at < len(seen) else over[label]
+                for label, seen in players.items()
+            ]
+            shown += [np.zeros_like(shown[0])] * (-len(shown) % columns)
+            yield np.vstack(
+                [np.hstack(shown[k : k + columns]) for k in range(0, len(shown), columns)]
+            )
+
+    fast = ["-preset", "veryfast"]
+    return write_video(path, frames(), fps=FRAMES_PER_SECOND / frame_skip, output_params=fast)
+
+
+def picture(label: str, seen: Sequence[Moment], at: int, names: Sequence[str]) -> NDArray[np.uint8]:
+    """A player's screen at a step, uint8 [H, W, 3]; below it action, return and values."""
+    moment = seen[min(at, len(seen) - 1)]
+    over = at >= len(seen)
+    png = np.frombuffer(moment.screen, np.uint8)
+    image = np.asarray(cv2.imdecode(png, cv2.IMREAD_COLOR))
+    image = image.repeat(SCALE, axis=0).repeat(SCALE, axis=1)
+    if over:
+        image = image.mean(axis=-1, keepdims=True).repeat(3, axis=-1) // 2
+    strip = np.zeros((STRIP, image.shape[1], 3), np.uint8)
+    doing = "over" if over else names[moment.action] or "no button"
+    for text, y in ((label, 20), (f"{doing}   return {moment.total:,.0f}", 46)):
+        colour = GREY if over else WHITE
+        cv2.putText(strip, text, (8, y), cv2.FONT_HERSHEY_SIMPLEX, 0.6, colour, 1, cv2.LINE_AA)
+    low, high = min(moment.values, default=0.0), max(moment.values, default=0.0)
+    for number, value in enumerate(moment.values):
+        x = image.shape[1] - 24 * (len(moment.values) - number)
+        height = int((value - low) / max(high - low, 1e-9) * (STRIP - 12))
+        colour = GREEN if number == moment.action else GREY
+        cv2.rectangle(strip, (x, STRIP - 6 - height), (x + 18, STRIP - 4), colour, -1)
+    return np.vstack([image.astype(np.uint8), strip])

@@ -1,0 +1,90 @@
+"""A checkpoint on the Hugging Face Hub, with a card and a film.
+
+python -m experiment.hub push runs/rainbow OWNER/NAME --film runs/evaluation-001/film.mp4
+python -m experiment.hub pull OWNER/NAME runs/pulled
+"""
+
+import argparse
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from experiment.checkpoint import agent_of, latest_checkpoint, load_checkpoint
+from experiment.errors import UserError, command
+from experiment.metrics import PROJECT
+
+CARD = """\
+---
+library_name: {library}
+tags: [reinforcement-learning, {agent}]
+---
+# {agent}
+
+An agent of {library} after {steps:,} agent steps. `python -m experiment.hub pull {name} FOLDER`,
+then `experiment.load_agent("FOLDER")`, or `python -m contest.evaluate FOLDER --video`.
+{film}
+```yaml
+{config}```
+"""
+
+
+def push(checkpoint: Path, name: str, *, film: Path | None = None) -> str:
+    """Upload a checkpoint, or a run's latest, as OWNER/NAME -> where it is. UserError: it is none,
+    or the Hub did not take it."""
+    from huggingface_hub import HfApi
+
+    found = latest_checkpoint(checkpoint)
+    saved = load_checkpoint(found)
+    with tempfile.TemporaryDirectory() as folder:
+        whole = Path(shutil.copytree(found, Path(folder) / "whole"))
+        text = CARD.format(
+            library=PROJECT,
+            agent=agent_of(found),
+            name=name,
+            steps=saved.counters["env_steps"],
+            film='\n<video controls src="film.mp4"></video>\n' if film else "",
+            config=yaml.safe_dump(saved.config, sort_keys=False),
+        )
+        (whole / "README.md").write_text(text, encoding="utf-8")
+        if film is not None:
+            shutil.copy(film, whole / "film.mp4")
+        api = HfApi()
+        api.create_repo(name, exist_ok=True)
+        return str(api.upload_folder(repo_id=name, folder_path=whole))
+
+
+def pull(name: str, folder: Path) -> Path:
+    """Fetch OWNER/NAME into a new folder, which `load_agent` reads -> the folder. UserError: it is
+    there already, or holds no checkpoint."""
+    from huggingface_hub import snapshot_download
+
+    if folder.exists():
+        raise UserError(f"{folder} is there already; give a new folder")
+    snapshot_download(name, local_dir=folder)
+    return load_checkpoint(folder).folder
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m experiment.hub", description=__doc__)
+    ways = parser.add_subparsers(dest="way", required=True)
+    push_way, pull_way = (ways.add_parser(way) for way in ("push", "pull"))
+    push_way.add_argument("checkpoint", type=Path)
+    push_way.add_argument("name", metavar="OWNER/NAME")
+    push_way.add_argument("--film", type=Path)
+    pull_way.add_argument("name", metavar="OWNER/NAME")
+    pull_way.add_argument("folder", type=Path)
+    given = vars(parser.parse_args(argv))
+    way = push if given.pop("way") == "push" else pull
+    try:
+        print(way(**given))
+    except (OSError, ValueError) as error:  # the Hub's own errors are both
+        raise UserError(str(error).strip().splitlines()[0]) from None
+
+
+if __name__ == "__main__":
+    main()

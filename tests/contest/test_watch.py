@@ -1,0 +1,84 @@
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from contest.match.references import reference
+from contest.watch import Moment, film, picture, watch
+from retro_env import EnvConfig, Level, make_env
+
+LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
+NAMES = EnvConfig().spec().action_names
+
+
+class Waiting:
+    """Goes right for 20 steps, then ducks; expects as much of action k as k."""
+
+    config = None
+    device = "cpu"
+
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def act(self, obs: NDArray[np.uint8], **_: Any) -> NDArray[np.int64]:
+        self.steps += 1
+        return np.full(len(obs), 1 if self.steps <= 20 else 4)
+
+    def scores(self, images: torch.Tensor) -> torch.Tensor:
+        return torch.arange(7.0).repeat(len(images), 1)
+
+
+@pytest.mark.parametrize("backend", ["native", "emulator"])
+def test_an_episode_ends_where_nothing_is_gained(backend: str) -> None:
+    settings = EnvConfig(backend=backend, reward_scale=0.01, episode_steps=300)  # type: ignore[arg-type]
+    said: list[int] = []
+    with closing(make_env(LEVEL, settings)) as env:
+        cut, seen = watch(
+            Waiting(),
+            env,
+            seed=0,
+            reward_scale=0.01,
+            patience=30,
+            filmed=True,
+            on_step=said.append,
+        )
+        whole, nothing = watch(Waiting(), env, seed=0)
+    assert (cut.complete, whole.complete) == (False, True)
+    assert 20 < cut.l < 100 and whole.l == 300 and nothing == []
+    assert said == list(range(1, cut.l + 1))
+    assert len(seen) == cut.l
+    assert max(moment.total for moment in seen) == pytest.approx(cut.progress * 9000, rel=0.01)
+    assert seen[0].values == list(range(7)) and seen[0].action == 1
+    screen = cv2.imdecode(np.frombuffer(seen[0].screen, np.uint8), cv2.IMREAD_COLOR)
+    assert screen is not None and screen.shape == (224, 320, 3)
+
+
+def test_a_player_that_is_over_stays_in_grey_while_others_go_on(tmp_path: Path) -> None:
+    with closing(make_env(LEVEL, EnvConfig(episode_steps=6))) as env:
+        _, seen = watch(reference("hold-right"), env, seed=0, filmed=True)
+    live, over = picture("a", seen, 5, NAMES), picture("a", seen, 6, NAMES)
+    assert live.shape == over.shape == (504, 640, 3)
+    assert np.ptp(live[:448].astype(int), axis=-1).max() > 50
+    assert np.ptp(over[:448].astype(int), axis=-1).max() == 0
+    path = tmp_path / "film.mp4"
+    film(path, {"short": seen[:2], "long": seen, "third": seen}, NAMES, frame_skip=4)
+    video = cv2.VideoCapture(str(path))
+    assert video.get(cv2.CAP_PROP_FRAME_COUNT) == 6
+    assert video.get(cv2.CAP_PROP_FPS) == 15
+    assert (video.get(cv2.CAP_PROP_FRAME_WIDTH), video.get(cv2.CAP_PROP_FRAME_HEIGHT)) == (
+        1280,
+        1008,
+    )
+
+
+def test_values_stand_as_bars_with_the_action_in_green() -> None:
+    screen = cv2.imencode(".png", np.zeros((224, 320, 3), np.uint8))[1].tobytes()
+    shown = picture("a", [Moment(screen, 2, 5.0, [0.0, 1.0, 2.0])], 0, NAMES)[448:]
+    tall = [(shown[:, 640 - 24 * k + 5].max(axis=-1) > 0).sum() for k in (3, 2, 1)]
+    assert tall[0] < tall[1] < tall[2]
+    assert shown[-10, 640 - 24 + 5].tolist() == [110, 220, 130]

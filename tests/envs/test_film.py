@@ -1,0 +1,37 @@
+from contextlib import closing
+from pathlib import Path
+
+import imageio.v2 as imageio
+import numpy as np
+
+from envs import make_for
+from experiment.config import from_dict
+from rainbow.config import RainbowConfig
+
+LEVELS = "BrambleWood.Act1,BrambleWood.Act2"
+
+
+def test_first_rows_episodes_are_filmed_as_often_as_asked(tmp_path: Path) -> None:
+    small = {"levels": LEVELS, "num_envs": 2, "episode_steps": 10, "run_dir": str(tmp_path)}
+    config = from_dict(RainbowConfig, {**small, "video_every": 30})
+    with closing(make_for(config)) as envs:
+        envs.reset(seed=0)
+        assert not (tmp_path / "videos").exists()
+        for _ in range(40):  # episodes of 20 steps of both rows: the first, third and fourth end
+            envs.step(np.ones(2, np.int64))
+    names = sorted(path.name for path in (tmp_path / "videos").iterdir())
+    assert [name[:4] for name in names] == ["0001", "0002"]
+    assert all(name[5:] in ("BrambleWood.Act1.mp4", "BrambleWood.Act2.mp4") for name in names)
+    reader = imageio.get_reader(tmp_path / "videos" / names[0])
+    assert reader.count_frames() == 10
+    assert reader.get_data(5).shape == (84 * 3, 84 * 3, 3)
+    reader.close()
+
+
+def test_without_the_flag_there_is_no_folder(tmp_path: Path) -> None:
+    config = from_dict(RainbowConfig, {"levels": LEVELS, "num_envs": 1, "episode_steps": 3})
+    with closing(make_for(config)) as envs:
+        envs.reset(seed=0)
+        for _ in range(4):
+            envs.step(np.ones(1, np.int64))
+    assert not any(tmp_path.iterdir())
