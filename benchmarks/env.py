@@ -14,7 +14,9 @@ import stable_retro
 from benchmarks.cases import Options, Repeat, Row, Rows, median_cases, ratio_rows, run
 from benchmarks.parts import env_only, make_envs, one_env, timed
 from benchmarks.peers.stopwatch import LEVEL, WORKERS
+from envs import make
 from experiment.errors import command
+from procgen_env.config import ProcgenConfig
 from retro_env.config import EnvConfig
 from retro_env.integrations import games
 from retro_env.levels import parse_level
@@ -33,6 +35,9 @@ RATIOS = [
     ("native_1", "native_1", "ours_1", 12.0),
     ("native_64", "native_64", "ours_1", None),
     ("native_64_2", "native_64_2", "ours_8", 20.0),
+    ("native_64", "native_64", "procgen_64", None),
+    ("native_64_2", "native_64_2", "procgen_64_2", None),
+    ("native_64_2", "native_64_2", "sb3_8", None),
 ]
 """Name, case, the case that it is divided by, and the aim."""
 
@@ -108,6 +113,12 @@ def native(seconds: float, *, threads: int) -> float:
     return env_only(seconds, envs=envs)["steps_per_second"]
 
 
+def procgen(seconds: float, *, threads: int) -> float:
+    """64 environments of Procgen's coinrun, easy, in EnvPool behind our contract: 64 x 64 RGB."""
+    envs = make("procgen:coinrun", ProcgenConfig(env_threads=threads), num_envs=64)
+    return env_only(seconds, envs=envs)["steps_per_second"]
+
+
 CASES: dict[str, Callable[[float], float]] = {
     "bare_1": bare,
     "airstriker_1": lambda seconds: bare(seconds, env=stable_retro.RetroEnv(OTHER, **SHOWN)),
@@ -117,6 +128,8 @@ CASES: dict[str, Callable[[float], float]] = {
     "native_1": lambda seconds: one_env(seconds)["steps_per_second"],
     "native_64": lambda seconds: native(seconds, threads=1),
     "native_64_2": lambda seconds: native(seconds, threads=2),
+    "procgen_64": lambda seconds: procgen(seconds, threads=1),
+    "procgen_64_2": lambda seconds: procgen(seconds, threads=2),
     "sb3_8": sb3_workers,
 }
 

@@ -29,6 +29,8 @@ class ProcgenVectorEnv(VectorEnv):
     """
 
     saves_states, resets_rows = True, False
+    workers: tuple[int, ...] = ()
+    """Process ids: there are none."""
 
     def __init__(
         self, games: Sequence[str], *, config: ProcgenConfig, seeds: Sequence[int]
