@@ -46,6 +46,10 @@ LACKING: dict[str, Any] = {
     "target_kl": 0.0,
     "learning_rate_schedule": "constant",
     "clip_schedule": "constant",
+    "initialisation": "default",
+    "evaluate_every": 0,
+    "num_checkpoints": 0,
+    "video_every": 0,
 }
 """Settings that Stable-Baselines3 has not, or otherwise than here, and the value it can have."""
 ENCODERS = ("nature", "data-efficient")

@@ -28,6 +28,7 @@ SHARED = {  # used by the same code: levels, environments, net, when to stop, wh
     "seed", "checkpoint_every", "device", "torch_threads", "actions", "frame_skip",
     "stick_probability", "episode_steps", "backtracking", "reward_scale", "image_height",
     "image_width", "colour", "frame_stack", "backend", "scenario", "encoder", "hidden",
+    "track",
 }  # fmt: skip
 TOLD = {
     "rollout_steps", "minibatches", "epochs", "gamma", "lam", "learning_rate", "adam_epsilon",
@@ -36,7 +37,7 @@ TOLD = {
 MEANINGLESS = {  # without what is lacking or refused, or of speed only
     "init_episodes", "precision", "compile", "act_parts", "accumulate", "widths", "pool",
     "recurrent_hidden", "sequence_steps", "sigma0", "rnd_learning_rate",
-    "novelty_progress", "novelty_colours",
+    "novelty_progress", "novelty_colours", "return_gamma", "evaluate_episodes", "test_levels",
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from contest.run import main
 from experiment import load_agent
 from rainbow.train import main as train_rainbow
 
-LEVEL = "BrambleDash-Genesis-v0:SnowRidge.Act4"
+LEVEL = "BrambleDash-Genesis-v0:EmberFoundry.Act3"
 OTHER = "BrambleDash-Genesis-v0:RustCavern.Act2"
 HERE = Path(__file__).parent
 SMALL_NET = ["--hidden", "16", "--image-height", "36", "--image-width", "36"]
@@ -75,7 +75,9 @@ def test_every_level_and_seed_is_played_and_scored(tmp_path: Path) -> None:
     contest(tmp_path, "random", "--seeds", "2", "--workers", "2", levels=f"{LEVEL},{OTHER}")
     found = jobs(tmp_path)
     assert list(found) == [
-        f"{state}/seed-{seed}" for state in ("RustCavern.Act2", "SnowRidge.Act4") for seed in (0, 1)
+        f"{state}/seed-{seed}"
+        for state in ("EmberFoundry.Act3", "RustCavern.Act2")
+        for seed in (0, 1)
     ]
     for name, result in found.items():
         assert (result["steps"], result["status"]) == (100, "complete")
@@ -88,21 +90,21 @@ def test_every_level_and_seed_is_played_and_scored(tmp_path: Path) -> None:
         assert not (folder / "bk2").exists()
     total = json.loads((tmp_path / "result.json").read_text())
     means = [
-        [found[f"{s}/seed-{i}"]["mean_return"] for s in ("RustCavern.Act2", "SnowRidge.Act4")]
+        [found[f"{s}/seed-{i}"]["mean_return"] for s in ("RustCavern.Act2", "EmberFoundry.Act3")]
         for i in (0, 1)
     ]
     assert total["overall"]["by_seed"] == {
         str(i): pytest.approx(sum(row) / 2) for i, row in enumerate(means)
     }
     assert total["overall"]["low"] <= total["overall"]["mean"] <= total["overall"]["high"]
-    assert "| SnowRidge.Act4 |" in (tmp_path / "table.md").read_text()
+    assert "| EmberFoundry.Act3 |" in (tmp_path / "table.md").read_text()
     assert len({result["mean_return"] for result in found.values()}) > 2  # seeds differ
 
 
 def test_same_seed_gives_the_same_result(tmp_path: Path) -> None:
     for name in ("a", "b"):
         contest(tmp_path / name, "run-and-jump", "--no-record")
-    returns = [jobs(tmp_path / name)["SnowRidge.Act4/seed-0"]["mean_return"] for name in "ab"]
+    returns = [jobs(tmp_path / name)["EmberFoundry.Act3/seed-0"]["mean_return"] for name in "ab"]
     assert returns[0] == returns[1]
 
 
@@ -220,7 +222,7 @@ def test_wrong_setting_of_the_agent_ends_the_contest_with_its_own_words(
     assert stop.value.code == 2
     assert "net of another shape" in capsys.readouterr().err.splitlines()[-1]
     contest(tmp_path, "random")  # the folder is nobody's yet
-    assert jobs(tmp_path)["SnowRidge.Act4/seed-0"]["status"] == "complete"
+    assert jobs(tmp_path)["EmberFoundry.Act3/seed-0"]["status"] == "complete"
 
 
 def test_interrupted_level_is_played_again_and_its_records_are_kept(tmp_path: Path) -> None:
@@ -230,7 +232,7 @@ def test_interrupted_level_is_played_again_and_its_records_are_kept(tmp_path: Pa
     expected = result.pop("status"), result["mean_return"]
     path.write_text(json.dumps(result))  # as if contest.run had been killed
     contest(tmp_path, "random")
-    found = jobs(tmp_path)["SnowRidge.Act4/seed-0"]
+    found = jobs(tmp_path)["EmberFoundry.Act3/seed-0"]
     assert (found["status"], found["mean_return"]) == expected
     assert len(list(tmp_path.glob("*/seed-0.interrupted-1/monitor.csv"))) == 1
 
@@ -241,7 +243,7 @@ def test_what_another_agent_only_began_is_not_counted(tmp_path: Path) -> None:
     result = json.loads(path.read_text())
     path.write_text(json.dumps({**result, "status": None}))  # as if it had been interrupted
     contest(tmp_path, "random", "--no-record", levels=OTHER, steps=20)
-    assert {path.name for path in tmp_path.glob("*SnowRidge.Act4/*")} == {"seed-0.interrupted-1"}
+    assert {path.name for path in tmp_path.glob("*EmberFoundry.Act3/*")} == {"seed-0.interrupted-1"}
     levels = json.loads((tmp_path / "result.json").read_text())["levels"]
     assert [row["level"] for row in levels] == [OTHER]
 

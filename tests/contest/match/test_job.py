@@ -53,7 +53,9 @@ def test_a_job_whose_server_wrote_nothing_is_interrupted(
         return subprocess.Popen(ended, stdin=subprocess.PIPE, process_group=0)
 
     monkeypatch.setattr(Job, "start", start)
-    contest = Contest(tmp_path, Agent("random"), Limits(), record, facts={}, lock=0)
+    contest = Contest(
+        tmp_path, Agent("random"), Limits(), record, facts={"backend": "native"}, lock=0
+    )
     job = Job(contest, Level("BrambleDash-Genesis-v0", "BrambleWood.Act1"), 0, name="job")
     job.stopped_server = True
     for process in (job.server, job.player):
