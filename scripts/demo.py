@@ -31,7 +31,7 @@ SECOND = 15
 """Agent steps in a second of play."""
 STILL = 5
 """Seconds without a new highest return after which a player's film ends."""
-SHIPPED, LEARNING = "Rainbow, shipped", "Rainbow, learning"
+SHIPPED, LEARNING = "Rainbow, shipped", "Rainbow learning"
 SEARCH, AFTER = "JERK, searching", "JERK, after that"
 
 
