@@ -49,7 +49,7 @@ class DemoConfig:
     """What plays as it is shipped, and learns on: a checkpoint of Rainbow, or its name."""
     search_steps: Count = 200_000
     """Agent steps of JERK's search."""
-    learn_steps: Natural = 12_000
+    learn_steps: Natural = 0
     """Agent steps of Rainbow's learning; 0: none."""
     episodes: Count = 20
     """Episodes of each that does not learn."""
@@ -59,7 +59,7 @@ class DemoConfig:
     """Seeds everything."""
 
 
-QUICK: dict[str, Any] = {"search_steps": 50_000, "learn_steps": 0, "episodes": 10}
+QUICK: dict[str, Any] = {"search_steps": 50_000, "episodes": 10}
 
 
 @dataclasses.dataclass(frozen=True)
