@@ -45,11 +45,10 @@ def test_bad_input_is_one_line_and_exit_code_2(
 def test_what_is_given_wins_over_quick_budgets(tmp_path: Path) -> None:
     file = tmp_path / "demo.yaml"
     file.write_text("search_steps: 200000\n")
-    words = ["--quick", "--learn-steps", "12000", "--config", str(file)]
+    words = ["--quick", "--episodes", "20", "--config", str(file)]
     config = prepare([*words, "--runs", str(tmp_path)])[0].config
-    assert config.learn_steps == DemoConfig().learn_steps == 12_000
     assert config.search_steps == DemoConfig().search_steps == 200_000
-    assert config.episodes == 10
+    assert config.episodes == DemoConfig().episodes == 20
 
 
 def test_verdict_says_what_the_figures_say(tmp_path: Path) -> None:
