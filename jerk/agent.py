@@ -15,6 +15,7 @@ from experiment.config import from_dict
 from experiment.errors import UserError
 from experiment.package import Actions, Flags, Images, check_alike
 from jerk.config import JerkConfig
+from jerk.explorer import load_scripts
 from jerk.learner import Rng, Shares, find_moves
 from jerk.memory import Sequences
 from jerk.play import Plan, Play
@@ -53,6 +54,8 @@ class JerkAgent:
         self.sequences = Sequences(config.sequences)
         self.spec = config.env.spec()
         self.moves = find_moves(self.spec.action_names)
+        if config.rhythm and config.scripts:
+            load_scripts(config.scripts, self.moves.names)  # UserError: there are none
         self.policy: Policy | None = None
         self.embedder: Embedder | None = None
         if config.embeds and config.embed == "frames":

@@ -13,7 +13,8 @@ from retro_env.contest_env import ContestEnv
 from retro_env.engine import check_rules
 from retro_env.integrations import check_playable, is_native
 from retro_env.levels import Level, parse_level
-from retro_env.native import NativeContestEnv, NativeEnv, NativeVectorEnv
+from retro_env.native import NativeVectorEnv
+from retro_env.native_env import NativeContestEnv, NativeEnv
 from retro_env.vector import RetroVectorEnv, assign_levels
 
 

@@ -46,6 +46,7 @@ OWN = {
         (["--preset", "baseline", "--policy-share", "0.5"], "--policy"),
         (["--policy-share", "0.7", "--memory-share", "0.7"], "together"),
         (["--no-learn", "--no-write-replay"], "--learn"),
+        (["--rhythm", "--scripts", "none-such"], "seven-buttons"),
     ],
     "ppo2": [
         (["--preset", "contst"], "contest"),

@@ -24,7 +24,8 @@ from retro_env import (
 )
 from retro_env.engine import CONSOLE_ONLY, Games, cartridge
 from retro_env.integrations import file_of, games
-from retro_env.native import NativeVectorEnv, allowed
+from retro_env.native import NativeVectorEnv
+from retro_env.native_env import allowed
 from retro_env.wrappers import BUTTON_NAMES
 
 ACTS = [Level(GAME, name) for name in level_names()]
