@@ -1,6 +1,6 @@
 """Speed of a level played through the contest's server and client, beside the level itself.
 
-Cases and aims: benchmarks/README.md.
+Cases: benchmarks/cases.md; aims: benchmarks/README.md.
 """
 
 import multiprocessing

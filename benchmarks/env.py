@@ -1,6 +1,6 @@
 """Speed of the environment beside the bare emulator and beside Stable-Baselines3's workers.
 
-Cases and aims: benchmarks/README.md.
+Cases: benchmarks/cases.md; aims: benchmarks/README.md.
 """
 
 import multiprocessing

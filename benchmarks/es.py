@@ -1,6 +1,6 @@
 """Speed of Evolution Strategies: episodes beside what the emulators allow, updates, many machines.
 
-Cases, the simulation and aims: benchmarks/README.md.
+Cases and the simulation: benchmarks/cases.md; aims: benchmarks/README.md.
 """
 
 import heapq

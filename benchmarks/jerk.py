@@ -1,6 +1,6 @@
 """How much of the emulators' speed does JERK leave, and what does each part of the hybrid cost?
 
-Cases and aims: benchmarks/README.md.
+Cases: benchmarks/cases.md; aims: benchmarks/README.md.
 """
 
 import tempfile

@@ -1,6 +1,6 @@
 """The episodic memory beside exact search and other searches, on embeddings of real play.
 
-Cases and aims: benchmarks/README.md.
+Cases: benchmarks/cases.md; aims: benchmarks/README.md.
 """
 
 import sys

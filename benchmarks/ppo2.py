@@ -1,6 +1,6 @@
 """Speed of PPO2: the whole beside what its parts allow, and beside Stable-Baselines3's PPO.
 
-Cases, the bound and aims: benchmarks/README.md.
+Cases and the bound: benchmarks/cases.md; aims: benchmarks/README.md.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Speed of Rainbow: its parts, the whole beside what the parts allow, and beside two peers.
 
-Cases, the bound and aims: benchmarks/README.md.
+Cases and the bound: benchmarks/cases.md; aims: benchmarks/README.md.
 """
 
 import os
