@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.nn.modules.module import register_module_forward_hook
 
+from experience.rollouts import Batch, minibatches
 from experiment.config import replaced
 from experiment.distributed import Group
 from experiment.errors import UserError
@@ -21,7 +22,6 @@ from ppo2.learner import (
     scheduled,
     value_losses,
 )
-from ppo2.memory import Batch, minibatches
 
 TINY = replaced(
     PPO2Config(),
