@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.contract import EnvSpec
 from envs.frames import side_by_side
 from experience.episodes import Episode
 from experience.sum_tree import SumTree
@@ -46,6 +47,16 @@ class Batch:
     discounts: NDArray[np.float32]
     weights: NDArray[np.float32]
     indices: Ints
+
+
+def frames_of(spec: EnvSpec) -> dict[str, Any]:
+    """What a `Replay` is told of the observations in environments of that spec."""
+    return {
+        "frame_shape": (spec.channels, *spec.observation_shape[1:]),
+        "frame_stack": spec.frame_stack,
+        "steps_back": spec.steps_back,
+        "difference": spec.difference,
+    }
 
 
 class Replay:
