@@ -37,8 +37,8 @@ EVERY = [
     (["--preset", "none-such"], "none-such"),
     (["--init", "no/such/run"], "no/such/run"),
     (["--device", "tpu"], "device"),
-    (["--num-envs", "-2"], "(--num-envs)"),
-    (["--timesteps", "1.5e0"], "(--timesteps)"),
+    (["--num-envs", "-2"], "--num-envs -2: expected a whole number"),
+    (["--timesteps", "x"], "--timesteps x: expected a whole number of 0 or more, such as"),
 ]
 OWN = {
     "jerk": [
