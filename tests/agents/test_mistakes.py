@@ -68,6 +68,11 @@ OWN = {
         (["--entropy-target", "1.1"], "entropy"),
         (["--temperature", "0"], "temperature"),
     ],
+    "trpo": [
+        (["--minibatches", "5"], "multiple"),
+        (["--critic", "untrained"], "--update penalty"),
+        (["--max-kl", "0"], "max_kl"),
+    ],
 }
 
 
@@ -116,7 +121,7 @@ def test_a_cut_off_checkpoint_is_refused(agent, cut_off, capsys, tmp_path):
     assert "damaged" in said or "cut off" in said, said
 
 
-@pytest.mark.parametrize("agent", ["ppo2", "rainbow", "sac"])
+@pytest.mark.parametrize("agent", ["ppo2", "rainbow", "sac", "trpo"])
 def test_a_checkpoint_of_another_net_is_refused(agent, capsys, tmp_path):
     train(agent, tmp_path / "run")
     said = refused(
