@@ -61,6 +61,7 @@ OWN = {
         (["--replay-size", "7"], "--replay-size"),
         (["--init-encoder", "no/such/run"], "no/such/run"),
         (["--freeze-encoder-updates", "9"], "give that too"),
+        (["--initial-priorities", "--no-prioritised"], "--no-prioritised"),
         *((["--v-max", "inf"], "v_m"), (["--v-min", "nan"], "v_m"), (["--v-min=-inf"], "v_m")),
     ],
     "sac": [
