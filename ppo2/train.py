@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from envs import VectorEnv, level_names, make_for
-from envs.evaluation import evaluated
+from envs.evaluation import judged
 from experience.advantages import explained_variance, generalised_advantages
 from experience.rollouts import minibatches
 from experience.saving import reports
@@ -71,8 +71,8 @@ def run(
             obs = collector.play(envs, obs)
             if collector.rollout.full:
                 values = learn(training, obs)
-                if collector.passes(config.evaluation.evaluate_every) and training.group.first:
-                    values |= evaluated(training.agent, config, env_steps=collector.env_steps)
+                if training.group.first:
+                    values |= judged(training.agent, config, collector)
                 report(values)
                 if collector.passes(training.checkpoint_every):
                     training.save(run_dir, envs)

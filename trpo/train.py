@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs import VectorEnv, make_for
-from envs.evaluation import evaluated
+from envs.evaluation import judged
 from experience.advantages import explained_variance, generalised_advantages
 from experience.collector import Collector
 from experience.rollouts import minibatches
@@ -66,8 +66,8 @@ def run(
             obs = collector.play(envs, obs)
             if collector.rollout.full:
                 values = learn(training, obs)
-                if collector.passes(config.evaluation.evaluate_every) and collector.group.first:
-                    values |= evaluated(agent, config, env_steps=collector.env_steps)
+                if collector.group.first:
+                    values |= judged(agent, config, collector)
                 report(values)
                 if collector.passes(config.run.checkpoint_every):
                     training.save(run_dir, envs)
