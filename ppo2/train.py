@@ -62,11 +62,11 @@ def run(
         obs, _ = envs.reset(seed=training.env_seeds())
     with (
         reports(run_dir, config, training) as report,
-        interruptible(run_dir, alone=training.group.size == 1) as interrupted,
+        interruptible(run_dir, first=training.group.first) as interrupted,
     ):
         if len(candidates) > 1:
             obs = choose(candidates, training, envs, obs)
-        while training.env_steps < config.run.timesteps and not interrupted():
+        while training.env_steps < config.run.timesteps and not training.group.any(interrupted()):
             obs = play(training, envs, obs)
             if training.rollout.full:
                 values = learn(training, obs)
