@@ -63,11 +63,12 @@ def run(
         obs, _ = envs.reset(seed=collector.env_seeds())
     with (
         reports(run_dir, collector, "ppo2") as report,
-        interruptible(run_dir, alone=training.group.size == 1) as interrupted,
+        interruptible(run_dir, first=training.group.first) as interrupted,
     ):
         if len(candidates) > 1:
             obs = choose(candidates, training, envs, obs)
-        while collector.env_steps < config.run.timesteps and not interrupted():
+        group = collector.group
+        while collector.env_steps < config.run.timesteps and not group.any(interrupted()):
             obs = collector.play(envs, obs)
             if collector.rollout.full:
                 values = learn(training, obs)

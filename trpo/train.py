@@ -60,9 +60,9 @@ def run(
         obs, _ = envs.reset(seed=collector.env_seeds())
     with (
         reports(run_dir, collector, "trpo") as report,
-        interruptible(run_dir, alone=collector.group.size == 1) as interrupted,
+        interruptible(run_dir, first=collector.group.first) as interrupted,
     ):
-        while collector.env_steps < config.run.timesteps and not interrupted():
+        while collector.env_steps < config.run.timesteps and not collector.group.any(interrupted()):
             obs = collector.play(envs, obs)
             if collector.rollout.full:
                 values = learn(training, obs)
