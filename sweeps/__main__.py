@@ -7,7 +7,6 @@ python -m sweeps --plan course-levels --out runs/levels --engine slurm > job.sh
 python -m sweeps --agent ppo2 --preset fast --pbt gamma=0.9:0.999 --engine ray --out runs/pbt
 """
 
-import dataclasses
 import sys
 from collections.abc import Sequence
 
@@ -75,9 +74,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     else:
         study, _ = grid.study_of(config)
         count = len(study.kinds) * config.seeds
-        here = dataclasses.asdict(config)
-        print(jobs.script(config.engine, words, count=count, out=here["out"],
-                          resources=config.resources))  # fmt: skip
+        engine, out, resources = config.engine, config.out, config.resources
+        print(jobs.script(engine, words, count=count, out=out, resources=resources))
 
 
 if __name__ == "__main__":
