@@ -1,6 +1,8 @@
 """Initial weights: orthogonal, with the gains of baselines' actor-critic nets, or Xavier's."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -43,6 +45,11 @@ def xavier(module: nn.Module) -> None:
             nn.init.xavier_uniform_(layer.weight)
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
+
+
+def initialiser(name: str) -> Callable[[nn.Module], None]:
+    """xavier, or else orthogonal weights for layers that a ReLU follows."""
+    return xavier if name == "xavier" else partial(orthogonal, gain=RELU_GAIN)
 
 
 @torch.no_grad()

@@ -1,13 +1,13 @@
 """The acting side of PPO2: pick actions, be saved, be loaded."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
@@ -17,7 +17,7 @@ from nets.actor_critic import ActorCritic, sample_actions
 from nets.baselines import read_baselines
 from nets.encoders import make_encoder, parse_widths
 from nets.heads import ActorCriticHead
-from nets.initialise import RELU_GAIN, orthogonal, xavier
+from nets.initialise import initialiser
 from nets.noisy import Noises, NoisyLinear, PlainLinear
 from nets.recurrent import RecurrentCore
 from nets.transfer import load_net
@@ -36,9 +36,7 @@ def make_net(config: PPO2Config) -> ActorCritic:
         widths=parse_widths(config.widths),
         pool=config.pool,
     )
-    initialise: Callable[[nn.Module], None] = partial(orthogonal, gain=RELU_GAIN)
-    if config.initialisation == "xavier":
-        initialise = xavier
+    initialise = initialiser(config.initialisation)
     if config.initialisation != "default" or config.encoder in ("nature", "data-efficient"):
         initialise(encoder)
     linear = partial(NoisyLinear, sigma0=config.sigma0) if config.noisy else PlainLinear
@@ -94,7 +92,7 @@ class PPO2Agent:
             torch.from_numpy(obs).to(self.device),
             state=self.state,
             starts=begins.to(self.device),
-            noise=self.drawn_noise(len(obs)) if explore else None,
+            noise=self.fresh_noise(len(obs)) if explore else None,
         )
         if explore:
             actions = sample_actions(log_probs, torch.rand(len(obs), device=self.device))
@@ -102,12 +100,16 @@ class PPO2Agent:
             actions = log_probs.argmax(dim=1)
         return actions.cpu().numpy()
 
-    def drawn_noise(self, rows: int) -> Noises:
-        """Fresh noise for each row; None without noisy layers."""
+    def draw_noise(self, rngs: list[np.random.Generator]) -> Noises:
+        """A draw from each generator; None without noisy layers."""
+        return self.net.draw_noise(rngs, self.device)
+
+    def fresh_noise(self, rows: int) -> Noises:
+        """Noise for each row, of torch's generator; None without noisy layers."""
         if not self.config.noisy:
             return None
         seeds = torch.randint(2**62, (rows,)).tolist()
-        return self.net.draw_noise([np.random.default_rng(seed) for seed in seeds], self.device)
+        return self.draw_noise([np.random.default_rng(seed) for seed in seeds])
 
     def scores(self, images: Tensor) -> Tensor:
         """Logits [B,A] of images uint8 [B,C,H,W], of a net without memory, with gradient."""

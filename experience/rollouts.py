@@ -1,4 +1,4 @@
-"""What PPO remembers: one rollout, T steps of N environments, and its minibatches.
+"""A rollout of T steps of N environments, as on-policy agents remember it, and its minibatches.
 
 Images stay uint8, on the learner's device, where they were put to act on: they go there once. They
 are laid out channels last, as the convolutions want them, so that no epoch has to do it again.
