@@ -31,9 +31,14 @@ class ReturnScale:
             self.sums = np.where(ended[t], 0.0, self.sums)
         for moments in group.gather(moments_of(seen)):
             self.moments = merged(self.moments, moments)
-        count, _, squares = self.moments
-        scaled = rewards / np.sqrt(squares / count + 1e-8)
+        scaled = rewards / self.deviation
         return scaled.clip(-self.limit, self.limit).astype(np.float32)
+
+    @property
+    def deviation(self) -> float:
+        """Of the discounted sums so far."""
+        count, _, squares = self.moments
+        return float(np.sqrt(squares / count + 1e-8))
 
     def save(self) -> list[float]:
         """The moments, the same in every process; `sums` are each process's own."""

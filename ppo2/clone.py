@@ -8,9 +8,8 @@ python -m ppo2.clone --expert --levels bramble-train --run-dir runs/cloned
 import dataclasses
 from collections import deque
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -18,7 +17,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from envs import TRAINING, EnvSettings, ended_episodes, env_settings, expert_of, make
+from envs import (
+    TRAINING,
+    EnvSettings,
+    Expert,
+    VectorEnv,
+    ended_episodes,
+    env_settings,
+    expert_of,
+    make,
+)
 from experience.episodes import check_played_alike, episodes_of
 from experiment.checkpoint import load_checkpoint
 from experiment.config import parse_command, to_dict
@@ -35,8 +43,6 @@ from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
 from ppo2.demonstrations import UNKNOWN, Demonstrations, of_episodes
 
-PIECE = 32
-"""Steps of every environment between two looks at how many updates are due."""
 SPAN = 20
 """Steps, on average, until it is drawn anew who plays."""
 LOG_EVERY = 500
@@ -124,18 +130,22 @@ def cloning_losses(
 class Student:
     """A policy that learns from demonstrations, and plays for more beside an expert."""
 
-    def __init__(self, config: CloneConfig, agent: PPO2Agent) -> None:
-        self.config, self.agent = config, agent
+    def __init__(self, config: CloneConfig) -> None:
+        seed_everything(config.seed)
+        device, own = prepare_device(config.device), config.agent()
+        self.config, self.agent = config, PPO2Agent(make_net(own), own, device=str(device))
+        if config.init:
+            self.agent.start_from(config.init)
         self.rng = np.random.default_rng(config.seed)
         self.optimiser = torch.optim.AdamW(
-            agent.net.parameters(),
+            self.agent.net.parameters(),
             lr=config.learning_rate,
             eps=1e-5,
             weight_decay=config.weight_decay,
             fused=True,
         )
-        self.updates = self.played = 0
-        self.agreed: deque[float] = deque(maxlen=100)
+        self.updates = 0
+        self.agreed: deque[bool] = deque(maxlen=5_000)
         self.returns: deque[float] = deque(maxlen=100)
 
     def update(self, demonstrations: Demonstrations) -> dict[str, float]:
@@ -155,11 +165,17 @@ class Student:
         self.updates += 1
         right = (logits.argmax(dim=1) == actions)[actions != UNKNOWN].float().mean()
         found = {"cross_entropy": policy_loss, "value_loss": value_loss, "accuracy": right}
-        return {name: float(value) for name, value in found.items()}
+        return {name: float(value.detach()) for name, value in found.items()}
+
+    def seen(self) -> dict[str, float]:
+        """What was seen of it lately in lessons -> metrics: how often its most probable action is
+        the expert's where it has not yet learned, and the returns of both at play."""
+        found = {"agreement": self.agreed, "mean_return": self.returns}
+        return {name: float(np.mean(values)) for name, values in found.items() if values}
 
 
 def recorded(config: CloneConfig) -> Demonstrations:
-    """What the folders of `demonstrations` hold. UserError: nothing that this net could see or do."""
+    """What the folders of `demonstrations` hold. UserError: none that this net could see or do."""
     spec, episodes = config.env.spec(), []
     for source in filter(None, config.demonstrations.split(",")):
         found = episodes_of(load_checkpoint(source))
@@ -181,30 +197,28 @@ class Lessons:
     """Play in which an expert says at every step what it would do, and plays some of them itself.
 
     Source: Ross et al., arXiv:1011.0686 (DAgger). Differs: who plays is drawn for a span of steps,
-    not for each, so that the expert gets both out of where it would never come.
+    not for each, so that the expert gets the policy out of where it would stay.
     """
 
-    def __init__(self, config: CloneConfig) -> None:
-        self.config = config
-        self.expert = expert_of(config.levels, config.env)
-        self.envs = make(config.levels, config.env, num_envs=config.num_envs, seed=config.seed)
-        self.obs, _ = self.envs.reset(seed=config.seed)
-        self.led = np.ones(config.num_envs, bool)
+    def __init__(self, config: CloneConfig, envs: VectorEnv, expert: Expert) -> None:
+        self.config, self.envs, self.expert = config, envs, expert
+        self.obs, _ = envs.reset(seed=config.seed)
+        self.led = np.ones(envs.num_envs, bool)
         """Rows that the expert plays."""
-        rows, steps = config.num_envs, -(-config.steps // config.num_envs)
+        steps = -(-config.steps // envs.num_envs)
         with memory_for(f"{config.steps} steps", instead="give fewer --steps"):
             self.demonstrations = Demonstrations(
-                rows, steps, spec=self.envs.env_spec, gamma=config.gamma
+                envs.num_envs, steps, spec=envs.env_spec, gamma=config.gamma
             )
 
-    @property
-    def over(self) -> bool:
-        """Whether all steps were played."""
-        return self.demonstrations.filled == self.demonstrations.frames.shape[1]
+    def due(self, student: Student) -> bool:
+        """Whether to play before the next update."""
+        part = 2.0 * student.updates / self.config.updates
+        return not self.demonstrations.full and self.demonstrations.size <= part * self.config.steps
 
-    def play(self, student: Student, *, share: float) -> None:
-        """A step of every row, of which the expert plays that share."""
-        rng, rows, agent = student.rng, self.config.num_envs, student.agent
+    def play(self, student: Student) -> None:
+        """A step of every row; the policy draws its actions."""
+        rng, agent, rows = student.rng, student.agent, self.envs.num_envs
         advice = self.expert.actions(self.envs)
         known = advice != UNKNOWN
         log_probs, _, _ = agent.evaluate(
@@ -215,60 +229,40 @@ class Lessons:
         uniforms = torch.from_numpy(rng.random(rows, np.float32)).to(agent.device)
         own = sample_actions(log_probs, uniforms).cpu().numpy()
         drawn = rng.random(rows) < 1.0 / SPAN
-        self.led = np.where(drawn, rng.random(rows) < share, self.led)
+        self.led = np.where(drawn, rng.random(rows) < self.share(), self.led)
         actions = np.where(self.led & known, advice, own)
         obs, rewards, terminated, truncated, infos = self.envs.step(actions)
         self.demonstrations.add(self.obs, advice, rewards, terminated | truncated)
         self.obs = obs
         alike = (log_probs.argmax(dim=1).cpu().numpy() == advice)[known]
-        student.agreed.append(float(alike.mean()) if known.any() else 0.0)
+        student.agreed.extend(alike.tolist())
         student.returns.extend(episode["r"] for episode in ended_episodes(infos))
 
+    def share(self) -> float:
+        """Part of the steps that the expert plays now."""
+        part = self.demonstrations.size / self.config.steps
+        return 1.0 - part * (1.0 - self.config.expert_share)
 
-def clone(config: CloneConfig) -> PPO2Agent:
-    """Clone a policy as the config says, and write it to its run_dir."""
-    if bool(config.demonstrations) == config.expert:
-        raise UserError(
-            "give --demonstrations FOLDER,… or --expert: one after the other with --init"
-        )
-    seed_everything(config.seed)
-    device = prepare_device(config.device)
-    agent = PPO2Agent(make_net(config.agent()), config.agent(), device=str(device))
-    if config.init:
-        agent.start_from(config.init)
-    student = Student(config, agent)
-    with ExitStack() as stack:
-        if config.expert:
-            lessons = Lessons(config)
-            stack.enter_context(closing(lessons.envs))
-            demonstrations = lessons.demonstrations
-        else:
-            lessons, demonstrations = None, recorded(config)
-        folder = RunFolder.create(config.run_dir, config)
-        metrics = stack.enter_context(Metrics(folder.path, config=to_dict(config)))
-        progress = stack.enter_context(Progress(config.updates, "clone", unit="updates"))
+
+def clone(config: CloneConfig, lessons: Lessons | None = None) -> PPO2Agent:
+    """Clone a policy from recorded episodes, or in lessons, and write it to config.run_dir."""
+    demonstrations = recorded(config) if lessons is None else lessons.demonstrations
+    student = Student(config)
+    folder = RunFolder.create(config.run_dir, config)
+    with (
+        Metrics(folder.path, config=to_dict(config)) as metrics,
+        Progress(config.updates, "clone", unit="updates") as progress,
+    ):
         while student.updates < config.updates:
-            part = min(1.0, 2.0 * student.updates / config.updates)
-            while (
-                lessons is not None
-                and not lessons.over
-                and demonstrations.size <= part * config.steps
-            ):
-                share = 1.0 - part * (1.0 - config.expert_share)
-                for _ in range(PIECE):
-                    if not lessons.over:
-                        lessons.play(student, share=share)
+            while lessons is not None and lessons.due(student):
+                lessons.play(student)
             values = student.update(demonstrations)
             if student.updates % LOG_EVERY == 0 or student.updates == config.updates:
-                values |= {"steps": demonstrations.size}
-                if student.agreed:
-                    values["agreement"] = float(np.mean(student.agreed))
-                if student.returns:
-                    values["mean_return"] = float(np.mean(student.returns))
+                values |= {"steps": demonstrations.size, **student.seen()}
                 metrics.log(student.updates, values)
                 progress.update(student.updates, values)
-                agent.save(folder.checkpoints)
-    return agent
+                student.agent.save(folder.checkpoints)
+    return student.agent
 
 
 parse = partial(parse_command, CloneConfig, command="python -m ppo2.clone")
@@ -279,8 +273,17 @@ parse = partial(parse_command, CloneConfig, command="python -m ppo2.clone")
 def main(argv: Sequence[str] | None = None) -> None:
     """Clone as the command line says."""
     config = parse(argv)
-    clone(config)
-    print(Path(config.run_dir) / "checkpoints")
+    if bool(config.demonstrations) == config.expert:
+        raise UserError(
+            "give either --demonstrations FOLDER or --expert; first one, then with --init the other"
+        )
+    if not config.expert:
+        clone(config)
+        return
+    expert = expert_of(config.levels, config.env)
+    envs = make(config.levels, config.env, num_envs=config.num_envs, seed=config.seed)
+    with closing(envs):
+        clone(config, Lessons(config, envs, expert))
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ class Demonstrations:
     """`steps` steps of each of N rows, with room made at once; every frame is stored once.
 
     actions int8 [N,S]: what to do, or UNKNOWN; it need not be what was done. returns float32
-    [N,S]: discounted, of rewards divided by the deviation of their discounted sum, as
-    `normalise_returns` has them; nan until the episode is over.
+    [N,S]: discounted; nan until the episode is over. Those drawn are divided by the deviation of
+    the discounted sums of all rewards so far, as `normalise_returns` does in the end.
     """
 
     def __init__(self, rows: int, steps: int, *, spec: EnvSpec, gamma: float) -> None:
@@ -42,6 +42,11 @@ class Demonstrations:
         """Steps that can be drawn."""
         return self.filled * len(self.frames)
 
+    @property
+    def full(self) -> bool:
+        """Whether there is no more room."""
+        return self.filled == self.frames.shape[1]
+
     def add(
         self,
         obs: NDArray[np.uint8],
@@ -53,7 +58,8 @@ class Demonstrations:
         at = self.filled
         self.frames[:, at] = obs[:, -self.spec.channels :]
         self.ages[:, at], self.actions[:, at] = self.age, actions
-        self.rewards[:, at] = self.scale(rewards[None], ended[None], Group())[0]
+        self.rewards[:, at] = rewards
+        self.scale(rewards[None], ended[None], Group())
         self.filled += 1
         self.age += 1
         for row in np.flatnonzero(ended):
@@ -71,7 +77,8 @@ class Demonstrations:
         back = np.minimum(self.steps_back, self.ages[rows, steps][:, None])
         frames = self.frames[rows[:, None], steps[:, None] - back]
         obs = side_by_side(frames, difference=self.spec.difference)
-        return obs, self.actions[rows, steps].astype(np.int64), self.returns[rows, steps]
+        returns = self.returns[rows, steps] / np.float32(self.scale.deviation)
+        return obs, self.actions[rows, steps].astype(np.int64), returns
 
 
 def discounted(rewards: NDArray[np.float32], *, gamma: float) -> NDArray[np.float32]:

@@ -1,0 +1,151 @@
+import numpy as np
+import pytest
+import torch
+
+from experience.episodes import Episode, write_episodes
+from experiment.checkpoint import load_agent
+from experiment.config import replaced
+from experiment.errors import UserError
+from experiment.metrics import read_columns
+from ppo2.clone import CloneConfig, Lessons, clone, cloning_losses, main
+from tests.conftest import HOLE, JUMP, LENGTH, RIGHT
+
+NAMES = ("LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B")
+QUICK = replaced(
+    CloneConfig(),
+    image_height=36,
+    image_width=36,
+    encoder="data-efficient",
+    hidden=32,
+    updates=150,
+    batch_size=32,
+    learning_rate=2e-3,
+    device="cpu",
+)
+
+
+def picture(position):
+    frame = np.full((1, 36, 36), 30, np.uint8)
+    frame[:, :, 4 * position : 4 * position + 4] = 220
+    return frame
+
+
+def good(position):
+    """What to do in the corridor."""
+    return JUMP if position + 1 == HOLE else RIGHT
+
+
+def demonstrated(**changes):
+    """An episode of the corridor that reaches its end."""
+    actions = np.array([good(position) for position in range(LENGTH)], np.uint8)
+    frames = np.stack([picture(position) for position in range(LENGTH + 1)])
+    fields = {"action_names": NAMES, "frame_skip": 4, "frames": frames, **changes}
+    return Episode("corridor", actions, np.ones(LENGTH), True, **fields)
+
+
+def played(agent, envs):
+    """The return of an episode of the most probable actions."""
+    obs, _ = envs.reset()
+    while True:
+        obs, _, _, _, infos = envs.step(agent.act(obs))
+        if "episode_record" in infos:
+            return infos["episode_record"]["r"][0]
+
+
+class Guide:
+    """An expert of the corridor, which knows nothing of its first place."""
+
+    def actions(self, envs):
+        known = [good(p) if p > 0 else -1 for p in envs.position]
+        return np.array(known)
+
+
+def test_a_policy_cloned_from_recorded_episodes_does_what_they_did(corridor, tmp_path):
+    write_episodes(tmp_path / "shown", [demonstrated(), demonstrated()])
+    config = replaced(QUICK, demonstrations=str(tmp_path / "shown"), run_dir=str(tmp_path / "run"))
+    agent = clone(config)
+    assert played(agent, corridor(1)) == LENGTH
+    rows = read_columns(tmp_path / "run/metrics.csv")
+    assert rows["accuracy"][-1] == 1.0 and rows["value_loss"][-1] < 0.05
+    again = load_agent(tmp_path / "run")
+    images = corridor(2).reset()[0]
+    assert (again.act(images) == agent.act(images)).all() and again.config.env == QUICK.env
+
+
+def test_a_policy_learns_beside_an_expert(corridor, tmp_path):
+    config = replaced(
+        QUICK, expert=True, steps=2_000, updates=300, expert_share=0.5, run_dir=str(tmp_path)
+    )
+    lessons = Lessons(config, corridor(4), Guide())
+    agent = clone(config, lessons)
+    envs = corridor(1)
+    envs.reset()
+    envs.position[:] = 1  # beyond where nobody said anything
+    envs._restart = lambda env: None
+    for position in range(1, LENGTH - 1):
+        obs = np.stack([picture(max(1, position - back))[0] for back in (3, 2, 1, 0)])[None]
+        assert agent.act(obs)[0] == good(position)
+    assert lessons.demonstrations.full
+    rows = read_columns(tmp_path / "metrics.csv")
+    assert rows["steps"][-1] == 2_000 and rows["agreement"][-1] > 0.9
+
+
+def test_the_same_seed_clones_the_same_policy(corridor, tmp_path):
+    nets = []
+    for name in "ab":
+        config = replaced(QUICK, expert=True, steps=400, updates=20, run_dir=str(tmp_path / name))
+        nets.append(clone(config, Lessons(config, corridor(2), Guide())).net.state_dict())
+    assert all(torch.equal(nets[0][name], nets[1][name]) for name in nets[0])
+
+
+def test_init_goes_on_with_a_net(tmp_path):
+    write_episodes(tmp_path / "shown", [demonstrated()])
+    first = replaced(QUICK, demonstrations=str(tmp_path / "shown"), run_dir=str(tmp_path / "a"))
+    clone(first)
+    second = replaced(first, init=str(tmp_path / "a"), updates=1, run_dir=str(tmp_path / "b"))
+    clone(second)
+    assert read_columns(tmp_path / "b/metrics.csv")["accuracy"][0] == 1.0
+
+
+def test_losses_are_those_of_the_known_rows_alone():
+    logits = torch.tensor([[1.0, 0.0, -1.0], [0.0, 2.0, 0.0], [3.0, 0.0, 0.0]])
+    actions, values = torch.tensor([0, -1, 2]), torch.tensor([1.0, 2.0, 3.0])
+    returns = torch.tensor([0.5, torch.nan, 5.0])
+    entropy, errors = cloning_losses(logits, values, actions, returns)
+    probs = np.exp(logits.numpy()) / np.exp(logits.numpy()).sum(1, keepdims=True)
+    assert float(entropy) == pytest.approx(-(np.log(probs[0, 0]) + np.log(probs[2, 2])) / 2)
+    assert float(errors) == pytest.approx((0.5**2 + 2.0**2) / 2 / 2)
+    nothing = cloning_losses(logits, values, torch.full((3,), -1), torch.full((3,), torch.nan))
+    assert [float(loss) for loss in nothing] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"frames": None}, "1 recorded episodes, 0 of them with frames"),
+        ({"frame_skip": 2}, "frame_skip 2"),
+    ],
+)
+def test_episodes_that_cannot_be_learned_from_are_refused(tmp_path, changes, complaint):
+    write_episodes(tmp_path / "shown", [demonstrated(**changes)])
+    config = replaced(QUICK, demonstrations=str(tmp_path / "shown"), run_dir=str(tmp_path / "run"))
+    with pytest.raises(UserError, match=complaint):
+        clone(config)
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        ([], "give either --demonstrations FOLDER or --expert"),
+        (["--expert", "--levels", "bramble-test"], "BrambleWood.Act3 is held out"),
+        (["--expert", "--levels", "sonic-train"], "no expert for Sonic"),
+        (["--expert", "--levels", "procgen:coinrun"], "no expert for Procgen"),
+        (["--expert", "--actions", "10"], "seven actions"),
+    ],
+)
+def test_what_cannot_be_cloned_is_refused_in_a_line(capsys, tmp_path, flags, complaint):
+    with pytest.raises(SystemExit) as stop:
+        main([*flags, "--run-dir", str(tmp_path / "run")])
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert complaint in error and error.count("\n") == 1
