@@ -24,6 +24,7 @@ COPY experience /app/experience
 COPY experiment /app/experiment
 COPY exploration /app/exploration
 COPY exploration /app/exploration
+COPY impala /app/impala
 COPY jerk /app/jerk
 COPY lsh_memory /app/lsh_memory
 COPY nets /app/nets
