@@ -11,17 +11,21 @@ from experiment.errors import UserError
 
 
 class PixelConv(nn.Conv2d):
-    """A first convolution that takes uint8 [B,C,H,W] as pixels in [0,1].
+    """A first convolution that takes uint8 [B,C,H,W] as pixels in [0,1], or `shift` / 255 below.
 
-    The division by 255 is done on the few weights instead of the many pixels; 0…255 are exact in
+    The division by 255 is done on the few weights instead of the many pixels; -255…255 are exact in
     bf16. Images are laid out channels last, the faster layout on either kind of device.
     """
+
+    shift = 0
 
     def forward(self, obs: Tensor) -> Tensor:
         device = obs.device.type
         half = torch.is_autocast_enabled(device)
         dtype = torch.get_autocast_dtype(device) if half else self.weight.dtype
         pixels = obs.contiguous(memory_format=torch.channels_last).to(dtype)
+        if self.shift:
+            pixels = pixels - self.shift
         return self._conv_forward(pixels, self.weight * (1.0 / 255.0), self.bias)
 
 
@@ -104,11 +108,16 @@ class MeanOverImage(nn.Module):
 
 
 def impala(
-    image: tuple[int, int, int], *, widths: Sequence[int] = (16, 32, 32), pool: bool = False
+    image: tuple[int, int, int],
+    *,
+    widths: Sequence[int] = (16, 32, 32),
+    pool: bool = False,
+    parts: Sequence[str] = (),
 ) -> Encoder:
     """Residual net for images [C,H,W]: per width a convolution, a max-pool, two residual blocks.
 
-    pool: keep only the mean of each channel, so that the features do not grow with the image.
+    pool: keep only the mean of each channel, so that the features do not grow with the image;
+    before the last ReLU, if "pool-first" is among the parts.
     Source: Espeholt et al., arXiv:1802.01561, the "large" network, without its LSTM.
     """
     layers: list[nn.Module] = []
@@ -122,8 +131,8 @@ def impala(
             ResidualBlock(outputs),
         ]
         inputs = outputs
-    layers.append(nn.ReLU())
-    return Encoder([*layers, MeanOverImage()] if pool else layers, image)
+    end: list[nn.Module] = [nn.ReLU(), MeanOverImage()] if pool else [nn.ReLU()]
+    return Encoder([*layers, *(reversed(end) if "pool-first" in parts else end)], image)
 
 
 def separable(inputs: int, outputs: int, *, stride: int) -> list[nn.Module]:
@@ -165,6 +174,8 @@ ENCODERS = {
 }
 SIZABLE = ("impala", "mobilenet")
 """Encoders that take widths and pool."""
+PARTS = {"shifted": tuple(ENCODERS), "pool-first": ("impala",)}
+"""What encoders can have besides, and which of them."""
 
 
 def parse_widths(text: str) -> tuple[int, ...]:
@@ -175,13 +186,32 @@ def parse_widths(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts)
 
 
+def parse_parts(text: str, encoder: str) -> tuple[str, ...]:
+    """Parts as flags spell them: "shifted,pool-first", or nothing. UserError: there is none of that
+    name, or not for this encoder."""
+    parts = tuple(part.strip() for part in text.split(",")) if text else ()
+    for part in parts:
+        if encoder not in PARTS.get(part, ()):
+            known = [name for name, takers in PARTS.items() if encoder in takers]
+            raise UserError(
+                f"bad --encoder-parts {text!r}: encoder {encoder!r} takes {', '.join(known)}, "
+                f"not {part!r}"
+            )
+    return parts
+
+
 def make_encoder(
-    name: str, image: tuple[int, int, int], *, widths: Sequence[int] = (), pool: bool = False
+    name: str,
+    image: tuple[int, int, int],
+    *,
+    widths: Sequence[int] = (),
+    pool: bool = False,
+    parts: Sequence[str] = (),
 ) -> Encoder:
     """The encoder of that name (a key of ENCODERS) for images [C,H,W], laid out channels last.
 
     widths: channels of each stage; none: the encoder's own. pool: average over the image at the
-    end. UserError: widths or pool for an encoder that has a fixed size.
+    end. parts: of PARTS. UserError: widths or pool for an encoder that has a fixed size.
     """
     options: dict[str, Any] = {"pool": True} if pool else {}
     if widths:
@@ -190,5 +220,12 @@ def make_encoder(
         raise UserError(
             f"encoder {name!r} has a fixed size: widths and pool are for {' and '.join(SIZABLE)}"
         )
+    if inside := [part for part in parts if part != "shifted"]:
+        options["parts"] = inside
+    if "pool-first" in parts and not pool:
+        raise UserError("--encoder-parts pool-first says where --pool is done: give that too")
     encoder: Encoder = ENCODERS[name](image, **options)
+    for layer in encoder.modules():
+        if isinstance(layer, PixelConv) and "shifted" in parts:
+            layer.shift = 128
     return encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

@@ -15,19 +15,27 @@ from experiment.device import computes_in_bf16
 from experiment.package import Actions, Flags, Images
 from nets.actor_critic import ActorCritic, sample_actions
 from nets.baselines import read_baselines
-from nets.encoders import make_encoder, parse_widths
+from nets.encoders import make_encoder, parse_parts, parse_widths
 from nets.heads import ActorCriticHead
-from nets.initialise import RELU_GAIN, orthogonal, xavier
+from nets.initialise import RELU_GAIN, kaiming, orthogonal, xavier
 from nets.noisy import Noises, NoisyLinear, PlainLinear
 from nets.recurrent import RecurrentCore
 from nets.transfer import load_net
 from ppo2.config import PPO2Config
 
+INITIALISERS: dict[str, Callable[[nn.Module], None]] = {
+    "orthogonal": partial(orthogonal, gain=RELU_GAIN),
+    "xavier": xavier,
+    "xavier-all": xavier,
+    "kaiming": kaiming,
+}
+
 
 def make_net(config: PPO2Config) -> ActorCritic:
     """An untrained net for that config, its weights drawn from torch's generator.
 
-    The heads are orthogonal as in openai/baselines, ppo2, the policy nearly uniform.
+    But for xavier-all the heads are orthogonal as in openai/baselines, ppo2, the policy nearly
+    uniform.
     """
     spec = config.env.spec()
     encoder = make_encoder(
@@ -35,10 +43,9 @@ def make_net(config: PPO2Config) -> ActorCritic:
         spec.observation_shape,
         widths=parse_widths(config.widths),
         pool=config.pool,
+        parts=parse_parts(config.encoder_parts, config.encoder),
     )
-    initialise: Callable[[nn.Module], None] = partial(orthogonal, gain=RELU_GAIN)
-    if config.initialisation == "xavier":
-        initialise = xavier
+    initialise = INITIALISERS.get(config.initialisation, INITIALISERS["orthogonal"])
     if config.initialisation != "default" or config.encoder in ("nature", "data-efficient"):
         initialise(encoder)
     linear = partial(NoisyLinear, sigma0=config.sigma0) if config.noisy else PlainLinear
@@ -49,6 +56,8 @@ def make_net(config: PPO2Config) -> ActorCritic:
         core = RecurrentCore(config.recurrent, config.hidden, hidden=config.recurrent_hidden)
         features = core.features
     head = ActorCriticHead(features, actions=spec.actions, noisy=config.noisy, sigma0=config.sigma0)
+    if config.initialisation == "xavier-all":
+        initialise(head)
     return ActorCritic(encoder, hidden=hidden, core=core, head=head)
 
 

@@ -52,11 +52,14 @@ class PPO2Config:
     """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
     pool: bool = False
     """impala and mobilenet: keep each channel's mean only, so that images may have any size."""
+    encoder_parts: str = ""
+    """What the encoder has besides, with commas between: shifted (pixels from -0.5 to 0.5),
+    pool-first (impala: pool before the last ReLU)."""
     hidden: Count = 512
     """Units of the fully connected layer."""
-    initialisation: Literal["default", "orthogonal", "xavier"] = "default"
-    """Weights before the outputs: orthogonal, xavier, or default: orthogonal but for impala's and
-    mobilenet's convolutions, which have a way of their own."""
+    initialisation: Literal["default", "orthogonal", "xavier", "xavier-all", "kaiming"] = "default"
+    """Weights before the outputs (xavier-all: of these too); default: orthogonal but for impala's
+    and mobilenet's convolutions, which have a way of their own."""
     recurrent: Literal["none", "gru", "lstm"] = "none"
     """Memory between the fully connected layer and the outputs."""
     recurrent_hidden: Count = 256
@@ -92,7 +95,9 @@ class PPO2Config:
     clip_schedule: str = "constant"
     """As learning_rate_schedule."""
     value_clip: bool = True
-    """Clip the move of a value as well, by the same amount."""
+    """Clip the move of a value as well."""
+    value_clip_range: Positive | None = None
+    """How far a value may profitably move, in units of returns; none given: as far as clip."""
     value_weight: NonNegative = 0.5
     """Of the value loss (half the squared error)."""
     entropy_weight: NonNegative = 0.01
@@ -101,6 +106,11 @@ class PPO2Config:
     """Gradients are clipped to this norm; 0: never."""
     target_kl: NonNegative = 0.0
     """A rollout is left once a minibatch's KL divergence exceeds this; 0: never."""
+    kl_penalty: NonNegative = 0.0
+    """Initial weight of the KL divergence in the loss; 0: none. After each rollout it is made half
+    as large again, or half as large, where the divergence is above 2 or below 1/2 kl_aim."""
+    kl_aim: Positive = 0.01
+    """The divergence that this leads to, in nats."""
     normalise: Literal["minibatch", "rollout", "never"] = "minibatch"
     """Over what advantages get mean 0 and standard deviation 1."""
     normalise_returns: bool = True

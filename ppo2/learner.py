@@ -50,6 +50,17 @@ def approximate_kl(log_ratio: Tensor) -> Tensor:
     return (log_ratio.exp() - 1.0 - log_ratio).mean()
 
 
+def adapted(weight: float, kl: float, *, aim: float) -> float:
+    """The weight of a KL penalty after a rollout that moved the policy by `kl`.
+
+    Source: RLlib 0.8, PPO, update_kl. Differs: Schulman et al., arXiv:1707.06347, section 4, double
+    and halve it outside of 1.5 times the aim.
+    """
+    if kl > 2.0 * aim:
+        return 1.5 * weight
+    return 0.5 * weight if kl < 0.5 * aim else weight
+
+
 def scheduled(text: str, part: float) -> float:
     """The factor after that part (0 to 1) of the run: straight lines between the points."""
     points = parse_schedule(text)
@@ -87,6 +98,7 @@ class Learner:
         self.optimiser = torch.optim.Adam(
             self.parameters, lr=config.learning_rate, eps=config.adam_epsilon, fused=True
         )
+        self.kl_weight = torch.tensor(config.kl_penalty, device=device)
         self.half = computes_in_bf16(config.precision, device)
         self._losses = self.losses
         if config.compile:
@@ -169,15 +181,20 @@ class Learner:
         log_ratio = log_probs.gather(1, mb.actions[:, None]).squeeze(1) - mb.logp
         policy_loss = clipped_surrogate(log_ratio, mb.advantages, clip=clip).mean()
         value_clip = clip if config.value_clip else None
+        if config.value_clip and config.value_clip_range is not None:
+            value_clip = torch.full_like(clip, config.value_clip_range)
         value_loss = value_losses(values, mb.values, mb.returns, clip=value_clip).mean()
         entropy = entropies(log_probs).mean()
+        kl = approximate_kl(log_ratio)
         loss = policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy
+        if config.kl_penalty > 0.0:
+            loss = loss + self.kl_weight * kl
         with torch.no_grad():
             metrics = {
                 "policy_loss": policy_loss,
                 "value_loss": value_loss,
                 "entropy": entropy,
-                "kl": approximate_kl(log_ratio),
+                "kl": kl,
                 "clipped": ((log_ratio.exp() - 1.0).abs() > clip).float().mean(),
             }
         return loss, metrics
@@ -194,8 +211,14 @@ class Learner:
     def _summary(
         self, rows: list[dict[str, Tensor]], *, rate: float, epochs: int
     ) -> dict[str, float]:
-        """Means over minibatches and processes; the one place that waits for the device."""
+        """Means over minibatches and processes; the one place that waits for the device. With them
+        the KL penalty gets its next weight: by the divergence in the last epoch."""
         names = {name: None for row in rows for name in row}
         means = [torch.stack([row[name] for row in rows if name in row]).mean() for name in names]
-        numbers = (self.group.sum(torch.stack(means)) / self.group.size).tolist()
-        return {**dict(zip(names, numbers, strict=True)), "learning_rate": rate, "epochs": epochs}
+        means.append(torch.stack([r["kl"] for r in rows[-self.config.minibatches :]]).mean())
+        *numbers, kl = (self.group.sum(torch.stack(means)) / self.group.size).tolist()
+        values = {**dict(zip(names, numbers, strict=True)), "learning_rate": rate, "epochs": epochs}
+        if self.config.kl_penalty > 0.0:
+            values["kl_weight"] = float(self.kl_weight)
+            self.kl_weight.fill_(adapted(values["kl_weight"], kl, aim=self.config.kl_aim))
+        return values

@@ -92,6 +92,7 @@ def save(training: Training, run_dir: Path | str, envs: VectorEnv) -> None:
             "rng": rng_state(),
             "recent_returns": list(training.recent_returns),
             "return_moments": training.return_scale.save(),
+            "kl_weight": float(training.learner.kl_weight),
             **{name: list(chain(*(state[name] for state, _ in everyone))) for name in own},
         },
     )
@@ -135,6 +136,7 @@ def restore(training: Training, run_dir: Path | str, envs: VectorEnv) -> NDArray
     training.env_steps, training.updates = saved.counters["env_steps"], saved.counters["updates"]
     training.recent_returns.extend(state["recent_returns"])
     training.return_scale.restore(state["return_moments"], state["return_sums"][training.mine])
+    training.learner.kl_weight.fill_(state.get("kl_weight") or training.config.kl_penalty)
     if training.novelty is not None:
         training.novelty.restore(saved.arrays["novelty"])
     if training.rnd is not None:

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from experiment.errors import UserError
-from nets.encoders import ENCODERS, PixelConv, make_encoder, parse_widths, separable
+from nets.encoders import ENCODERS, PixelConv, make_encoder, parse_parts, parse_widths, separable
 
 
 def images(channels=4, height=84, width=84):
@@ -96,3 +96,40 @@ def test_widths_are_read_as_flags_spell_them():
 def test_widths_that_are_no_numbers_are_refused(text):
     with pytest.raises(UserError, match="widths"):
         parse_widths(text)
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_shifted_pixels_lie_around_zero_also_at_the_border(name):
+    torch.manual_seed(0)
+    plain, shifted = (
+        make_encoder(name, (4, 64, 64)),
+        make_encoder(name, (4, 64, 64), parts=["shifted"]),
+    )
+    shifted.load_state_dict(plain.state_dict())
+    first = next(m for m in shifted.modules() if isinstance(m, PixelConv))
+    first.forward = lambda obs: first._conv_forward(
+        (obs.float() - 128) / 255, first.weight, first.bias
+    )
+    want = shifted(images(4, 64, 64))
+    del first.forward
+    torch.testing.assert_close(shifted(images(4, 64, 64)), want, atol=1e-5, rtol=1e-4)
+    assert not torch.allclose(plain(images(4, 64, 64)), want, atol=1e-3)
+
+
+def test_pool_first_takes_means_before_the_last_relu():
+    torch.manual_seed(0)
+    widths = (4, 8, 12)
+    pooled = make_encoder("impala", (4, 64, 64), widths=widths, pool=True, parts=["pool-first"])
+    before = pooled.convolutions[:-3](images(4, 64, 64))
+    assert before.shape == (2, 12, 8, 8)
+    torch.testing.assert_close(pooled(images(4, 64, 64)), before.mean(dim=(2, 3)).relu())
+    with pytest.raises(UserError, match="--pool"):
+        make_encoder("impala", (4, 64, 64), parts=["pool-first"])
+
+
+def test_unknown_or_unfit_parts_are_refused_with_those_that_fit():
+    assert parse_parts("", "nature") == ()
+    assert parse_parts("shifted, pool-first", "impala") == ("shifted", "pool-first")
+    for text in ("pool-first", "shift", "shifted,"):
+        with pytest.raises(UserError, match="'nature' takes shifted"):
+            parse_parts(text, "nature")

@@ -14,6 +14,7 @@ from ppo2.agent import make_net
 from ppo2.config import PPO2Config
 from ppo2.learner import (
     Learner,
+    adapted,
     approximate_kl,
     clipped_surrogate,
     entropies,
@@ -235,16 +236,27 @@ def slow_loss(net, batch, config, *, clip):
         clipped = ratio.clamp(1 - clip, 1 + clip) * batch.advantages[row]
         error = (value - target) ** 2
         if config.value_clip:
-            moved = old + (value - old).clamp(-clip, clip)
+            reach = clip if config.value_clip_range is None else config.value_clip_range
+            moved = old + (value - old).clamp(-reach, reach)
             error = torch.max(error, (moved - target) ** 2)
         total = total - torch.min(gain, clipped) + config.value_weight * error / 2
         total = total + config.entropy_weight * (p * p.log()).sum()
+        total = total + config.kl_penalty * (ratio - 1 - ratio.log())
     return total / len(values)
 
 
-@pytest.mark.parametrize("value_clip", [True, False])
-def test_a_step_goes_against_the_gradient_of_the_readmes_loss(value_clip):
-    terms = {"clip": 0.2, "value_clip": value_clip, "value_weight": 0.7, "entropy_weight": 0.3}
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"value_clip": True},
+        {"value_clip": False},
+        {"value_clip_range": 0.45},
+        {"kl_penalty": 0.8},
+    ],
+    ids=lambda extra: next(iter(extra)),
+)
+def test_a_step_goes_against_the_gradient_of_the_readmes_loss(extra):
+    terms = {"clip": 0.2, "value_weight": 0.7, "entropy_weight": 0.3, **extra}
     adam = {"learning_rate": 0.1, "adam_epsilon": 0.5, "gradient_norm": 0.0}
     config = replaced(TINY, minibatches=1, epochs=1, normalise="never", **terms, **adam)
     before, batch = make_batch(config)
@@ -257,6 +269,33 @@ def test_a_step_goes_against_the_gradient_of_the_readmes_loss(value_clip):
     for was, gradient, now in zip(before.parameters(), gradients, after.parameters(), strict=True):
         step = 0.1 * gradient / (gradient.abs() + 0.5)  # Adam's first
         np.testing.assert_allclose((was - now).detach(), step, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kl", "factor"), [(0.021, 1.5), (0.02, 1.0), (0.005, 1.0), (0.0049, 0.5), (0.0, 0.5)]
+)
+def test_kl_penalty_follows_rllibs_rule(kl, factor):
+    assert adapted(0.2, kl, aim=0.01) == pytest.approx(0.2 * factor)
+
+
+def test_kl_penalty_is_adapted_once_per_rollout_by_the_last_epochs_divergence():
+    config = replaced(TINY, kl_penalty=0.2, kl_aim=0.01, minibatches=2, epochs=2)
+    net, batch = make_batch(config)
+    learner, used = Learner(net, config, device=CPU, group=Group()), []
+    learner._step = lambda metrics: None
+    for kls in ([0.0, 0.0, 0.02, 0.04], [0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.01, 0.01], [0.0] * 4):
+        rows = iter(kls)
+        learner._minibatch = lambda *_, rows=rows: {"kl": torch.tensor(next(rows))}
+        used.append(learner.update(batch, epochs_of(config), part=0.0)["kl_weight"])
+    assert used == pytest.approx([0.2, 0.3, 0.15, 0.15])
+
+
+def test_sampled_divergence_is_the_exact_one_on_average():
+    rng = np.random.default_rng(3)
+    old, new = (torch.from_numpy(rng.normal(size=5)).log_softmax(0) for _ in range(2))
+    exact = (old.exp() * (old - new)).sum()
+    drawn = torch.stack([approximate_kl(ratio[None]) for ratio in new - old])
+    torch.testing.assert_close((old.exp() * drawn).sum(), exact)
 
 
 @pytest.mark.parametrize("over", ["minibatch", "rollout", "never"])

@@ -97,8 +97,9 @@ def test_a_part_waits_for_its_own_emulators_only(corridor, tmp_path):
         {"noisy": True, "normalise_returns": False},
         {"recurrent": "lstm", "recurrent_hidden": 8, "sequence_steps": 4},
         {"novelty": 0.1, "rnd": 0.1, "brightness": 0.3, "death_penalty": 0.5},
+        {"kl_penalty": 0.2, "kl_aim": 1e-9, "normalise": "rollout"},
     ],
-    ids=["plain", "noisy", "recurrent", "curious"],
+    ids=["plain", "noisy", "recurrent", "curious", "penalised"],
 )
 def test_run_resumed_within_a_rollout_equals_an_uninterrupted_one(corridor, tmp_path, flags):
     config = replaced(QUICK, timesteps=300, **flags)
