@@ -5,7 +5,7 @@ from typing import Literal
 
 from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
 from experiment.errors import UserError
-from experiment.ranges import LARGEST, Count, Natural, NonNegative, Positive, Share, check
+from experiment.ranges import LARGEST, Count, Momentum, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
 
 
@@ -45,16 +45,29 @@ class PPO2Config:
     brightness: Share = 0.0
     """Images are made brighter or darker by up to this part, anew for each rollout."""
 
+    # What is learned from
+    augment: str = ""
+    """Changes to images that are learned from, not to those acted on, in turn, commas between:
+    flip, rotate, resized-crop, zoom, roll, pad-crop, cutout, cutout-colour, grey, jitter,
+    convolution."""
+    augment_share: Share = 0.3
+    """Of the observations that are changed, drawn anew in each epoch."""
+    dropout: Momentum = 0.0
+    """Share of the fully connected layer's units that count for nothing while it is learned from,
+    drawn anew in each epoch."""
+    convolution_l2: NonNegative = 0.0
+    """Weight of the sum of the encoder's squared weights in the loss."""
+
     # The net
-    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
+    encoder: Literal["nature", "data-efficient", "impala", "mobilenet", "xresnet"] = "nature"
     """Convolutions before the fully connected layer."""
     widths: str = ""
-    """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
+    """Channels of each stage of impala, mobilenet, xresnet, such as 16,32,32; empty: their own."""
     pool: bool = False
-    """impala and mobilenet: keep each channel's mean only, so that images may have any size."""
+    """impala, mobilenet, xresnet: keep each channel's mean only: images may have any size."""
     encoder_parts: str = ""
-    """What the encoder has besides, with commas between: shifted (pixels from -0.5 to 0.5),
-    pool-first (impala: pool before the last ReLU)."""
+    """What the encoder has besides, with commas between: attention, shifted, pool-first, separable,
+    group-norm, squeeze-excite."""
     hidden: Count = 512
     """Units of the fully connected layer."""
     initialisation: Literal["default", "orthogonal", "xavier", "xavier-all", "kaiming"] = "default"

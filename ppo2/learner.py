@@ -4,7 +4,7 @@ Letters: B rows of a minibatch, A actions. `logp` is the log-probability of the 
 `log_ratio` its difference to that when it was taken.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from experience.augmentation import Augmentation
 from experiment.device import computes_in_bf16
 from experiment.distributed import Group
 from nets.actor_critic import ActorCritic
@@ -98,6 +99,11 @@ class Learner:
         self.optimiser = torch.optim.Adam(
             self.parameters, lr=config.learning_rate, eps=config.adam_epsilon, fused=True
         )
+        self.kernels = [w for w in net.encoder.parameters() if w.ndim == 4]
+        self.augmentation = None
+        if config.augment:
+            colours, share = config.env.spec().channels, config.augment_share
+            self.augmentation = Augmentation(config.augment, share=share, colours=colours)
         self.kl_weight = torch.tensor(config.kl_penalty, device=device)
         self.half = computes_in_bf16(config.precision, device)
         self._losses = self.losses
@@ -109,11 +115,18 @@ class Learner:
         self._pool = ThreadPoolExecutor(threads, "learner", partial(torch.set_num_threads, 1))
 
     def update(
-        self, batch: Batch, epochs: Sequence[Sequence[NDArray[np.int64]]], *, part: float
+        self,
+        batch: Batch,
+        epochs: Sequence[Sequence[NDArray[np.int64]]],
+        *,
+        part: float,
+        chance: Callable[[int], Tensor] | None = None,
     ) -> dict[str, float]:
         """Learn from a rollout -> metrics, means over minibatches.
 
         epochs: the rows [L,K] of each one's minibatches. part: of the run that has passed, 0 to 1.
+        chance: draws so many numbers from 0 to 1 for each row of the batch, [T·N,U], for dropout
+        and augmentation.
         """
         config = self.config
         rate = config.learning_rate * scheduled(config.learning_rate_schedule, part)
@@ -124,7 +137,12 @@ class Learner:
         if config.normalise == "rollout":
             batch = replace(batch, advantages=normalised(batch.advantages, self.group))
         rows: list[dict[str, Tensor]] = []
+        dropped = config.hidden if config.dropout > 0.0 else 0
+        drawn = dropped + (self.augmentation.draws if self.augmentation else 0)
         for epoch, minibatches in enumerate(epochs):
+            if drawn:
+                assert chance is not None, "dropout and augmentation need chance"
+                batch = replace(batch, chance=chance(drawn))
             for indices in minibatches:
                 on_device = torch.from_numpy(indices).to(self.device, non_blocking=True)
                 rows.append(self._minibatch(batch, on_device, clip))
@@ -160,7 +178,12 @@ class Learner:
     ) -> tuple[list[Tensor], dict[str, Tensor]]:
         """Gradients and metrics of a piece of a minibatch of `rows`, as shares of the whole's."""
         share = indices.numel() / rows
-        loss, metrics = self._losses(batch.minibatch(indices, advantages), clip)
+        mb = batch.minibatch(indices, advantages)
+        if self.augmentation and mb.chance is not None:
+            images = mb.obs.permute(0, 3, 1, 2)
+            images = self.augmentation(images, mb.chance[:, -self.augmentation.draws :])
+            mb = replace(mb, obs=images.permute(0, 2, 3, 1))
+        loss, metrics = self._losses(mb, clip)
         gradients = list(torch.autograd.grad(loss * share, self.parameters))
         if self.config.compile:  # a CUDA graph writes its outputs to the same memory again
             gradients = [gradient.clone() for gradient in gradients]
@@ -168,7 +191,9 @@ class Learner:
 
     def losses(self, mb: Batch, clip: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Loss with gradient, and what it is made of, of one part of a minibatch."""
-        config = self.config
+        config, kept = self.config, None
+        if config.dropout > 0.0 and mb.chance is not None:
+            kept = (mb.chance[:, : config.hidden] >= config.dropout) / (1.0 - config.dropout)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             logits, values, _ = self.net(
                 mb.obs.permute(0, 3, 1, 2),
@@ -176,6 +201,7 @@ class Learner:
                 state=mb.states,
                 starts=mb.starts,
                 steps=mb.steps,
+                kept=kept,
             )
         log_probs = logits.log_softmax(dim=1)
         log_ratio = log_probs.gather(1, mb.actions[:, None]).squeeze(1) - mb.logp
@@ -200,8 +226,12 @@ class Learner:
         return loss, metrics
 
     def _step(self, metrics: dict[str, Tensor]) -> None:
-        """One step of Adam along the group's mean gradient."""
+        """One step of Adam along the group's mean gradient, and that of the L2 penalty."""
         self.group.average_gradients(self.parameters)
+        if self.config.convolution_l2 > 0.0:
+            for kernel in self.kernels:
+                assert kernel.grad is not None
+                kernel.grad.add_(kernel.detach(), alpha=2.0 * self.config.convolution_l2)
         if self.config.gradient_norm > 0.0:
             metrics["gradient_norm"] = nn.utils.clip_grad_norm_(
                 self.parameters, self.config.gradient_norm

@@ -123,6 +123,7 @@ def learn(training: Training, obs: NDArray[np.uint8]) -> dict[str, float]:
         rollout.batch(advantages, noise=training.noise),
         [shuffled() for _ in range(config.epochs)],
         part=training.part_of_run(),
+        chance=training.chance,
     )
     everyone = training.group.gather((values, advantages + values))
     explained = explained_variance(*(np.hstack(parts) for parts in zip(*everyone, strict=True)))

@@ -55,7 +55,7 @@ def test_each_width_is_a_stage_of_impala():
 
 @pytest.mark.parametrize("options", [{"pool": True}, {"widths": (8,)}])
 def test_encoders_of_fixed_size_refuse_widths_and_pooling(options):
-    with pytest.raises(UserError, match="impala and mobilenet"):
+    with pytest.raises(UserError, match="impala, mobilenet, xresnet"):
         make_encoder("nature", (4, 84, 84), **options)
 
 
