@@ -30,6 +30,7 @@ COPY nets /app/nets
 COPY ppo2 /app/ppo2
 COPY rainbow /app/rainbow
 COPY retro_env /app/retro_env
+COPY sac /app/sac
 COPY LICENSE docker-build/agent_entry.py /app/
 ARG CODE=docker-build/empty
 COPY ${CODE} /app/

@@ -18,10 +18,10 @@ from benchmarks import cases
 from benchmarks.cases import Options, Repeat, Row, Rows
 from benchmarks.parts import cpu_seconds, env_only, make_envs, preset_config, run_until
 from benchmarks.peers.stopwatch import WORKERS
+from experience.saving import reports
 from experiment.errors import command
 from ppo2.config import PPO2Config
-from ppo2.saving import reports
-from ppo2.train import learn, parse, play, run
+from ppo2.train import learn, parse, run
 from ppo2.training import Training
 
 PRECISIONS, SUFFIX = cases.precisions()
@@ -85,13 +85,13 @@ def shared_config(precision: str, threads: int) -> PPO2Config:
 
 
 def act_alone(training: Training, obs: NDArray[np.uint8], random: np.random.Generator) -> None:
-    """Fill the rollout from the same observations and rewards of chance, as `play` does."""
+    """Fill the rollout from the same observations and rewards of chance, as a run does."""
     never = np.zeros(WORKERS, bool)
     with training.agent.autocast():
-        for _, part in itertools.product(range(ROLLOUT_STEPS), training.parts):
-            training.act(obs[part], part)
+        for _, part in itertools.product(range(ROLLOUT_STEPS), training.collector.parts):
+            training.collector.act(obs[part], part)
             flags, rewards = never[part], random.normal(size=len(obs[part]))
-            training.add((rewards, flags, flags, {}), levels=[""] * len(flags), part=part)
+            training.collector.add((rewards, flags, flags, {}), levels=[""] * len(flags), part=part)
 
 
 def whole_and_parts(seconds: float, *, precision: str, threads: int) -> Row:
@@ -106,14 +106,14 @@ def whole_and_parts(seconds: float, *, precision: str, threads: int) -> Row:
     cycles: list[NDArray[np.float64]] = []
     with (
         tempfile.TemporaryDirectory() as folder,
-        reports(Path(folder) / "run", config, training) as write,
+        reports(Path(folder) / "run", training.collector, "ppo2") as write,
         contextlib.closing(envs),
     ):
-        obs, _ = envs.reset(seed=training.env_seeds())
+        obs, _ = envs.reset(seed=training.collector.env_seeds())
         begin = time.perf_counter()
         while len(cycles) < 3 or time.perf_counter() - begin < seconds:
             marks = [time.perf_counter()]
-            obs = play(training, envs, obs)
+            obs = training.collector.play(envs, obs)
             write(learn(training, obs))
             marks.append(time.perf_counter())
             for _ in range(ROLLOUT_STEPS):

@@ -14,14 +14,16 @@ from benchmarks.cases import Options, Repeat, Row, Rows
 from benchmarks.peers import stopwatch
 from benchmarks.peers.neighbours import resident
 from benchmarks.peers.stopwatch import BATCH_SIZE, STEPS_PER_UPDATE, WORKERS, Stopwatch
+from experience.replay import Replay
+from experience.sum_tree import SumTree
 from experiment.device import prepare_device
 from experiment.errors import command
 from experiment.seeding import seed_everything
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import Learner
-from rainbow.memory import Replay, SumTree
-from rainbow.train import make_replay, parse, run
+from rainbow.memory import make_replay
+from rainbow.train import parse, run
 
 PRECISIONS, SUFFIX = cases.precisions()
 SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in cases.THREADS]

@@ -14,6 +14,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from experiment.device import prepare_device
+from experiment.errors import UserError
 
 
 @final
@@ -45,6 +46,13 @@ class Group:
         parts = flat.split([g.numel() for g in gradients])
         for gradient, mean in zip(gradients, parts, strict=True):
             gradient.copy_(mean.view_as(gradient))
+
+    def share(self, num_envs: int) -> slice:
+        """This process's part of so many environments. UserError: no part for each, all equal."""
+        share, rest = divmod(num_envs, self.size)
+        if rest or not share:
+            raise UserError(f"--num-envs {num_envs} cannot be shared by {self.size} processes")
+        return slice(self.rank * share, (self.rank + 1) * share)
 
     def gather(self, value: Any) -> list[Any]:
         """Every process's value, in the order of ranks, in every process."""

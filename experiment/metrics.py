@@ -150,9 +150,10 @@ class EpisodeLog(AbstractContextManager):
         self._recent: deque[Mapping[str, Any]] = deque(maxlen=100)
 
     def log(self, step: int, env: int, episode: Mapping[str, Any]) -> None:
-        """episode: r (return), l (agent steps), level, finished, and where its family reports it
-        progress (0 to 1)."""
-        row = {name: episode.get(name, "") for name in EPISODE_COLUMNS}
+        """episode: r (return), l (agent steps), level, finished, where its family reports it
+        progress (0 to 1), and where its agent plays several kinds its kind."""
+        kind = ("kind",) if "kind" in episode else ()
+        row = {name: episode.get(name, "") for name in (*EPISODE_COLUMNS, *kind)}
         self._table.append({**row, "step": int(step), "env": int(env)})
         self._recent.append(row)
 

@@ -70,7 +70,8 @@ def run(
             training.add(actions, rewards)
             for episode in ended_episodes(infos):
                 env = episode["env"]
-                episodes.log(training.env_steps, env, episode)
+                kind = training.plays[env].kind
+                episodes.log(training.env_steps, env, {**episode, "kind": kind})
                 training.end(episode, infos["final_obs"][env], terminated=bool(terminated[env]))
                 training.begin_play(env, obs[env], envs.levels[env])
             if training.passes(config.log_every):

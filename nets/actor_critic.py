@@ -37,7 +37,8 @@ class ActorCritic(nn.Module):
         kept: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """state [N,S] before the first step; starts bool [B]: rows that begin an episode. kept
-        [B,hidden]: factors on the fully connected layer's units (dropout). -> (logits, values, state after the last step)."""
+        [B,hidden]: factors on the fully connected layer's units (dropout).
+        -> (logits, values, state after the last step)."""
         features = torch.relu(self.hidden(self.encoder(obs), noise[0] if noise else None))
         if kept is not None:
             features = features * kept

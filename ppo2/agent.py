@@ -103,7 +103,7 @@ class PPO2Agent:
             torch.from_numpy(obs).to(self.device),
             state=self.state,
             starts=begins.to(self.device),
-            noise=self.drawn_noise(len(obs)) if explore else None,
+            noise=self.fresh_noise(len(obs)) if explore else None,
         )
         if explore:
             actions = sample_actions(log_probs, torch.rand(len(obs), device=self.device))
@@ -111,12 +111,16 @@ class PPO2Agent:
             actions = log_probs.argmax(dim=1)
         return actions.cpu().numpy()
 
-    def drawn_noise(self, rows: int) -> Noises:
-        """Fresh noise for each row; None without noisy layers."""
+    def draw_noise(self, rngs: list[np.random.Generator]) -> Noises:
+        """A draw from each generator; None without noisy layers."""
+        return self.net.draw_noise(rngs, self.device)
+
+    def fresh_noise(self, rows: int) -> Noises:
+        """Noise for each row, of torch's generator; None without noisy layers."""
         if not self.config.noisy:
             return None
         seeds = torch.randint(2**62, (rows,)).tolist()
-        return self.net.draw_noise([np.random.default_rng(seed) for seed in seeds], self.device)
+        return self.draw_noise([np.random.default_rng(seed) for seed in seeds])
 
     def scores(self, images: Tensor) -> Tensor:
         """Logits [B,A] of images uint8 [B,C,H,W], of a net without memory, with gradient."""

@@ -138,6 +138,9 @@ class PPO2Config:
     """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
     rnd: NonNegative = 0.0
     """Weight of the bonus of random network distillation (RND); 0: none."""
+    rnd_kind: Literal["burda", "impala"] = "burda"
+    """burda: two convolutions, bonus scaled by its running deviation; impala: pooled IMPALA nets on
+    the whole stack, bonus as it is, at most 2."""
     rnd_learning_rate: Positive = 1e-4
     """Of the net that predicts the random one."""
     novelty: NonNegative = 0.0

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from experience.augmentation import Augmentation
+from experience.rollouts import Batch
 from experiment.device import computes_in_bf16
 from experiment.distributed import Group
 from nets.actor_critic import ActorCritic
 from ppo2.config import PPO2Config, parse_schedule
-from ppo2.memory import Batch
 
 
 def clipped_surrogate(log_ratio: Tensor, advantages: Tensor, *, clip: Tensor) -> Tensor:

@@ -6,13 +6,13 @@ import time
 import numpy as np
 import torch
 
+from experience.rollouts import Rollout
 from experiment.config import replaced
 from experiment.device import prepare_device
 from experiment.distributed import Group
 from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
 from ppo2.learner import Learner
-from ppo2.memory import Rollout
 from ppo2.training import THREADS
 
 LARGEST, SMALLEST = 512, 16

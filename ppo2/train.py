@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from envs import VectorEnv, level_names, make_for
 from envs.evaluation import evaluated
 from experience.advantages import explained_variance, generalised_advantages
+from experience.rollouts import minibatches
+from experience.saving import reports
 from experiment.config import load_run_config, replaced
 from experiment.distributed import Group, joined
 from experiment.errors import UserError, command
@@ -27,9 +29,7 @@ from nets.actor_critic import sample_actions
 from ppo2 import PRESETS
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
-from ppo2.memory import minibatches
 from ppo2.pieces import with_pieces
-from ppo2.saving import reports, restore, save
 from ppo2.training import Training
 
 parse = partial(load_run_config, PPO2Config, presets=PRESETS, command="python -m ppo2.train")
@@ -53,60 +53,43 @@ def run(
         raise UserError("--recurrent learns nothing over time with --sequence-steps 1: give more")
     config = with_pieces(config, envs.num_envs)
     training = Training(config, envs.num_envs)
+    collector = training.collector
     candidates = [name for name in str(init or "").split(",") if name and not config.run.resume]
     if config.run.resume:
-        obs = restore(training, run_dir, envs)
+        obs = training.restore(run_dir, envs)
     else:
         for candidate in candidates:
             training.agent.start_from(candidate)
-        obs, _ = envs.reset(seed=training.env_seeds())
+        obs, _ = envs.reset(seed=collector.env_seeds())
     with (
-        reports(run_dir, config, training) as report,
+        reports(run_dir, collector, "ppo2") as report,
         interruptible(run_dir, alone=training.group.size == 1) as interrupted,
     ):
         if len(candidates) > 1:
             obs = choose(candidates, training, envs, obs)
-        while training.env_steps < config.run.timesteps and not interrupted():
-            obs = play(training, envs, obs)
-            if training.rollout.full:
+        while collector.env_steps < config.run.timesteps and not interrupted():
+            obs = collector.play(envs, obs)
+            if collector.rollout.full:
                 values = learn(training, obs)
-                if training.passes(config.evaluation.evaluate_every) and training.group.first:
-                    values |= evaluated(training.agent, config, env_steps=training.env_steps)
+                if collector.passes(config.evaluation.evaluate_every) and training.group.first:
+                    values |= evaluated(training.agent, config, env_steps=collector.env_steps)
                 report(values)
-                if training.passes(training.checkpoint_every):
-                    save(training, run_dir, envs)
+                if collector.passes(training.checkpoint_every):
+                    training.save(run_dir, envs)
         report({})
-        save(training, run_dir, envs)
+        training.save(run_dir, envs)
     return training.agent
-
-
-def play(training: Training, envs: VectorEnv, obs: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Fill the rollout, as far as the run's steps allow, from `obs` -> the observations then.
-
-    The emulators of one part run while the next actions of another are chosen: a part waits for
-    its own emulators only.
-    """
-    obs, steps = obs.copy(), training.steps_to_play()
-    with training.agent.autocast():
-        for step in range(steps + 1):
-            for part in training.parts:
-                if step > 0:
-                    obs[part], *outcome = envs.step_wait(part)
-                    training.add(outcome, levels=envs.levels[part], part=part)
-                if step < steps:
-                    envs.step_async(training.act(obs[part], part), part)
-    return obs
 
 
 def learn(training: Training, obs: NDArray[np.uint8]) -> dict[str, float]:
     """Learn from the full rollout, which led to `obs`, and begin another -> metrics."""
-    config, rollout = training.config, training.rollout
+    config, collector, rollout = training.config, training.collector, training.collector.rollout
     rewards, bonuses = training.rewards(obs)
     values = rollout.values.cpu().numpy()
     advantages = generalised_advantages(
         rewards,
         values,
-        training.next_values(obs),
+        collector.next_values(obs),
         rollout.terminated,
         rollout.ended,
         gamma=config.gamma,
@@ -114,21 +97,21 @@ def learn(training: Training, obs: NDArray[np.uint8]) -> dict[str, float]:
     )
     shuffled = partial(
         minibatches,
-        training.rngs,
+        collector.rngs,
         rollout.steps,
         count=config.minibatches,
         length=config.sequence_steps,
     )
     losses = training.learner.update(
-        rollout.batch(advantages, noise=training.noise),
+        rollout.batch(advantages, noise=collector.noise),
         [shuffled() for _ in range(config.epochs)],
-        part=training.part_of_run(),
-        chance=training.chance,
+        part=collector.part_of_run(),
+        chance=collector.chance,
     )
     everyone = training.group.gather((values, advantages + values))
     explained = explained_variance(*(np.hstack(parts) for parts in zip(*everyone, strict=True)))
     training.updates += 1
-    training.begin_rollout()
+    collector.begin_rollout()
     return {"explained_variance": explained, **losses, **bonuses, "updates": training.updates}
 
 
@@ -142,29 +125,29 @@ def choose(
     counted for the net that ends them. Where the run's steps end before all have played, the best
     so far goes on.
     """
-    means, everyone, config = [], slice(0, training.num_envs), training.config
+    means, config, collector = [], training.config, training.collector
     for candidate in candidates:
         training.agent.start_from(candidate)
-        training.state.zero_()
+        collector.state.zero_()
         returns: list[float] = []
-        while len(returns) < config.init_episodes and training.env_steps < config.run.timesteps:
-            before = len(training.ended)
-            log_probs, _, training.state = training.agent.evaluate(
-                torch.from_numpy(obs).to(training.device),
-                state=training.state,
-                starts=torch.from_numpy(training.starts).to(training.device),
-                noise=training.noise,
+        while len(returns) < config.init_episodes and collector.env_steps < config.run.timesteps:
+            before = len(collector.ended)
+            log_probs, _, collector.state = training.agent.evaluate(
+                torch.from_numpy(obs).to(collector.device),
+                state=collector.state,
+                starts=torch.from_numpy(collector.starts).to(collector.device),
+                noise=collector.noise,
             )
-            uniforms = torch.tensor([rng.random() for rng in training.rngs]).to(log_probs)
+            uniforms = torch.tensor([rng.random() for rng in collector.rngs]).to(log_probs)
             actions = sample_actions(log_probs, uniforms).cpu().numpy()
             obs, *outcome = envs.step(actions)
-            training.count(outcome, part=everyone)
-            ended = training.group.gather([e["r"] for _, _, e in training.ended[before:]])
+            collector.count(outcome, part=slice(0, training.num_envs))
+            ended = training.group.gather([e["r"] for _, _, e in collector.ended[before:]])
             returns += [value for values in ended for value in values]
         means.append(float(np.mean(returns)) if returns else -np.inf)
     training.agent.start_from(candidates[int(np.argmax(means))])
-    training.state.zero_()
-    training.begin_rollout()
+    collector.state.zero_()
+    collector.begin_rollout()
     return obs
 
 
@@ -181,15 +164,13 @@ def resolve(config: PPO2Config) -> PPO2Config:
 def make_envs(config: PPO2Config, group: Group) -> VectorEnv:
     """This process's share of the environments, with the levels it would have in one alone."""
     run = config.run
-    share, rest = divmod(run.num_envs, group.size)
-    if rest or not share:
-        raise UserError(f"--num-envs {run.num_envs} cannot be shared by {group.size} processes")
+    part = group.share(run.num_envs)
+    share = part.stop - part.start
     if config.sequence_steps == config.rollout_steps > 1 and share % config.minibatches:
         raise UserError(
             f"each process has {share} environments to deal out to {config.minibatches} "
             "minibatches whole: give --num-envs such that this goes without rest"
         )
-    part = slice(group.rank * share, (group.rank + 1) * share)
     return make_for(config, serial=config.serial, part=part)
 
 

@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from experience.replay import Batch
 from experiment.device import computes_in_bf16
 from nets.encoders import Encoder
 from nets.heads import QHead
 from nets.noisy import Noise
 from rainbow.config import RainbowConfig
-from rainbow.memory import Batch
 
 
 def project_distribution(probs: Tensor, returns: Tensor, discounts: Tensor, z: Tensor) -> Tensor:

@@ -12,7 +12,6 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -20,10 +19,11 @@ from numpy.typing import NDArray
 
 from envs import VectorEnv, ended_episodes, make_for, saved_states
 from envs.evaluation import evaluated
-from experience.episodes import check_played_alike, episodes_of
+from experience.episodes import episodes_of
+from experience.handover import check_made_alike, seed_replay
 from experiment import seeding
-from experiment.checkpoint import Checkpoint, load_checkpoint, load_to_resume, save_checkpoint
-from experiment.config import flat, load_run_config
+from experiment.checkpoint import load_checkpoint, load_to_resume, save_checkpoint
+from experiment.config import load_run_config
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
 from experiment.optimiser import optimiser_tensors, restore_optimiser
@@ -33,7 +33,7 @@ from rainbow import PRESETS
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import Learner, blend, linear, updates_due
-from rainbow.memory import Replay
+from rainbow.memory import make_replay
 
 parse = partial(load_run_config, RainbowConfig, presets=PRESETS, command="python -m rainbow.train")
 """Arguments of a command line -> its config."""
@@ -94,24 +94,6 @@ def run(
         if not training.passes(settings.checkpoint_every):
             training.save(folder.checkpoints, envs)
     return agent
-
-
-def make_replay(config: RainbowConfig, capacity: int, num_envs: int) -> Replay:
-    """An empty one. ValueError: it would be too short for anything."""
-    spec = config.env.spec()
-    return Replay(
-        capacity,
-        num_envs,
-        frame_shape=(spec.channels, *spec.observation_shape[1:]),
-        frame_stack=spec.frame_stack,
-        steps_back=spec.steps_back,
-        difference=spec.difference,
-        n_step=config.n_step,
-        gamma=config.gamma,
-        alpha=config.priority_alpha,
-        epsilon=config.priority_epsilon,
-        prioritised=config.prioritised,
-    )
 
 
 @dataclass
@@ -217,7 +199,8 @@ class Training:
         self.agent.load_weights(saved)
         if "replay_rng" not in saved.state:
             raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init")
-        self.check_replay(saved, instead="begin anew", n_step=self.config.n_step)
+        config = self.config
+        check_made_alike(saved, config.env, instead="begin anew", n_step=config.n_step)
         self.learner.target.load_state_dict(saved.tensors["target"])
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         try:
@@ -233,46 +216,16 @@ class Training:
         seeding.set_rng_state(saved.state["rng"])
         return obs
 
-    def check_replay(self, saved: Checkpoint, *, instead: str, **also: Any) -> None:
-        """UserError: transitions of a checkpoint were made otherwise than this run makes them."""
-        made = flat(saved.config)
-        for name, ours in {**self.config.env.spec().rewards, **also}.items():
-            theirs = made[name]
-            if theirs != ours:
-                flag = name.replace("_", "-")
-                give = f"--{flag} {theirs}"
-                if isinstance(theirs, bool):
-                    give = f"--{flag}" if theirs else f"--no-{flag}"
-                raise UserError(
-                    f"{saved.folder} remembers transitions of {name} {theirs}, this run makes them "
-                    f"of {ours}; give {give}, or {instead}"
-                )
-
     def start_from(self, init: Path | str) -> None:
         """Take the weights of another run's checkpoint, and its newest transitions as a seed; of
         recorded episodes without a Rainbow, only these."""
         saved, config = load_checkpoint(init), self.config
-        episodes, spec = episodes_of(saved), config.env.spec()
-        check_played_alike(
-            episodes, action_names=spec.action_names, frame_skip=spec.frame_skip, source=init
-        )
-        if saved.agent == "rainbow" or not episodes:
+        if saved.agent == "rainbow" or not episodes_of(saved):
             fresh = copy.deepcopy(self.agent.net)
             self.agent.load_weights(saved)
             blend(self.agent.net, fresh, share=config.init_shrink)
             self.learner.copy_target()
-        if not config.init_replay:
-            return
-        try:
-            if episodes:
-                self.seeded = self.replay.seed_episodes(
-                    episodes, config.init_replay, config.env.learning_rewards
-                )
-            elif "frames" in saved.arrays:
-                self.check_replay(saved, instead="--init-replay 0 for the weights alone")
-                self.seeded = self.replay.seed(saved.arrays, config.init_replay)
-        except ValueError as error:
-            raise UserError(f"cannot seed the replay from {init}: {error}") from None
+        self.seeded = seed_replay(self.replay, saved, config.init_replay, ours=config.env)
 
     def take_encoder(self, source: Path | str) -> None:
         """Take the convolutions of any agent's checkpoint, and keep them for a while as asked."""

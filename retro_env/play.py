@@ -5,13 +5,19 @@ next level, Escape leaves.
 """
 
 import argparse
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import gymnasium
+import numpy as np
+
 from experiment.errors import UserError, command
+from experiment.run_folder import numbered_folder
 from experiment.window import open_window
-from retro_env.emulator import Emulator
-from retro_env.levels import parse_levels
+from retro_env.config import EnvConfig
+from retro_env.levels import Level, parse_levels
+from retro_env.make import backend_of, make_contest_env
 from retro_env.wrappers import BUTTON_NAMES
 
 FRAMES_PER_SECOND = 60
@@ -32,11 +38,11 @@ KEYS = {
 """Key names, as pygame spells them, to the pad's buttons."""
 
 
-def pressed_mask(pygame: Any) -> int:
-    """The keys held now, as a button mask."""
+def pressed(pygame: Any) -> np.ndarray:
+    """The buttons of the keys held now: int8 [12]."""
     held = pygame.key.get_pressed()
     buttons = {button for key, button in KEYS.items() if held[pygame.key.key_code(key)]}
-    return sum(1 << i for i, name in enumerate(BUTTON_NAMES) if name in buttons)
+    return np.array([name in buttons for name in BUTTON_NAMES], np.int8)
 
 
 def wishes(pygame: Any) -> str:
@@ -51,25 +57,25 @@ def wishes(pygame: Any) -> str:
     return wish
 
 
-def play_episode(emulator: Emulator, pygame: Any, window: Any) -> str:
+def play_episode(env: gymnasium.Env, level: Level, pygame: Any, window: Any) -> str:
     """One episode at 60 frames a second -> why it ended: a wish, or 'done'."""
     clock = pygame.time.Clock()
-    emulator.reset()
+    env.reset()
     total, frames = 0.0, 0
     while True:
         wish = wishes(pygame)
         if wish:
             return wish
-        reward, done = emulator.frame(pressed_mask(pygame))
-        total += reward
+        screen, reward, done, _, _ = env.step(pressed(pygame))
+        total += float(reward)
         frames += 1
-        picture = pygame.surfarray.make_surface(emulator.screen().swapaxes(0, 1))
+        picture = pygame.surfarray.make_surface(screen.swapaxes(0, 1))
         pygame.transform.scale(picture, window.get_size(), window)
         pygame.display.flip()
         if frames % 15 == 0:
-            pygame.display.set_caption(f"{emulator.level}  {total:.0f} points")
+            pygame.display.set_caption(f"{level}  {total:.0f} points")
         if done:
-            print(f"{emulator.level}: {total:.0f} points in {frames / 60:.1f} s")
+            print(f"{level}: {total:.0f} points in {frames / 60:.1f} s")
             return "done"
         clock.tick(FRAMES_PER_SECOND)
 
@@ -84,20 +90,38 @@ def main() -> None:
     )
     parser.add_argument("levels", metavar="LEVEL", help="GAME:STATE, a split's name or a CSV")
     parser.add_argument("--scenario", default="contest", help="reward and end (default: contest)")
+    parser.add_argument(
+        "--backend",
+        choices=("native", "emulator"),
+        default="native",
+        help="what plays BrambleDash (default: native); other games always play in the emulator",
+    )
     parser.add_argument("--scale", type=int, default=3, help="window size (default: 3 times)")
-    parser.add_argument("--record", type=Path, metavar="DIR", help="write a .bk2 per try")
+    parser.add_argument(
+        "--record", type=Path, metavar="DIR", help="write a .bk2 per try, in a new folder of DIR"
+    )
     arguments = parser.parse_args()
     if arguments.scale < 1:
         raise UserError(f"--scale must be 1 or more, not {arguments.scale}")
     levels = parse_levels(arguments.levels)
+    config = EnvConfig(
+        frame_skip=1,
+        stick_probability=0.0,
+        episode_steps=0,
+        backend=arguments.backend,
+        scenario=arguments.scenario,
+    )
     pygame, window = open_window(320 * arguments.scale, 224 * arguments.scale)
-    emulator = Emulator(levels[0], scenario=arguments.scenario, record_dir=arguments.record)
+    for level in levels:
+        backend_of([level], config)  # UserError, before a folder is made
     index, wish = 0, ""
     while wish != "quit":
-        index += wish == "next"
-        emulator.load(levels[index % len(levels)])
-        wish = play_episode(emulator, pygame, window)
-    emulator.close()
+        level, wish = levels[index % len(levels)], ""
+        folder = numbered_folder(arguments.record, "play") if arguments.record else None
+        with closing(make_contest_env(level, config, record_dir=folder)) as env:
+            while wish not in ("quit", "next"):
+                wish = play_episode(env, level, pygame, window)
+        index += 1
     pygame.quit()
 
 

@@ -42,7 +42,7 @@ def search(simulator: Simulator, level: str, config: JerkConfig, log: EpisodeLog
         if not (end.over or len(play.actions) == STEP_LIMIT):
             return
         finish(play, sequences, config=config, cut=False)
-        row = {"level": level, "r": sum(play.rewards), "l": len(play.actions)}
+        row = {"level": level, "kind": play.kind, "r": sum(play.rewards), "l": len(play.actions)}
         row |= {"progress": end.progress / end.length, "finished": end.finished}
         log.log(steps, 0, row)
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from experiment import statistics
@@ -15,7 +16,8 @@ COUNTS = ("episodes", "finished", "steps")
 THRESHOLDS = (2_500, 5_000, 7_500)
 """Of the performance profile: a level is worth 10,000."""
 Kinds = dict[str, dict[str, Any]]
-"""Kind -> made, runs {level: {seed: mean return}}, best, episodes, finished, steps, last, curve."""
+"""Kind -> made, runs {level: {seed: mean return}}, best, episodes, finished, steps, last, curve,
+lost, grown."""
 
 
 def collect(study: Study, out: Path) -> Kinds:
@@ -33,7 +35,7 @@ def collect(study: Study, out: Path) -> Kinds:
         kind["best"] = max(kind["best"], record["best"])
         for name in COUNTS:
             kind[name] += record[name]
-        for name in ("last", "curve"):
+        for name in ("last", "curve", "lost", "grown"):
             if name in record:
                 kind.setdefault(name, []).append(record[name])
     return found
@@ -64,6 +66,8 @@ def page(result: Mapping[str, Any]) -> str:
         parts.append(kind_table({n: k for n, k in here.items() if "mean" in k or "runs" in k}))
         pairs = [pair for pair in result["compare"] if pair[0].rpartition("/")[0] == group]
         parts.append(compare_table(kinds, pairs, result.get("differences", {})))
+        parts.append(lost_table(here))
+        parts.append(grown_table(here))
         parts.append(level_table({name: runs_of(kind) for name, kind in here.items()}))
         parts += [
             curve_table(name, kind["curve"]) for name, kind in here.items() if "curve" in kind
@@ -111,6 +115,30 @@ def score_cells(kind: Mapping[str, Any]) -> list[str]:
         span(statistics.interquartile_interval(runs)),
         *(f"{100 * part:.0f} %" for part in statistics.profile(runs, THRESHOLDS)),
     ]
+
+
+def lost_table(kinds: Kinds) -> str:
+    """Where the points are that an episode lacks, of kinds of which that is known."""
+    known = {name: kind["lost"] for name, kind in kinds.items() if "lost" in kind}
+    parts = list(dict.fromkeys(part for runs in known.values() for part in runs[0]))
+    rows = []
+    for name, runs in known.items():
+        means = [fmean([run[part] for run in runs]) for part in parts]
+        rows.append(
+            [name, number(round(sum(means))), *(f"{100 * m / sum(means):.0f} %" for m in means)]
+        )
+    return table(["lost of 10,000", "points", *parts], rows) if rows else ""
+
+
+def grown_table(kinds: Kinds) -> str:
+    """The score so far after each tenth of the steps, mean over seeds."""
+    rows = [
+        [name, *(number(round(fmean(tenth))) for tenth in zip(*runs, strict=True))]
+        for name, kind in kinds.items()
+        if (runs := kind.get("grown"))
+    ]
+    tenths = [f"{10 * (i + 1)} %" for i in range(len(rows[0]) - 1)] if rows else []
+    return table(["score so far after", *tenths], rows) if rows else ""
 
 
 def compare_table(

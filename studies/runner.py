@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from contest.match.score import Episode, read_episodes
+from contest.match.score import Episode, episode_columns, read_episodes
 from experiment.errors import UserError
 from experiment.files import write_json
 from experiment.metrics import read_columns
+from studies import losses
 from studies.study import REFERENCE, Cell, Study, cells, made_with, needed, needs, short
 
 LAST = 0.1
@@ -93,6 +94,10 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
         "finished": sum(one.finished for one in episodes),
         "steps": sum(one.l for one in episodes),
     }
+    played = episode_columns(folder)
+    if "kind" in played:
+        steps = made_with(study, cell)["steps"]
+        record |= {"lost": losses.lost(played), "grown": losses.grown(played, steps)}
     if kind.last:
         tables = [read_columns(folder / f"{name}.csv") for name in ("metrics", "episodes")]
         ends = [table["step"] > (1 - LAST) * table["step"].max() for table in tables]

@@ -63,6 +63,11 @@ OWN = {
         (["--freeze-encoder-updates", "9"], "give that too"),
         *((["--v-max", "inf"], "v_m"), (["--v-min", "nan"], "v_m"), (["--v-min=-inf"], "v_m")),
     ],
+    "sac": [
+        (["--replay-size", "7"], "--replay-size"),
+        (["--entropy-target", "1.1"], "entropy"),
+        (["--temperature", "0"], "temperature"),
+    ],
 }
 
 
@@ -111,7 +116,7 @@ def test_a_cut_off_checkpoint_is_refused(agent, cut_off, capsys, tmp_path):
     assert "damaged" in said or "cut off" in said, said
 
 
-@pytest.mark.parametrize("agent", ["ppo2", "rainbow"])
+@pytest.mark.parametrize("agent", ["ppo2", "rainbow", "sac"])
 def test_a_checkpoint_of_another_net_is_refused(agent, capsys, tmp_path):
     train(agent, tmp_path / "run")
     said = refused(

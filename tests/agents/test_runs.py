@@ -38,6 +38,7 @@ VARIANTS = {
     ],
     "ppo2": [RECURRENT, CURIOUS, ["--noisy", "--no-normalise-returns"]],
     "rainbow": [["--no-noisy"], ["--replay-size", "40"]],
+    "sac": [["--prioritised", "--n-step", "3"]],
 }
 """Flags with which a run has other things to save."""
 

@@ -26,6 +26,10 @@ TOO = {
         *("--learning-starts", "10", "--replay-size", "100", "--log-every", "10"),
         *("--target-every", "20", "--rotate-every", "20"),
     ],
+    "sac": [
+        *("--learning-starts", "10", "--replay-size", "100", "--log-every", "10"),
+        *("--batch-size", "8", "--rotate-every", "20"),
+    ],
 }
 """What an agent needs besides, to learn and to end episodes within so few steps."""
 

@@ -101,19 +101,21 @@ def fill(model: PPO, training: Training, corridor: Callable[[int], Any]) -> np.n
     obs, _ = envs.reset()
     for t in range(STEPS):
         actions = rng.choice([1, 6], size=ENVS, p=[0.7, 0.3])
-        training.act(obs, slice(0, ENVS))
+        training.collector.act(obs, slice(0, ENVS))
         with torch.no_grad():
             values, logp, _ = model.policy.evaluate_actions(
                 torch.from_numpy(obs), torch.from_numpy(actions)
             )
-        rollout = training.rollout
+        rollout = training.collector.rollout
         assert torch.allclose(rollout.values[t], values.flatten(), atol=1e-5)
         rollout.actions[t], rollout.logp[t] = torch.from_numpy(actions), logp
-        starts = training.starts.astype(np.float32)
+        starts = training.collector.starts.astype(np.float32)
         before = obs
         obs, rewards, terminated, truncated, infos = envs.step(actions)
         everyone = slice(0, ENVS)
-        training.add((rewards, terminated, truncated, infos), levels=envs.levels, part=everyone)
+        training.collector.add(
+            (rewards, terminated, truncated, infos), levels=envs.levels, part=everyone
+        )
         buffer.add(before, actions[:, None], rewards, starts, values, logp)
         assert not truncated.any()
     return obs
@@ -129,7 +131,7 @@ def test_one_update_has_the_gradients_of_ours(corridor: Callable[[int], Any]) ->
         theirs.load_state_dict(ours.state_dict())
     model.learn(0)  # sets up its logger
     obs = fill(model, training, corridor)
-    dones = training.starts.copy()
+    dones = training.collector.starts.copy()
     with torch.no_grad():
         last = model.policy.predict_values(torch.from_numpy(obs))
     model.rollout_buffer.compute_returns_and_advantage(last_values=last, dones=dones)

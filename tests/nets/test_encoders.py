@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from experiment.errors import UserError
+from nets.blocks import SelfAttention
 from nets.encoders import ENCODERS, PixelConv, make_encoder, parse_parts, parse_widths, separable
 
 
@@ -106,12 +107,11 @@ def test_shifted_pixels_lie_around_zero_also_at_the_border(name):
         make_encoder(name, (4, 64, 64), parts=["shifted"]),
     )
     shifted.load_state_dict(plain.state_dict())
-    first = next(m for m in shifted.modules() if isinstance(m, PixelConv))
-    first.forward = lambda obs: first._conv_forward(
-        (obs.float() - 128) / 255, first.weight, first.bias
-    )
-    want = shifted(images(4, 64, 64))
-    del first.forward
+    first, *others = shifted.convolutions
+    want = (images(4, 64, 64).float() - 128) / 255
+    if isinstance(first, PixelConv):
+        want = first._conv_forward(want, first.weight, first.bias)
+    want = torch.nn.Sequential(*others)(want)
     torch.testing.assert_close(shifted(images(4, 64, 64)), want, atol=1e-5, rtol=1e-4)
     assert not torch.allclose(plain(images(4, 64, 64)), want, atol=1e-3)
 
@@ -131,5 +131,36 @@ def test_unknown_or_unfit_parts_are_refused_with_those_that_fit():
     assert parse_parts("", "nature") == ()
     assert parse_parts("shifted, pool-first", "impala") == ("shifted", "pool-first")
     for text in ("pool-first", "shift", "shifted,"):
-        with pytest.raises(UserError, match="'nature' takes shifted"):
+        with pytest.raises(UserError, match="'nature' takes shifted, attention, not"):
             parse_parts(text, "nature")
+
+
+@pytest.mark.parametrize("part", ["separable", "group-norm", "squeeze-excite", "attention"])
+@pytest.mark.parametrize("name", ["impala", "xresnet"])
+def test_parts_of_residual_nets_leave_the_shape_of_the_features(name, part):
+    plain = make_encoder(name, (6, 36, 44), widths=(4, 8, 8))
+    encoder = make_encoder(name, (6, 36, 44), widths=(4, 8, 8), parts=[part])
+    assert encoder(images(6, 36, 44)).shape == (2, plain.features)
+    assert {*encoder.state_dict()} != {*plain.state_dict()}
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_attention_starts_as_the_identity(name):
+    torch.manual_seed(0)
+    plain = make_encoder(name, (4, 64, 64))
+    torch.manual_seed(0)
+    encoder = make_encoder(name, (4, 64, 64), parts=["attention"])
+    layers = [*encoder.convolutions]
+    kept = [layer for layer in layers if not isinstance(layer, SelfAttention)]
+    assert len(kept) == len(layers) - 1
+    torch.nn.Sequential(*kept).load_state_dict(plain.convolutions.state_dict())
+    assert torch.equal(encoder(images(4, 64, 64)), plain(images(4, 64, 64)))
+    encoder(images(4, 64, 64)).square().sum().backward()
+    attention = next(layer for layer in layers if isinstance(layer, SelfAttention))
+    assert attention.gamma.grad.abs() > 0
+
+
+def test_xresnet_halves_the_image_three_times():
+    encoder = make_encoder("xresnet", (3, 64, 64))
+    assert encoder.features == 64 * 8 * 8
+    assert make_encoder("xresnet", (3, 64, 64), pool=True).features == 64

@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch.nn.modules.module import register_module_forward_hook
 
+from experience.augmentation import Augmentation
+from experience.rollouts import Batch, minibatches
 from experiment.config import replaced
 from experiment.distributed import Group
 from experiment.errors import UserError
@@ -22,7 +24,6 @@ from ppo2.learner import (
     scheduled,
     value_losses,
 )
-from ppo2.memory import Batch, minibatches
 
 TINY = replaced(
     PPO2Config(),
@@ -242,7 +243,8 @@ def slow_loss(net, batch, config, *, clip):
         total = total - torch.min(gain, clipped) + config.value_weight * error / 2
         total = total + config.entropy_weight * (p * p.log()).sum()
         total = total + config.kl_penalty * (ratio - 1 - ratio.log())
-    return total / len(values)
+    kernels = [w for w in net.encoder.parameters() if w.ndim == 4]
+    return total / len(values) + config.convolution_l2 * sum((w**2).sum() for w in kernels)
 
 
 @pytest.mark.parametrize(
@@ -252,6 +254,7 @@ def slow_loss(net, batch, config, *, clip):
         {"value_clip": False},
         {"value_clip_range": 0.45},
         {"kl_penalty": 0.8},
+        {"convolution_l2": 0.1},
     ],
     ids=lambda extra: next(iter(extra)),
 )
@@ -367,9 +370,51 @@ def test_recurrent_gradient_does_not_cross_an_episodes_start():
     assert (state.grad.abs().sum(dim=1) > 0).tolist() == [False, True]
 
 
-def test_threads_make_the_same_step():
-    one, _ = learned(TINY)
-    net, batch = make_batch(TINY)
-    learner = Learner(net, TINY, device=CPU, group=Group(), threads=3)
-    learner.update(batch, epochs_of(TINY), part=0.5)
-    assert_same_weights(one, net, rtol=1e-3, atol=2e-6)
+def numbers(seed=0):
+    """What draws numbers from 0 to 1 for each row of `make_batch`'s."""
+    rng = np.random.default_rng(seed)
+    return lambda count: torch.from_numpy(rng.random((32, count), np.float32))
+
+
+@pytest.mark.parametrize("extra", [{}, {"dropout": 0.4, "augment": "roll,jitter"}])
+def test_threads_make_the_same_step(extra):
+    config, nets = replaced(TINY, **extra), []
+    for threads in (1, 3):
+        net, batch = make_batch(config)
+        learner = Learner(net, config, device=CPU, group=Group(), threads=threads)
+        learner.update(batch, epochs_of(config), part=0.5, chance=numbers())
+        nets.append(net)
+    assert_same_weights(*nets, rtol=1e-3, atol=2e-6)
+
+
+def test_changed_images_are_learned_from_with_the_log_probability_of_the_plain_ones(monkeypatch):
+    config = replaced(TINY, augment="roll", augment_share=0.5, minibatches=1, epochs=2)
+    net, batch = make_batch(config)
+    seen, real = [], Learner.losses
+    monkeypatch.setattr(
+        Learner, "losses", lambda self, mb, clip: seen.append(mb) or real(self, mb, clip)
+    )
+    rows = [[np.arange(32)[None]]] * 2
+    learner = Learner(net, config, device=CPU, group=Group())
+    learner.update(batch, rows, part=0.0, chance=numbers())
+    chance, plain = numbers(), batch.obs.permute(0, 3, 1, 2)
+    for mb in seen:
+        want = Augmentation("roll", share=0.5, colours=1)(plain, chance(3))
+        assert torch.equal(mb.obs.permute(0, 3, 1, 2), want) and not torch.equal(want, plain)
+        assert torch.equal(mb.logp, batch.logp)
+    assert not torch.equal(seen[0].obs, seen[1].obs)
+
+
+def test_dropped_units_count_for_nothing_and_the_others_for_more():
+    config = replaced(TINY, dropout=0.25, minibatches=1, epochs=2)
+    net, batch = make_batch(config)
+    factors, chance = [], numbers()
+    net.register_forward_pre_hook(lambda *given: factors.append(given[2]["kept"]), with_kwargs=True)
+    learner = Learner(net, config, device=CPU, group=Group())
+    learner.update(batch, [[np.arange(32)[None]]] * 2, part=0.0, chance=numbers())
+    for found in factors:
+        np.testing.assert_allclose(found, (chance(16) >= 0.25) / 0.75)
+    images, starts = torch.zeros(1, 4, 36, 36, dtype=torch.uint8), torch.tensor([True])
+    state, kept = torch.zeros(1, 0), torch.zeros(1, 16)
+    nothing = net(images, state=state, starts=starts, kept=kept)[0]
+    torch.testing.assert_close(nothing[0], net.head.policy.bias)

@@ -78,18 +78,6 @@ def test_untrained_nets_do_not_finish_the_corridor(corridor):
     assert np.mean([untrained_return(corridor, seed) for seed in range(3)]) < 8.0
 
 
-def test_a_part_waits_for_its_own_emulators_only(corridor, tmp_path):
-    envs, calls = corridor(2), []
-    begin, wait = envs.step_async, envs.step_wait
-    envs.step_async = lambda actions, part: calls.append(("go", part.start)) or begin(actions, part)
-    envs.step_wait = lambda part: calls.append(("wait", part.start)) or wait(part)
-    run(envs, replaced(QUICK, timesteps=36, act_parts=2), tmp_path)
-    start, end = [("go", 0), ("go", 1)], [("wait", 0), ("wait", 1)]
-    between = [("wait", 0), ("go", 0), ("wait", 1), ("go", 1)]
-    full = [*start, *15 * between, *end]  # a rollout, from the first step to the last
-    assert calls == [*full, *start, *between, *end]
-
-
 @pytest.mark.parametrize(
     "flags",
     [
@@ -97,7 +85,16 @@ def test_a_part_waits_for_its_own_emulators_only(corridor, tmp_path):
         {"noisy": True, "normalise_returns": False},
         {"recurrent": "lstm", "recurrent_hidden": 8, "sequence_steps": 4},
         {"novelty": 0.1, "rnd": 0.1, "brightness": 0.3, "death_penalty": 0.5},
-        {"kl_penalty": 0.2, "kl_aim": 1e-9, "normalise": "rollout"},
+        {
+            "kl_penalty": 0.2,
+            "kl_aim": 1e-9,
+            "normalise": "rollout",
+            "convolution_l2": 1e-3,
+            "dropout": 0.3,
+            "augment": "flip,cutout",
+            "rnd": 0.1,
+            "rnd_kind": "impala",
+        },
     ],
     ids=["plain", "noisy", "recurrent", "curious", "penalised"],
 )
@@ -137,32 +134,6 @@ def test_new_run_starts_from_another_runs_weights(corridor, tmp_path):
         assert torch.equal(value, training.agent.net.state_dict()[key])
 
 
-def test_progress_is_the_raw_reward_of_the_episode_so_far(corridor):
-    training = Training(replaced(QUICK, reward_scale=0.5), 1)
-    envs = corridor(1)
-    obs, _ = envs.reset()
-    for action in (1, 1, 1, 1, 1, 0):  # the fourth step falls into the hole
-        training.act(obs, slice(0, 1))
-        obs, rewards, *rest = envs.step(np.array([action]))
-        training.add((0.5 * rewards, *rest), levels=envs.levels, part=slice(0, 1))
-    assert training.rollout.progress[:6, 0].tolist() == [1.0, 2.0, 3.0, 3.0, 1.0, 1.0]
-
-
-def test_brightness_is_each_environments_own_and_new_in_each_rollout():
-    training = Training(replaced(QUICK, brightness=0.3), 2)
-    obs = np.full((2, 4, 36, 36), 100, np.uint8)
-    seen = []
-    for _ in range(2):
-        training.act(obs, slice(0, 2))
-        values = training.rollout.obs[0].flatten(1)
-        assert (values.min(dim=1).values == values.max(dim=1).values).all()
-        seen += values[:, 0].tolist()
-        training.begin_rollout()
-    assert seen[0] != seen[1] and seen[:2] != seen[2:]
-    assert min(seen) >= 70 and max(seen) <= 130
-    assert (training.images(np.full_like(obs, 255), range(2)) >= 178).all()  # no overflow
-
-
 def test_checkpoints_are_chosen_from_when_a_run_begins_and_not_when_it_goes_on(
     corridor, tmp_path, monkeypatch
 ):
@@ -192,8 +163,10 @@ def test_best_of_several_checkpoints_goes_on(corridor, tmp_path):
         chosen = load_agent(tmp_path / "master").net.state_dict()
         for key, value in training.agent.net.state_dict().items():
             assert torch.equal(value, chosen[key])
-        assert len(training.ended) == 10  # episodes that count like all others
-        assert training.env_steps == sum(episode["l"] for _, _, episode in training.ended)
+        assert len(training.collector.ended) == 10  # episodes that count like all others
+        assert training.collector.env_steps == sum(
+            episode["l"] for _, _, episode in training.collector.ended
+        )
 
 
 def test_best_so_far_goes_on_where_the_steps_end_first(corridor, tmp_path):
@@ -206,7 +179,9 @@ def test_best_so_far_goes_on_where_the_steps_end_first(corridor, tmp_path):
     training, envs = Training(config, 1), corridor(1)
     both = [str(tmp_path / name) for name in ("jumps", "stands")]
     choose(both, training, envs, envs.reset()[0])
-    assert [episode["r"] for *_, episode in training.ended] == [8.0] * 3  # the other got no end
+    assert [episode["r"] for *_, episode in training.collector.ended] == [
+        8.0
+    ] * 3  # the other got no end
     assert training.agent.net.head.policy.bias.argmax() == 6
 
 

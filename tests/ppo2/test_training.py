@@ -6,7 +6,7 @@ import ppo2.train
 from experience.return_scale import ReturnScale
 from experiment.config import replaced
 from experiment.distributed import Group
-from ppo2.train import learn, play
+from ppo2.train import learn
 from ppo2.training import Training
 from tests.ppo2 import test_train
 
@@ -46,8 +46,10 @@ def recorded(envs):
 
 def look(training, env, image, state, starts):
     """What the net makes of one image [C,H,W] alone -> log-probabilities [A], value, state."""
-    shown = training.tables[env][image] if training.config.brightness else image
-    noise = training.noise and [(a[env : env + 1], b[env : env + 1]) for a, b in training.noise]
+    shown = training.collector.tables[env][image] if training.config.brightness else image
+    noise = training.collector.noise and [
+        (a[env : env + 1], b[env : env + 1]) for a, b in training.collector.noise
+    ]
     with torch.no_grad():
         logits, value, after = training.agent.net(
             torch.from_numpy(shown[None]), noise=noise, state=state, starts=torch.tensor([starts])
@@ -69,11 +71,14 @@ def test_a_rollout_holds_what_the_net_says_of_every_step_alone(corridor, learned
     envs = corridor(3)
     (obs, _), steps = envs.reset(), recorded(envs)
     seen, starts, cut = [*obs], [True] * 3, 0
-    states = [*training.state.clone().split(1)]
+    states = [*training.collector.state.clone().split(1)]
     for _ in range(2):
         envs.steps[:] = 22  # of 30, at which an episode is cut
-        obs = play(training, envs, obs)
-        actions, logp = training.rollout.actions.tolist(), training.rollout.logp.clone()
+        obs = training.collector.play(envs, obs)
+        actions, logp = (
+            training.collector.rollout.actions.tolist(),
+            training.collector.rollout.logp.clone(),
+        )
         expected = {"logp": [], "values": [], "next_values": [], "rewards": []}
         for t, env in np.ndindex(16, 3):
             log_probs, value, states[env] = look(training, env, seen[env], states[env], starts[env])
@@ -99,8 +104,8 @@ def test_deaths_and_bonuses_count_beside_the_scaled_rewards(corridor, learned_fr
     new, bonus = np.random.default_rng(0).random((2, 16, 3))
     monkeypatch.setattr(training.novelty, "bonus", lambda *_, **__: new)
     monkeypatch.setattr(training.rnd, "bonus", lambda *_: bonus)
-    obs = play(training, envs, envs.reset()[0])
-    rollout = training.rollout
+    obs = training.collector.play(envs, envs.reset()[0])
+    rollout = training.collector.rollout
     raw, ended, deaths = rollout.rewards.copy(), rollout.ended, rollout.deaths.copy()
     learn(training, obs)
     scaled = ReturnScale(3, gamma=config.gamma)(raw, ended, Group())
@@ -109,26 +114,11 @@ def test_deaths_and_bonuses_count_beside_the_scaled_rewards(corridor, learned_fr
     assert deaths.any() and not np.allclose(scaled, raw)
 
 
-def test_death_is_an_end_short_of_the_levels(corridor):
-    training = Training(QUICK, 3)
-    envs = corridor(3)
-    training.act(envs.reset()[0], slice(0, 3))
-    envs.position[:] = [3, 7, 0]
-    _, rewards, terminated, truncated, infos = envs.step(
-        np.array([1, 1, 1])
-    )  # falls, ends, goes on
-    everyone = slice(0, 3)
-    training.add((rewards, terminated, truncated, infos), levels=envs.levels, part=everyone)
-    assert terminated.tolist() == [True, True, False]
-    assert training.rollout.deaths[0].tolist() == [True, False, False]
-    assert training.rollout.rewards[0].tolist() == [0.0, 1.0, 1.0]
-
-
 def test_schedules_follow_the_part_of_the_run_before_the_rollout(corridor):
     config = replaced(QUICK, learning_rate=0.01, learning_rate_schedule="linear")
     training, envs, rates = Training(config, 3), corridor(3), []
     obs, _ = envs.reset()
     for _ in range(4):  # rollouts of 48 steps
-        obs = play(training, envs, obs)
+        obs = training.collector.play(envs, obs)
         rates.append(learn(training, obs)["learning_rate"])
     assert rates == pytest.approx([0.01, 0.0075, 0.005, 0.0025])

@@ -70,11 +70,13 @@ def waits(config):
         for _ in range(2):
             mode.taken()
             for step in range(STEPS):
-                for part in training.parts:
-                    training.act(obs[part], part)
+                for part in training.collector.parts:
+                    training.collector.act(obs[part], part)
                     flags, cut = never[part], np.full(len(never[part]), step == 3)
                     infos, levels = {"final_obs": obs}, [""] * len(cut)
-                    training.add((np.zeros(len(cut)), flags, cut, infos), levels=levels, part=part)
+                    training.collector.add(
+                        (np.zeros(len(cut)), flags, cut, infos), levels=levels, part=part
+                    )
             acting = mode.taken()
             learn(training, obs)
     return acting, mode.taken()

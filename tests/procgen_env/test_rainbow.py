@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from envs import make_for
+from experience.replay import Replay
 from experiment.metrics import read_columns
 from procgen_env import ProcgenConfig, make_vec
-from rainbow.memory import Replay
 from rainbow.train import parse, run
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 
+from experience.replay import Batch
 from experiment.config import replaced
 from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
@@ -19,7 +20,6 @@ from rainbow.learner import (
     updates_due,
     value_loss,
 )
-from rainbow.memory import Batch
 
 SMALL = replaced(
     RainbowConfig(), image_height=36, image_width=36, hidden=32, atoms=11, v_min=-2.0, v_max=8.0

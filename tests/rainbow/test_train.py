@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from experience.replay import Replay
 from experiment.checkpoint import (
     load_checkpoint,
     save_checkpoint,
@@ -13,7 +14,6 @@ from experiment.errors import UserError
 from experiment.metrics import read_columns
 from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
-from rainbow.memory import Replay
 from rainbow.train import Training, parse, run
 from tests.runs import assert_same_run
 

@@ -3,11 +3,16 @@
 import os
 import subprocess
 import sys
+from contextlib import closing
 
+import numpy as np
 import pytest
 
-from retro_env import play
-from retro_env.emulator import Emulator
+from retro_env import make_contest_env, play
+from retro_env.video import frames_of
+
+B, RIGHT = 0, 7
+"""Numbers of the pad's buttons."""
 
 
 @pytest.fixture
@@ -29,23 +34,48 @@ def test_without_a_display_play_says_so_in_one_line():
 
 
 @pytest.mark.parametrize(("key", "wish"), [("escape", "quit"), ("r", "again"), ("n", "next")])
-def test_keys_end_an_episode_and_the_window_shows_it(bramble, window, key, wish):
-    level, config = bramble
+def test_keys_end_an_episode_and_the_window_shows_it(either, window, key, wish):
+    level, config = either
     pygame, screen = window
-    emulator = Emulator(level, scenario=config.scenario)
     code = pygame.key.key_code(key)
-    ticks = iter(range(10))
+    held = []
+    with closing(make_contest_env(level, config)) as env:
+        step = env.step
 
-    def frame(mask):
-        if next(ticks) == 5:
-            pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=code))
-        return run(mask)
+        def steps(buttons):
+            held.append(buttons)
+            if len(held) == 6:
+                pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=code))
+            return step(buttons)
 
-    run, emulator.frame = emulator.frame, frame
-    assert play.play_episode(emulator, pygame, screen) == wish
-    assert len(emulator.masks) == 6
+        env.step = steps
+        assert play.play_episode(env, level, pygame, screen) == wish
+    assert len(held) == 6
     assert pygame.surfarray.array3d(screen).any()
-    emulator.close()
+
+
+@pytest.mark.parametrize("backend", ["native", "emulator"])
+def test_two_levels_are_played_and_each_try_is_recorded(backend, monkeypatch, tmp_path):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    played = []
+
+    def episode(env, level, *_):
+        played.append(str(level))
+        env.reset()
+        for _ in range(70):
+            env.step(np.eye(12, dtype=np.int8)[RIGHT])
+        return {2: "next", 3: "quit"}.get(len(played), "again")
+
+    monkeypatch.setattr(play, "play_episode", episode)
+    levels = "BrambleWood.Act1,BrambleWood.Act2"
+    argv = ["play", levels, f"--backend={backend}", "--record", str(tmp_path)]
+    monkeypatch.setattr("sys.argv", argv)
+    play.main()
+    first, second = (f"BrambleDash-Genesis-v0:{name}" for name in levels.split(","))
+    assert played == [first, first, second]
+    files = sorted(tmp_path.rglob("*.bk2"))
+    assert [file.parent.name for file in files] == ["play-001", "play-001", "play-002"]
+    assert [frames_of(file) for file in files] == [71] * 3
 
 
 def test_held_keys_are_buttons(window):
@@ -60,8 +90,7 @@ def test_held_keys_are_buttons(window):
             get_pressed = Keyboard
             key_code = staticmethod(pygame.key.key_code)
 
-    right, b = 128, 1
-    assert play.pressed_mask(Pygame) == right | b
+    assert play.pressed(Pygame).nonzero()[0].tolist() == [B, RIGHT]
 
 
 @pytest.mark.parametrize("scale", ["0", "-1"])

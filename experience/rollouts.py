@@ -1,4 +1,4 @@
-"""What PPO remembers: one rollout, T steps of N environments, and its minibatches.
+"""A rollout of T steps of N environments, as on-policy agents remember it, and its minibatches.
 
 Images stay uint8, on the learner's device, where they were put to act on: they go there once. They
 are laid out channels last, as the convolutions want them, so that no epoch has to do it again.
@@ -21,8 +21,8 @@ class Batch:
     """Rows to learn from, step by step: row t·N + n is step t of environment n of N.
 
     obs uint8 [T·N,H,W,C]; states [T·N,S] before each step; starts: of an episode; noise: of each
-    environment; chance [T·N,U]: numbers from 0 to 1, where something is drawn; all others [T·N]. In a minibatch states [N,S] are before its first step, and noise
-    is of each row.
+    environment; chance [T·N,U]: numbers from 0 to 1, where something is drawn; all others [T·N]. In
+    a minibatch states [N,S] are before its first step, and noise is of each row.
     """
 
     obs: Tensor

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from experience.episodes import Episode
+from experience.replay import SLOT_FIELDS
 from experiment.arrays import whole
-from rainbow.memory import SLOT_FIELDS
-from tests.rainbow.slow_record import (
+from tests.experience.slow_record import (
     GAMMA,
     N_STEP,
     STACK,

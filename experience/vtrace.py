@@ -1,0 +1,40 @@
+"""V-trace: what states were worth, told from steps that an older policy took.
+
+Letters: T steps, N environments.
+"""
+
+import torch
+from torch import Tensor
+
+
+def vtrace(
+    log_ratios: Tensor,
+    rewards: Tensor,
+    values: Tensor,
+    next_values: Tensor,
+    terminated: Tensor,
+    ended: Tensor,
+    *,
+    gamma: float,
+    rho_bar: float,
+    c_bar: float,
+) -> tuple[Tensor, Tensor]:
+    """V-trace, all [T,N] -> targets of the values, advantages of the policy, both [T,N].
+
+    log_ratios: log π(a|x) − log μ(a|x), of the policy that learns and the one that acted.
+    next_values: of the state reached, before any reset; counts for nothing where terminated, and
+    is values[t+1] where the episode goes on. ended: terminated or truncated.
+    Source: Espeholt et al., arXiv:1802.01561, eq. 1 and section 4.2. Differs: the sum is cut at a
+    truncation, behind its own bootstrapped difference.
+    """
+    ratios = log_ratios.exp()
+    rho, c = ratios.clamp(max=rho_bar), ratios.clamp(max=c_bar)
+    reached, goes_on = next_values * ~terminated, ~ended
+    deltas = rho * (rewards + gamma * reached - values)
+    carry = gamma * c * goes_on
+    corrections = torch.zeros_like(deltas)  # v − V
+    later = torch.zeros_like(deltas[0])
+    for t in reversed(range(len(deltas))):
+        later = corrections[t] = deltas[t] + carry[t] * later
+    reached[:-1] += corrections[1:] * goes_on[:-1]  # v of the next state, from here on
+    return values + corrections, rho * (rewards + gamma * reached - values)

@@ -1,0 +1,89 @@
+"""Everything SAC can be told, in one place."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
+from experiment.errors import UserError
+from experiment.ranges import Count, Natural, NonNegative, Positive, Share, check
+from experiment.run_settings import RunSettings
+
+
+@dataclass(frozen=True)
+class SACConfig:
+    """Train a soft actor-critic: a policy and two critics that learn from a replay."""
+
+    run: RunSettings = RunSettings(levels=TRAINING, timesteps=500_000, run_dir="runs/sac")
+    env: EnvSettings = env_settings()
+    evaluation: EvaluationSettings = EvaluationSettings()
+
+    # What it starts from
+    init_replay: Natural = 100_000
+    """Transitions taken over as a seed of the replay from the checkpoint given by init; 0: weights
+    only."""
+
+    # Where it goes
+    log_every: Count = 1_000
+    """Agent steps between rows of metrics.csv."""
+
+    # The machine
+    precision: Literal["auto", "fp32", "bf16"] = "fp32"
+    """Arithmetic of the nets; losses and targets are fp32 either way. auto: bf16 on a GPU or an x86
+    CPU that has instructions for it."""
+    torch_threads: Natural = 0
+    """CPU threads of the learner; 0: PyTorch decides."""
+
+    # The net
+    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
+    """Convolutions before the heads."""
+    widths: str = ""
+    """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
+    pool: bool = False
+    """impala and mobilenet: keep each channel's mean only, so that images may have any size."""
+    hidden: Count = 512
+    """Units of the hidden layer that the policy and each critic have of their own."""
+
+    # What is aimed at
+    gamma: Share = 0.99
+    """Discount per agent step."""
+    entropy_target: Share = 0.98
+    """Entropy that the temperature holds the policy at, as a share of that of uniform actions."""
+    temperature: Positive = 1.0
+    """Reward that a nat of entropy is worth, at the start."""
+    n_step: Count = 1
+    """Rewards summed before bootstrapping."""
+    target_rate: Share = 0.005
+    """Share of the net that goes into its moving average, the target, at each update."""
+
+    # What is remembered
+    replay_size: Count = 200_000
+    """Transitions remembered; 7.1 kB each at 84x84 grey."""
+    prioritised: bool = False
+    """Draw transitions by their last error instead of uniformly."""
+    priority_alpha: NonNegative = 0.6
+    """Exponent of the priorities (with prioritised)."""
+    priority_beta: NonNegative = 0.4
+    """Exponent of the importance weights (with prioritised)."""
+    priority_epsilon: NonNegative = 1e-6
+    """Added to every error before it becomes a priority (with prioritised)."""
+
+    # Learning
+    learning_starts: Natural = 20_000
+    """Agent steps (with a seeded replay: transitions in it count) before the first update."""
+    update_every: Count = 4
+    """Agent steps per update."""
+    batch_size: Count = 64
+    """Transitions per update."""
+    learning_rate: Positive = 3e-4
+    """Of Adam: of policy, critics and temperature."""
+    adam_epsilon: NonNegative = 1e-8
+    """Of Adam."""
+    gradient_norm: NonNegative = 0.0
+    """Gradients are clipped to this norm; 0: never."""
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.evaluation.evaluate_every % self.log_every:
+            raise UserError(
+                f"--evaluate-every must be a multiple of --log-every ({self.log_every})"
+            )

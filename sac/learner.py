@@ -1,0 +1,149 @@
+"""SAC's mathematics: pure functions on top, then one update of the nets.
+
+Letters: B batch, A actions; 2 critics. Sources: Haarnoja et al., arXiv:1812.05905 (SAC with a
+learned temperature); Christodoulou, arXiv:1910.07207 (for discrete actions).
+"""
+
+import copy
+import math
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from experience.replay import Batch
+from experiment.device import computes_in_bf16
+from nets.encoders import Encoder
+from nets.initialise import POLICY_GAIN, orthogonal
+from sac.config import SACConfig
+
+
+def soft_values(logits: Tensor, q_values: Tensor, temperature: Tensor) -> Tensor:
+    """V(s) = Σ_a π(a|s) (min_i Q_i(s,a) − α log π(a|s)). logits [B,A], q_values [2,B,A], the
+    temperature α -> [B]. Source: arXiv:1910.07207, eq. 10."""
+    log_pi = logits.log_softmax(dim=1)
+    return (log_pi.exp() * (q_values.amin(dim=0) - temperature * log_pi)).sum(dim=1)
+
+
+def entropies(logits: Tensor) -> Tensor:
+    """−Σ_a π(a|s) log π(a|s), in nats. logits [B,A] -> [B]."""
+    log_pi = logits.log_softmax(dim=1)
+    return -(log_pi.exp() * log_pi).sum(dim=1)
+
+
+def critic_errors(q_values: Tensor, actions: Tensor, targets: Tensor) -> Tensor:
+    """Both critics' Q(s,a) − target, of the taken actions. q_values [2,B,A], actions and targets
+    [B] -> [2,B]."""
+    return q_values[:, torch.arange(len(actions), device=actions.device), actions] - targets
+
+
+def temperature_loss(log_temperature: Tensor, entropy: Tensor, target: float) -> Tensor:
+    """Falls with log α where the policy's entropy [B] is below the target: then α grows.
+
+    Source: arXiv:1812.05905, eq. 18. Differs: log α stands for α, as in the authors' code.
+    """
+    return log_temperature * (entropy.mean() - target)
+
+
+@torch.no_grad()
+def follow(mean: nn.Module, net: nn.Module, *, rate: float) -> None:
+    """Each parameter of `mean` goes the share `rate` of its way to the same one of `net`."""
+    for average, latest in zip(mean.parameters(), net.parameters(), strict=True):
+        average.lerp_(latest, rate)
+
+
+class SACNet(nn.Module):
+    """A policy and two critics, each with a hidden layer of its own, on the same convolutions.
+
+    Differs from paper: the convolutions are shared, and learn from the critics alone, as in Yarats
+    et al., arXiv:1910.01741: a third of the work, and the policy cannot forget what they see.
+    """
+
+    def __init__(
+        self, encoder: Encoder, *, actions: int, hidden: int, temperature: float = 1.0
+    ) -> None:
+        super().__init__()
+
+        def head() -> nn.Sequential:
+            first, last = nn.Linear(encoder.features, hidden), nn.Linear(hidden, actions)
+            return nn.Sequential(first, nn.ReLU(), last)
+
+        self.encoder = encoder
+        self.critics = nn.ModuleList([head(), head()])
+        self.policy = head()
+        orthogonal(self.policy[-1], gain=POLICY_GAIN)
+        self.log_temperature = nn.Parameter(torch.tensor(math.log(temperature)))
+
+    def q_values(self, features: Tensor) -> Tensor:
+        """Both critics' values [2,B,A]."""
+        return torch.stack([critic(features) for critic in self.critics]).float()
+
+    def logits(self, features: Tensor) -> Tensor:
+        """The policy's [B,A]; no gradient goes on to the convolutions."""
+        logits: Tensor = self.policy(features.detach()).float()
+        return logits
+
+
+class Learner:
+    """The net, the moving average of it that gives targets, and Adam. `update` is all that changes
+    them."""
+
+    def __init__(self, net: SACNet, config: SACConfig, *, device: torch.device) -> None:
+        self.net, self.config, self.device = net, config, device
+        self.target = copy.deepcopy(net).requires_grad_(False)  # its policy is never asked
+        self.half = computes_in_bf16(config.precision, device)
+        self.entropy_target = config.entropy_target * math.log(config.env.spec().actions)
+        self.optimiser = torch.optim.Adam(
+            net.parameters(), lr=config.learning_rate, eps=config.adam_epsilon, fused=True
+        )
+
+    def outputs(self, obs: Tensor, next_obs: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Images [B,C,H,W] -> q_values [2,B,A] and logits [B,A] of obs, with gradient, and of
+        next_obs the target's q_values and the policy's logits."""
+        next_obs = next_obs.contiguous(memory_format=torch.channels_last)  # once for both
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
+            features = self.net.encoder(obs)
+            q_values, logits = self.net.q_values(features), self.net.logits(features)
+            with torch.no_grad():
+                next_logits = self.net.logits(self.net.encoder(next_obs))
+                next_q_values = self.target.q_values(self.target.encoder(next_obs))
+        return q_values, logits, next_q_values, next_logits
+
+    def update(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        """One step of Adam on all losses at once. Returns the critics' mean absolute errors [B],
+        which are the new priorities, and metrics, as tensors."""
+        actions, returns, discounts, weights = (
+            self._move(array)
+            for array in (batch.actions, batch.returns, batch.discounts, batch.weights)
+        )
+        q_values, logits, next_q_values, next_logits = self.outputs(
+            self._move(batch.obs), self._move(batch.next_obs)
+        )
+        temperature = self.net.log_temperature.detach().exp()
+        targets = returns + discounts * soft_values(next_logits, next_q_values, temperature)
+        errors = critic_errors(q_values, actions, targets)
+        critic_loss = (weights * 0.5 * errors.square().sum(dim=0)).mean()
+        policy_loss = -soft_values(logits, q_values.detach(), temperature).mean()
+        entropy = entropies(logits.detach())
+        loss = critic_loss + policy_loss
+        loss = loss + temperature_loss(self.net.log_temperature, entropy, self.entropy_target)
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        metrics = {
+            "critic_loss": critic_loss.detach(),
+            "policy_loss": policy_loss.detach(),
+            "q_mean": (errors.detach() + targets).mean(),
+            "entropy": entropy.mean(),
+            "temperature": temperature,
+        }
+        if self.config.gradient_norm > 0.0:
+            metrics["gradient_norm"] = nn.utils.clip_grad_norm_(
+                self.net.parameters(), self.config.gradient_norm
+            )
+        self.optimiser.step()
+        follow(self.target, self.net, rate=self.config.target_rate)
+        return errors.detach().abs().mean(dim=0), metrics
+
+    def _move(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(array).to(self.device)

@@ -1,0 +1,143 @@
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+import torch
+
+from envs import env_settings
+from experience.collector import Collector
+from experiment.config import replaced
+from experiment.run_settings import RunSettings
+from nets.actor_critic import ActorCritic
+from nets.encoders import make_encoder
+from nets.heads import ActorCriticHead
+from nets.noisy import PlainLinear
+
+
+class Settings:
+    def __init__(self, timesteps, **env):
+        self.run = RunSettings(timesteps=timesteps)
+        small = {"image_height": 36, "image_width": 36}
+        self.env = replaced(env_settings().default_factory(), **small, **env)
+
+
+class Plain:
+    """A policy of chance, with a net that is never trained."""
+
+    device = torch.device("cpu")
+
+    def __init__(self, timesteps=240, **env):
+        torch.manual_seed(0)
+        self.config = Settings(timesteps, **env)
+        encoder = make_encoder("data-efficient", (4, 36, 36))
+        self.net = ActorCritic(
+            encoder,
+            hidden=PlainLinear(encoder.features, 8),
+            core=None,
+            head=ActorCriticHead(8, actions=7),
+        )
+
+    def autocast(self):
+        return nullcontext()
+
+    def no_state(self, rows):
+        return torch.zeros(rows, 0)
+
+    def draw_noise(self, rngs):
+        return None
+
+    @torch.no_grad()
+    def evaluate(self, images, *, state, starts, noise):
+        logits, values, after = self.net(images, noise=noise, state=state, starts=starts)
+        return logits.log_softmax(dim=1), values, after
+
+
+def collector_of(num_envs, *, policy=None, **settings):
+    return Collector(policy or Plain(), num_envs, rollout_steps=16, return_gamma=0.9, **settings)
+
+
+def test_a_part_waits_for_its_own_emulators_only(corridor):
+    collector, envs, calls = collector_of(2, act_parts=2), corridor(2), []
+    begin, wait = envs.step_async, envs.step_wait
+    envs.step_async = lambda actions, part: calls.append(("go", part.start)) or begin(actions, part)
+    envs.step_wait = lambda part: calls.append(("wait", part.start)) or wait(part)
+    collector.play(envs, envs.reset()[0])
+    start, end = [("go", 0), ("go", 1)], [("wait", 0), ("wait", 1)]
+    between = [("wait", 0), ("go", 0), ("wait", 1), ("go", 1)]
+    assert calls == [*start, *15 * between, *end]  # from the first step to the last
+    assert collector.rollout.full and collector.env_steps == 32
+
+
+def test_the_last_rollout_ends_with_the_run(corridor):
+    collector, envs = collector_of(2, policy=Plain(timesteps=36)), corridor(2)
+    obs = collector.play(envs, envs.reset()[0])
+    assert not collector.passes(40) and collector.passes(30)
+    collector.begin_rollout()
+    collector.play(envs, obs)
+    assert collector.env_steps == 36 and collector.rollout.filled == 2
+    assert collector.steps_to_play() == 0
+
+
+def test_parts_play_what_all_would_play_together(corridor):
+    played = []
+    for parts in (1, 3):
+        collector, envs = collector_of(3, act_parts=parts), corridor(3)
+        collector.play(envs, envs.reset()[0])
+        played.append(collector.rollout)
+    assert torch.equal(played[0].actions, played[1].actions)
+    assert torch.equal(played[0].obs, played[1].obs)
+    np.testing.assert_array_equal(played[0].rewards, played[1].rewards)
+
+
+def test_values_of_states_reached_are_those_before_a_reset(corridor):
+    collector, envs = collector_of(2), corridor(2)
+    obs = envs.reset()[0]
+    envs.steps[:] = 22  # of 30, at which an episode is cut
+    obs = collector.play(envs, obs)
+    found, rollout = collector.next_values(obs), collector.rollout
+    assert rollout.finals
+    starts, state = torch.zeros(1, dtype=torch.bool), torch.zeros(1, 0)
+    for (t, env), image in rollout.finals.items():
+        _, value, _ = collector.policy.evaluate(
+            torch.from_numpy(image[None].copy()), state=state, starts=starts, noise=None
+        )
+        assert found[t, env] == pytest.approx(float(value), abs=1e-6)
+    goes_on = ~rollout.ended[:-1]
+    np.testing.assert_allclose(found[:-1][goes_on], rollout.values[1:].numpy()[goes_on], atol=1e-6)
+
+
+def test_progress_is_the_raw_reward_of_the_episode_so_far(corridor):
+    collector, envs = collector_of(1, policy=Plain(reward_scale=0.5)), corridor(1)
+    obs, _ = envs.reset()
+    for action in (1, 1, 1, 1, 1, 0):  # the fourth step falls into the hole
+        collector.act(obs, slice(0, 1))
+        obs, rewards, *rest = envs.step(np.array([action]))
+        collector.add((0.5 * rewards, *rest), levels=envs.levels, part=slice(0, 1))
+    assert collector.rollout.progress[:6, 0].tolist() == [1.0, 2.0, 3.0, 3.0, 1.0, 1.0]
+
+
+def test_death_is_an_end_short_of_the_levels(corridor):
+    collector, envs, everyone = collector_of(3), corridor(3), slice(0, 3)
+    collector.act(envs.reset()[0], everyone)
+    envs.position[:] = [3, 7, 0]
+    outcome = envs.step(np.array([1, 1, 1]))[1:]  # falls, ends, goes on
+    collector.add(outcome, levels=envs.levels, part=everyone)
+    assert outcome[1].tolist() == [True, True, False]
+    assert collector.rollout.deaths[0].tolist() == [True, False, False]
+    assert collector.rollout.rewards[0].tolist() == [0.0, 1.0, 1.0]
+    assert [(step, env) for step, env, _ in collector.ended] == [(3, 0), (3, 1)]
+
+
+def test_brightness_is_each_environments_own_and_new_in_each_rollout():
+    collector = collector_of(2, brightness=0.3)
+    obs = np.full((2, 4, 36, 36), 100, np.uint8)
+    seen = []
+    for _ in range(2):
+        collector.act(obs, slice(0, 2))
+        values = collector.rollout.obs[0].flatten(1)
+        assert (values.min(dim=1).values == values.max(dim=1).values).all()
+        seen += values[:, 0].tolist()
+        collector.begin_rollout()
+    assert seen[0] != seen[1] and seen[:2] != seen[2:]
+    assert min(seen) >= 70 and max(seen) <= 130
+    assert (collector.images(np.full_like(obs, 255), range(2)) >= 178).all()  # no overflow

@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+import torch
+
+from experience.advantages import generalised_advantages
+from experience.vtrace import vtrace
+
+
+def made(seed=0, *, steps=30, num_envs=5, on_policy=False):
+    """A case in which next_values are those of the next step where the episode goes on."""
+    rng = np.random.default_rng(seed)
+    log_ratios, rewards, values, next_values = rng.normal(size=(4, steps, num_envs))
+    terminated, truncated = rng.random((2, steps, num_envs)) < 0.1
+    ended = terminated | truncated
+    next_values[:-1] = np.where(ended[:-1], next_values[:-1], values[1:])
+    return {
+        "log_ratios": 0.0 * log_ratios if on_policy else log_ratios,
+        "rewards": rewards,
+        "values": values,
+        "next_values": next_values,
+        "terminated": terminated,
+        "ended": ended,
+    }
+
+
+def found(case, **numbers):
+    tensors = {name: torch.from_numpy(array) for name, array in case.items()}
+    return [part.numpy() for part in vtrace(**tensors, **numbers)]
+
+
+def slow_target(case, s, n, *, gamma, rho_bar, c_bar):
+    """Equation 1, term by term, to the end of the episode or of the block."""
+    ratio = np.exp(case["log_ratios"][:, n])
+    total, t = case["values"][s, n], s
+    while t < len(ratio):
+        product = np.prod([min(c_bar, ratio[i]) for i in range(s, t)])
+        bootstrap = 0.0 if case["terminated"][t, n] else case["next_values"][t, n]
+        difference = case["rewards"][t, n] + gamma * bootstrap - case["values"][t, n]
+        total += gamma ** (t - s) * product * min(rho_bar, ratio[t]) * difference
+        if case["ended"][t, n]:
+            break
+        t += 1
+    return total
+
+
+def slow_advantage(case, s, n, *, gamma, rho_bar, c_bar):
+    """Section 4.2: rho (r + gamma v of the next state − V)."""
+    steps = len(case["rewards"])
+    if case["terminated"][s, n]:
+        then = 0.0
+    elif case["ended"][s, n] or s + 1 == steps:
+        then = case["next_values"][s, n]
+    else:
+        then = slow_target(case, s + 1, n, gamma=gamma, rho_bar=rho_bar, c_bar=c_bar)
+    rho = min(rho_bar, np.exp(case["log_ratios"][s, n]))
+    return rho * (case["rewards"][s, n] + gamma * then - case["values"][s, n])
+
+
+@pytest.mark.parametrize(
+    ("gamma", "rho_bar", "c_bar"), [(0.99, 1.0, 1.0), (0.9, 2.0, 0.5), (1.0, 1e9, 1e9)]
+)
+def test_vtrace_equals_the_papers_sum(gamma, rho_bar, c_bar):
+    case, numbers = made(), {"gamma": gamma, "rho_bar": rho_bar, "c_bar": c_bar}
+    for fast, slow in zip(found(case, **numbers), (slow_target, slow_advantage), strict=True):
+        expected = [[slow(case, s, n, **numbers) for n in range(5)] for s in range(30)]
+        np.testing.assert_allclose(fast, expected, rtol=1e-9, atol=1e-9)
+
+
+def n_step_return(case, s, n, *, gamma):
+    """Discounted rewards to the end of the episode or of the block, then the value reached."""
+    total, discount, t = 0.0, 1.0, s
+    while True:
+        total += discount * case["rewards"][t, n]
+        discount *= gamma
+        if case["terminated"][t, n]:
+            return total
+        if case["ended"][t, n] or t + 1 == len(case["rewards"]):
+            return total + discount * case["next_values"][t, n]
+        t += 1
+
+
+def test_on_policy_targets_are_n_step_returns():
+    case = made(on_policy=True)
+    targets, advantages = found(case, gamma=0.9, rho_bar=1.0, c_bar=1.0)
+    expected = [[n_step_return(case, s, n, gamma=0.9) for n in range(5)] for s in range(30)]
+    np.testing.assert_allclose(targets, expected, rtol=1e-9, atol=1e-9)
+    # So they are generalised advantages with lambda 1.
+    gae = {name: array for name, array in case.items() if name != "log_ratios"}
+    np.testing.assert_allclose(
+        advantages, generalised_advantages(**gae, gamma=0.9, lam=1.0), rtol=1e-5, atol=1e-5
+    )
+
+
+def test_an_action_that_the_policy_no_longer_takes_teaches_nothing():
+    case = made()
+    case["log_ratios"] -= 100.0
+    targets, advantages = found(case, gamma=0.9, rho_bar=1.0, c_bar=1.0)
+    np.testing.assert_allclose(targets, case["values"], atol=1e-12)
+    np.testing.assert_allclose(advantages, 0.0, atol=1e-12)
+
+
+def test_vtrace_changes_nothing_that_it_was_given():
+    tensors = {name: torch.from_numpy(array) for name, array in made().items()}
+    before = {name: tensor.clone() for name, tensor in tensors.items()}
+    vtrace(**tensors, gamma=0.9, rho_bar=1.0, c_bar=1.0)
+    assert all(torch.equal(tensors[name], before[name]) for name in tensors)

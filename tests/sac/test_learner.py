@@ -1,0 +1,208 @@
+import copy
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from experience.replay import Batch
+from experiment.config import replaced
+from sac.agent import make_net
+from sac.config import SACConfig
+from sac.learner import (
+    Learner,
+    critic_errors,
+    entropies,
+    follow,
+    soft_values,
+    temperature_loss,
+)
+
+SMALL = replaced(SACConfig(), image_height=36, image_width=36, hidden=32, temperature=0.7)
+CPU = torch.device("cpu")
+
+
+def random_batch(size=6, seed=0, **fields):
+    rng = np.random.default_rng(seed)
+    batch = Batch(
+        obs=rng.integers(256, size=(size, 4, 36, 36), dtype=np.uint8),
+        actions=rng.integers(7, size=size),
+        returns=rng.normal(size=size).astype(np.float32),
+        next_obs=rng.integers(256, size=(size, 4, 36, 36), dtype=np.uint8),
+        discounts=np.where(rng.random(size) < 0.3, 0.0, 0.97).astype(np.float32),
+        weights=rng.random(size).astype(np.float32),
+        indices=np.arange(size),
+    )
+    return dataclasses.replace(batch, **fields)
+
+
+def make_learner(seed=1, **flags):
+    """With a target and a policy that are not what they begin as."""
+    torch.manual_seed(seed)
+    config = replaced(SMALL, **flags)
+    learner = Learner(make_net(config), config, device=CPU)
+    with torch.no_grad():
+        for parameter in (*learner.target.parameters(), *learner.net.policy.parameters()):
+            parameter.add_(0.05 * torch.randn_like(parameter))
+    return learner
+
+
+def policy_of(logits):
+    """Action by action."""
+    exps = [math.exp(x - max(logits)) for x in logits]
+    return [x / sum(exps) for x in exps]
+
+
+def slow_soft_value(logits, q_one, q_two, temperature):
+    value = 0.0
+    for a, probability in enumerate(policy_of(logits)):
+        value += probability * (min(q_one[a], q_two[a]) - temperature * math.log(probability))
+    return value
+
+
+def slow_losses(learner, batch):
+    """Mean losses of critics and policy, and each row's error, one transition at a time."""
+    alpha = math.exp(learner.net.log_temperature.item())
+    net, target = learner.net, learner.target
+    with torch.no_grad():
+        now = net.encoder(torch.from_numpy(batch.obs))
+        after = net.encoder(torch.from_numpy(batch.next_obs))
+        after_target = target.encoder(torch.from_numpy(batch.next_obs))
+        q_one, q_two = (critic(now).tolist() for critic in net.critics)
+        next_one, next_two = (critic(after_target).tolist() for critic in target.critics)
+        logits, next_logits = net.policy(now).tolist(), net.policy(after).tolist()
+    critic_loss = policy_loss = 0.0
+    priorities = []
+    size = len(batch.actions)
+    for b in range(size):
+        value = slow_soft_value(next_logits[b], next_one[b], next_two[b], alpha)
+        wanted = batch.returns[b] + batch.discounts[b] * value
+        errors = [q[b][batch.actions[b]] - wanted for q in (q_one, q_two)]
+        critic_loss += batch.weights[b] * sum(0.5 * error**2 for error in errors) / size
+        priorities.append(sum(abs(error) for error in errors) / 2)
+        policy_loss -= slow_soft_value(logits[b], q_one[b], q_two[b], alpha) / size
+    return critic_loss, policy_loss, priorities
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_losses_and_priorities_match_the_slow_oracle(seed):
+    learner, batch = make_learner(seed), random_batch(seed=seed)
+    critic_loss, policy_loss, priorities = slow_losses(learner, batch)
+    got, metrics = learner.update(batch)
+    np.testing.assert_allclose(got.numpy(), priorities, rtol=1e-4)
+    assert metrics["critic_loss"].item() == pytest.approx(critic_loss, rel=1e-4)
+    assert metrics["policy_loss"].item() == pytest.approx(policy_loss, rel=1e-4)
+
+
+def test_soft_values_of_a_hand_worked_case():
+    logits = torch.tensor([[0.0, 0.0], [math.log(3.0), 0.0]])
+    q_values = torch.tensor([[[1.0, 5.0], [4.0, 0.0]], [[2.0, 3.0], [8.0, 1.0]]])
+    got = soft_values(logits, q_values, torch.tensor(2.0))
+    first = 0.5 * (1 + 3) + 2 * math.log(2)
+    second = 0.75 * (4 - 2 * math.log(0.75)) + 0.25 * (0 - 2 * math.log(0.25))
+    torch.testing.assert_close(got, torch.tensor([first, second]))
+
+
+def test_the_policy_loss_has_its_minimum_at_the_softmax_of_the_values():
+    """π ∝ exp(min Q / α): there, and nowhere else, its gradient is zero."""
+    torch.manual_seed(0)
+    q_values, alpha = torch.randn(2, 4, 7), torch.tensor(0.3)
+    best = (q_values.amin(dim=0) / alpha).requires_grad_()
+    (gradient,) = torch.autograd.grad(soft_values(best, q_values, alpha).sum(), best)
+    torch.testing.assert_close(gradient, torch.zeros_like(gradient), atol=1e-6, rtol=0.0)
+    other = torch.zeros(4, 7, requires_grad=True)
+    (gradient,) = torch.autograd.grad(soft_values(other, q_values, alpha).sum(), other)
+    assert gradient.abs().max() > 0.1
+
+
+def test_entropies_lie_between_certain_and_uniform():
+    logits = torch.tensor([[0.0, 0.0, 0.0], [90.0, 0.0, 0.0], [math.log(2.0), 0.0, -90.0]])
+    mixed = -(2 / 3 * math.log(2 / 3) + 1 / 3 * math.log(1 / 3))
+    torch.testing.assert_close(entropies(logits), torch.tensor([math.log(3.0), 0.0, mixed]))
+
+
+@pytest.mark.parametrize(("entropy", "grows"), [(0.2, True), (1.5, False)])
+def test_temperature_grows_where_the_policy_is_too_sure(entropy, grows):
+    log_temperature = torch.tensor(0.0, requires_grad=True)
+    temperature_loss(log_temperature, torch.tensor([entropy]), 1.0).backward()
+    assert (-log_temperature.grad > 0) == grows  # what descent adds
+    assert log_temperature.grad.item() == pytest.approx(entropy - 1.0)
+
+
+@pytest.mark.parametrize(("target", "sign"), [(1.0, 1.0), (0.1, -1.0)])
+def test_an_update_moves_the_temperature_towards_the_entropy_target(target, sign):
+    learner = make_learner(entropy_target=target, learning_rate=1e-3)
+    before = learner.net.log_temperature.item()
+    learner.update(random_batch())
+    assert learner.entropy_target == pytest.approx(target * math.log(7))
+    assert learner.net.log_temperature.item() - before == pytest.approx(sign * 1e-3, rel=1e-3)
+
+
+def test_targets_follow_as_a_moving_average():
+    learner = make_learner(target_rate=0.25)
+    before = copy.deepcopy(learner.target.state_dict())
+    learner.update(random_batch())
+    for name, latest in learner.net.state_dict().items():
+        wanted = 0.75 * before[name] + 0.25 * latest
+        torch.testing.assert_close(learner.target.state_dict()[name], wanted, msg=name)
+    follow(learner.target, learner.net, rate=1.0)
+    for name, latest in learner.net.state_dict().items():
+        assert torch.equal(learner.target.state_dict()[name], latest)
+
+
+def test_terminal_transitions_ignore_the_next_observation():
+    losses = []
+    for seed in (1, 2):
+        other = random_batch(seed=seed).next_obs
+        batch = random_batch(next_obs=other, discounts=np.zeros(6, np.float32))
+        losses.append(make_learner().update(batch)[0])
+    torch.testing.assert_close(losses[0], losses[1])
+
+
+def test_convolutions_learn_from_the_critics_alone():
+    """Without errors of the critics they stay; the policy's layers learn all the same."""
+    learner = make_learner()
+    q_values, logits, *_ = learner.outputs(
+        *(torch.from_numpy(obs) for obs in (random_batch().obs, random_batch().next_obs))
+    )
+    soft_values(logits, q_values.detach(), torch.tensor(1.0)).sum().backward()
+    assert all(parameter.grad is None for parameter in learner.net.encoder.parameters())
+    assert all(parameter.grad.abs().sum() > 0 for parameter in learner.net.policy.parameters())
+    q_values.sum().backward()
+    assert all(p.grad.abs().sum() > 0 for p in learner.net.encoder.parameters())
+
+
+def test_every_parameter_learns_in_bf16():
+    learner = make_learner(precision="bf16")
+    before = copy.deepcopy(learner.net.state_dict())
+    learner.update(random_batch())
+    for name, parameter in learner.net.state_dict().items():
+        assert not torch.equal(parameter, before[name]), name
+
+
+def test_critic_errors_take_each_rows_action():
+    q_values = torch.arange(12.0).view(2, 2, 3)
+    errors = critic_errors(q_values, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))
+    assert errors.tolist() == [[1.0, 1.0], [7.0, 7.0]]
+
+
+def test_one_batch_can_be_learned_by_heart():
+    learner = make_learner(learning_rate=1e-3)
+    batch = random_batch(discounts=np.zeros(6, np.float32), weights=np.ones(6, np.float32))
+    for _ in range(200):
+        errors, _ = learner.update(batch)
+    assert errors.max() < 0.15
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_update_on_a_gpu_equals_the_one_on_the_cpu():
+    results = []
+    for device in (CPU, torch.device("cuda")):
+        torch.manual_seed(0)
+        learner = Learner(make_net(SMALL).to(device), SMALL, device=device)
+        for seed in range(4):
+            errors, _ = learner.update(random_batch(seed=seed))
+        results.append(errors.cpu())
+    torch.testing.assert_close(results[0], results[1], rtol=1e-2, atol=1e-2)
