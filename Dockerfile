@@ -20,9 +20,7 @@ COPY contest /app/contest
 COPY envs /app/envs
 COPY es /app/es
 COPY experience /app/experience
-COPY experience /app/experience
 COPY experiment /app/experiment
-COPY exploration /app/exploration
 COPY exploration /app/exploration
 COPY jerk /app/jerk
 COPY lsh_memory /app/lsh_memory
@@ -31,6 +29,7 @@ COPY ppo2 /app/ppo2
 COPY rainbow /app/rainbow
 COPY retro_env /app/retro_env
 COPY sac /app/sac
+COPY trpo /app/trpo
 COPY LICENSE docker-build/agent_entry.py /app/
 ARG CODE=docker-build/empty
 COPY ${CODE} /app/

@@ -1,16 +1,19 @@
 # PYTHON_ARGCOMPLETE_OK
-"""How good is a trained agent when it neither explores nor learns, and what does it look like?
+"""How good is a trained agent when it neither explores nor learns, what does it look like, and does
+it see?
 
 python -m contest.evaluate rainbow --video
 python -m contest.evaluate runs/rainbow --levels bramble-test --episodes 5 --whole
+python -m contest.evaluate rainbow --sight
 """
 
 import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from rich.console import Console
@@ -21,8 +24,10 @@ from contest.match.job import keep_best
 from contest.match.references import REFERENCES
 from contest.match.score import Episode, Score, score, score_table
 from contest.match.scores import shown_names
+from contest.sight import WAYS, sight_of, sight_table, verdict
 from contest.watch import Moment, film, watch
 from envs import HELD_OUT
+from envs.sight import PLAYS
 from experiment.config import parse_command, positional
 from experiment.errors import UserError, command
 from experiment.files import make_folder
@@ -38,6 +43,8 @@ from retro_env.video import FRAMES_PER_SECOND
 
 PATIENCE = 20
 """Seconds without a new highest return after which an episode ends, unless it is to be whole."""
+SIGHT_EPISODES = 5
+"""Episodes per level of a test of sight, unless told."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,13 +56,17 @@ class EvaluateConfig:
     hold-right, run-and-jump."""
     levels: str = ""
     """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]; none: the first of
-    bramble-test."""
-    episodes: Count = 1
-    """Episodes per level, each with its own sticky actions."""
+    bramble-test, with --sight all of them."""
+    episodes: Count | None = None
+    """Episodes per level, each with its own sticky actions; none given: 1, with --sight 5."""
     seed: Seed = 0
     """Seed of the first episode's sticky actions; each further episode takes the next."""
     whole: bool = False
     """Play on where nothing is gained for 20 seconds, up to the contest's limit of 300."""
+    sight: bool = False
+    """Test whether it sees: its return by its own pictures, by those of other moments (of another
+    environment) and by none (drawing actions independently, as often as it took them), acting as it
+    learns and by its best action."""
     video: bool = False
     """Keep the best episode of each level as .mp4 with action, return and the agent's values, and
     as .bk2."""
@@ -128,26 +139,16 @@ def play_episodes(
     return played, shown
 
 
-@command
-def main(argv: Sequence[str] | None = None) -> None:
-    """Evaluate what the command line names."""
-    config = parse_command(EvaluateConfig, argv, command="python -m contest.evaluate")
-    levels = parse_levels(config.levels) if config.levels else parse_levels(HELD_OUT)[:1]
-    for level in levels:
-        check_playable(level.game, level.state, scenario="contest")
-    name, folder = config.agent, Path(config.agent)
-    name = agent_in(folder) if (folder / "contest.json").is_file() else name
-    agent = Agent(name, name, "frozen", config.device)
-    policy, settings = load_policy(agent, seed=config.seed)
-    settings = dataclasses.replace(settings, backend=config.backend)
-    played_by = {backend_of([level], settings) for level in levels}
-    out = make_out(config.out)  # before anything is played
+def evaluate_levels(
+    policy: Policy, levels: Sequence[Level], settings: EnvConfig, config: EvaluateConfig, out: Path
+) -> dict[str, Any]:
+    """Play them one after the other, and say what came of it -> for result.json."""
     names = shown_names(map(str, levels))
     rows: list[Score] = []
     every: list[Episode] = []
     spec, second = settings.spec(), FRAMES_PER_SECOND // settings.frame_skip
-    longest = settings.episode_steps // second
-    total = longest * config.episodes * len(levels)
+    longest, episodes = settings.episode_steps // second, config.episodes or 1
+    total = longest * episodes * len(levels)
     with Progress(total, "evaluate", unit="seconds of play") as progress:
 
         def show(episode: int, step: int) -> None:
@@ -160,7 +161,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 policy,
                 level,
                 settings,
-                episodes=config.episodes,
+                episodes=episodes,
                 seed=config.seed,
                 record_dir=recordings,
                 patience=0 if config.whole else PATIENCE * second,
@@ -178,11 +179,58 @@ def main(argv: Sequence[str] | None = None) -> None:
     if len(levels) > 1:
         rows.append(score("all levels", every))
     Console().print(score_table(rows, title=f"{config.agent}, without noise or learning"))
+    return {"scores": [*map(dataclasses.asdict, rows)]}
+
+
+def evaluate_sight(
+    policy: Policy, levels: Sequence[Level], settings: EnvConfig, config: EvaluateConfig
+) -> dict[str, Any]:
+    """Test whether it sees, and say so -> for result.json. UserError: it cannot be tested."""
+    episodes, total = config.episodes or SIGHT_EPISODES, len(WAYS) * len(PLAYS)
+    second, done = FRAMES_PER_SECOND // settings.frame_skip, count(1)
+    with Progress(total, "sight", unit="plays") as progress:
+        found = sight_of(
+            policy,
+            config.agent,
+            [*map(str, levels)],
+            settings,
+            episodes=episodes,
+            seed=config.seed,
+            patience=0 if config.whole else PATIENCE * second,
+            on_play=lambda: progress.update(next(done)),
+        )
+    title = f"{config.agent}, {len(levels)} levels × {episodes} episodes"
+    Console().print(sight_table(found, title=title))
+    print(verdict(found, config.agent))
+    return {"episodes": episodes, "sight": found}
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Evaluate what the command line names."""
+    config = parse_command(EvaluateConfig, argv, command="python -m contest.evaluate")
+    if config.sight and config.video:
+        raise UserError("--sight films nothing: leave out --video, or --sight")
+    levels = parse_levels(config.levels or HELD_OUT)
+    levels = levels if config.levels or config.sight else levels[:1]
+    for level in levels:
+        check_playable(level.game, level.state, scenario="contest")
+    name, folder = config.agent, Path(config.agent)
+    name = agent_in(folder) if (folder / "contest.json").is_file() else name
+    agent = Agent(name, name, "frozen", config.device)
+    policy, settings = load_policy(agent, seed=config.seed)
+    settings = dataclasses.replace(settings, backend=config.backend)
+    played_by = {backend_of([level], settings) for level in levels}
+    out = make_out(config.out)  # before anything is played
+    if config.sight:
+        found = evaluate_sight(policy, levels, settings, config)
+    else:
+        found = evaluate_levels(policy, levels, settings, config, out)
     result = {
         "agent": config.agent,
         "seed": config.seed,
         "backend": "+".join(sorted(played_by)),
-        "scores": [*map(dataclasses.asdict, rows)],
+        **found,
     }
     store(out / "result.json", result)
     print(out / "result.json")

@@ -4,12 +4,13 @@ import experiment  # noqa: F401  (says what is missing before anything else is i
 from envs.contract import (
     EnvSettings,
     EnvSpec,
+    Expert,
     VectorEnv,
     ended_episodes,
     row_seeds,
     saved_states,
 )
-from envs.families import HELD_OUT, TRAINING, env_settings, level_names, make, make_for
+from envs.families import HELD_OUT, TRAINING, env_settings, expert_of, level_names, make, make_for
 from envs.settings import EvaluationSettings
 
 __all__ = [
@@ -18,9 +19,11 @@ __all__ = [
     "EnvSettings",
     "EnvSpec",
     "EvaluationSettings",
+    "Expert",
     "VectorEnv",
     "ended_episodes",
     "env_settings",
+    "expert_of",
     "level_names",
     "make",
     "make_for",

@@ -118,6 +118,15 @@ class VectorEnv(Protocol):
         ...
 
 
+class Expert(Protocol):
+    """Who knows more of a game than agents may, and says what to do wherever one stands."""
+
+    def actions(self, envs: Any) -> NDArray[np.int64]:
+        """What to do in each row of a vector environment now [N], -1 where it does not know. To be
+        asked before every step."""
+        ...
+
+
 def ended_episodes(infos: Infos) -> list[dict[str, Any]]:
     """The episodes that ended in a step, one dict each.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.contract import Step, VectorEnv
+from envs.contract import Expert, Step, VectorEnv
 from experiment.config import section
 from experiment.errors import UserError
 from experiment.film import write_video
@@ -96,6 +96,17 @@ def level_sets(levels: str, settings: Any, *, test_levels: Any) -> dict[str, Any
     from procgen_env.levels import level_sets
 
     return level_sets(settings, test_levels=test_levels)
+
+
+def expert_of(levels: str, settings: Any) -> Expert:
+    """Who says what to do on those levels, where their game has somebody. UserError: there is none,
+    or none to be asked, such as on held-out levels."""
+    if of_procgen(levels):
+        raise UserError("there is no expert for Procgen: give --levels bramble-train")
+    from cartridge.levels.expert import Expert
+    from retro_env import parse_levels
+
+    return Expert(parse_levels(levels), settings)
 
 
 def make_for(config: Any, **options: Any) -> VectorEnv:

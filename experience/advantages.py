@@ -5,6 +5,9 @@ Letters: T steps, N environments.
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
+
+from experiment.distributed import Group
 
 Floats = NDArray[np.floating]
 Flags = NDArray[np.bool_]
@@ -33,6 +36,14 @@ def generalised_advantages(
     for t in reversed(range(len(deltas))):
         later = advantages[t] = deltas[t] + decay[t] * later
     return advantages.astype(np.float32)
+
+
+def normalised(advantages: Tensor, group: Group) -> Tensor:
+    """Advantages less their mean, over their standard deviation, in the whole group."""
+    count = advantages.numel() * group.size
+    mean = group.sum(advantages.sum()) / count
+    variance = group.sum((advantages - mean).square().sum()) / count
+    return (advantages - mean) / (variance.sqrt() + 1e-8)
 
 
 def explained_variance(values: Floats, returns: Floats) -> float:

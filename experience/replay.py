@@ -113,9 +113,12 @@ class Replay:
         terminated: NDArray[np.bool_],
         truncated: NDArray[np.bool_],
         final_obs: Sequence[NDArray[np.uint8]],
-    ) -> None:
+    ) -> Ints:
         """Remember one step of each environment: obs [N,C,H,W] before it; actions, rewards and
-        flags [N]; final_obs N times [C,H,W], read only where an episode ended."""
+        flags [N]; final_obs N times [C,H,W], read only where an episode ended.
+
+        -> the slots [K] whose transitions are complete now, and can be drawn.
+        """
         envs = np.arange(self.num_envs)
         ended = terminated | truncated
         ends = np.where(terminated, TERMINATED, np.where(truncated, TRUNCATED, GOES_ON))
@@ -125,7 +128,7 @@ class Replay:
             over = np.flatnonzero(ended)
             self._write(over, np.stack([final_obs[env] for env in over.tolist()]), 0, 0.0, FINAL)
             self.episode_ages[over] = 0
-        self._admit(slots, ages, ended)
+        return self._admit(slots, ages, ended)
 
     def _write(
         self,
@@ -149,14 +152,15 @@ class Replay:
         self.filled[envs] = np.minimum(self.filled[envs] + 1, self.slots)
         self.episode_ages[envs] += 1
 
-    def _admit(self, slots: Ints, ages: Ints, ended: NDArray[np.bool_]) -> None:
+    def _admit(self, slots: Ints, ages: Ints, ended: NDArray[np.bool_]) -> Ints:
         """Make those slots drawable whose n steps are now complete: the one n back, and at the end
-        of an episode all behind it."""
+        of an episode all behind it -> these."""
         back = np.arange(self.n_step + 1)
         ready = (back <= ages[:, None]) & (ended[:, None] | (back == self.n_step))
         envs, steps = np.nonzero(ready)
-        flat = envs * self.slots + (slots[envs] - steps) % self.slots
+        flat: Ints = envs * self.slots + (slots[envs] - steps) % self.slots
         self.tree.set(flat, self.max_priority)
+        return flat
 
     def sample(self, batch_size: int, *, beta: float, rng: np.random.Generator) -> Batch:
         """One draw from each of `batch_size` equal shares of the total priority."""

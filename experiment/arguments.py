@@ -92,6 +92,8 @@ class _Parser(argparse.ArgumentParser):
         flag, _, reason = message.removeprefix("argument ").partition(": ")
         if reason == "expected one argument":
             message = f"{flag} needs a value"
+        elif reason.startswith("ignored explicit argument"):
+            message = f"{flag.partition('/')[0]} takes no value"
         raise UserError(f"{message}; see --help")
 
 

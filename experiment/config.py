@@ -234,6 +234,7 @@ def _filled(config: T, values: Mapping[str, Any]) -> T:
 def _made(cls: Any, values: dict[str, Any], before: Any = None, **whole: Any) -> Any:
     """`cls` from its own values; where they are not given, from `before` or the defaults."""
     hints = get_type_hints(cls, include_extras=True)
+    fields = {field.name: field for field in dataclasses.fields(cls)}
     if unknown := [name for name in values if name not in hints]:
         raise UserError(
             f"unknown field {unknown[0]!r} for {cls.__name__}; {nearest_text(unknown[0], hints)}"
@@ -242,9 +243,9 @@ def _made(cls: Any, values: dict[str, Any], before: Any = None, **whole: Any) ->
         try:
             value = _number(value) if int in (hints[name], *get_args(hints[name])) else value
             whole[name] = msgspec.convert(value, hints[name], strict=False, dec_hook=_decode_hook)
-        except (msgspec.ValidationError, ValueError) as error:
-            reason = str(error).replace("`", "").partition(" - at $")[0]
-            raise UserError(bad_value(cls, reason, name, value)) from None
+        except ValueError:  # msgspec's is one
+            flag = fields[name].metadata.get("metavar", "--" + name.replace("_", "-"))
+            raise UserError(bad_value(flag, fields[name], hints[name], value)) from None
     try:
         return cls(**whole) if before is None else dataclasses.replace(before, **whole)
     except ValueError as error:

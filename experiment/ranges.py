@@ -2,34 +2,37 @@
 
 import dataclasses
 import sys
-from typing import Annotated, Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
+from msgspec import Meta
 
 from experiment.errors import UserError
 
 LARGEST = sys.float_info.max
 
-Count = Annotated[int, msgspec.Meta(ge=1)]
+Count = Annotated[int, Meta(ge=1, description="a whole number of 1 or more")]
 """1, 2, …"""
-Natural = Annotated[int, msgspec.Meta(ge=0)]
+Natural = Annotated[int, Meta(ge=0, description="a whole number of 0 or more")]
 """0, 1, 2, …; 0 mostly means never, or none."""
-Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="a whole number from 0 to 2^63 - 1")]
 """0, 1, 2, … as far as every generator takes it."""
-Positive = Annotated[float, msgspec.Meta(gt=0.0, le=LARGEST)]
+Positive = Annotated[float, Meta(gt=0.0, le=LARGEST, description="a finite number above 0")]
 """Above 0, and finite."""
-NonNegative = Annotated[float, msgspec.Meta(ge=0.0, le=LARGEST)]
+NonNegative = Annotated[float, Meta(ge=0.0, le=LARGEST, description="a finite number of 0 or more")]
 """0 or above, and finite."""
-Finite = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
+Finite = Annotated[float, Meta(ge=-LARGEST, le=LARGEST, description="a finite number")]
 """Any number but inf and nan."""
-Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+Share = Annotated[float, Meta(ge=0.0, le=1.0, description="a number from 0 to 1")]
 """A part or a chance: from 0 to 1."""
-Momentum = Annotated[float, msgspec.Meta(ge=0.0, lt=1.0)]
+Momentum = Annotated[float, Meta(ge=0.0, lt=1.0, description="a number from 0 to below 1")]
 """What is kept of a running sum: from 0 to below 1."""
-Growth = Annotated[float, msgspec.Meta(ge=1.0, le=LARGEST)]
+Growth = Annotated[float, Meta(ge=1.0, le=LARGEST, description="a finite number of 1 or more")]
 """A factor that does not shrink: 1 or above, and finite."""
-Decay = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
+Decay = Annotated[float, Meta(gt=0.0, le=1.0, description="a number above 0, up to 1")]
 """A factor that does not grow: above 0, up to 1."""
+WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
 def check(config: Any) -> None:
@@ -40,13 +43,27 @@ def check(config: Any) -> None:
             continue
         try:
             msgspec.convert(value, field.type)
-        except msgspec.ValidationError as error:
-            reason, _, _ = str(error).replace("`", "").partition(" - at $")
-            raise UserError(bad_value(type(config), reason, field.name, value)) from None
+        except msgspec.ValidationError:
+            raise UserError(bad_value(field.name, field, field.type, value)) from None
 
 
-def bad_value(cls: type, reason: str, name: str, value: Any) -> str:
-    """What is said of a field's value that will not do."""
-    metadata = next(f.metadata for f in dataclasses.fields(cls) if f.name == name)
-    flag = metadata.get("metavar", "--" + name.replace("_", "-"))
-    return f"bad value for {cls.__name__}: {reason}, in field {name}, not {value!r} ({flag})"
+def bad_value(name: str, field: dataclasses.Field, hint: Any, value: Any) -> str:
+    """What is said of a field's value that will not do. name: of the field, or of its flag."""
+    plain = isinstance(value, str) and value.strip() and value.isprintable()
+    counts = type(field.default) is int and field.default and get_origin(hint) is not Literal
+    example = f", such as {field.default}" if counts else ""
+    return f"{name} {value if plain else repr(value)}: expected {expected(hint)}{example}"
+
+
+def expected(hint: Any) -> str:
+    """A type in a user's words."""
+    kind, parts = get_origin(hint), get_args(hint)
+    if kind is Annotated:
+        return str(parts[1].description)
+    if kind is Literal:
+        return "one of " + ", ".join(map(str, parts))
+    if kind in (Union, UnionType):
+        return " or ".join(expected(part) for part in parts if part is not NoneType)
+    if kind in (tuple, list):
+        return f"a list of which each is {expected(parts[0])}"
+    return WORDS.get(hint, f"a {hint.__name__.lower()}")

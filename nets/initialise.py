@@ -59,6 +59,12 @@ def _draw(module: nn.Module, draw: Callable[[Tensor], Tensor]) -> None:
                 nn.init.zeros_(layer.bias)
 
 
+def initialiser(name: str) -> Callable[[nn.Module], None]:
+    """xavier, xavier-all, kaiming, or else orthogonal weights for layers that a ReLU follows."""
+    others = {"xavier": xavier, "xavier-all": xavier, "kaiming": kaiming}
+    return others.get(name, partial(orthogonal, gain=RELU_GAIN))
+
+
 @torch.no_grad()
 def orthogonal_gates(cells: nn.RNNBase) -> None:
     """Give each gate of a recurrent layer orthogonal weights of its own, and biases of zero."""

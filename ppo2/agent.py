@@ -1,13 +1,13 @@
 """The acting side of PPO2: pick actions, be saved, be loaded."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
@@ -17,18 +17,11 @@ from nets.actor_critic import ActorCritic, sample_actions
 from nets.baselines import read_baselines
 from nets.encoders import make_encoder, parse_parts, parse_widths
 from nets.heads import ActorCriticHead
-from nets.initialise import RELU_GAIN, kaiming, orthogonal, xavier
+from nets.initialise import initialiser
 from nets.noisy import Noises, NoisyLinear, PlainLinear
 from nets.recurrent import RecurrentCore
 from nets.transfer import load_net
 from ppo2.config import PPO2Config
-
-INITIALISERS: dict[str, Callable[[nn.Module], None]] = {
-    "orthogonal": partial(orthogonal, gain=RELU_GAIN),
-    "xavier": xavier,
-    "xavier-all": xavier,
-    "kaiming": kaiming,
-}
 
 
 def make_net(config: PPO2Config) -> ActorCritic:
@@ -45,7 +38,7 @@ def make_net(config: PPO2Config) -> ActorCritic:
         pool=config.pool,
         parts=parse_parts(config.encoder_parts, config.encoder),
     )
-    initialise = INITIALISERS.get(config.initialisation, INITIALISERS["orthogonal"])
+    initialise = initialiser(config.initialisation)
     if config.initialisation != "default" or config.encoder in ("nature", "data-efficient"):
         initialise(encoder)
     linear = partial(NoisyLinear, sigma0=config.sigma0) if config.noisy else PlainLinear

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from experience.advantages import normalised
 from experience.augmentation import Augmentation
 from experience.rollouts import Batch
 from experiment.device import computes_in_bf16
@@ -66,14 +67,6 @@ def scheduled(text: str, part: float) -> float:
     """The factor after that part (0 to 1) of the run: straight lines between the points."""
     points = parse_schedule(text)
     return float(np.interp(part, [x for x, _ in points], [y for _, y in points]))
-
-
-def normalised(advantages: Tensor, group: Group) -> Tensor:
-    """Advantages less their mean, over their standard deviation, in the whole group."""
-    count = advantages.numel() * group.size
-    mean = group.sum(advantages.sum()) / count
-    variance = group.sum((advantages - mean).square().sum()) / count
-    return (advantages - mean) / (variance.sqrt() + 1e-8)
 
 
 class Learner:

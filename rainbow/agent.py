@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -64,16 +66,17 @@ class RainbowAgent:
         *,
         explore: bool = False,
         starts: Flags | None = None,
-        epsilon: float = 0.0,
+        epsilon: NDArray[np.float32] | None = None,
     ) -> Actions:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: with noise (where the net has any) and
-        with a random action at rate `epsilon`. starts: not needed, nothing is remembered."""
+        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: with noise, where the net has any, and
+        with random actions at the rates `epsilon` [N]. starts: not needed, nothing is remembered.
+        """
         noise = self.net.head.sample_noise(len(obs), self.device) if explore else None
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             outputs = self.net(torch.from_numpy(obs).to(self.device), noise)
         actions = q_values(outputs, self.z).argmax(dim=1).cpu()
-        if explore and epsilon > 0.0:
-            random = torch.rand(len(obs)) < epsilon
+        if explore and epsilon is not None:
+            random = torch.rand(len(obs)) < torch.from_numpy(epsilon)
             drawn = torch.randint(self.net.head.actions, (len(obs),))
             actions = torch.where(random, drawn, actions)
         return actions.numpy()

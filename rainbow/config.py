@@ -88,6 +88,9 @@ class RainbowConfig:
     """Chance of a random action in the end (without noisy)."""
     epsilon_steps: Natural = 250_000
     """Agent steps over which epsilon falls, in a straight line."""
+    epsilon_ladder: NonNegative = 0.0
+    """Environment i of N has a random action at the chance epsilon^(1 + i / (N - 1) times this);
+    0: all alike."""
     replay_size: Count = 500_000
     """Transitions remembered; 7.1 kB each at 84x84 grey."""
     priority_alpha: NonNegative = 0.5
@@ -95,9 +98,14 @@ class RainbowConfig:
     priority_beta: NonNegative = 0.4
     """Exponent of the importance weights at the start."""
     priority_beta_final: NonNegative = 0.4
-    """The same at the last step, reached in a straight line."""
+    """The same in the end, reached in a straight line."""
+    priority_beta_steps: Natural = 0
+    """Agent steps until then; 0: all timesteps of the run."""
     priority_epsilon: NonNegative = 0.1
     """Added to every loss before it becomes a priority."""
+    initial_priorities: bool = False
+    """Give new transitions their own loss as priority, as Ape-X's actors do; else the largest
+    seen."""
 
     # Learning
     learning_starts: Natural = 20_000
@@ -124,6 +132,10 @@ class RainbowConfig:
         if self.freeze_encoder_updates and not self.init_encoder:
             raise UserError(
                 "--freeze-encoder-updates keeps what --init-encoder gives: give that too"
+            )
+        if self.initial_priorities and not self.prioritised:
+            raise UserError(
+                "--initial-priorities is for prioritised replay: leave --no-prioritised out"
             )
         if self.distributional and (self.atoms == 1 or self.v_min >= self.v_max):
             raise UserError(

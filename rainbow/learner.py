@@ -7,6 +7,7 @@ import copy
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -62,6 +63,13 @@ def value_loss(outputs: Tensor, next_outputs: Tensor, returns: Tensor, discounts
 def linear(start: float, end: float, *, step: int, steps: int) -> float:
     """A straight line from `start` at step 0 to `end` at `steps`, level after that."""
     return start + (end - start) * min(1.0, step / max(1, steps))
+
+
+def epsilon_ladder(epsilon: float, num_envs: int, *, exponent: float) -> NDArray[np.float32]:
+    """ε_i = ε^(1 + i / (N − 1) · exponent) of each of N environments: some try much, others hardly
+    anything -> [N]. Source: Horgan et al., arXiv:1803.00933, §4.1 (0.4, exponent 7)."""
+    rungs = np.arange(num_envs) / max(1, num_envs - 1)
+    return (epsilon ** (1.0 + exponent * rungs)).astype(np.float32)
 
 
 def updates_due(config: RainbowConfig, env_steps: int, *, seeded: int) -> int:
@@ -151,9 +159,7 @@ class Learner:
     def update(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """One step of Adam. Returns the unweighted losses [B], which are the new priorities, and
         metrics, as tensors: nothing here waits for the device, but who reads them does."""
-        on_device = TensorBatch(
-            **{name: self._move(getattr(batch, name)) for name in TensorBatch.__annotations__}
-        )
+        on_device = self._on_device(batch)
         losses, q_mean = self._losses(on_device)
         loss = (losses * on_device.weights).mean()
         self.optimiser.zero_grad(set_to_none=True)
@@ -166,6 +172,17 @@ class Learner:
             )
         self.optimiser.step()
         return losses.detach(), metrics
+
+    @torch.no_grad()
+    def priorities(self, batch: Batch) -> NDArray[np.float32]:
+        """The unweighted losses [B] that `update` would have now, without it."""
+        losses, _ = self.losses(self._on_device(batch))
+        found: NDArray[np.float32] = losses.cpu().numpy()
+        return found
+
+    def _on_device(self, batch: Batch) -> TensorBatch:
+        names = TensorBatch.__annotations__
+        return TensorBatch(**{name: self._move(getattr(batch, name)) for name in names})
 
     def _move(self, array: NDArray[Any]) -> Tensor:
         tensor = torch.from_numpy(array)

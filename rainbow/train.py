@@ -32,7 +32,7 @@ from nets.transfer import load_encoder
 from rainbow import PRESETS
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
-from rainbow.learner import Learner, blend, linear, updates_due
+from rainbow.learner import Learner, blend, epsilon_ladder, linear, updates_due
 from rainbow.memory import make_replay
 
 parse = partial(load_run_config, RainbowConfig, presets=PRESETS, command="python -m rainbow.train")
@@ -72,9 +72,11 @@ def run(
             while training.updates < training.updates_due():  # while the emulators run
                 training.update()
             next_obs, rewards, terminated, truncated, infos = envs.step_wait()
-            replay.add(
+            complete = replay.add(
                 obs, actions, rewards, terminated, truncated, infos.get("final_obs", next_obs)
             )
+            if config.initial_priorities:
+                training.set_priorities(complete)
             obs = next_obs
             training.env_steps += envs.num_envs
             for episode in ended_episodes(infos):
@@ -126,17 +128,18 @@ class Training:
         """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""
         return every > 0 and self.env_steps > 0 and self.env_steps % every < self.num_envs
 
-    def epsilon(self) -> float:
-        """Rate of random actions now."""
+    def epsilon(self) -> NDArray[np.float32] | None:
+        """Rates of random actions now, [N]; None: the noise explores."""
         config = self.config
         if config.noisy:
-            return 0.0
-        return linear(
+            return None
+        rate = linear(
             config.epsilon_start,
             config.epsilon_final,
             step=self.env_steps,
             steps=config.epsilon_steps,
         )
+        return epsilon_ladder(rate, self.num_envs, exponent=config.epsilon_ladder)
 
     def updates_due(self) -> int:
         """Updates that should have been made by now; none more while there is nothing to draw."""
@@ -151,7 +154,7 @@ class Training:
             config.priority_beta,
             config.priority_beta_final,
             step=self.env_steps,
-            steps=config.run.timesteps,
+            steps=config.priority_beta_steps or config.run.timesteps,
         )
         batch = self.replay.sample(config.batch_size, beta=beta, rng=self.rng)
         # Without gradients Adam passes the encoder over and begins with it when it thaws.
@@ -159,6 +162,12 @@ class Training:
         losses, self.latest = self.learner.update(batch)
         self.replay.update_priorities(batch.indices, losses.cpu().numpy())
         self.updates += 1
+
+    def set_priorities(self, indices: NDArray[np.int64]) -> None:
+        """Let transitions that were never drawn have their losses as priorities."""
+        if len(indices):
+            batch = self.replay.gather(indices, np.ones(len(indices), np.float32))
+            self.replay.update_priorities(indices, self.learner.priorities(batch))
 
     def summary(self) -> dict[str, float]:
         """The numbers of one row of metrics.csv."""

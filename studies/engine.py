@@ -3,20 +3,21 @@
 python -m studies.engine --preset mutating --levels bramble-train --timesteps 200000
 
 The engine equals the emulator step by step. The rules are the package's own, under the contest's:
-sticky actions, 4,500 steps an episode. Only BrambleDash; --timesteps are those of each level.
+sticky actions, 4,500 steps an episode. Chance is that of the contest too: a level's episodes are
+those of `contest.run` with the same seed. Only BrambleDash; --timesteps are those of each level.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
-from random import Random
 
 import numpy as np
+from gymnasium.utils.seeding import np_random
 
 from cartridge.levels.console import Status
 from cartridge.levels.generator import all_acts
 from cartridge.levels.references import STEP_LIMIT, STICK
 from cartridge.levels.simulator import Simulator
-from envs import level_names
+from envs import level_names, row_seeds
 from experiment.errors import UserError, command
 from experiment.files import make_folder
 from experiment.metrics import EpisodeLog
@@ -31,7 +32,8 @@ from studies.study import short
 
 def search(simulator: Simulator, level: str, config: JerkConfig, log: EpisodeLog) -> None:
     """Search a level; its ended episodes go to the log."""
-    rng, luck = np.random.default_rng(config.run.seed), Random(f"{level}.{config.run.seed}")
+    rng = np.random.default_rng(config.run.seed)
+    luck, _ = np_random(row_seeds(config.run.seed, 1)[0])
     sequences, steps = Sequences(config.sequences), 0
     moves = find_moves(config.env.spec().action_names)
     while True:
@@ -52,7 +54,7 @@ def episode(
     play: Play,
     sequences: Sequences,
     rng: np.random.Generator,
-    luck: Random,
+    luck: np.random.Generator,
     *,
     moves: Moves,
     config: JerkConfig,
@@ -67,7 +69,8 @@ def episode(
         )
         assert action is not None, "without shares the rule explores alone"
         before = status.score
-        status = simulator.play((action,), stuck=(luck.random() < STICK,))[0]
+        sticks = bool(play.actions) and luck.random() <= STICK  # nothing was held before the first
+        status = simulator.play((action,), stuck=(sticks,))[0]
         play.add(action, status.score - before)
     return status
 

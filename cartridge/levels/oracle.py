@@ -11,7 +11,7 @@ import heapq
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +49,7 @@ TICK, ROUND = 16, 20
 CROWDING = 3.0
 """Pixels that each state kept in a region counts against it."""
 SWITCH_BONUS = 1000
+NO_EFFORT: Mapping[int, float] = {}
 
 
 CellOf = Callable[[Status], tuple[int, ...]]
@@ -63,22 +64,42 @@ class Node:
     state: bytes
     script: tuple[int, ...]
     parent: "Node | None"
+    effort: float = 0.0
+    """Pixels that the actions on the way count against it."""
 
 
-def plan(simulator: Simulator, act: Act, *, budget: int = 20_000) -> list[int]:
-    """Actions that finish an act. Raises UserError when budget expansions do not suffice."""
+def plan(
+    simulator: Simulator,
+    act: Act,
+    *,
+    budget: int = 20_000,
+    effort: Mapping[int, float] = NO_EFFORT,
+) -> list[int]:
+    """Actions that finish an act. Raises UserError when budget expansions do not suffice.
+
+    effort: see `search`."""
     level = name_of(act)
     root = Node(simulator.start(level), simulator.save(), (), None)
     furthest = root.status.x
-    for node in search(simulator, root, cells_of(act), budget=budget):
+    for node in search(simulator, root, cells_of(act), budget=budget, effort=effort):
         if node.status.finished:
             return actions_to(node)
         furthest = max(furthest, node.status.x)
     raise UserError(f"{level}: the oracle is stuck at x = {furthest}; change the act")
 
 
-def search(simulator: Simulator, root: Node, cell_of: CellOf, *, budget: int) -> Iterator[Node]:
-    """Every new state found from a root, best first, until budget nodes were expanded."""
+def search(
+    simulator: Simulator,
+    root: Node,
+    cell_of: CellOf,
+    *,
+    budget: int,
+    effort: Mapping[int, float] = NO_EFFORT,
+) -> Iterator[Node]:
+    """Every new state found from a root, best first, until budget nodes were expanded.
+
+    effort: pixels that beginning an action counts against a way on, so that it is done only where
+    it has to be."""
     order = itertools.count()
     queue = [(0.0, next(order), root)]
     seen: set[tuple[int, ...]] = set()
@@ -94,11 +115,12 @@ def search(simulator: Simulator, root: Node, cell_of: CellOf, *, budget: int) ->
             if status.lost or cell in seen:
                 continue
             seen.add(cell)
-            child = Node(status, simulator.save(), script[:done], node)
+            spent = sum(effort.get(action, 0.0) for action, _ in itertools.groupby(script))
+            child = Node(status, simulator.save(), script[:done], node, node.effort + spent)
             yield child
             region = (status.x // 64, status.y // 64, status.switches)
             crowd[region] += 1
-            cost = _cost(status) + CROWDING * crowd[region]
+            cost = _cost(status) + CROWDING * crowd[region] + child.effort
             if not status.finished:
                 heapq.heappush(queue, (cost, next(order), child))
 

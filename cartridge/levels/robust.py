@@ -8,7 +8,7 @@ survives stickiness most often is kept, and advice that led astray is trusted le
 measured it neither saves nor restores, and learns nothing."""
 
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -66,8 +66,16 @@ class Step:
 class Builder:
     """Builds the library of one act."""
 
-    def __init__(self, simulator: Simulator, act: Act, rng: Random):
-        self.simulator, self.act, self.rng = simulator, act, rng
+    def __init__(
+        self,
+        simulator: Simulator,
+        act: Act,
+        rng: Random,
+        *,
+        effort: Mapping[int, float] = oracle.NO_EFFORT,
+    ):
+        """effort: of the searches for ways on, see `oracle.search`."""
+        self.simulator, self.act, self.rng, self.effort = simulator, act, rng, effort
         self.library = Library(periods_of(act))
         self.cell_of = oracle.cells_of(act)
         self.finished: deque[bool] = deque(maxlen=ENOUGH)
@@ -145,7 +153,8 @@ class Builder:
         """Some ways from a step to beyond x = goal, or to the next switch."""
         root = Node(step.status, step.state, (), None)
         begun: Counter[tuple[int, ...]] = Counter()
-        for node in oracle.search(self.simulator, root, self.cell_of, budget=BUDGET):
+        found = oracle.search(self.simulator, root, self.cell_of, budget=BUDGET, effort=self.effort)
+        for node in found:
             status = node.status
             switched = status.switches != step.status.switches
             if status.finished or switched or (status.x > goal and not status.flags & 1):

@@ -37,8 +37,8 @@ EVERY = [
     (["--preset", "none-such"], "none-such"),
     (["--init", "no/such/run"], "no/such/run"),
     (["--device", "tpu"], "device"),
-    (["--num-envs", "-2"], "(--num-envs)"),
-    (["--timesteps", "1.5e0"], "(--timesteps)"),
+    (["--num-envs", "-2"], "--num-envs -2: expected a whole number"),
+    (["--timesteps", "x"], "--timesteps x: expected a whole number of 0 or more, such as"),
 ]
 OWN = {
     "jerk": [
@@ -61,12 +61,18 @@ OWN = {
         (["--replay-size", "7"], "--replay-size"),
         (["--init-encoder", "no/such/run"], "no/such/run"),
         (["--freeze-encoder-updates", "9"], "give that too"),
+        (["--initial-priorities", "--no-prioritised"], "--no-prioritised"),
         *((["--v-max", "inf"], "v_m"), (["--v-min", "nan"], "v_m"), (["--v-min=-inf"], "v_m")),
     ],
     "sac": [
         (["--replay-size", "7"], "--replay-size"),
         (["--entropy-target", "1.1"], "entropy"),
         (["--temperature", "0"], "temperature"),
+    ],
+    "trpo": [
+        (["--minibatches", "5"], "multiple"),
+        (["--critic", "untrained"], "--update penalty"),
+        (["--max-kl", "0"], "max_kl"),
     ],
 }
 
@@ -116,7 +122,7 @@ def test_a_cut_off_checkpoint_is_refused(agent, cut_off, capsys, tmp_path):
     assert "damaged" in said or "cut off" in said, said
 
 
-@pytest.mark.parametrize("agent", ["ppo2", "rainbow", "sac"])
+@pytest.mark.parametrize("agent", ["ppo2", "rainbow", "sac", "trpo"])
 def test_a_checkpoint_of_another_net_is_refused(agent, capsys, tmp_path):
     train(agent, tmp_path / "run")
     said = refused(

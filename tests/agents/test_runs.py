@@ -29,6 +29,7 @@ def test_same_seed_same_run_wherever_it_lies(agent, tmp_path):
 
 RECURRENT = ["--recurrent", "lstm", "--recurrent-hidden", "8", "--sequence-steps", "3"]
 CURIOUS = ["--novelty", "0.1", "--rnd", "0.1", "--brightness", "0.3", "--death-penalty", "0.5"]
+APE_X = ["--no-noisy", "--epsilon-ladder", "7", "--initial-priorities"]
 VARIANTS = {
     "jerk": [
         ["--preset", "mutating"],
@@ -37,8 +38,9 @@ VARIANTS = {
         ["--memory-capacity", "20", "--sequences", "2"],
     ],
     "ppo2": [RECURRENT, CURIOUS, ["--noisy", "--no-normalise-returns"]],
-    "rainbow": [["--no-noisy"], ["--replay-size", "40"]],
+    "rainbow": [APE_X, ["--replay-size", "40"]],
     "sac": [["--prioritised", "--n-step", "3"]],
+    "trpo": [["--update", "penalty", "--critic", "untrained", "--no-normalise-returns"]],
 }
 """Flags with which a run has other things to save."""
 

@@ -30,6 +30,7 @@ TOO = {
         *("--learning-starts", "10", "--replay-size", "100", "--log-every", "10"),
         *("--batch-size", "8", "--rotate-every", "20"),
     ],
+    "trpo": ["--rollout-steps", "6", "--minibatches", "2", "--rotate-every", "20"],
 }
 """What an agent needs besides, to learn and to end episodes within so few steps."""
 

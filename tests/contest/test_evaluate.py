@@ -62,7 +62,7 @@ def test_an_evaluation_is_never_overwritten(tmp_path, monkeypatch):
     ("change", "words"),
     [
         ({"agent": "nowhere"}, "checkpoint"),
-        ({"episodes": "0"}, "episodes, not '0'"),
+        ({"episodes": "0"}, "--episodes 0: expected a whole number"),
         ({"out": f"{__file__}/below"}, "give a writable place"),
         ({"agent": str(PRETRAINED), "device": "gpu"}, "unknown device"),
         ({"levels": f"{LEVEL},SonicTheHedgehog-Genesis:GreenHillZone.Act1"}, "ROM"),

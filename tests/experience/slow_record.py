@@ -49,7 +49,7 @@ class World:
     def images(self, rows: list[list[int]]) -> np.ndarray:
         return np.stack([np.concatenate([frame(f) for f in row]) for row in rows])
 
-    def step(self, replay: Replay) -> None:
+    def step(self, replay: Replay) -> np.ndarray:
         envs = range(len(self.obs))
         actions = self.rng.integers(7, size=len(self.obs))
         rewards = self.rng.normal(size=len(self.obs)).astype(np.float32)
@@ -66,7 +66,7 @@ class World:
                 self.finals[before[e][-1]] = reached[e]
                 self.episodes[e].append([])
             self.obs[e] = self.fresh() if over else reached[e]
-        replay.add(
+        return replay.add(
             self.images(before),
             actions,
             rewards,

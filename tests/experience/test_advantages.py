@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
+import torch
 
-from experience.advantages import explained_variance, generalised_advantages
+from experience.advantages import explained_variance, generalised_advantages, normalised
+from experiment.distributed import Group
 
 
 def slow_advantage(t, n, *, rewards, values, next_values, terminated, ended, gamma, lam):
@@ -57,3 +59,10 @@ def test_explained_variance_follows_its_definition():
     assert explained_variance(np.full(4, 3.0), returns) == 0.0
     assert explained_variance(returns + 5.0, returns) == 1.0  # a constant error explains as much
     assert explained_variance(np.ones(4), np.zeros(4)) == 0.0
+
+
+def test_normalised_advantages_have_mean_zero_and_deviation_one():
+    x = torch.tensor([[1.0, 2.0], [3.0, 10.0]])
+    found = normalised(x, Group())
+    expected = (x.numpy() - 4.0) / x.numpy().std()
+    np.testing.assert_allclose(found, expected, rtol=1e-6)

@@ -51,6 +51,16 @@ def test_newest_steps_wait_until_their_returns_are_complete():
         assert len(drawable(replay)) == max(0, step - N_STEP)
 
 
+@pytest.mark.parametrize("num_envs", [1, 3])
+def test_what_a_step_completes_is_what_becomes_drawable(num_envs):
+    replay = make_replay(100 * num_envs, num_envs)
+    world = World(num_envs, [1, 2, 5, 8], ["terminated", "truncated"])
+    for _ in range(60):
+        before = set(drawable(replay))
+        complete = world.step(replay)
+        assert sorted(complete) == sorted(set(drawable(replay)) - before)
+
+
 def test_final_observations_are_never_drawn():
     replay = make_replay(60, 1)
     world = World(1, [4], ["truncated"])

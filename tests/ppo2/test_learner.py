@@ -20,7 +20,6 @@ from ppo2.learner import (
     approximate_kl,
     clipped_surrogate,
     entropies,
-    normalised,
     scheduled,
     value_losses,
 )
@@ -104,13 +103,6 @@ def test_schedule_is_a_line_between_points(text, part, factor):
 def test_bad_schedule_is_a_user_error(text):
     with pytest.raises(UserError, match="schedule"):
         replaced(PPO2Config(), clip_schedule=text)
-
-
-def test_normalised_advantages_have_mean_zero_and_deviation_one():
-    x = torch.tensor([[1.0, 2.0], [3.0, 10.0]])
-    found = normalised(x, Group())
-    expected = (x.numpy() - 4.0) / x.numpy().std()
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def seen(net, mb):

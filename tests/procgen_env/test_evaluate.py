@@ -67,7 +67,7 @@ def test_a_run_that_was_stopped_goes_on_exactly(finished, tmp_path):
 
 def test_every_environment_plays_as_many_episodes():
     envs = make("procgen:bigfish", ProcgenConfig(), num_envs=5)
-    episodes = play_episodes(Random(seed=0), envs, episodes=15, seed=1)
+    episodes = play_episodes(Random(seed=0).act, envs, episodes=15, seed=1)
     assert np.bincount([episode["env"] for episode in episodes]).tolist() == [3] * 5
     assert [side_by_side(n) for n in (200, 32, 67)] == [50, 32, 1]
 

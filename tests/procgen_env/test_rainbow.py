@@ -37,8 +37,10 @@ def test_replay_gives_back_what_was_seen(difference):
             np.testing.assert_array_equal(following, shown[index + 1])
 
 
-def test_rainbow_trains_and_goes_on(tmp_path):
+@pytest.mark.parametrize("preset", ["laptop", "ape-x"])
+def test_rainbow_trains_and_goes_on(preset, tmp_path):
     flags = [
+        *("--preset", preset, "--widths", "", "--update-every", "4", "--batch-size", "16"),
         *("--levels", "procgen:bigfish,coinrun", "--frames", "0,-7", "--num-envs", "4"),
         *("--encoder", "data-efficient", "--hidden", "16", "--timesteps", "400", "--device", "cpu"),
         *("--learning-starts", "100", "--replay-size", "600", "--log-every", "100"),

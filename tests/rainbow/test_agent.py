@@ -1,4 +1,6 @@
+import numpy as np
 import pytest
+import torch
 
 from experiment.config import replaced
 from rainbow.agent import RainbowAgent, make_net
@@ -12,3 +14,15 @@ def test_on_a_cpu_it_acts_in_fp32_whatever_the_precision(precision):
     """A bf16 learner's weights would be cast for a few observations at every step."""
     config = replaced(SMALL, precision=precision)
     assert not RainbowAgent(make_net(config), config, device="cpu").half
+
+
+def test_each_environment_has_random_actions_at_its_own_rate():
+    torch.manual_seed(0)
+    config = replaced(RainbowConfig(), image_height=36, image_width=36, hidden=16, noisy=False)
+    agent = RainbowAgent(make_net(config), config)
+    obs = np.zeros((3000, 4, 36, 36), np.uint8)
+    rates = np.repeat(np.array([0.0, 0.3, 1.0], np.float32), 1000)
+    greedy = agent.act(obs)[0]
+    others = (agent.act(obs, explore=True, epsilon=rates) != greedy).reshape(3, 1000).mean(axis=1)
+    np.testing.assert_allclose(others, np.array([0.0, 0.3, 1.0]) * 6 / 7, atol=0.05)
+    assert (agent.act(obs, epsilon=rates) == greedy).all()  # only where it explores

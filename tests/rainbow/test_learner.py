@@ -13,6 +13,7 @@ from rainbow.learner import (
     Learner,
     blend,
     choose,
+    epsilon_ladder,
     linear,
     project_distribution,
     q_values,
@@ -149,6 +150,20 @@ def test_losses_match_the_slow_oracle(double, distributional, monkeypatch):
     np.testing.assert_allclose(losses.numpy(), want, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("distributional", [True, False])
+def test_priorities_before_an_update_are_the_losses_of_that_update(distributional):
+    config = dataclasses.replace(SMALL, noisy=False, distributional=distributional)
+    torch.manual_seed(0)
+    learner = Learner(make_net(config), config, device=CPU)
+    for parameter in learner.target.parameters():
+        parameter.add_(0.05 * torch.randn_like(parameter))
+    batch = random_batch()
+    before = learner.priorities(batch)
+    assert all(parameter.grad is None for parameter in learner.net.parameters())
+    np.testing.assert_allclose(before, learner.update(batch)[0].numpy(), rtol=1e-5)
+    assert np.abs(learner.priorities(batch) - before).max() > 1e-4
+
+
 def test_priorities_are_the_unweighted_losses():
     torch.manual_seed(0)
     config = dataclasses.replace(SMALL, noisy=False)
@@ -260,6 +275,17 @@ def test_schedules():
     config = dataclasses.replace(SMALL, learning_starts=100, update_every=4)
     assert [updates_due(config, t, seeded=0) for t in (0, 100, 103, 108)] == [0, 0, 0, 2]
     assert updates_due(config, 8, seeded=100) == 2
+
+
+@pytest.mark.parametrize("num_envs", [1, 2, 24])
+def test_ladder_of_epsilon_is_the_papers(num_envs):
+    wanted = [0.4]
+    for i in range(1, num_envs):
+        wanted.append(0.4 ** (1 + 7 * i / (num_envs - 1)))
+    np.testing.assert_allclose(epsilon_ladder(0.4, num_envs, exponent=7.0), wanted, rtol=1e-5)
+    if num_envs > 1:
+        assert wanted[-1] == pytest.approx(0.4**8)
+    np.testing.assert_allclose(epsilon_ladder(0.4, num_envs, exponent=0.0), 0.4)
 
 
 def test_support_has_one_atom_for_plain_values():

@@ -208,6 +208,21 @@ def test_a_replay_is_not_gone_on_with_where_it_would_mean_something_else(
     Training(replaced(other, init_replay=0), 1).start_from(tmp_path / "run")
 
 
+def test_new_transitions_have_their_own_losses_as_priorities(corridor, tmp_path):
+    config = replaced(QUICK, noisy=False, initial_priorities=True, learning_starts=10_000, n_step=5)
+    run(corridor(2), config, tmp_path / "run")
+    training = Training(config, 2)
+    training.restore(tmp_path / "run", corridor(2))
+    replay = training.replay
+    drawable = np.flatnonzero(replay.tree.leaves)
+    assert len(drawable) > 150
+    batch = replay.gather(drawable, np.ones(len(drawable), np.float32))
+    losses, _ = training.learner.update(batch)
+    wanted = (losses.numpy() + config.priority_epsilon) ** config.priority_alpha
+    np.testing.assert_allclose(replay.tree.leaves[drawable], wanted, rtol=1e-4)
+    assert np.ptp(wanted) > 1e-3
+
+
 @pytest.mark.parametrize("share", [0.25, 1.0])
 def test_a_run_starts_from_a_share_of_the_weights(corridor, tmp_path, share):
     run(corridor(2), QUICK, tmp_path / "source")
@@ -221,7 +236,8 @@ def test_a_run_starts_from_a_share_of_the_weights(corridor, tmp_path, share):
             torch.testing.assert_close(tensor, wanted, msg=name)
 
 
-def test_importance_weights_grow_to_their_last_exponent(corridor, tmp_path, monkeypatch):
+@pytest.mark.parametrize("steps", [0, 100])
+def test_importance_weights_grow_to_their_last_exponent(corridor, tmp_path, monkeypatch, steps):
     drawn, sample = [], Replay.sample
 
     def spied(replay, batch_size, *, beta, rng):
@@ -229,11 +245,12 @@ def test_importance_weights_grow_to_their_last_exponent(corridor, tmp_path, monk
         return sample(replay, batch_size, beta=beta, rng=rng)
 
     monkeypatch.setattr(Replay, "sample", spied)
-    config = replaced(QUICK, priority_beta=0.4, priority_beta_final=0.8)
+    config = replaced(QUICK, priority_beta=0.4, priority_beta_final=0.8, priority_beta_steps=steps)
     run(corridor(2), config, tmp_path / "run")
     assert drawn == sorted(drawn)
-    assert drawn[0] == pytest.approx(0.4 + 0.4 * QUICK.learning_starts / 200, abs=0.02)
+    assert drawn[0] == pytest.approx(0.4 + 0.4 * QUICK.learning_starts / (steps or 200), abs=0.04)
     assert drawn[-1] == pytest.approx(0.8, abs=0.02)
+    assert (drawn[len(drawn) // 2] == 0.8) == bool(steps)
 
 
 def test_a_run_of_no_steps_leaves_what_it_started_from(corridor, tmp_path):

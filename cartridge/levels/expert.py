@@ -1,0 +1,131 @@
+"""The robust oracle as an expert that others learn from: what it would do wherever a game stands.
+
+It reads the game's variables, which no agent may. So it advises on acts that agents train on, and
+refuses the held-out ones."""
+
+from collections.abc import Sequence
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cartridge.build_states import INTEGRATION
+from cartridge.levels import oracle
+from cartridge.levels.cells import Act
+from cartridge.levels.console import Status
+from cartridge.levels.fresh import acts_of
+from cartridge.levels.library import Library, Memory
+from cartridge.levels.robust import Builder
+from cartridge.levels.simulator import Simulator
+from cartridge.levels.splits import GAME, held_out
+from cartridge.levels.zones import name_of
+from experiment.errors import UserError
+from retro_env.config import EnvConfig
+from retro_env.engine import POINTS
+from retro_env.levels import Level
+from retro_env.native import NativeVectorEnv
+
+PRACTICE = 20
+"""Episodes that it practises on an act, when it first stands there."""
+EFFORT = {
+    oracle.JUMP: 40.0,
+    oracle.LEFT: 40.0,
+    oracle.ROLL: 60.0,
+    oracle.DASH: 100.0,
+    oracle.DOWN: 150.0,
+}
+"""Pixels that beginning an action counts against a way on: whoever learns by looking can only learn
+what is done for a reason, and the oracle dashes and jumps wherever that costs no time."""
+BUDGET = 6_000
+"""Expansions of the search for such a way, before the act's proof serves instead."""
+UNKNOWN = -1
+"""No action: it knows nothing like this state."""
+
+
+class Expert:
+    """Advises on the rows of one vector environment, which plays natively, step after step."""
+
+    def __init__(self, levels: Sequence[Level], config: EnvConfig, *, practice: int = PRACTICE):
+        """levels: all that will be played. UserError: it knows nothing of them, must not be asked,
+        or plays by other rules."""
+        check(levels, config)
+        self.practice = practice
+        self.acts = {
+            f"{game}:{name_of(act)}": act
+            for game in {level.game for level in levels}
+            for act in acts_of(game)
+        }
+        self.libraries: dict[str, Library] = {}
+        self.memories: dict[int, Memory] = {}
+
+    def actions(self, envs: NativeVectorEnv) -> NDArray[np.int64]:
+        """What it would do in each row now [N], or UNKNOWN. To be asked before every step."""
+        return np.array([self.action(envs, row) for row in range(envs.num_envs)])
+
+    def action(self, envs: NativeVectorEnv, row: int) -> int:
+        """The same of one row."""
+        part, index = envs.row(row)
+        game = part.games.game[index]
+        status = status_of(part.games.variables(index))
+        before = self.memories.get(row, Memory()) if game["steps"] else None
+        memory = Memory() if before is None else before.after(int(game["action"]), status)
+        self.memories[row] = memory
+        advice = self.library(envs.levels[row]).find(status, memory)
+        return UNKNOWN if advice is None else advice.action
+
+    def library(self, level: str) -> Library:
+        """What it knows of a level; it practises where it has not yet."""
+        if level not in self.libraries:
+            self.libraries[level] = practised(self.acts[level], level, episodes=self.practice)
+        return self.libraries[level]
+
+
+def practised(act: Act, level: str, *, episodes: int) -> Library:
+    """The library of an act after so many episodes."""
+    simulator = Simulator([act])
+    try:
+        plan = oracle.plan(simulator, act, budget=BUDGET, effort=EFFORT)
+    except UserError:  # it is stuck
+        game = level.partition(":")[0]
+        proofs = oracle.PROOFS if game == GAME else INTEGRATION / game / "proofs"
+        plan = oracle.read_proof(name_of(act), folder=proofs)
+    builder = Builder(simulator, act, Random(f"{level}.practice"), effort=EFFORT)
+    return builder.build(plan, episodes=episodes)
+
+
+def status_of(variables: dict[str, int]) -> Status:
+    """Where the hero is, by the integration's named variables."""
+    v = variables
+    return Status(
+        x=v["x"],
+        y=v["y"],
+        progress=v["progress"],
+        length=v["end_x"] - v["start_x"],
+        frame=v["frame_counter"],
+        speed_x=v["speed_x"],
+        speed_y=v["speed_y"],
+        flags=v["flags"],
+        rings=v["rings"],
+        lives=v["lives"],
+        finished=bool(v["level_end_bonus"]),
+        score=v["contest_score"] * POINTS,
+        switches=v["switches"],
+    )
+
+
+def check(levels: Sequence[Level], config: EnvConfig) -> None:
+    """UserError: there is no expert for these levels, settings, or none to be asked."""
+    kept = held_out()
+    for level in levels:
+        if not level.game.startswith("BrambleDash"):
+            raise UserError(f"there is no expert for {level.game}: give levels of BrambleDash")
+        if level.game == GAME and level.state in kept:
+            raise UserError(
+                f"{level.state} is held out, and nothing may learn from an expert there: give "
+                "--levels bramble-train"
+            )
+    if (config.actions, config.frame_skip, config.backend) != (7, 4, "native"):
+        raise UserError(
+            "the expert plays the contest's seven actions of four frames, natively: leave out "
+            "--actions, --frame-skip and --backend"
+        )

@@ -1,0 +1,122 @@
+"""Does an agent see? Its returns by its own pictures, by others' and by none, side by side.
+
+Every level counts alike. Intervals are over episodes: the k-th on each level are one sample, of
+which means have Student's t interval, differences Welch's.
+"""
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table
+
+from contest.match.score import interval_text
+from envs import make
+from envs.evaluation import side_by_side
+from envs.sight import PLAYS, Sight, measure
+from experiment import statistics
+from experiment.errors import UserError
+from experiment.package import Policy
+from experiment.statistics import Runs
+from retro_env import EnvConfig
+
+ROWS = 16
+"""The most environments side by side, unless there are more levels: those whose episodes end first
+go on in vain until the last has."""
+WAYS = {"as it learns": True, "best action": False}
+"""How it acts -> explore, of `Policy`."""
+
+
+def sight_of(
+    policy: Policy,
+    name: str,
+    levels: Sequence[str],
+    settings: EnvConfig,
+    *,
+    episodes: int,
+    seed: int = 0,
+    patience: int = 0,
+    on_play: Callable[[], None] = lambda: None,
+) -> dict[str, Any]:
+    """What came of both ways to act, for result.json. name: the agent's. episodes: on each level.
+
+    Others: as `envs.sight.measure`. UserError: the agent looks at nothing, or too few episodes.
+    """
+    if not hasattr(policy, "scores"):
+        raise UserError(
+            f"{name} has no net that acts by what it sees, so that there is no sight to test: give "
+            "a checkpoint of rainbow, ppo2 or es"
+        )
+    if episodes < 2:
+        raise UserError("a test of sight has intervals over episodes: give --episodes 2 or more")
+    rows = len(levels) * side_by_side(episodes, most=ROWS // len(levels))
+    found = {}
+    for way, explore in WAYS.items():
+        with contextlib.closing(make(",".join(levels), settings, num_envs=rows)) as envs:
+            sight = measure(
+                policy,
+                envs,
+                episodes=episodes * len(levels),
+                seed=seed,
+                explore=explore,
+                patience=patience,
+                on_play=on_play,
+            )
+        found[way] = told(sight, levels, settings.spec().action_names)
+    return found
+
+
+def told(sight: Sight, levels: Sequence[str], action_names: Sequence[str]) -> dict[str, Any]:
+    """A test's numbers, of rows to which the levels were dealt out in turn."""
+    runs = {name: by_level(sight.returns[name], levels) for name in PLAYS}
+    samples = {name: statistics.seed_means(of) for name, of in runs.items()}
+    plays: dict[str, dict[str, Any]] = {}
+    for name in PLAYS:
+        low, high = statistics.t_interval(samples[name])
+        plays[name] = {"mean": statistics.mean(runs[name]), "low": low, "high": high}
+        plays[name]["levels"] = {level: [*row.values()] for level, row in runs[name].items()}
+    own = plays["seeing"]["mean"]
+    for name in PLAYS[1:]:
+        low, high = statistics.welch_interval(samples["seeing"], samples[name])
+        plays[name]["gain"] = {"mean": own - plays[name]["mean"], "low": low, "high": high}
+    return {
+        **plays,
+        "sees": all(plays[name]["gain"]["low"] > 0.0 for name in PLAYS[1:]),
+        "frequencies": dict(zip(action_names, sight.frequencies.tolist(), strict=True)),
+    }
+
+
+def by_level(returns: NDArray[np.float64], levels: Sequence[str]) -> Runs:
+    """Returns [N,K] of rows to which the levels were dealt out in turn -> level -> number of the
+    episode -> its return."""
+    return {
+        level: dict(enumerate(returns[number :: len(levels)].ravel().tolist()))
+        for number, level in enumerate(levels)
+    }
+
+
+def sight_table(found: Mapping[str, Any], *, title: str) -> Table:
+    """A row for each play of each way to act, as a rich table."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("", no_wrap=True)
+    table.add_column("pictures", no_wrap=True)
+    for name in ("mean", "95 %", "gain of seeing", "95 %"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for way, plays in found.items():
+        for play in PLAYS:
+            row = plays[play]
+            cells = [f"{row['mean']:,.0f}", interval_text((row["low"], row["high"]))]
+            if gain := row.get("gain"):
+                cells += [f"{gain['mean']:+,.0f}", interval_text((gain["low"], gain["high"]))]
+            table.add_row(way if play == "seeing" else "", play, *cells)
+        table.add_section()
+    return table
+
+
+def verdict(found: Mapping[str, Any], name: str) -> str:
+    """A line on whether it sees."""
+    words = {True: "it sees", False: "it is not shown to see"}
+    said = "; ".join(f"{way}, {words[plays['sees']]}" for way, plays in found.items())
+    return f"{name}: {said}."

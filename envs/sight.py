@@ -1,0 +1,94 @@
+"""A test of sight: what an agent earns by its own pictures, by those of other moments, and by none.
+
+*Seeing*, each row acts on its own picture. *Shuffled*, it acts on that of another row, now or some
+steps ago. *Blind*, actions are drawn independently, each as often as the agent chose it while it
+saw. An agent sees where the first earns more than the other two.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.contract import VectorEnv, row_seeds
+from envs.evaluation import Act, play_episodes
+from experiment.errors import UserError
+from experiment.package import Actions, Flags, Images, Policy
+
+PLAYS = ("seeing", "shuffled", "blind")
+MOMENTS, APART = 16, 16
+"""Pictures of each row that are kept to be shown to others, and agent steps between two: rows that
+play one level in step would else be shown nearly their own."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What came of a test."""
+
+    returns: dict[str, NDArray[np.float64]]
+    """Of each of PLAYS, [N,K]: K episodes of N rows."""
+    frequencies: NDArray[np.float64]
+    """Share of each action while it saw, [A]."""
+
+
+class Shuffled:
+    """What rows are shown instead of their own pictures."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng, self.calls = rng, 0
+        self.kept: deque[Images] = deque(maxlen=MOMENTS)
+
+    def __call__(self, obs: Images) -> Images:
+        """obs uint8 [N,C,H,W] -> each row's picture is another row's, now or earlier, [N,C,H,W]."""
+        if self.calls % APART == 0:
+            self.kept.append(obs)
+        self.calls += 1
+        cycle = self.rng.permutation(len(obs))
+        others = np.empty_like(cycle)
+        others[cycle] = np.roll(cycle, 1)  # one cycle through all rows: none is its own
+        moment = self.rng.integers(len(self.kept) + 1)
+        return (obs if moment == len(self.kept) else self.kept[moment])[others]
+
+
+def measure(
+    policy: Policy,
+    envs: VectorEnv,
+    *,
+    episodes: int,
+    seed: int,
+    explore: bool,
+    patience: int = 0,
+    on_play: Callable[[], None] = lambda: None,
+) -> Sight:
+    """Play `episodes` whole ones in each of the three ways, as many of each row.
+
+    explore: it acts as it does while it learns, else as well as it can. patience: as
+    `play_episodes` has it. on_play: called after each way. UserError: there is one row only.
+    """
+    if envs.num_envs < 2:
+        raise UserError(
+            "a test of sight shows rows the pictures of others: give more levels or episodes"
+        )
+    rng, counts = np.random.default_rng(seed), np.zeros(envs.env_spec.actions)
+    shuffled = Shuffled(rng)
+
+    def own(obs: Images, *, starts: Flags) -> Actions:
+        actions = policy.act(obs, explore=explore, starts=starts)
+        np.add.at(counts, actions, 1)
+        return actions
+
+    def others(obs: Images, *, starts: Flags) -> Actions:
+        return policy.act(shuffled(obs), explore=explore, starts=starts)
+
+    def none(obs: Images, *, starts: Flags) -> Actions:
+        return rng.choice(len(counts), size=len(obs), p=counts / counts.sum())
+
+    acts: tuple[Act, ...] = (own, others, none)
+    returns = {}
+    for name, act, begin in zip(PLAYS, acts, row_seeds(seed, len(acts)), strict=True):
+        found = play_episodes(act, envs, episodes=episodes, seed=begin, patience=patience)
+        returns[name] = np.array([one["r"] for one in found]).reshape(envs.num_envs, -1)
+        on_play()
+    return Sight(returns, counts / counts.sum())

@@ -1,0 +1,287 @@
+# PYTHON_ARGCOMPLETE_OK
+"""Learning from demonstrations: a policy that does what recorded episodes or an expert did.
+
+python -m ppo2.clone --demonstrations runs/jerk/replay,runs/recorded --run-dir runs/cloned
+python -m ppo2.clone --expert --levels bramble-train --run-dir runs/cloned
+"""
+
+import dataclasses
+from collections import deque
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from envs import TRAINING, EnvSettings, ended_episodes, env_settings, expert_of, make
+from experience.episodes import check_played_alike, episodes_of
+from experiment.checkpoint import load_checkpoint
+from experiment.config import parse_command, to_dict
+from experiment.device import memory_for, prepare_device
+from experiment.errors import UserError, command
+from experiment.metrics import Metrics
+from experiment.progress import Progress
+from experiment.ranges import Count, NonNegative, Positive, Seed, Share, check
+from experiment.run_folder import RunFolder
+from experiment.run_settings import RunSettings
+from experiment.seeding import seed_everything
+from nets.actor_critic import sample_actions
+from ppo2.agent import PPO2Agent, make_net
+from ppo2.config import PPO2Config
+from ppo2.demonstrations import UNKNOWN, Demonstrations, of_episodes
+
+PIECE = 32
+"""Steps of every environment between two looks at how many updates are due."""
+SPAN = 20
+"""Steps, on average, until it is drawn anew who plays."""
+LOG_EVERY = 500
+"""Updates between rows of metrics, and between checkpoints."""
+
+
+@dataclasses.dataclass(frozen=True)
+class CloneConfig:
+    """Clone a policy from recorded episodes, or from an expert that it plays beside (DAgger)."""
+
+    env: EnvSettings = env_settings()
+
+    # What is learned from
+    demonstrations: str = ""
+    """Folders of recorded episodes, with commas between: of JERK's RUN/replay, or of others."""
+    expert: bool = False
+    """Ask an expert what to do wherever the policy comes (DAgger), where a game has one."""
+    levels: str = TRAINING
+    """What is played with the expert: as of a trainer."""
+    steps: Count = 300_000
+    """Agent steps that are played with the expert, all of which are kept: 7 kB each at 84x84."""
+    num_envs: Count = 48
+    """Environments that play them side by side."""
+    expert_share: Share = 0.2
+    """Part of the steps that the expert plays in the end; at first it plays all."""
+
+    # Where it goes
+    run_dir: str = "runs/cloned"
+    """Folder of this run: config, metrics, checkpoints."""
+    init: str = ""
+    """A checkpoint of PPO2 to start from, with the same net."""
+    seed: Seed = 0
+    """Seeds all that is drawn."""
+    device: str = "auto"
+    """cpu, cuda, cuda:1, or auto: cuda where there is one."""
+
+    # The net
+    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
+    """Convolutions before the fully connected layer."""
+    widths: str = ""
+    """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
+    pool: bool = False
+    """impala and mobilenet: keep each channel's mean only, so that images may have any size."""
+    hidden: Count = 512
+    """Units of the fully connected layer."""
+
+    # Learning
+    updates: Count = 10_000
+    """Steps of Adam. What is played with the expert is played during the first half of them."""
+    batch_size: Count = 256
+    """Steps of an update."""
+    learning_rate: Positive = 5e-4
+    """Of Adam; it falls to nothing in a straight line."""
+    weight_decay: NonNegative = 0.0
+    """Of AdamW."""
+    value_weight: NonNegative = 0.5
+    """Of the value loss (half the squared error to the returns)."""
+    gamma: Share = 0.99
+    """Discount of the returns per agent step."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def agent(self) -> PPO2Config:
+        """The config of the agent that comes of it."""
+        names = ("encoder", "widths", "pool", "hidden", "gamma")
+        run = RunSettings(levels=self.levels, num_envs=self.num_envs, seed=self.seed)
+        own = {name: getattr(self, name) for name in names}
+        return PPO2Config(run=run, env=self.env, **own)
+
+
+def cloning_losses(
+    logits: Tensor, values: Tensor, actions: Tensor, returns: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Means over the rows where there is something to learn, [B,A], [B], [B], [B] -> [], []: cross
+    entropy with the actions, where they are known, and half the squared error to the returns,
+    where these are no nan."""
+    entropy = F.cross_entropy(logits, actions, ignore_index=UNKNOWN, reduction="sum")
+    entropy = entropy / (actions != UNKNOWN).sum().clamp(min=1)
+    known = ~returns.isnan()
+    errors = (values - returns)[known].square().sum() / known.sum().clamp(min=1)
+    return entropy, 0.5 * errors
+
+
+class Student:
+    """A policy that learns from demonstrations, and plays for more beside an expert."""
+
+    def __init__(self, config: CloneConfig, agent: PPO2Agent) -> None:
+        self.config, self.agent = config, agent
+        self.rng = np.random.default_rng(config.seed)
+        self.optimiser = torch.optim.AdamW(
+            agent.net.parameters(),
+            lr=config.learning_rate,
+            eps=1e-5,
+            weight_decay=config.weight_decay,
+            fused=True,
+        )
+        self.updates = self.played = 0
+        self.agreed: deque[float] = deque(maxlen=100)
+        self.returns: deque[float] = deque(maxlen=100)
+
+    def update(self, demonstrations: Demonstrations) -> dict[str, float]:
+        """A step of Adam on steps drawn from all -> metrics."""
+        config, net, device = self.config, self.agent.net, self.agent.device
+        for settings in self.optimiser.param_groups:
+            settings["lr"] = config.learning_rate * (1.0 - self.updates / config.updates)
+        obs, *targets = demonstrations.sample(config.batch_size, self.rng)
+        images = torch.from_numpy(obs).to(device).contiguous(memory_format=torch.channels_last)
+        actions, returns = (torch.from_numpy(target).to(device) for target in targets)
+        starts = torch.ones(len(obs), dtype=torch.bool, device=device)
+        logits, values, _ = net(images, state=self.agent.no_state(len(obs)), starts=starts)
+        policy_loss, value_loss = cloning_losses(logits, values, actions, returns)
+        self.optimiser.zero_grad()
+        (policy_loss + config.value_weight * value_loss).backward()
+        self.optimiser.step()
+        self.updates += 1
+        right = (logits.argmax(dim=1) == actions)[actions != UNKNOWN].float().mean()
+        found = {"cross_entropy": policy_loss, "value_loss": value_loss, "accuracy": right}
+        return {name: float(value) for name, value in found.items()}
+
+
+def recorded(config: CloneConfig) -> Demonstrations:
+    """What the folders of `demonstrations` hold. UserError: nothing that this net could see or do."""
+    spec, episodes = config.env.spec(), []
+    for source in filter(None, config.demonstrations.split(",")):
+        found = episodes_of(load_checkpoint(source))
+        check_played_alike(
+            found, action_names=spec.action_names, frame_skip=spec.frame_skip, source=source
+        )
+        shape = (spec.channels, *spec.observation_shape[1:])
+        seen = [e for e in found if e.frames is not None and e.frames.shape[1:] == shape]
+        if not seen or len(seen) < len(found):
+            raise UserError(
+                f"{source} holds {len(found)} recorded episodes, {len(seen)} of them with frames "
+                f"{list(shape)}: expected one or more, all with; record them with these settings"
+            )
+        episodes += seen
+    return of_episodes(episodes, config.env, gamma=config.gamma)
+
+
+class Lessons:
+    """Play in which an expert says at every step what it would do, and plays some of them itself.
+
+    Source: Ross et al., arXiv:1011.0686 (DAgger). Differs: who plays is drawn for a span of steps,
+    not for each, so that the expert gets both out of where it would never come.
+    """
+
+    def __init__(self, config: CloneConfig) -> None:
+        self.config = config
+        self.expert = expert_of(config.levels, config.env)
+        self.envs = make(config.levels, config.env, num_envs=config.num_envs, seed=config.seed)
+        self.obs, _ = self.envs.reset(seed=config.seed)
+        self.led = np.ones(config.num_envs, bool)
+        """Rows that the expert plays."""
+        rows, steps = config.num_envs, -(-config.steps // config.num_envs)
+        with memory_for(f"{config.steps} steps", instead="give fewer --steps"):
+            self.demonstrations = Demonstrations(
+                rows, steps, spec=self.envs.env_spec, gamma=config.gamma
+            )
+
+    @property
+    def over(self) -> bool:
+        """Whether all steps were played."""
+        return self.demonstrations.filled == self.demonstrations.frames.shape[1]
+
+    def play(self, student: Student, *, share: float) -> None:
+        """A step of every row, of which the expert plays that share."""
+        rng, rows, agent = student.rng, self.config.num_envs, student.agent
+        advice = self.expert.actions(self.envs)
+        known = advice != UNKNOWN
+        log_probs, _, _ = agent.evaluate(
+            torch.from_numpy(self.obs).to(agent.device),
+            state=agent.no_state(rows),
+            starts=torch.ones(rows, dtype=torch.bool, device=agent.device),
+        )
+        uniforms = torch.from_numpy(rng.random(rows, np.float32)).to(agent.device)
+        own = sample_actions(log_probs, uniforms).cpu().numpy()
+        drawn = rng.random(rows) < 1.0 / SPAN
+        self.led = np.where(drawn, rng.random(rows) < share, self.led)
+        actions = np.where(self.led & known, advice, own)
+        obs, rewards, terminated, truncated, infos = self.envs.step(actions)
+        self.demonstrations.add(self.obs, advice, rewards, terminated | truncated)
+        self.obs = obs
+        alike = (log_probs.argmax(dim=1).cpu().numpy() == advice)[known]
+        student.agreed.append(float(alike.mean()) if known.any() else 0.0)
+        student.returns.extend(episode["r"] for episode in ended_episodes(infos))
+
+
+def clone(config: CloneConfig) -> PPO2Agent:
+    """Clone a policy as the config says, and write it to its run_dir."""
+    if bool(config.demonstrations) == config.expert:
+        raise UserError(
+            "give --demonstrations FOLDER,… or --expert: one after the other with --init"
+        )
+    seed_everything(config.seed)
+    device = prepare_device(config.device)
+    agent = PPO2Agent(make_net(config.agent()), config.agent(), device=str(device))
+    if config.init:
+        agent.start_from(config.init)
+    student = Student(config, agent)
+    with ExitStack() as stack:
+        if config.expert:
+            lessons = Lessons(config)
+            stack.enter_context(closing(lessons.envs))
+            demonstrations = lessons.demonstrations
+        else:
+            lessons, demonstrations = None, recorded(config)
+        folder = RunFolder.create(config.run_dir, config)
+        metrics = stack.enter_context(Metrics(folder.path, config=to_dict(config)))
+        progress = stack.enter_context(Progress(config.updates, "clone", unit="updates"))
+        while student.updates < config.updates:
+            part = min(1.0, 2.0 * student.updates / config.updates)
+            while (
+                lessons is not None
+                and not lessons.over
+                and demonstrations.size <= part * config.steps
+            ):
+                share = 1.0 - part * (1.0 - config.expert_share)
+                for _ in range(PIECE):
+                    if not lessons.over:
+                        lessons.play(student, share=share)
+            values = student.update(demonstrations)
+            if student.updates % LOG_EVERY == 0 or student.updates == config.updates:
+                values |= {"steps": demonstrations.size}
+                if student.agreed:
+                    values["agreement"] = float(np.mean(student.agreed))
+                if student.returns:
+                    values["mean_return"] = float(np.mean(student.returns))
+                metrics.log(student.updates, values)
+                progress.update(student.updates, values)
+                agent.save(folder.checkpoints)
+    return agent
+
+
+parse = partial(parse_command, CloneConfig, command="python -m ppo2.clone")
+"""Arguments of a command line -> its config."""
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Clone as the command line says."""
+    config = parse(argv)
+    clone(config)
+    print(Path(config.run_dir) / "checkpoints")
+
+
+if __name__ == "__main__":
+    main()

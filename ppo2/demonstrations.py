@@ -1,0 +1,101 @@
+"""What a policy is cloned from: what was seen, what to do there, and what it earned."""
+
+from collections.abc import Sequence
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs import EnvSettings, EnvSpec
+from envs.frames import side_by_side
+from experience.episodes import Episode
+from experience.return_scale import ReturnScale
+from experiment.distributed import Group
+
+UNKNOWN = -1
+"""Where nobody says what to do."""
+
+
+@final
+class Demonstrations:
+    """`steps` steps of each of N rows, with room made at once; every frame is stored once.
+
+    actions int8 [N,S]: what to do, or UNKNOWN; it need not be what was done. returns float32
+    [N,S]: discounted, of rewards divided by the deviation of their discounted sum, as
+    `normalise_returns` has them; nan until the episode is over.
+    """
+
+    def __init__(self, rows: int, steps: int, *, spec: EnvSpec, gamma: float) -> None:
+        shape = (spec.channels, *spec.observation_shape[1:])
+        self.spec, self.gamma, self.filled = spec, gamma, 0
+        self.steps_back = np.array(spec.steps_back)
+        self.frames = np.zeros((rows, steps, *shape), np.uint8)
+        self.ages = np.zeros((rows, steps), np.int32)  # steps since the episode began
+        self.actions = np.full((rows, steps), UNKNOWN, np.int8)
+        self.rewards = np.zeros((rows, steps), np.float32)
+        self.returns = np.full((rows, steps), np.nan, np.float32)
+        self.age = np.zeros(rows, np.int32)
+        self.scale = ReturnScale(rows, gamma=gamma)
+
+    @property
+    def size(self) -> int:
+        """Steps that can be drawn."""
+        return self.filled * len(self.frames)
+
+    def add(
+        self,
+        obs: NDArray[np.uint8],
+        actions: NDArray[np.integer],
+        rewards: NDArray[np.floating],
+        ended: NDArray[np.bool_],
+    ) -> None:
+        """A step of every row: obs [N,C,H,W] before it, what to do there, and what came of it."""
+        at = self.filled
+        self.frames[:, at] = obs[:, -self.spec.channels :]
+        self.ages[:, at], self.actions[:, at] = self.age, actions
+        self.rewards[:, at] = self.scale(rewards[None], ended[None], Group())[0]
+        self.filled += 1
+        self.age += 1
+        for row in np.flatnonzero(ended):
+            mine = slice(self.filled - int(self.age[row]), self.filled)
+            self.returns[row, mine] = discounted(self.rewards[row, mine], gamma=self.gamma)
+            self.age[row] = 0
+
+    def sample(
+        self, count: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.float32]]:
+        """Steps drawn alike -> observations [B,C,H,W], actions [B], returns [B]."""
+        rows = rng.integers(len(self.frames), size=count)
+        steps = rng.integers(self.filled, size=count)
+        # Before an episode's first frame stands that frame itself, as the environment has it.
+        back = np.minimum(self.steps_back, self.ages[rows, steps][:, None])
+        frames = self.frames[rows[:, None], steps[:, None] - back]
+        obs = side_by_side(frames, difference=self.spec.difference)
+        return obs, self.actions[rows, steps].astype(np.int64), self.returns[rows, steps]
+
+
+def discounted(rewards: NDArray[np.float32], *, gamma: float) -> NDArray[np.float32]:
+    """Rewards [T] until an episode's end -> returns [T]."""
+    returns, ahead = np.zeros_like(rewards), 0.0
+    for step in reversed(range(len(rewards))):
+        returns[step] = ahead = float(rewards[step]) + gamma * ahead
+    return returns
+
+
+def of_episodes(
+    episodes: Sequence[Episode], settings: EnvSettings, *, gamma: float
+) -> Demonstrations:
+    """Recorded episodes, one after the other in one row. Where one was cut, nothing follows: those
+    who record cut where no more was earned."""
+    spec, steps = settings.spec(), sum(len(episode.actions) for episode in episodes)
+    found = Demonstrations(1, steps, spec=spec, gamma=gamma)
+    for episode in episodes:
+        assert episode.frames is not None, "episodes with frames"
+        rewards = settings.learning_rewards(episode.rewards)
+        last = len(rewards) - 1
+        for step, (frame, action) in enumerate(
+            zip(episode.frames[:-1], episode.actions, strict=True)
+        ):
+            ended = np.array([step == last])
+            found.add(frame[None], action[None], rewards[step : step + 1], ended)
+    return found

@@ -1,0 +1,189 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from experience.rollouts import minibatches
+from experiment.config import replaced
+from tests.trpo.test_train import QUICK
+from trpo.agent import make_net
+from trpo.learner import (
+    Learner,
+    conjugate_gradients,
+    flat,
+    hessian_vector_product,
+    kl_divergences,
+    line_search,
+)
+from trpo.train import Training
+
+CPU = torch.device("cpu")
+
+
+def chance(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def test_kl_divergence_of_two_hand_worked_distributions():
+    old = torch.tensor([[0.5, 0.5], [0.9, 0.1]]).log()
+    new = torch.tensor([[0.25, 0.75], [0.9, 0.1]]).log()
+    expected = 0.5 * np.log(2.0) + 0.5 * np.log(2.0 / 3.0)
+    np.testing.assert_allclose(kl_divergences(old, new), [expected, 0.0], atol=1e-7)
+
+
+def test_conjugate_gradients_solve_what_numpy_solves():
+    root = chance(12, 12)
+    matrix = root @ root.T + 0.1 * torch.eye(12, dtype=torch.float64)
+    target = chance(12, seed=1)
+    found = conjugate_gradients(lambda v: matrix @ v, target, steps=100)
+    np.testing.assert_allclose(found, np.linalg.solve(matrix, target), rtol=1e-4, atol=1e-5)
+
+
+def test_each_step_of_conjugate_gradients_comes_closer_in_the_matrix_norm():
+    root = chance(9, 9)
+    matrix, target = root @ root.T + torch.eye(9, dtype=torch.float64), chance(9, seed=1)
+    solution = torch.linalg.solve(matrix, target)
+    errors = []
+    for steps in range(1, 7):
+        rest = conjugate_gradients(lambda v: matrix @ v, target, steps=steps) - solution
+        errors.append(float(rest @ matrix @ rest))
+    assert all(after < before for before, after in pairwise(errors))
+
+
+def test_the_product_is_by_the_explicit_fisher_matrix():
+    """F = mean over rows of sum over actions of pi grad log pi grad log pi^T."""
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 3)).double()
+    images, parameters = chance(6, 3), list(net.parameters())
+    fisher = torch.zeros(31, 31, dtype=torch.float64)
+    for row in images:
+        log_probs = net(row).log_softmax(0)
+        for log_prob in log_probs:
+            slope = flat(torch.autograd.grad(log_prob, parameters, retain_graph=True))
+            fisher += log_prob.exp().detach() * torch.outer(slope, slope) / len(images)
+    for seed in range(3):
+        vector = chance(31, seed=seed)
+        new = net(images).log_softmax(1)
+        kl = kl_divergences(new.detach(), new).mean()
+        found = hessian_vector_product(kl, parameters, vector)
+        np.testing.assert_allclose(found, fisher @ vector, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("judged", "expected"),
+    [
+        ([(1.0, 0.009)], (1.0, 1.0, 0.009)),
+        ([(1.0, 0.02), (0.5, 0.01)], (0.5, 0.5, 0.01)),  # the bound itself is kept
+        ([(-0.1, 0.005), (0.0, 0.004), (0.1, 0.001)], (0.25, 0.1, 0.001)),
+        ([(1.0, 0.02)] * 4, (0.0, 0.0, 0.0)),
+        ([(float("nan"), 0.001), (0.2, float("nan")), (0.1, 0.001)], (0.25, 0.1, 0.001)),
+    ],
+    ids=["whole", "too far", "worse", "none", "nan"],
+)
+def test_line_search_takes_the_longest_step_that_improves_within_the_bound(judged, expected):
+    tried = []
+
+    def judge(share):
+        tried.append(share)
+        return judged[len(tried) - 1]
+
+    assert line_search(judge, max_kl=0.01, tries=4, shrink=0.5) == expected
+    assert tried == [0.5**number for number in range(len(judged))]
+
+
+def filled(corridor, **settings):
+    """Training with a rollout of the corridor, and its batch with advantages of chance."""
+    training = Training(replaced(QUICK, **settings), 2)
+    envs = corridor(2)
+    training.collector.play(envs, envs.reset()[0])
+    rollout = training.collector.rollout
+    drawn = np.random.default_rng(0).normal(size=(rollout.steps, 2)).astype(np.float32)
+    return training, rollout.batch(drawn, noise=None)
+
+
+def all_log_probs(net, batch):
+    with torch.no_grad():
+        return net.logits(batch.obs.permute(0, 3, 1, 2)).log_softmax(1)
+
+
+def dealt(training):
+    config, collector = training.config, training.collector
+    count = config.minibatches
+    return [minibatches(collector.rngs, collector.rollout.steps, count=count)]
+
+
+def test_a_natural_step_keeps_to_the_bound_and_improves_the_surrogate(corridor):
+    training, batch = filled(corridor, damping=1e-4)  # else that bounds the first step
+    net, advantages = training.agent.net, batch.advantages
+    old = all_log_probs(net, batch)
+    metrics = training.learner.update(batch, dealt(training))
+    new = all_log_probs(net, batch)
+    kl = float(kl_divergences(old, new).mean())
+    assert 0.5 * QUICK.max_kl < kl <= QUICK.max_kl
+    assert metrics["kl"] == pytest.approx(kl, rel=1e-3)
+    ratio = (new - old).gather(1, batch.actions[:, None]).squeeze(1).exp()
+    centred = (advantages - advantages.mean()) / advantages.std(correction=0)
+    assert metrics["improvement"] == pytest.approx(float((ratio * centred).mean()), abs=1e-4)
+    assert metrics["improvement"] > 0.0 and metrics["step"] > 0.0
+
+
+def test_where_nothing_may_move_the_policy_stays(corridor, monkeypatch):
+    training, batch = filled(corridor)
+    net = training.agent.net
+    old = all_log_probs(net, batch)
+    monkeypatch.setattr(Learner, "judged", lambda *_: (-1.0, 0.0))
+    metrics = training.learner.update(batch, dealt(training))
+    assert torch.equal(old, all_log_probs(net, batch))
+    assert metrics["step"] == 0.0 and metrics["value_loss"] > 0.0
+
+
+@pytest.mark.parametrize("update", ["natural", "penalty"])
+def test_pieces_of_any_size_make_the_same_update(corridor, update):
+    after = []
+    for piece in (512, 7):
+        training, batch = filled(corridor, piece=piece, update=update, damping=1.0)
+        training.learner.update(batch, dealt(training))
+        after.append(all_log_probs(training.agent.net, batch))
+    torch.testing.assert_close(after[0], after[1], rtol=0.0, atol=2e-4)
+
+
+def test_the_penalised_step_follows_the_gradient_of_the_course(corridor):
+    """A step of Adam on -mean(ratio A) + beta KL, taken by hand."""
+    settings = {"update": "penalty", "penalty": 3.0, "critic": "untrained", "minibatches": 1}
+    training, batch = filled(corridor, **settings, epochs=2)
+    config = training.config
+    twin = make_net(config)
+    twin.load_state_dict(training.agent.net.state_dict())
+    adam = torch.optim.Adam(
+        twin.policy_parameters(), lr=config.learning_rate, eps=config.adam_epsilon
+    )
+    advantages = batch.advantages
+    centred = (advantages - advantages.mean()) / (advantages.std(correction=0) + 1e-8)
+    old = all_log_probs(twin, batch)
+    for _ in range(2):
+        new = twin.logits(batch.obs.permute(0, 3, 1, 2)).log_softmax(1)
+        logp = new.gather(1, batch.actions[:, None]).squeeze(1)
+        kl = (old.exp() * (old - new)).sum(1).mean()
+        loss = -((logp - batch.logp).exp() * centred).mean() + 3.0 * kl
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    training.learner.update(batch, [dealt(training)[0], dealt(training)[0]])
+    expected, found = all_log_probs(twin, batch), all_log_probs(training.agent.net, batch)
+    torch.testing.assert_close(found, expected, rtol=0.0, atol=1e-4)
+    assert not torch.allclose(found, old, atol=1e-3)
+
+
+def test_the_fisher_matrix_of_some_steps_takes_these_of_every_environment(corridor):
+    training, batch = filled(corridor, fisher_every=4)
+    seen, real = [], training.learner.log_probs
+
+    def log_probs(batch, rows):
+        seen.append(rows.tolist())
+        return real(batch, rows)
+
+    training.learner.log_probs = log_probs
+    training.learner.natural_step(batch, all_log_probs(training.agent.net, batch))
+    assert [0, 1, 8, 9, 16, 17, 24, 25] in seen and list(range(32)) in seen

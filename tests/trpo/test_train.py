@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+import torch
+
+from experiment.config import load_config, replaced
+from experiment.errors import UserError
+from experiment.metrics import read_columns
+from trpo import PRESETS
+from trpo.config import TRPOConfig
+from trpo.train import Training, run
+
+QUICK = replaced(
+    TRPOConfig(),
+    timesteps=240,
+    num_envs=2,
+    device="cpu",
+    image_height=36,
+    image_width=36,
+    hidden=32,
+    encoder="data-efficient",
+    rollout_steps=16,
+    minibatches=2,
+    epochs=2,
+    checkpoint_every=100,
+    gamma=0.9,
+)
+
+
+def play(agent, envs, episodes=4):
+    """Mean return of the most probable actions."""
+    obs, _ = envs.reset()
+    returns = []
+    while len(returns) < episodes:
+        obs, _, terminated, truncated, infos = envs.step(agent.act(obs))
+        ended = np.flatnonzero(terminated | truncated)
+        returns += [infos["episode_record"]["r"][env] for env in ended]
+    return float(np.mean(returns))
+
+
+LONGER = replaced(QUICK, timesteps=6400, num_envs=4, rollout_steps=32, epochs=4, checkpoint_every=0)
+
+
+def test_trpo_learns_the_corridor_within_its_trust_region(corridor, tmp_path):
+    config = replaced(LONGER, max_kl=0.03)
+    agent = run(corridor(4), config, tmp_path / "run")
+    assert play(agent, corridor(1)) == 8.0  # the end; random play falls into the hole before 4
+    columns = read_columns(tmp_path / "run/metrics.csv")
+    assert len(columns["kl"]) == 50 and (columns["kl"] <= config.max_kl).all()
+    assert (columns["step"] > 0.0).mean() > 0.9  # it moved
+    assert columns["explained_variance"][-10:].mean() > 0.5
+
+
+def test_the_penalised_surrogate_learns_the_corridor(corridor, tmp_path):
+    config = replaced(LONGER, update="penalty", penalty=0.5, critic="apart")
+    assert play(run(corridor(4), config, tmp_path / "run"), corridor(1)) == 8.0
+
+
+def test_a_critic_that_is_not_to_be_trained_is_not(corridor, tmp_path):
+    config = replaced(QUICK, update="penalty", critic="untrained")
+    before = Training(config, 2).agent.net.state_dict()
+    after = run(corridor(2), config, tmp_path / "run").net.state_dict()
+    for name in before:
+        assert torch.equal(before[name], after[name]) == name.startswith("value."), name
+    assert "value_loss" not in read_columns(tmp_path / "run/metrics.csv")
+
+
+def test_a_critic_apart_shares_nothing_with_the_policy():
+    net = Training(QUICK, 2).agent.net
+    policy, value = (
+        {id(p) for p in ps} for ps in (net.policy_parameters(), net.value_parameters())
+    )
+    assert not policy & value and len(policy | value) == len(list(net.parameters()))
+
+
+def test_untrained_policies_do_not_finish_the_corridor(corridor):
+    agents = [Training(replaced(QUICK, seed=seed), 1).agent for seed in range(3)]
+    assert np.mean([play(agent, corridor(1)) for agent in agents]) < 8.0
+
+
+def test_a_run_starts_from_anothers_weights_and_not_from_another_critics(corridor, tmp_path):
+    source = run(corridor(2), replaced(QUICK, timesteps=32), tmp_path / "source")
+    config = replaced(QUICK, timesteps=2, seed=1)
+    started = run(corridor(2), config, tmp_path / "new", init=tmp_path / "source")
+    for name, value in source.net.state_dict().items():
+        assert torch.equal(value, started.net.state_dict()[name])
+    other = replaced(config, update="penalty", critic="untrained")
+    with pytest.raises(UserError, match="critic"):
+        run(corridor(2), other, tmp_path / "other", init=tmp_path / "source")
+
+
+def test_the_courses_preset_has_its_values():
+    config = load_config(TRPOConfig, ["--preset", "procgen-course"], presets=PRESETS, command="")
+    assert (config.update, config.critic, config.penalty) == ("penalty", "untrained", 0.5)
+    assert config.run.num_envs * config.rollout_steps == 8192
+    assert not config.env.backgrounds and config.env.restrict_themes

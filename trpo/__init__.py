@@ -1,0 +1,18 @@
+"""TRPO: trust region policy optimisation, the natural gradient within a bound on the KL."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from experiment.package import answer_early, lazily
+from trpo.config import TRPOConfig as Config
+
+if TYPE_CHECKING:
+    from trpo.agent import TRPOAgent, build, load
+    from trpo.train import run
+
+__all__ = ["NOT_INHERITED", "PRESETS", "Config", "TRPOAgent", "build", "load", "run"]
+
+PRESETS = Path(__file__).parent / "presets"
+NOT_INHERITED: dict[str, object] = {}
+__getattr__ = lazily({"trpo.agent": "TRPOAgent build load", "trpo.train": "run"})
+answer_early(__name__, Config, PRESETS)

@@ -1,0 +1,173 @@
+"""The acting side of TRPO: pick actions, be saved, be loaded."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from experiment.config import from_dict
+from experiment.package import Actions, Flags, Images
+from nets.actor_critic import sample_actions
+from nets.encoders import Encoder, make_encoder, parse_widths
+from nets.initialise import POLICY_GAIN, VALUE_GAIN, initialiser, orthogonal
+from nets.noisy import Noises
+from nets.transfer import load_net
+from trpo.config import TRPOConfig
+
+
+class TRPONet(nn.Module):
+    """uint8 images [B,C,H,W] -> logits [B,A], values [B]: two nets, or one with two outputs."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        hidden: nn.Linear,
+        *,
+        actions: int,
+        critic: tuple[Encoder, nn.Linear] | None,
+    ) -> None:
+        """critic: the value net's own convolutions and fully connected layer; None: the policy's
+        are used."""
+        super().__init__()
+        self.encoder, self.hidden = encoder, hidden
+        self.policy = nn.Linear(hidden.out_features, actions)
+        self.value = nn.Linear(hidden.out_features, 1)
+        orthogonal(self.policy, gain=POLICY_GAIN)
+        orthogonal(self.value, gain=VALUE_GAIN)
+        self.value_encoder, self.value_hidden = critic or (None, None)
+
+    def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
+        """-> (logits, values)."""
+        features = torch.relu(self.hidden(self.encoder(obs)))
+        logits: Tensor = self.policy(features)
+        return logits, self.values(obs, features=features)
+
+    def logits(self, obs: Tensor) -> Tensor:
+        """The policy's alone, [B,A]."""
+        logits: Tensor = self.policy(torch.relu(self.hidden(self.encoder(obs))))
+        return logits
+
+    def values(self, obs: Tensor, *, features: Tensor | None = None) -> Tensor:
+        """Values [B] alone. features [B,F]: of the policy, for a critic without its own."""
+        if self.value_encoder is not None and self.value_hidden is not None:
+            features = torch.relu(self.value_hidden(self.value_encoder(obs)))
+        values: Tensor = self.value(features).squeeze(1)
+        return values
+
+    def policy_parameters(self) -> list[nn.Parameter]:
+        """Those that logits depend on."""
+        parts = self.encoder, self.hidden, self.policy
+        return [parameter for part in parts for parameter in part.parameters()]
+
+    def value_parameters(self) -> list[nn.Parameter]:
+        """Those of a value net apart; none of a critic that is not to be trained."""
+        if self.value_encoder is None or self.value_hidden is None:
+            return []
+        parts = self.value_encoder, self.value_hidden, self.value
+        return [parameter for part in parts for parameter in part.parameters()]
+
+
+def make_net(config: TRPOConfig) -> TRPONet:
+    """An untrained net for that config, its weights drawn from torch's generator."""
+    spec = config.env.spec()
+    initialise = initialiser(config.initialisation)
+
+    def trunk() -> tuple[Encoder, nn.Linear]:
+        encoder = make_encoder(
+            config.encoder,
+            spec.observation_shape,
+            widths=parse_widths(config.widths),
+            pool=config.pool,
+        )
+        if config.initialisation != "default" or config.encoder in ("nature", "data-efficient"):
+            initialise(encoder)
+        hidden = nn.Linear(encoder.features, config.hidden)
+        initialise(hidden)
+        return encoder, hidden
+
+    encoder, hidden = trunk()
+    critic = trunk() if config.critic == "apart" else None
+    return TRPONet(encoder, hidden, actions=spec.actions, critic=critic)
+
+
+class TRPOAgent:
+    """Acts by the most probable action; exploring, by a draw from the policy."""
+
+    logits = True
+
+    def __init__(self, net: TRPONet, config: TRPOConfig, *, device: str = "cpu") -> None:
+        self.device = torch.device(device)
+        self.net, self.config = net.to(self.device), config
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        """All is fp32: in bf16 a KL divergence of a hundredth is rounding error."""
+        return nullcontext()
+
+    def no_state(self, rows: int) -> Tensor:
+        """Nothing is remembered: [rows,0]."""
+        return torch.zeros(rows, 0, device=self.device)
+
+    def draw_noise(self, rngs: list[np.random.Generator]) -> None:
+        """There are no noisy layers."""
+        return
+
+    @torch.no_grad()
+    def evaluate(
+        self, images: Tensor, *, state: Tensor, starts: Tensor, noise: Noises
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Images [N,C,H,W] on the device -> log-probabilities [N,A], values [N], the state."""
+        logits, values = self.net(images)
+        return logits.log_softmax(dim=1), values, state
+
+    @torch.no_grad()
+    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
+        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw them from the policy. starts: not
+        needed, nothing is remembered."""
+        logits = self.scores(torch.from_numpy(obs).to(self.device))
+        if explore:
+            uniforms = torch.rand(len(obs), device=self.device)
+            return sample_actions(logits.log_softmax(dim=1), uniforms).cpu().numpy()
+        return logits.argmax(dim=1).cpu().numpy()
+
+    def scores(self, images: Tensor) -> Tensor:
+        """Logits [B,A] of images uint8 [B,C,H,W], with gradient."""
+        return self.net.logits(images)
+
+    def save(self, folder: Path | str) -> None:
+        """Write weights and config, without a run's state, as a checkpoint that `load` reads."""
+        tensors = {"net": self.net.state_dict()}
+        save_checkpoint(folder, agent="trpo", config=self.config, tensors=tensors)
+
+    def load_weights(self, saved: Checkpoint) -> None:
+        """Take a checkpoint's nets. UserError where it is another agent's or of another shape."""
+        load_net(
+            self.net,
+            saved.of("trpo").tensors["net"],
+            source=saved.folder,
+            same="encoder, hidden, critic, actions, image and stack",
+        )
+
+
+def build(
+    config: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None, *, device: str = "cpu"
+) -> TRPOAgent:
+    """The agent of a checkpoint's config and of its nets' weights; without these an untrained
+    one."""
+    own = from_dict(TRPOConfig, config)
+    agent = TRPOAgent(make_net(own), own, device=device)
+    if weights is not None:
+        agent.net.load_state_dict(weights)
+    return agent
+
+
+def load(folder: Path | str, *, device: str = "cpu") -> TRPOAgent:
+    """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
+    saved = load_checkpoint(folder).of("trpo")
+    agent = build(saved.config, device=device)
+    agent.load_weights(saved)
+    return agent

@@ -1,0 +1,95 @@
+"""Everything TRPO can be told, in one place."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
+from experiment.errors import UserError
+from experiment.ranges import Count, Natural, NonNegative, Positive, Share, check
+from experiment.run_settings import RunSettings
+
+
+@dataclass(frozen=True)
+class TRPOConfig:
+    """Train TRPO: a policy that moves within a trust region, and a value net beside it."""
+
+    run: RunSettings = RunSettings(levels=TRAINING, run_dir="runs/trpo")
+    env: EnvSettings = env_settings()
+    evaluation: EvaluationSettings = EvaluationSettings()
+
+    # The machine
+    torch_threads: Natural = 0
+    """CPU threads of the nets; 0: PyTorch decides."""
+    act_parts: Count = 2
+    """Groups of environments: the emulators of one run while actions of the next are chosen."""
+    piece: Count = 512
+    """Rows of a rollout that a gradient or Fisher-vector product is computed of at a time."""
+
+    # The nets
+    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
+    """Convolutions before the fully connected layer."""
+    widths: str = ""
+    """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
+    pool: bool = False
+    """impala and mobilenet: keep each channel's mean only, so that images may have any size."""
+    hidden: Count = 512
+    """Units of the fully connected layer."""
+    initialisation: Literal["default", "orthogonal", "xavier"] = "default"
+    """Weights before the outputs: orthogonal, xavier, or default: orthogonal but for impala's and
+    mobilenet's convolutions, which have a way of their own."""
+    critic: Literal["apart", "untrained"] = "apart"
+    """Values from a net like the policy's, fitted to the returns; untrained: from a second output
+    of the policy's own net that nothing ever trains (the course's)."""
+
+    # The rollout
+    rollout_steps: Count = 128
+    """Agent steps of each environment between two updates."""
+    gamma: Share = 0.99
+    """Discount per agent step."""
+    lam: Share = 0.95
+    """Lambda of generalised advantage estimation."""
+    normalise_returns: bool = True
+    """Divide rewards by the running standard deviation of their discounted sum."""
+
+    # The policy's update
+    update: Literal["natural", "penalty"] = "natural"
+    """natural: one step along the natural gradient, as far as max_kl and a line search allow.
+    penalty: Adam on the surrogate less penalty times the KL divergence."""
+    max_kl: Positive = 0.01
+    """natural: mean KL divergence, in nats, that no update exceeds."""
+    cg_steps: Count = 10
+    """natural: steps of conjugate gradients."""
+    damping: NonNegative = 0.1
+    """natural: added to the Fisher matrix's diagonal."""
+    fisher_every: Count = 1
+    """natural: the Fisher matrix is estimated from every so many-eth step of the rollout."""
+    backtracks: Count = 10
+    """natural: lengths of the step that are tried."""
+    backtrack: Share = 0.8
+    """natural: each of these is this part of the one before."""
+    penalty: NonNegative = 0.5
+    """penalty: weight of the KL divergence (the course's beta)."""
+
+    # Adam, for the critic apart and for the penalised surrogate
+    learning_rate: Positive = 1e-3
+    """Of Adam."""
+    adam_epsilon: NonNegative = 1e-8
+    """Of Adam."""
+    epochs: Count = 5
+    """Times that a rollout is learned from, shuffled anew each time."""
+    minibatches: Count = 4
+    """Parts of a rollout, each a step of Adam."""
+    gradient_norm: NonNegative = 0.0
+    """Gradients are clipped to this norm; 0: never."""
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.rollout_steps % self.minibatches:
+            raise UserError(
+                f"rollout_steps ({self.rollout_steps}) must be a multiple of minibatches "
+                f"({self.minibatches})"
+            )
+        if self.update == "natural" and self.critic == "untrained":
+            raise UserError(
+                "--critic untrained is for --update penalty; the natural gradient needs values"
+            )

@@ -1,0 +1,227 @@
+"""TRPO's mathematics: pure functions on top, then the learning from one rollout.
+
+Letters: B rows, A actions, P parameters of the policy in one vector. `logp` is the log-probability
+of the action taken, `log_ratio` its difference to that when it was taken.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from experience.advantages import normalised
+from experience.rollouts import Batch
+from experiment.distributed import Group
+from trpo.agent import TRPONet
+from trpo.config import TRPOConfig
+
+ENOUGH = 1e-10
+"""Squared length of the residual at which conjugate gradients stop."""
+
+
+def kl_divergences(old: Tensor, new: Tensor) -> Tensor:
+    """KL(old, new) of distributions given by their log-probabilities, [B,A] -> [B], in nats."""
+    return (old.exp() * (old - new)).sum(dim=1)
+
+
+def conjugate_gradients(
+    product: Callable[[Tensor], Tensor], target: Tensor, *, steps: int
+) -> Tensor:
+    """x [P] with product(x) near target [P]; product: by a symmetric, positive definite matrix.
+
+    Source: Hestenes and Stiefel 1952; Schulman et al., arXiv:1502.05477, appendix C.
+    """
+    x = torch.zeros_like(target)
+    residual, direction = target.clone(), target.clone()
+    squares = residual @ residual
+    for _ in range(steps):
+        if squares < ENOUGH:
+            break
+        image = product(direction)
+        length = squares / (direction @ image)
+        x = x + length * direction
+        residual = residual - length * image
+        before, squares = squares, residual @ residual
+        direction = residual + (squares / before) * direction
+    return x
+
+
+def hessian_vector_product(scalar: Tensor, parameters: Sequence[Tensor], vector: Tensor) -> Tensor:
+    """H·vector, [P]: H is the matrix of second derivatives of a scalar, which has a graph.
+
+    Of the mean KL divergence from the policy as it stands, that is Fisher's information matrix.
+    Source: Pearlmutter 1994; Schulman et al., arXiv:1502.05477, appendix C.
+    """
+    first = torch.autograd.grad(scalar, parameters, create_graph=True)
+    return flat(torch.autograd.grad(flat(first) @ vector, parameters))
+
+
+def line_search(
+    judge: Callable[[float], tuple[float, float]], *, max_kl: float, tries: int, shrink: float
+) -> tuple[float, float, float]:
+    """The first share 1, shrink, shrink², … of a step that improves the surrogate and keeps to the
+    bound on the KL divergence -> (share, improvement, KL); all 0.0 where none does.
+
+    judge: share -> (improvement, KL). Source: Schulman et al., arXiv:1502.05477, appendix C.
+    """
+    for share in (shrink**number for number in range(tries)):
+        improvement, kl = judge(share)
+        if improvement > 0.0 and kl <= max_kl:  # neither holds of nan
+            return share, improvement, kl
+    return 0.0, 0.0, 0.0
+
+
+def flat(tensors: Sequence[Tensor]) -> Tensor:
+    """All in one vector [P]."""
+    return torch.cat([tensor.reshape(-1) for tensor in tensors])
+
+
+@torch.no_grad()
+def put(vector: Tensor, parameters: Sequence[Tensor]) -> None:
+    """Give the parameters the values in a vector that `flat` could have made of them."""
+    parts = vector.split([parameter.numel() for parameter in parameters])
+    for parameter, part in zip(parameters, parts, strict=True):
+        parameter.copy_(part.view(parameter.shape))
+
+
+class Learner:
+    """The nets and Adam. `update` is all that changes them.
+
+    In a group of processes each learns from its own rollouts; gradients, products and divergences
+    are shared, so that all take the step that one alone would.
+    """
+
+    def __init__(
+        self, net: TRPONet, config: TRPOConfig, *, device: torch.device, group: Group
+    ) -> None:
+        self.net, self.config, self.device, self.group = net, config, device, group
+        self.policy = net.policy_parameters()
+        penalised = self.policy if config.update == "penalty" else []
+        self.trained = [*penalised, *net.value_parameters()]
+        self.optimiser = torch.optim.Adam(
+            self.trained, lr=config.learning_rate, eps=config.adam_epsilon, fused=True
+        )
+
+    def update(
+        self, batch: Batch, epochs: Sequence[Sequence[NDArray[np.int64]]]
+    ) -> dict[str, float]:
+        """Learn from a rollout -> metrics. epochs: the rows [1,K] of each one's minibatches."""
+        batch = replace(batch, advantages=normalised(batch.advantages, self.group))
+        rows = torch.arange(len(batch.actions), device=self.device)
+        with torch.no_grad():
+            pieces = [self.log_probs(batch, piece) for piece in rows.split(self.config.piece)]
+        old = torch.cat(pieces)
+        metrics: dict[str, float] = {}
+        if self.config.update == "natural":
+            metrics = self.natural_step(batch, old)
+        sums: dict[str, Tensor] = {}
+        indices = [torch.from_numpy(mb[0]) for minibatches in epochs for mb in minibatches]
+        for index in indices:
+            for name, value in self.adam_step(batch, old, index.to(self.device)).items():
+                sums[name] = value + sums.get(name, 0.0)
+        means = torch.stack(list(sums.values())) / len(indices)
+        numbers = (self.group.sum(means) / self.group.size).tolist()
+        entropy = -(old.exp() * old).sum(dim=1).mean()
+        metrics["entropy"] = float(self.mean(entropy))
+        return {**metrics, **dict(zip(sums, numbers, strict=True))}
+
+    def natural_step(self, batch: Batch, old: Tensor) -> dict[str, float]:
+        """Move the policy along the natural gradient of the surrogate, as far as the trust region
+        and the surrogate allow -> metrics. old: log-probabilities [B,A] before.
+
+        Source: Schulman et al., arXiv:1502.05477, eq. 14 and appendix C.
+        """
+        config = self.config
+        rows = torch.arange(len(old), device=self.device)
+        per_step = len(old) // batch.steps
+        some = rows.view(batch.steps, per_step)[:: config.fisher_every].flatten()
+
+        def product(vector: Tensor) -> Tensor:
+            total = torch.zeros_like(vector)
+            for piece in some.split(config.piece):
+                kl = kl_divergences(old[piece], self.log_probs(batch, piece)).sum() / len(some)
+                total += hessian_vector_product(kl, self.policy, vector)
+            return self.mean(total) + config.damping * vector
+
+        start = flat(self.policy).detach()
+        gradient, before = torch.zeros_like(start), torch.zeros((), device=self.device)
+        for piece in rows.split(config.piece):
+            surrogate = self.surrogates(batch, piece, self.log_probs(batch, piece)).sum()
+            gradient += flat(torch.autograd.grad(surrogate / len(rows), self.policy))
+            before += surrogate.detach() / len(rows)
+        gradient, worth = self.mean(gradient), float(self.mean(before))
+        direction = conjugate_gradients(product, gradient, steps=config.cg_steps)
+        curvature = direction @ product(direction)
+        step = direction * (2.0 * config.max_kl / curvature.clamp(min=1e-12)).sqrt()
+
+        def judge(share: float) -> tuple[float, float]:
+            put(start + share * step, self.policy)
+            after, kl = self.judged(batch, old)
+            return after - worth, kl
+
+        share, improvement, kl = line_search(
+            judge, max_kl=config.max_kl, tries=config.backtracks, shrink=config.backtrack
+        )
+        if share == 0.0:
+            put(start, self.policy)
+        length = float(gradient.norm())
+        return {"kl": kl, "improvement": improvement, "step": share, "gradient_norm": length}
+
+    @torch.no_grad()
+    def judged(self, batch: Batch, old: Tensor) -> tuple[float, float]:
+        """The policy as it stands -> the surrogate, and the mean KL divergence from `old`."""
+        sums = torch.zeros(2, device=self.device)
+        for piece in torch.arange(len(old), device=self.device).split(self.config.piece):
+            new = self.log_probs(batch, piece)
+            surrogate = self.surrogates(batch, piece, new).sum()
+            sums += torch.stack([surrogate, kl_divergences(old[piece], new).sum()])
+        surrogate, kl = (self.mean(sums) / len(old)).tolist()
+        return surrogate, kl
+
+    def adam_step(self, batch: Batch, old: Tensor, rows: Tensor) -> dict[str, Tensor]:
+        """One step of Adam on a minibatch, piece by piece -> metrics, means over it. The policy's
+        loss is that of the course: the surrogate less a penalty on the KL divergence."""
+        config = self.config
+        sums: dict[str, Tensor] = {}
+        self.optimiser.zero_grad()
+        for piece in rows.split(config.piece):
+            share, losses = 1.0 / len(rows), []
+            parts: dict[str, Tensor] = {}
+            if config.update == "penalty":
+                new = self.log_probs(batch, piece)
+                parts["surrogate"] = self.surrogates(batch, piece, new).sum() * share
+                parts["kl"] = kl_divergences(old[piece], new).sum() * share
+                losses.append(config.penalty * parts["kl"] - parts["surrogate"])
+            if config.critic == "apart":
+                values = self.net.values(images_of(batch, piece))
+                parts["value_loss"] = 0.5 * (values - batch.returns[piece]).square().sum() * share
+                losses.append(parts["value_loss"])
+            torch.stack(losses).sum().backward()
+            for name, value in parts.items():
+                sums[name] = value.detach() + sums.get(name, 0.0)
+        self.group.average_gradients(self.trained)
+        if config.gradient_norm > 0.0:
+            nn.utils.clip_grad_norm_(self.trained, config.gradient_norm)
+        self.optimiser.step()
+        return sums
+
+    def log_probs(self, batch: Batch, rows: Tensor) -> Tensor:
+        """Of all actions in these rows of a batch, [rows,A]."""
+        return self.net.logits(images_of(batch, rows)).log_softmax(dim=1)
+
+    def surrogates(self, batch: Batch, rows: Tensor, log_probs: Tensor) -> Tensor:
+        """Ratio times advantage, [rows]. Source: Schulman et al., arXiv:1502.05477, eq. 14."""
+        logp = log_probs.gather(1, batch.actions[rows, None]).squeeze(1)
+        return (logp - batch.logp[rows]).exp() * batch.advantages[rows]
+
+    def mean(self, tensor: Tensor) -> Tensor:
+        """Over all processes."""
+        return self.group.sum(tensor) / self.group.size
+
+
+def images_of(batch: Batch, rows: Tensor) -> Tensor:
+    """uint8 [rows,C,H,W], laid out channels last."""
+    return batch.obs.index_select(0, rows).permute(0, 3, 1, 2)
