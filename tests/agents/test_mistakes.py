@@ -54,7 +54,7 @@ OWN = {
         (["--sequence-steps", "3"], "recurrent"),
         (["--recurrent", "gru"], "sequence-steps"),
         (["--clip-schedule", "falling"], "schedule"),
-        (["--encoder", "nature", "--widths", "8,16"], "fixed size"),
+        (["--encoder", "nature", "--widths", "8,16"], "three widths"),
         (["--sight-episodes", "17"], "give another number"),
     ],
     "rainbow": [
