@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from envs import VectorEnv, make_for
-from envs.evaluation import evaluated
+from envs.evaluation import judged
 from experience.actors import Here
 from experiment.checkpoint import load_checkpoint
 from experiment.config import load_run_config
@@ -63,8 +63,7 @@ def run(
                 values = training.learn(block.sequences)
             actors.go_on(played.actor, training.updates)
             if values:
-                if training.passes(config.evaluation.evaluate_every):
-                    values |= evaluated(training.agent, config, env_steps=training.env_steps)
+                values |= judged(training.agent, config, training)
                 metrics.log(training.env_steps, {**values, "actor_restarts": actors.restarts})
             progress.update(training.env_steps, values)
             if training.passes(settings.checkpoint_every):
