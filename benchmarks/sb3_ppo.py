@@ -48,6 +48,7 @@ LACKING: dict[str, Any] = {
     "clip_schedule": "constant",
     "initialisation": "default",
     "evaluate_every": 0,
+    "sight_every": 0,
     "num_checkpoints": 0,
     "video_every": 0,
 }

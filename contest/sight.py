@@ -14,17 +14,14 @@ from rich.table import Table
 
 from contest.match.score import interval_text
 from envs import make
-from envs.evaluation import side_by_side
-from envs.sight import PLAYS, Sight, measure
+from envs.episodes import side_by_side
+from envs.sight import PLAYS, ROWS, Sight, measure
 from experiment import statistics
 from experiment.errors import UserError
 from experiment.package import Policy
 from experiment.statistics import Runs
 from retro_env import EnvConfig
 
-ROWS = 16
-"""The most environments side by side, unless there are more levels: those whose episodes end first
-go on in vain until the last has."""
 WAYS = {"as it learns": True, "best action": False}
 """How it acts -> explore, of `Policy`."""
 

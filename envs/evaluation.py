@@ -1,55 +1,18 @@
-"""How good an agent is on levels it learns on and on others: whole episodes, apart from its run."""
+"""How good an agent is while it learns, and whether it sees: whole episodes, apart from its run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from envs.contract import VectorEnv, ended_episodes, row_seeds
+from envs.contract import row_seeds
+from envs.episodes import play_episodes, side_by_side
 from envs.families import level_names, level_sets, make
-from experiment.package import Actions, Policy
+from envs.sight import PATIENCE, ROWS, measure
+from experiment.package import Policy
 from experiment.seeding import aside
-
-SIDE_BY_SIDE = 64
-Act = Callable[..., Actions]
-"""Called with observations [N,C,H,W] and, by name, `starts` [N], as `Policy.act`."""
-
-
-def play_episodes(
-    act: Act, envs: VectorEnv, *, episodes: int, seed: int, patience: int = 0
-) -> list[dict[str, Any]]:
-    """Whole episodes, row by row: as many of each environment, since those that end first would be
-    the short ones. episodes: a multiple of the environments. patience: agent steps without a new
-    highest return after which one is cut, where `resets_rows`; 0: never."""
-    each = episodes // envs.num_envs
-    assert each * envs.num_envs == episodes > 0, "as many episodes of each environment"
-    assert envs.resets_rows or not patience, "these rows cannot be cut"
-    found: list[list[dict[str, Any]]] = [[] for _ in range(envs.num_envs)]
-    obs, _ = envs.reset(seed=seed)
-    starts = np.ones(envs.num_envs, bool)
-    total, highest, idle = np.zeros((3, envs.num_envs))
-    while min(map(len, found)) < each:
-        obs, rewards, terminated, truncated, infos = envs.step(act(obs, starts=starts))
-        starts, ended = terminated | truncated, ended_episodes(infos)
-        if patience:
-            total += rewards
-            idle = np.where(total > highest, 0, idle + 1)
-            highest = np.maximum(highest, total)
-            cut = (idle >= patience) & ~starts
-            if cut.any():
-                obs, infos = envs.reset(options={"reset_mask": cut})
-                starts, ended = starts | cut, ended + ended_episodes(infos)
-            total[starts] = highest[starts] = idle[starts] = 0
-        for episode in ended:
-            found[episode["env"]].append(episode)
-    return [episode for row in found for episode in row[:each]]
-
-
-def side_by_side(episodes: int, *, most: int = SIDE_BY_SIDE) -> int:
-    """The most environments, up to `most`, that share so many episodes out evenly."""
-    return max(count for count in range(1, max(most, 1) + 1) if episodes % count == 0)
 
 
 def evaluate(
@@ -64,6 +27,27 @@ def evaluate(
             act = partial(policy.act, explore=True)
             found[game] = play_episodes(act, envs, episodes=episodes, seed=own)
     return found
+
+
+class Run(Protocol):
+    """What is asked of a run: how far it is."""
+
+    env_steps: int
+
+    def passes(self, every: int) -> bool:
+        """Whether it has just passed a multiple of `every`; never where that is 0."""
+        ...
+
+
+def judged(policy: Policy, config: Any, run: Run) -> dict[str, float]:
+    """What an agent's config asks for in `evaluation` and is due now -> metrics."""
+    asked = config.evaluation
+    metrics: dict[str, float] = {}
+    if run.passes(asked.evaluate_every):
+        metrics |= evaluated(policy, config, env_steps=run.env_steps)
+    if run.passes(asked.sight_every):
+        metrics |= seen(policy, config, env_steps=run.env_steps)
+    return metrics
 
 
 def evaluated(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float]:
@@ -82,6 +66,17 @@ def evaluated(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float
         )
         metrics |= summary(name, found)
     return metrics
+
+
+def seen(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float]:
+    """A test of sight on the run's levels, acting as it learns -> the mean return of each play."""
+    run, episodes = config.run, config.evaluation.sight_episodes
+    seed = run.seed + env_steps
+    envs = make(run.levels, config.env, num_envs=side_by_side(episodes, most=ROWS))
+    with closing(envs), aside(seed):
+        patience = PATIENCE if envs.resets_rows else 0
+        sight = measure(policy, envs, episodes=episodes, seed=seed, explore=True, patience=patience)
+    return {f"sight/{name}": float(returns.mean()) for name, returns in sight.returns.items()}
 
 
 def summary(name: str, found: Mapping[str, list[dict[str, Any]]]) -> dict[str, float]:

@@ -3,22 +3,35 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from envs.episodes import side_by_side
+from envs.sight import ROWS
+from experiment.errors import UserError
 from experiment.ranges import Count, Natural, check
 
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """Evaluation during a run (levels of Procgen)."""
+    """Evaluation during a run, which leaves no trace in it."""
 
     # What is played
     evaluate_every: Natural = 0
-    """Agent steps between evaluations on training and test levels, which leave no trace in the run;
-    0: none."""
+    """Agent steps between evaluations on training and test levels (of Procgen); 0: none."""
     evaluate_episodes: Count = 32
     """Episodes of each game on either."""
     test_levels: Literal["auto", "unseen", "all"] = "auto"
     """Test levels that no training level can be, or all there are; auto: unseen, or all where
     training is on all."""
+    sight_every: Natural = 0
+    """Agent steps between tests of sight on the training levels: mean return by its own pictures
+    (sight/seeing), by those of other moments (sight/shuffled) and by independent draws of its own
+    action frequencies (sight/blind); 0: none."""
+    sight_episodes: Count = 48
+    """Episodes of each of the three, on the levels in turn."""
 
     def __post_init__(self) -> None:
         check(self)
+        if side_by_side(self.sight_episodes, most=ROWS) < 2:
+            raise UserError(
+                f"--sight-episodes {self.sight_episodes} cannot be dealt out evenly to 2 to {ROWS} "
+                "environments: give another number, such as 48"
+            )

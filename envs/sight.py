@@ -13,11 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.contract import VectorEnv, row_seeds
-from envs.evaluation import Act, play_episodes
+from envs.episodes import Act, play_episodes
 from experiment.errors import UserError
 from experiment.package import Actions, Flags, Images, Policy
 
 PLAYS = ("seeing", "shuffled", "blind")
+ROWS = 16
+"""The most environments side by side, unless there are more levels: those whose episodes end first
+go on in vain until the last has."""
+PATIENCE = 300
+"""Agent steps without a new highest return after which a run's own test cuts an episode, where rows
+begin by themselves."""
 MOMENTS, APART = 16, 16
 """Pictures of each row that are kept to be shown to others, and agent steps between two: rows that
 play one level in step would else be shown nearly their own."""

@@ -34,12 +34,16 @@ def together(work: Callable[[Together], None]) -> None:
     except BaseException as error:
         if world.size == 1:
             raise
-        mistake = isinstance(error, UserError)
-        if mistake:
+        code = 1
+        if isinstance(error, UserError):
+            code = 2
             print(f"error: {error}", file=sys.stderr, flush=True)
+        elif isinstance(error, KeyboardInterrupt):
+            code = 130
+            print("; ".join(["interrupted", *map(str, error.args)]), file=sys.stderr, flush=True)
         else:
             traceback.print_exception(error)
-        world.abort(2 if mistake else 1)
+        world.abort(code)
     world.close()
 
 

@@ -38,8 +38,8 @@ class World:
         All of them are to be asked for, and an `exchange` is to come before the next ones."""
         return iter(range(count))
 
-    def exchange(self, payload: bytes) -> list[bytes]:
-        """Every process's payload, by rank."""
+    def exchange(self, payload: bytes, *, may_leave: bool = False) -> list[bytes]:
+        """Every process's payload, by rank. Errors: Interrupted, where one `may_leave`."""
         return [payload]
 
     def progress(self) -> None:
@@ -80,10 +80,12 @@ class Together(World):
                 return
             yield int(found[0] - first)
 
-    def exchange(self, payload: bytes) -> list[bytes]:
+    def exchange(self, payload: bytes, *, may_leave: bool = False) -> list[bytes]:
         began = time.monotonic()
         here = self.comm.Ibarrier()
         while not here.Test():
+            if may_leave:
+                super().progress()
             time.sleep(POLL_SECONDS)
         found: list[bytes] = self.comm.allgather(payload)
         self.waited += time.monotonic() - began

@@ -57,7 +57,7 @@ def run(
         if saved:
             training.restore(saved)
         reports = Reports(run_dir, training)
-    with reports, interruptible(run_dir, alone=world.size == 1) as world.interrupted:
+    with reports, interruptible(run_dir, first=world.rank == 0) as world.interrupted:
         with suppress(Interrupted):
             while training.env_steps < settings.timesteps:
                 plan = training.plan()
@@ -127,7 +127,7 @@ class Training:
             budget=self.config.run.timesteps - self.env_steps,
         )
         head = np.array([steps, zlib.crc32(self.learner.theta.tobytes())], np.int64).tobytes()
-        answers = world.exchange(head + mine.tobytes())
+        answers = world.exchange(head + mine.tobytes(), may_leave=True)
         heads = np.array([np.frombuffer(answer[:16], np.int64) for answer in answers])
         if (heads[:, 1] != heads[0, 1]).any():
             raise RuntimeError(

@@ -70,14 +70,21 @@ def load_config(
     return _with_flags(cls, words, values=values, presets=presets, command=command, files=True)
 
 
-def parse_command(cls: type[T], argv: Sequence[str] | None = None, *, command: str) -> T:
+def parse_command(
+    cls: type[T],
+    argv: Sequence[str] | None = None,
+    *,
+    command: str,
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+) -> T:
     """`cls` from a command's arguments alone, where there are no presets; some may be required.
 
     argv: without the program; None: the program's own. command: how it is called, for --help.
-    UserError: unknown, missing or bad arguments.
+    defaults: of some fields, instead of those of `cls`. UserError: unknown, missing or bad
+    arguments.
     """
     words = words_of(sys.argv[1:] if argv is None else argv)
-    return _with_flags(cls, words, values={}, presets=None, command=command, files=False)
+    return _with_flags(cls, words, values=defaults, presets=None, command=command, files=False)
 
 
 def load_run_config(

@@ -62,6 +62,10 @@ class Group:
             dist.all_gather_object(values, value)
         return values
 
+    def any(self, here: bool) -> bool:
+        """Whether it is so in any process."""
+        return any(self.gather(here))
+
     def wait(self) -> None:
         """Until every process is here."""
         if self.active:

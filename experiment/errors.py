@@ -22,6 +22,7 @@ EXTRAS = {
     "wandb": "wandb",
     "trackio": "trackio",
     "huggingface_hub": "hub",
+    "ray": "actors",
 }
 """Modules that not everybody installs -> the extra in pyproject.toml that brings them."""
 

@@ -1,5 +1,5 @@
 """What a run measured: metrics.csv and episodes.csv, for TensorBoard, wandb and trackio in groups
-rollout/, train/, time/.
+rollout/, train/, sight/, time/.
 
 How long it took is in timing.csv, apart: the others are the same for the same run. The
 files end a run in a good state however it ends: each row is flushed as it is written, and a
@@ -119,7 +119,7 @@ class Metrics(AbstractContextManager):
         self._timing.append({"step": int(step), "seconds": time.monotonic() - self._began})
         (then, before), now = self._since, time.monotonic()
         self._since = now, step
-        grouped = {f"{'rollout' if n in ROLLOUT else 'train'}/{n}": v for n, v in values.items()}
+        grouped = {group(name): value for name, value in values.items()}
         grouped |= self._rollout()
         grouped["time/steps_per_second"] = (step - before) / max(now - then, 1e-9)
         if self._writer is not None:
@@ -138,6 +138,11 @@ class Metrics(AbstractContextManager):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def group(name: str) -> str:
+    """A metric's name -> with the group that it is shown in, if it does not name one."""
+    return name if "/" in name else f"{'rollout' if name in ROLLOUT else 'train'}/{name}"
 
 
 @final

@@ -21,13 +21,17 @@ from experiment.errors import UserError, command
 if TYPE_CHECKING:
     from torch import Tensor, nn  # slow to import
 
-AGENTS = ("rainbow", "ppo2", "trpo", "jerk", "es")
+AGENTS = ("rainbow", "ppo2", "trpo", "sac", "jerk", "es")
 """Packages named in messages; any other that keeps to the protocol works too."""
 
 
 Images = NDArray[np.uint8]
 Actions = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
+
+OnCheckpoint = Callable[[Path, dict[str, float]], None]
+"""Called with the run's folder, and env_steps and mean_return (nan: no episode has ended)."""
 
 
 class Policy(Protocol):
@@ -98,9 +102,18 @@ class AgentPackage(Protocol):
         ...
 
     def run(
-        self, envs: Any, config: Any, run_dir: Path | str, init: Path | str | None = None
+        self,
+        envs: Any,
+        config: Any,
+        run_dir: Path | str,
+        init: Path | str | None = None,
+        *,
+        on_checkpoint: OnCheckpoint | None = None,
     ) -> Agent:
-        """Its only loop: train on `envs` for config.run.timesteps agent steps."""
+        """Its only loop: train on `envs` for config.run.timesteps agent steps.
+
+        on_checkpoint: called after each checkpoint; of the agents that populations train.
+        """
         ...
 
 

@@ -115,23 +115,26 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
 
 
 @contextmanager
-def interruptible(path: Path | str, *, alone: bool = True) -> Iterator[Callable[[], bool]]:
+def interruptible(path: Path | str, *, first: bool = True) -> Iterator[Callable[[], bool]]:
     """-> whether Ctrl-C was pressed: then the run's loop is to end and to save a checkpoint.
 
-    Pressed again, or in a run of many processes (not `alone`), it ends the run at once.
+    Pressed again, it ends the run at once. In a run of many processes the first one is told so, and
+    the others, which are deaf to it, end as that one does.
 
     KeyboardInterrupt, in the end: it says how the run goes on.
     """
     pressed: list[int] = []
 
     def press(number: int, _: object) -> None:
+        if not first:
+            return
         if pressed:
             raise KeyboardInterrupt
         pressed.append(number)
         print("\ninterrupted: saving a checkpoint (again: ends at once)", file=sys.stderr)
 
     ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    ours &= alone and threading.current_thread() is threading.main_thread()
+    ours &= threading.current_thread() is threading.main_thread()
     if ours:
         signal.signal(signal.SIGINT, press)
     try:

@@ -17,13 +17,14 @@ import torch
 from numpy.typing import NDArray
 
 from envs import VectorEnv, level_names, make_for
-from envs.evaluation import evaluated
+from envs.evaluation import judged
 from experience.advantages import explained_variance, generalised_advantages
 from experience.rollouts import minibatches
 from experience.saving import reports
 from experiment.config import load_run_config, replaced
 from experiment.distributed import Group, joined
 from experiment.errors import UserError, command
+from experiment.package import OnCheckpoint
 from experiment.run_folder import interruptible
 from nets.actor_critic import sample_actions
 from ppo2 import PRESETS
@@ -41,13 +42,15 @@ def run(
     config: PPO2Config,
     run_dir: Path | str,
     init: Path | str | None = None,
+    *,
+    on_checkpoint: OnCheckpoint | None = None,
 ) -> PPO2Agent:
     """Train on `envs` for config.run.timesteps agent steps and return the agent.
 
     run_dir: where config, metrics, episodes and checkpoints go; with config.run.resume a run goes
     on. init: a checkpoint that gives the weights, or several, with commas between, of which
     the best does. In a group of processes, each calls this with environments of its own; the first
-    one writes.
+    one writes. on_checkpoint: called after each checkpoint, there.
     """
     if config.recurrent != "none" and config.sequence_steps == 1:
         raise UserError("--recurrent learns nothing over time with --sequence-steps 1: give more")
@@ -61,23 +64,30 @@ def run(
         for candidate in candidates:
             training.agent.start_from(candidate)
         obs, _ = envs.reset(seed=collector.env_seeds())
+
+    def keep() -> None:
+        training.save(run_dir, envs)
+        if on_checkpoint and collector.group.first:
+            on_checkpoint(Path(run_dir), collector.summary())
+
     with (
         reports(run_dir, collector, "ppo2") as report,
-        interruptible(run_dir, alone=training.group.size == 1) as interrupted,
+        interruptible(run_dir, first=training.group.first) as interrupted,
     ):
         if len(candidates) > 1:
             obs = choose(candidates, training, envs, obs)
-        while collector.env_steps < config.run.timesteps and not interrupted():
+        group = collector.group
+        while collector.env_steps < config.run.timesteps and not group.any(interrupted()):
             obs = collector.play(envs, obs)
             if collector.rollout.full:
                 values = learn(training, obs)
-                if collector.passes(config.evaluation.evaluate_every) and training.group.first:
-                    values |= evaluated(training.agent, config, env_steps=collector.env_steps)
+                if training.group.first:
+                    values |= judged(training.agent, config, collector)
                 report(values)
                 if collector.passes(training.checkpoint_every):
-                    training.save(run_dir, envs)
+                    keep()
         report({})
-        training.save(run_dir, envs)
+        keep()
     return training.agent
 
 

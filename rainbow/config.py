@@ -122,10 +122,10 @@ class RainbowConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.evaluation.evaluate_every % self.log_every:
-            raise UserError(
-                f"--evaluate-every must be a multiple of --log-every ({self.log_every})"
-            )
+        for every in ("evaluate_every", "sight_every"):
+            if getattr(self.evaluation, every) % self.log_every:
+                flag = "--" + every.replace("_", "-")
+                raise UserError(f"{flag} must be a multiple of --log-every ({self.log_every})")
         if self.freeze_encoder_updates and not self.init_encoder:
             raise UserError(
                 "--freeze-encoder-updates keeps what --init-encoder gives: give that too"

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from envs import VectorEnv, ended_episodes, make_for, saved_states
-from envs.evaluation import evaluated
+from envs.evaluation import judged
 from experience.episodes import episodes_of
 from experience.handover import check_made_alike, seed_replay
 from experiment import seeding
@@ -85,9 +85,7 @@ def run(
             if training.passes(config.target_every):
                 learner.copy_target()
             if training.passes(config.log_every):
-                values = training.summary()
-                if training.passes(config.evaluation.evaluate_every):
-                    values |= evaluated(agent, config, env_steps=training.env_steps)
+                values = training.summary() | judged(agent, config, training)
                 metrics.log(training.env_steps, values)
                 progress.update(training.env_steps, values)
             if training.passes(settings.checkpoint_every):

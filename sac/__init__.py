@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 __all__ = ["NOT_INHERITED", "PRESETS", "Config", "SACAgent", "build", "load", "run"]
 
 PRESETS = Path(__file__).parent / "presets"
-NOT_INHERITED: dict[str, object] = {}
+NOT_INHERITED = {"sight_every": 0}
 __getattr__ = lazily({"sac.agent": "SACAgent build load", "sac.train": "run"})
 answer_early(__name__, Config, PRESETS)

@@ -83,7 +83,7 @@ class SACConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.evaluation.evaluate_every % self.log_every:
-            raise UserError(
-                f"--evaluate-every must be a multiple of --log-every ({self.log_every})"
-            )
+        for every in ("evaluate_every", "sight_every"):
+            if getattr(self.evaluation, every) % self.log_every:
+                flag = "--" + every.replace("_", "-")
+                raise UserError(f"{flag} must be a multiple of --log-every ({self.log_every})")

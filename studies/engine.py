@@ -4,7 +4,8 @@ python -m studies.engine --preset mutating --levels bramble-train --timesteps 20
 
 The engine equals the emulator step by step. The rules are the package's own, under the contest's:
 sticky actions, 4,500 steps an episode. Chance is that of the contest too: a level's episodes are
-those of `contest.run` with the same seed. Only BrambleDash; --timesteps are those of each level.
+those of `contest.run` with the same seed. Only BrambleDash, and cartridges that `python -m
+cartridge.levels new` made; --timesteps are those of each level.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ import numpy as np
 from gymnasium.utils.seeding import np_random
 
 from cartridge.levels.console import Status
-from cartridge.levels.generator import all_acts
+from cartridge.levels.fresh import acts_of
 from cartridge.levels.references import STEP_LIMIT, STICK
 from cartridge.levels.simulator import Simulator
 from envs import level_names, row_seeds
@@ -82,12 +83,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     wider = config.env.spec().action_names != SEVEN
     if config.embeds or config.keeps_frames or config.needs_policy or wider:
         raise UserError("these settings of JERK need pictures or other actions; give others")
-    levels = [short(name) for name in level_names(config.run.levels)]
+    levels = level_names(config.run.levels)
+    games = dict.fromkeys(name.rpartition(":")[0] for name in levels)
+    simulators = {game: Simulator(acts_of(game)) for game in games}
     make_folder(Path(config.run.run_dir))
-    simulator = Simulator(all_acts())
     with EpisodeLog(config.run.run_dir) as log:
-        for level in levels:
-            search(simulator, level, config, log)
+        for name in levels:
+            search(simulators[name.rpartition(":")[0]], short(name), config, log)
 
 
 if __name__ == "__main__":

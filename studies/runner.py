@@ -95,9 +95,10 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
         "steps": sum(one.l for one in episodes),
     }
     played = episode_columns(folder)
+    if not kind.adds:
+        record["grown"] = losses.grown(played, made_with(study, cell)["steps"])
     if "kind" in played:
-        steps = made_with(study, cell)["steps"]
-        record |= {"lost": losses.lost(played), "grown": losses.grown(played, steps)}
+        record["lost"] = losses.lost(played)
     if kind.last:
         tables = [read_columns(folder / f"{name}.csv") for name in ("metrics", "episodes")]
         ends = [table["step"] > (1 - LAST) * table["step"].max() for table in tables]

@@ -60,3 +60,20 @@ def kill_at(step: int, command: list[str], run_dir: Path) -> None:
         time.sleep(0.002)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def interrupted(command: list[str], run_dir: Path) -> str:
+    """Start a training command, press Ctrl-C as soon as it has measured something, and let it end
+    -> what it said on stderr."""
+    # A shell starts jobs in the background deaf to SIGINT, and children inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    signal.signal(signal.SIGINT, before)
+    table = run_dir / "metrics.csv"
+    while not table.exists() or table.read_text().count("\n") < 2:
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=120)[1]
+    assert process.returncode != 0
+    return said

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs import VectorEnv, make_for
-from envs.evaluation import evaluated
+from envs.evaluation import judged
 from experience.advantages import explained_variance, generalised_advantages
 from experience.collector import Collector
 from experience.rollouts import minibatches
@@ -27,6 +27,7 @@ from experiment.device import prepare_device
 from experiment.distributed import Group, joined
 from experiment.errors import command
 from experiment.optimiser import optimiser_tensors, restore_optimiser
+from experiment.package import OnCheckpoint
 from experiment.run_folder import interruptible
 from experiment.seeding import seed_everything
 from trpo import PRESETS
@@ -43,12 +44,15 @@ def run(
     config: TRPOConfig,
     run_dir: Path | str,
     init: Path | str | None = None,
+    *,
+    on_checkpoint: OnCheckpoint | None = None,
 ) -> TRPOAgent:
     """Train on `envs` for config.run.timesteps agent steps and return the agent.
 
     run_dir: where config, metrics, episodes and checkpoints go; with config.run.resume a run goes
     on. init: a checkpoint that gives the weights. In a group of processes, each calls this with
-    environments of its own; the first one writes.
+    environments of its own; the first one writes. on_checkpoint: called after each checkpoint,
+    there.
     """
     training = Training(config, envs.num_envs)
     agent, collector = training.agent, training.collector
@@ -58,21 +62,27 @@ def run(
         if init:
             agent.load_weights(load_checkpoint(init))
         obs, _ = envs.reset(seed=collector.env_seeds())
+
+    def keep() -> None:
+        training.save(run_dir, envs)
+        if on_checkpoint and collector.group.first:
+            on_checkpoint(Path(run_dir), collector.summary())
+
     with (
         reports(run_dir, collector, "trpo") as report,
-        interruptible(run_dir, alone=collector.group.size == 1) as interrupted,
+        interruptible(run_dir, first=collector.group.first) as interrupted,
     ):
-        while collector.env_steps < config.run.timesteps and not interrupted():
+        while collector.env_steps < config.run.timesteps and not collector.group.any(interrupted()):
             obs = collector.play(envs, obs)
             if collector.rollout.full:
                 values = learn(training, obs)
-                if collector.passes(config.evaluation.evaluate_every) and collector.group.first:
-                    values |= evaluated(agent, config, env_steps=collector.env_steps)
+                if collector.group.first:
+                    values |= judged(agent, config, collector)
                 report(values)
                 if collector.passes(config.run.checkpoint_every):
-                    training.save(run_dir, envs)
+                    keep()
         report({})
-        training.save(run_dir, envs)
+        keep()
     return agent
 
 

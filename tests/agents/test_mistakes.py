@@ -55,6 +55,7 @@ OWN = {
         (["--recurrent", "gru"], "sequence-steps"),
         (["--clip-schedule", "falling"], "schedule"),
         (["--encoder", "nature", "--widths", "8,16"], "fixed size"),
+        (["--sight-episodes", "17"], "give another number"),
     ],
     "rainbow": [
         (["--levels", "sonic-test"], "import"),
@@ -62,6 +63,7 @@ OWN = {
         (["--init-encoder", "no/such/run"], "no/such/run"),
         (["--freeze-encoder-updates", "9"], "give that too"),
         (["--initial-priorities", "--no-prioritised"], "--no-prioritised"),
+        (["--sight-every", "15"], "--sight-every must be a multiple of --log-every (10)"),
         *((["--v-max", "inf"], "v_m"), (["--v-min", "nan"], "v_m"), (["--v-min=-inf"], "v_m")),
     ],
     "sac": [

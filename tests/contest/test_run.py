@@ -263,6 +263,7 @@ def test_what_another_agent_only_began_is_not_counted(tmp_path: Path) -> None:
         (["--agent", "rainbow", "--", "--num-envs", "3"], "set by the contest"),
         (["--agent", "rainbow", "--", "--num_envs=3"], "set by the contest"),
         (["--agent", "rainbow", "--", "--frame-skip", "8"], "set by the contest"),
+        (["--agent", "rainbow", "--", "--sight-every", "5000"], "set by the contest"),
         (["--agent", "rainbow", "--", "--hiden", "3"], "did you mean '--hidden'"),
         (["--agent", "random", "--levels", "BrambleDash-Genesis-v0:No.Act1"], "no state"),
         (["--agent", "random", "--workers", "0"], "--workers 0: expected a whole number"),

@@ -28,9 +28,7 @@ def test_recorded_are_whole_episodes_of_every_row_in_the_order_of_their_returns(
         assert one.action_names == envs.env_spec.action_names
         for step, action in enumerate(one.actions):
             assert action in (RIGHT, JUMP)
-            assert (
-                one.frames[step][0, 0] == 220
-            ).argmax() == 4 * step  # its place
+            assert (one.frames[step][0, 0] == 220).argmax() == 4 * step  # its place
     first = seen[0][1]
     assert first.all() and not seen[1][1].any()
 

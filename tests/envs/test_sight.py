@@ -5,7 +5,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from envs import EnvSpec
-from envs.evaluation import play_episodes, side_by_side
+from envs.episodes import play_episodes, side_by_side
 from envs.sight import APART, MOMENTS, PLAYS, Shuffled, measure
 from experiment.errors import UserError
 from retro_env import EnvConfig, make_vec, parse_levels

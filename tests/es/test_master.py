@@ -6,7 +6,9 @@ import pytest
 
 from es.mpi import AgreedError, World, agreeing
 from es.train import main
+from experiment.checkpoint import load_checkpoint
 from experiment.errors import UserError
+from tests.runs import interrupted
 
 ROOT = Path(__file__).parents[2]
 MPIRUN = Path(sys.executable).parent / "mpirun"
@@ -72,6 +74,20 @@ together(work)
 def test_error_in_one_process_ends_those_that_wait_for_it():
     done = with_mpi("-c", CRASH)
     assert done.returncode != 0 and "ValueError: rank 1 is ill" in done.stderr
+
+
+@needs_mpirun
+def test_ctrl_c_saves_a_checkpoint_and_ends_all_processes(tmp_path):
+    words = (
+        *("--levels", "BrambleWood.Act1", "--num-envs", "2", "--pairs", "2", "--timesteps", "9e9"),
+        *("--encoder", "data-efficient", "--hidden", "8", "--episode-steps", "9"),
+        *("--image-height", "36", "--image-width", "36", "--run-dir", str(tmp_path)),
+    )
+    command = [str(MPIRUN), "-n", "2", sys.executable, "es/master.py", *words]
+    said = interrupted(command, tmp_path)
+    assert "saving a checkpoint" in said and "--resume goes on from the last checkpoint" in said
+    assert "Traceback" not in said
+    assert load_checkpoint(tmp_path).counters["generation"] > 0
 
 
 MISTAKE = """

@@ -129,7 +129,7 @@ def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(
         log.log(6, 0, EPISODE | {"r": 2.25, "level": "Bramble:A.Act2", "finished": True})
         log.log(6, 1, EPISODE | {"r": 4.0, "level": "Bramble:B.Act1", "progress": 0.75})
         log.log(7, 0, EPISODE | {"r": 4.0, "level": "Bramble:B.Act1", "finished": True})
-        metrics.log(8, {"loss": 0.25})
+        metrics.log(8, {"loss": 0.25, "sight/blind": 3.0})
     names = [name for name, _ in said]
     assert names == ["init", "log 4", "log 8", "finish"]
     assert said[0][1] == {"project": PROJECT, "name": tmp_path.name, "config": config}
@@ -137,6 +137,7 @@ def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(
     assert last.pop("time/steps_per_second") > 0
     assert last == {
         "train/loss": 0.25,
+        "sight/blind": 3.0,
         "rollout/return/A": (812.25 + 2.25) / 2,
         "rollout/return/B": 4.0,
         "rollout/finished": 0.5,
@@ -148,7 +149,9 @@ def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(
     assert {"rollout/mean_return", *last} <= set(events.Tags()["scalars"])
     (text,) = events.Tensors("config/text_summary")
     assert b"seed: 3" in text.tensor_proto.string_val[0]
-    assert (tmp_path / "metrics.csv").read_text().splitlines()[0] == "step,loss,mean_return"
+    assert (tmp_path / "metrics.csv").read_text().splitlines()[0] == (
+        "step,loss,mean_return,sight/blind"
+    )
 
 
 def test_episodes_have_fixed_columns_and_resume(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from experiment.checkpoint import load_checkpoint
 from experiment.metrics import read_columns
 from ppo2.train import main
+from tests.runs import interrupted
 
 ROOT = Path(__file__).parents[2]
 LEVELS = ",".join(f"BrambleDash-Genesis-v0:BrambleWood.Act{n}" for n in "123")
@@ -29,17 +30,17 @@ FLAGS = [
 ]
 
 
+def two_processes(run_dir: Path, *flags: str) -> list[str]:
+    """The command of a run in two processes."""
+    return [
+        *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
+        *("--nproc-per-node", "2", "-m", "ppo2.train", *flags, "--run-dir", str(run_dir)),
+    ]
+
+
 def in_two_processes(run_dir: Path, *flags: str) -> None:
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
-            *("--nproc-per-node", "2", "-m", "ppo2.train", *flags, "--run-dir", str(run_dir)),
-        ],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        timeout=240,
-    )
+    command = two_processes(run_dir, *flags)
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=240)
 
 
 def assert_equal_runs(one: Path, other: Path) -> None:
@@ -71,3 +72,10 @@ def test_run_of_one_process_goes_on_in_two_and_in_one_again(tmp_path):
     assert len(load_checkpoint(parts).state["finals"]) == 4
     main(["--run-dir", parts, "--resume", "--timesteps", "200"])
     assert_equal_runs(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_ctrl_c_in_two_processes_saves_a_checkpoint(tmp_path):
+    flags = [*FLAGS, "--timesteps", "1000000", "--checkpoint-every", "0"]
+    said = interrupted(two_processes(tmp_path, *flags), tmp_path)
+    assert "saving a checkpoint" in said and "--resume goes on from the last checkpoint" in said
+    assert load_checkpoint(tmp_path).counters["env_steps"] > 0

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from envs import make, make_for
-from envs.evaluation import play_episodes, side_by_side
+from envs.episodes import play_episodes, side_by_side
+from envs.sight import PLAYS
 from experiment.config import replaced
 from experiment.errors import UserError
 from experiment.metrics import read_columns
@@ -35,7 +36,8 @@ def trained(folder, *flags):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    return trained(tmp_path_factory.mktemp("run") / "a", "--evaluate-every", "128")
+    sight = ["--sight-every", "128", "--sight-episodes", "2"]
+    return trained(tmp_path_factory.mktemp("run") / "a", "--evaluate-every", "128", *sight)
 
 
 def weights(folder: Path):
@@ -49,6 +51,8 @@ def test_evaluation_leaves_no_trace_in_the_run(finished, tmp_path):
     assert (finished / "episodes.csv").read_bytes() == (without / "episodes.csv").read_bytes()
     ours, plain = (read_columns(folder / "metrics.csv") for folder in (finished, without))
     assert np.isfinite(ours["train_return"]).all() and np.isfinite(ours["test_std"]).all()
+    for name in PLAYS:
+        assert np.isfinite(ours[f"sight/{name}"]).all()
     for name, column in plain.items():
         np.testing.assert_array_equal(ours[name], column)
 

@@ -1,4 +1,4 @@
-"""The engine's searches are those of the agent's own trainer, episode for episode."""
+"""The engine's searches are those of training and of the contest, episode for episode."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pytest
 
 from experiment.metrics import read_columns
 from jerk.train import main as train
+from studies.contest import main as contest
 from studies.engine import main as search
 
 COLUMNS = ("step", "kind", "r", "l", "finished")
@@ -23,3 +24,17 @@ def test_episodes_equal_those_of_training(preset: str, tmp_path: Path) -> None:
     assert len(trained["r"]) > 5 and set(trained["kind"]) > {"replay"}
     for name in COLUMNS:
         assert trained[name].tolist() == searched[name].tolist(), name
+
+
+@pytest.mark.slow
+def test_episodes_equal_those_of_the_contest(tmp_path: Path) -> None:
+    preset = ["--preset", "recovering"]
+    words = ["--levels", "ThornKeep.Act1", "--timesteps", "2000", "--seed", "3"]
+    contest([*words, "--run-dir", str(tmp_path / "played"), "--", *preset])
+    search([*words, *preset, "--run-dir", str(tmp_path / "searched")])
+    played, searched = (
+        read_columns(tmp_path / name / "episodes.csv") for name in ("played", "searched")
+    )
+    assert len(played["r"]) > 3
+    for name in COLUMNS:
+        assert played[name].tolist() == searched[name].tolist(), name

@@ -6,14 +6,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from contest.match.agents import split_flags
 from experiment.config import flat, parse_command, to_dict
 from experiment.errors import UserError
-from studies import play
+from studies import contest, play
 from studies.study import REFERENCE, Study, cells, chosen, made_with, names, needed, read
 
 EVERY = [(name, kind) for name in names() for kind in read(name).kinds]
 PARSERS = {
     "benchmarks.sb3_ppo": "ppo2.train",
+    "studies.contest": "jerk.train",
     "studies.engine": "jerk.train",
 }
 """Modules that take another's flags."""
@@ -25,6 +27,9 @@ def parsed(study: Study, kind: str) -> dict[str, Any]:
     words = [REFERENCE.sub("some", word) for word in found.words]
     if found.run == "studies.play":
         return to_dict(parse_command(play.PlayConfig, words, command="play"))
+    if found.run == "studies.contest":
+        own, words = map(list, split_flags(words))
+        assert parse_command(contest.ContestConfig, own, command="contest").agent == "jerk"
     module = importlib.import_module(PARSERS.get(found.run, found.run))
     return flat(to_dict(module.parse(words)))
 

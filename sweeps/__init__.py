@@ -1,0 +1,1 @@
+"""Sweeps: an agent's fields over grids, and populations that change them as they learn."""

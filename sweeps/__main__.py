@@ -1,0 +1,82 @@
+"""Trains an agent with many settings: `python -m sweeps`, which goes on where it stopped.
+
+python -m sweeps --agent ppo2 --preset procgen-course --grid num_levels=1,10,100 --seeds 3 \
+    --jobs 2 --out runs/levels
+python -m sweeps --plan course-beta --out runs/beta
+python -m sweeps --plan course-levels --out runs/levels --engine slurm > job.sh
+python -m sweeps --agent ppo2 --preset fast --pbt gamma=0.9:0.999 --engine ray --out runs/pbt
+"""
+
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from experiment.config import parse_command, to_dict
+from experiment.errors import UserError, command
+from experiment.files import make_folder, write_text
+from experiment.results import store
+from studies.runner import left, work
+from sweeps import grid, jobs
+from sweeps.config import SweepConfig, read_plan
+
+
+def asked(argv: Sequence[str]) -> SweepConfig:
+    """The config of a command line, and of the plan that it names. UserError: a bad one."""
+    plans = [value for word, value in zip(argv, [*argv[1:], ""], strict=True) if word == "--plan"]
+    plans += [word.removeprefix("--plan=") for word in argv if word.startswith("--plan=")]
+    values = read_plan(plans[-1]) if plans else {}
+    return parse_command(SweepConfig, argv, command="python -m sweeps", defaults=values)
+
+
+def run_grid(config: SweepConfig) -> None:
+    """Run what is not complete, then write the table and the plot. UserError: some failed."""
+    study, named = grid.study_of(config)
+    make_folder(config.out)
+    todo = left(study, list(study.kinds), config.out)
+    say = Console(soft_wrap=True).print
+    if config.cell:
+        every = [cell for kind in study.kinds for cell in grid.cells(study, kind)]
+        if config.cell > len(every):
+            raise UserError(f"--cell {config.cell}: this grid has {len(every)} runs")
+        todo = [cell for cell in todo if cell == every[config.cell - 1]]
+    say(f"{len(todo)} runs to do, {config.jobs} at a time; their logs are in {config.out}")
+    try:
+        work(study, todo, config.out, jobs=config.jobs, say=say)
+    finally:
+        if not config.cell:
+            report(config, grid.collect(study, named, config.out))
+
+
+def report(config: SweepConfig, rows: Sequence[grid.Scores]) -> None:
+    """result.json, table.md and plot.png in the sweep's folder; the table is printed too."""
+    result = {"sweep": to_dict(config), "points": [row._asdict() for row in rows]}
+    store(config.out / "result.json", result)
+    text = grid.markdown(rows)
+    write_text(config.out / "table.md", text + "\n")
+    print(text)
+    if rows:
+        title = f"{config.agent} {config.preset}".strip()
+        grid.draw(rows, config.out / "plot.png", title=title)
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Sweep as the command line says."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    config = asked(words)
+    if config.pbt:
+        from sweeps import population
+
+        population.run(config)
+    elif config.engine == "local":
+        run_grid(config)
+    else:
+        study, _ = grid.study_of(config)
+        count = len(study.kinds) * config.seeds
+        engine, out, resources = config.engine, config.out, config.resources
+        print(jobs.script(engine, words, count=count, out=out, resources=resources))
+
+
+if __name__ == "__main__":
+    main()

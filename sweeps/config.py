@@ -1,0 +1,87 @@
+"""What a sweep is told: flags, and plans that hold them."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from experiment.config import nearest_text, preset_names
+from experiment.errors import UserError
+from experiment.ranges import Count, Natural
+
+PLANS = Path(__file__).parent / "plans"
+
+
+@dataclasses.dataclass(frozen=True)
+class SweepConfig:
+    """Train an agent with many settings: over a grid, or as a population (PBT)."""
+
+    plan: str = ""
+    """A sweep that comes with the project, or a FILE.yaml with fields like these; flags win."""
+
+    # What is trained
+    agent: str = "ppo2"
+    """Its package."""
+    preset: str = ""
+    """A preset of the agent."""
+    levels: str = ""
+    """As the agent's; none: the preset's."""
+    timesteps: Natural = 0
+    """Agent steps of a run; 0: the preset's."""
+    flags: str = ""
+    """Further flags of all runs. Write --flags='--hidden 32 --pool'."""
+    out: Path = Path("runs/sweep")
+    """Folder of all runs, the table and the plot. The same command again goes on there."""
+
+    # A grid
+    grid: tuple[str, ...] = ()
+    """FIELD=A,B,C of the agent's config, or FIELD=A;B where values have commas: all combinations
+    are trained."""
+    seeds: Count = 1
+    """Runs of each combination, of seeds 0, 1, ...."""
+    jobs: Count = 2
+    """Runs at a time."""
+    cell: Natural = 0
+    """Only the run of that number, from 1 on, as a job script asks for; 0: all, and the table."""
+    resources: str = ""
+    """slurm, lsf: words for the script's head, such as '--time=10:00:00 --gres=gpu:1'."""
+
+    # A population
+    pbt: tuple[str, ...] = ()
+    """FIELD=LOW:HIGH: values are drawn there, and then move with the population."""
+    population: Count = 4
+    """Runs of a population."""
+    perturb_every: Count = 100_000
+    """Agent steps after which a run may take over a better one's weights and change its values; a
+    checkpoint is written as often."""
+
+    # The machine
+    engine: Literal["local", "ray", "slurm", "lsf"] = "local"
+    """local: a grid's processes here. ray: a population, on Ray Tune. slurm, lsf: print a script
+    that runs a grid as jobs."""
+    ray_address: str = ""
+    """A Ray cluster to run on, or auto for the one this machine is in; none: this machine alone."""
+
+    def __post_init__(self) -> None:
+        if bool(self.grid) == bool(self.pbt):
+            raise UserError("give either --grid FIELD=A,B,... or --pbt FIELD=LOW:HIGH ...")
+        if self.pbt and self.engine != "ray":
+            raise UserError("--pbt needs --engine ray")
+        if self.grid and self.engine == "ray":
+            raise UserError("--engine ray is for --pbt; a grid runs with local, slurm or lsf")
+
+
+def read_plan(name: str) -> dict[str, Any]:
+    """The fields that a plan gives, by its name or file. UserError: there is none, or a bad one."""
+    known = preset_names(PLANS)
+    if not name.endswith(".yaml") and name not in known:
+        raise UserError(f"no plan {name!r}; {nearest_text(name, known)}, or give a FILE.yaml")
+    path = Path(name) if name.endswith(".yaml") else PLANS / f"{name}.yaml"
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise UserError(f"cannot read plan {path}: {' '.join(str(error).split())}") from None
+    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
+        raise UserError(f"plan {path} must hold one mapping of field names to values")
+    return values

@@ -1,0 +1,198 @@
+"""A grid as a study of one kind per combination: its cells run, go on and are refused as these."""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiment.config import flat, load_config, nearest_text, to_dict
+from experiment.errors import UserError
+from experiment.files import drafted
+from experiment.metrics import read_columns
+from experiment.package import find
+from studies.report import number, table
+from studies.runner import record_of
+from studies.study import Kind, Study, cells
+from sweeps.config import SweepConfig
+
+LAST = 20
+"""Rows of metrics.csv, the last that have a score, of which a run's score is the mean."""
+SCORES = {"mean_return": "return", "train_return": "train levels", "test_return": "test levels"}
+"""Column of metrics.csv -> what it is called."""
+TAKEN = ("run_dir", "resume", "init", "seed", "preset", "config")
+"""What a sweep itself gives to each run."""
+WIDE = 20.0
+"""The largest value over the smallest from which on an axis is logarithmic."""
+Point = dict[str, str]
+"""Field -> value, as text."""
+
+
+class Scores(NamedTuple):
+    """A point, the seeds that are complete, and column -> (mean, two standard deviations)."""
+
+    point: Point
+    seeds: int
+    found: dict[str, tuple[float, float]]
+
+
+def read_grid(words: Sequence[str]) -> dict[str, list[str]]:
+    """FIELD=A,B or FIELD=A;B -> field -> values. UserError: a word is none of these."""
+    grid: dict[str, list[str]] = {}
+    for word in words:
+        name, _, text = word.partition("=")
+        field = name.lstrip("-").replace("-", "_")
+        values = [value.strip() for value in text.split(";" if ";" in text else ",")]
+        bad = [value for value in values if not value or "/" in value or len(value.split()) > 1]
+        if not field or bad or field in grid or len(set(values)) < len(values):
+            raise UserError(
+                f"--grid {word!r}: expected FIELD=A,B,C, each field and each value once, no spaces "
+                "or slashes"
+            )
+        if field in TAKEN:
+            raise UserError(f"--grid {field}: a sweep gives that to each run itself")
+        grid[field] = values
+    return grid
+
+
+def points(grid: Mapping[str, Sequence[str]]) -> list[Point]:
+    """All combinations, the last field's values changing first."""
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def words_of(point: Mapping[str, str], fields: Mapping[str, Any]) -> list[str]:
+    """A point as flags. fields: the agent's config, flat, which says what is a switch.
+
+    UserError: the agent has no such field."""
+    words = []
+    for name, value in point.items():
+        if name not in fields:
+            raise UserError(f"the agent has no field {name!r}; {nearest_text(name, fields)}")
+        flag = "--" + name.replace("_", "-")
+        if isinstance(fields[name], bool) and value.lower() in ("true", "false"):
+            words.append(flag if value.lower() == "true" else f"--no-{flag[2:]}")
+        else:
+            words.append(f"{flag}={value}")
+    return words
+
+
+def agent_config(config: SweepConfig, words: Sequence[str] = ()) -> Any:
+    """The config of the agent that all runs share, with further words. UserError: a bad one."""
+    package = find(config.agent)
+    everyone = ["--preset", config.preset] if config.preset else []
+    everyone += ["--levels", config.levels] if config.levels else []
+    everyone += ["--timesteps", str(config.timesteps)] if config.timesteps else []
+    said = [*everyone, *config.flags.split(), *words]
+    return load_config(package.Config, said, presets=package.PRESETS, command="")
+
+
+def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
+    """The grid's study, and the point of each of its kinds.
+
+    UserError: the agent refuses a point; so nothing runs before all are known to be possible."""
+    fields = flat(to_dict(agent_config(config)))
+    first = ["--preset", config.preset] if config.preset else []
+    kinds, named = {}, {}
+    for point in points(read_grid(config.grid)):
+        words = words_of(point, fields)
+        run = agent_config(config, words).run
+        name = ",".join(f"{field}={value}" for field, value in point.items())
+        named[name] = point
+        kinds[name] = Kind(
+            run=f"{config.agent}.train",
+            flags=(*first, *config.flags.split(), *words),
+            levels=run.levels,
+            steps=run.timesteps,
+            together=True,
+        )
+    return Study(about=f"{config.agent} over {', '.join(config.grid)}", seeds=config.seeds,
+                 kinds=kinds), named  # fmt: skip
+
+
+def scores_of(folders: Sequence[Path]) -> dict[str, tuple[float, float]]:
+    """Of runs with other seeds: each score that they have, mean and two standard deviations over
+    the last rows of all of them together."""
+    tables = [read_columns(folder / "metrics.csv") for folder in folders]
+    found = {}
+    for name in SCORES:
+        rows = [t[name][np.isfinite(t[name])][-LAST:] for t in tables if name in t]
+        values = np.concatenate(rows) if rows else np.zeros(0)
+        if len(values):
+            found[name] = float(values.mean()), float(2.0 * values.std())
+    return found
+
+
+def collect(study: Study, named: Mapping[str, Point], out: Path) -> list[Scores]:
+    """The points that have a complete run."""
+    result = []
+    for name, point in named.items():
+        complete = [cell for cell in cells(study, name) if record_of(study, cell, out)]
+        if complete:
+            found = scores_of([out / cell.name for cell in complete])
+            result.append(Scores(point, len(complete), found))
+    return result
+
+
+def markdown(rows: Sequence[Scores]) -> str:
+    """One table, a row per point."""
+    if not rows:
+        return "Nothing is complete yet."
+    names = [name for name in SCORES if any(name in row.found for row in rows)]
+    head = [*rows[0].point, "seeds", *(f"{SCORES[name]} ± 2 σ" for name in names)]
+
+    def cell(row: Scores, name: str) -> str:
+        mean, spread = row.found.get(name, (math.nan, math.nan))
+        return "" if math.isnan(mean) else f"{number(mean)} ± {number(spread)}"
+
+    lines = [
+        [*row.point.values(), str(row.seeds), *(cell(row, name) for name in names)] for row in rows
+    ]
+    note = f"Means over the last {LAST} scores of each run; σ: their standard deviation."
+    return f"{table(head, lines)}\n\n{note}"
+
+
+def draw(rows: Sequence[Scores], out: Path, *, title: str) -> None:
+    """The score over the first field, with two standard deviations, a line for each combination of
+    the others and for each kind of score."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.2), dpi=120, layout="constrained")
+    axes, (field, *others) = figure.subplots(), list(rows[0].point)
+    values = list(dict.fromkeys(row.point[field] for row in rows))
+    numbers = [as_number(value) for value in values]
+    numeric = all(map(math.isfinite, numbers))
+    lines: dict[str, list[tuple[float, float, float]]] = {}
+    names = [name for name in SCORES if any(name in row.found for row in rows)]
+    names = [name for name in names if name != "mean_return"] or names
+    for row, name in itertools.product(rows, names):
+        if name in row.found:
+            place = values.index(row.point[field])
+            label = " ".join(f"{other}={row.point[other]}" for other in others)
+            label = f"{label} {SCORES[name]}".strip() if len(names) > 1 else label
+            at = numbers[place] if numeric else float(place)
+            lines.setdefault(label, []).append((at, *row.found[name]))
+    for label, line in lines.items():
+        x, y, spread = zip(*sorted(line), strict=True)
+        axes.errorbar(x, y, yerr=spread, label=label or None, marker="o", capsize=3)
+    if not numeric:
+        axes.set_xticks(range(len(values)), values)
+    elif min(numbers) > 0.0 and max(numbers) / min(numbers) >= WIDE:
+        axes.set_xscale("log")
+    axes.set_xlabel(field)
+    axes.set_ylabel("mean return ± 2 σ")
+    axes.set_title(title)
+    axes.grid(alpha=0.3)
+    if any(lines):
+        axes.legend(fontsize="small")
+    with drafted(out) as draft:
+        figure.savefig(draft)
+
+
+def as_number(text: str) -> float:
+    """nan of what is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

@@ -1,0 +1,39 @@
+"""Scripts that run a grid's cells as jobs of a cluster: printed, for sbatch or bsub."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def script(engine: str, arguments: Sequence[str], *, count: int, out: Path, resources: str) -> str:
+    """A script of one array of `count` jobs, each of which runs one cell of this sweep.
+
+    engine: slurm or lsf. arguments: of this command, by which each job finds its cell. The same
+    command without --engine writes the table once all are done, and runs what is missing.
+    """
+    if engine == "slurm":
+        mark, index = "#SBATCH", "$SLURM_ARRAY_TASK_ID"
+        head = ["--job-name=sweep", f"--array=1-{count}", f"--output={out}/job-%a.log"]
+        head += shlex.split(resources)
+    else:
+        mark, index = "#BSUB", "$LSB_JOBINDEX"
+        # LSF separates a flag from its value: a line each.
+        head = [f'-J "sweep[1-{count}]"', f"-o {out}/job-%I.log"]
+        head += [f"-{part.strip()}" for part in f" {resources}".split(" -") if part.strip()]
+    mine = [*without(arguments, "--engine", "--resources", "--cell"), "--cell"]
+    command = f'{shlex.join(["python", "-m", "sweeps", *mine])} "{index}"'
+    return "\n".join(["#!/bin/bash", *(f"{mark} {line}" for line in head), command])
+
+
+def without(arguments: Sequence[str], *flags: str) -> list[str]:
+    """The arguments but for these flags and their values."""
+    kept, skip = list[str](), False
+    for word in arguments:
+        name, given, _ = word.partition("=")
+        if name.replace("_", "-") in flags:
+            skip = not given
+        elif skip:
+            skip = False
+        else:
+            kept.append(word)
+    return kept

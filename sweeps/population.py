@@ -1,0 +1,178 @@
+"""Population-based training on Ray Tune: runs that do worse go on from better ones' checkpoints.
+
+Source: Jaderberg et al., arXiv:1711.09846. Every `perturb_every` steps a run of the worst quarter
+takes over a run of the best one, as it is in its checkpoint, and goes on with that one's values,
+each times 0.8 or 1.2 or, one in five, drawn anew; none leaves the range that --pbt gives.
+"""
+
+import math
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from envs import make_for
+from experiment.config import flat, replaced, to_dict
+from experiment.errors import UserError
+from experiment.files import make_folder, write_text
+from experiment.package import find
+from experiment.plot import plot_curves
+from experiment.results import store
+from studies.report import number, table
+from sweeps.config import SweepConfig
+from sweeps.grid import TAKEN, WIDE, agent_config, as_number, words_of
+
+QUANTILE, RESAMPLE = 0.25, 0.2
+NAME = "population"
+"""Of the folder in --out that Ray keeps."""
+WORST = -1e9
+"""Score of a run that has ended no episode."""
+Ranges = dict[str, tuple[float, float]]
+
+
+def read_ranges(config: SweepConfig) -> Ranges:
+    """Field -> (low, high). UserError: a word is no FIELD=LOW:HIGH, or the agent's config does not
+    allow an end of it, or the agent does not report its checkpoints."""
+    fields, ranges = flat(to_dict(agent_config(config))), Ranges()
+    for word in config.pbt:
+        name, _, text = word.partition("=")
+        field, ends = name.lstrip("-").replace("-", "_"), text.split(":")
+        low, high = (as_number(end) for end in ends) if len(ends) == 2 else (math.nan, math.nan)
+        if not low < high or field in ranges:
+            raise UserError(f"--pbt {word!r}: expected FIELD=LOW:HIGH, each field once")
+        if field in TAKEN:
+            raise UserError(f"--pbt {field}: a sweep gives that to each run itself")
+        for value in (low, high):
+            point = {field: as_text(value, fields.get(field))}
+            agent_config(config, words_of(point, fields))
+        ranges[field] = low, high
+    return ranges
+
+
+def as_text(value: float, like: Any) -> str:
+    """A value as a flag has it; whole, where the field holds whole numbers."""
+    return str(round(value)) if isinstance(like, int) else repr(float(value))
+
+
+def clamped(values: Mapping[str, float], ranges: Ranges) -> dict[str, float]:
+    """The values, each within its range."""
+    return {name: min(max(values[name], low), high) for name, (low, high) in ranges.items()}
+
+
+def begin(run_dir: Path, given: Any) -> bool:
+    """Let a run's folder be as a checkpoint of Ray's says, whosever that is -> whether there is
+    something to go on with. given: the checkpoint, or None at the start of a run."""
+    shutil.rmtree(run_dir, ignore_errors=True)
+    if given is not None:
+        given.to_directory(str(run_dir))
+    return given is not None
+
+
+def train(values: Mapping[str, float], config: SweepConfig, out: Path) -> None:
+    """One run of the population, in a process of Ray's."""
+    from ray import tune
+
+    run_dir = out / "runs" / tune.get_context().get_trial_id()
+    resumes = begin(run_dir, tune.get_checkpoint())
+    fields = flat(to_dict(agent_config(config)))
+    point = {name: as_text(value, fields[name]) for name, value in values.items()}
+    every = config.perturb_every
+    settings = {"run_dir": str(run_dir), "resume": resumes, "checkpoint_every": every}
+    mine = replaced(agent_config(config, words_of(point, fields)), **settings)
+    reported = -1
+
+    def report(folder: Path, metrics: dict[str, float]) -> None:
+        nonlocal reported
+        if metrics["env_steps"] > reported:
+            reported = int(metrics["env_steps"])
+            score = metrics["mean_return"]
+            found = {**metrics, "score": WORST if math.isnan(score) else score}
+            tune.report(found, checkpoint=tune.Checkpoint.from_directory(str(folder)))
+
+    envs = make_for(mine)
+    try:
+        find(config.agent).run(envs, mine, run_dir, mine.run.init or None, on_checkpoint=report)
+    finally:
+        envs.close()
+
+
+def tuner(config: SweepConfig, ranges: Ranges, trainable: Callable[..., None]) -> Any:
+    """Ray's tuner of this population: the one in --out, if there is one, which then goes on."""
+    from ray import tune
+    from ray.tune.schedulers import PopulationBasedTraining
+
+    place = config.out.resolve()
+    trainable = tune.with_parameters(trainable, config=config, out=place)
+    if tune.Tuner.can_restore(str(place / NAME)):
+        return tune.Tuner.restore(str(place / NAME), trainable, resume_errored=True)
+    draws = {
+        name: tune.loguniform(*ends) if ends[0] * WIDE <= ends[1] and ends[0] > 0.0
+        else tune.uniform(*ends)
+        for name, ends in ranges.items()
+    }  # fmt: skip
+    scheduler = PopulationBasedTraining(
+        time_attr="env_steps",
+        perturbation_interval=config.perturb_every,
+        hyperparam_mutations=draws,
+        quantile_fraction=QUANTILE,
+        resample_probability=RESAMPLE,
+        custom_explore_fn=partial(clamped, ranges=ranges),
+    )
+    return tune.Tuner(
+        trainable,
+        param_space=draws,
+        tune_config=tune.TuneConfig(
+            metric="score",
+            mode="max",
+            num_samples=config.population,
+            max_concurrent_trials=config.jobs,
+            scheduler=scheduler,
+        ),
+        run_config=tune.RunConfig(name=NAME, storage_path=str(place)),
+    )
+
+
+def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
+    """Train the population, from wherever it is, then write result.json, table.md and plot.png.
+
+    UserError: a bad range, or runs that failed."""
+    ranges = read_ranges(config)
+    make_folder(config.out)
+    os.environ |= {"RAY_CHDIR_TO_TRIAL_DIR": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+    import ray
+
+    root = str(Path(__file__).resolve().parents[1])
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    where = {"address": config.ray_address} if config.ray_address else {"include_dashboard": False}
+    ray.init(runtime_env={"env_vars": {"PYTHONPATH": path}}, log_to_driver=False, **where)
+    try:
+        results = tuner(config, ranges, trainable).fit()
+    finally:
+        ray.shutdown()
+    report(config, ranges, [one.metrics for one in results if one.metrics])
+    if results.errors:
+        raise UserError(
+            f"{len(results.errors)} of {len(results)} runs failed ({results.errors[0]}); their "
+            f"logs are in {config.out / NAME}; give the same command again"
+        )
+
+
+def report(config: SweepConfig, ranges: Ranges, found: Sequence[Mapping[str, Any]]) -> None:
+    """The population's runs, the best first, with the values they ended with."""
+    runs = sorted(found, key=lambda metrics: -metrics["score"])
+    store(config.out / "result.json", {"sweep": to_dict(config), "runs": [
+        {"run": one["trial_id"], "score": one["score"], "env_steps": one["env_steps"],
+         "values": one["config"]} for one in runs
+    ]})  # fmt: skip
+    rows = [
+        [one["trial_id"], number(one["score"]), number(one["env_steps"]),
+         *(f"{one['config'][name]:.4g}" for name in ranges)]
+        for one in runs
+    ]  # fmt: skip
+    text = table(["run", "mean return", "steps", *ranges], rows)
+    write_text(config.out / "table.md", text + "\n")
+    print(text)
+    folders = {one["trial_id"]: [config.out / "runs" / one["trial_id"]] for one in runs}
+    plot_curves(folders, config.out / "plot.png", title="Return: population")

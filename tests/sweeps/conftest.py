@@ -1,0 +1,71 @@
+"""An agent of no substance, whose runs take a moment: its score is 10 times its gamma."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = """
+from dataclasses import dataclass
+from pathlib import Path
+from envs import TRAINING, EnvSettings, env_settings
+from experiment.ranges import Count, Share
+from experiment.run_settings import RunSettings
+
+@dataclass(frozen=True)
+class Config:
+    '''An agent.'''
+    run: RunSettings = RunSettings(levels="BrambleWood.Act1", timesteps=40)
+    env: EnvSettings = env_settings()
+    gamma: Share = 0.5
+    '''Discount.'''
+    hidden: Count = 8
+    '''Units.'''
+    pool: bool = False
+    '''A switch.'''
+
+PRESETS = Path(__file__).parent / "presets"
+NOT_INHERITED = {}
+build = load = run = None
+"""
+TRAINER = """
+import pathlib, sys, time
+words = sys.argv[1:]
+given = dict(w[2:].split("=") for w in words if "=" in w)
+folder = pathlib.Path(words[words.index("--run-dir") + 1])
+resumes = "--resume" in words
+with open(folder.parent.parent / "calls.txt", "a") as file:
+    print(" ".join(words[2:]), file=file)
+folder.mkdir(parents=True, exist_ok=True)
+kept = folder / "checkpoints" / "step-000000020"
+kept.mkdir(parents=True, exist_ok=True)
+if resumes:
+    gamma = float((kept / "gamma").read_text())
+else:
+    gamma = float(given.get("gamma", 0.5))
+    (kept / "gamma").write_text(str(gamma))
+waits = folder.parent.parent / "waits"
+while waits.exists() and not resumes:
+    waits.write_text("waiting")
+    time.sleep(0.05)
+rows = "".join(f"{i},0,BrambleWood.Act1,{10 * gamma},5,0.5,0\\n" for i in (20, 40))
+(folder / "episodes.csv").write_text("step,env,level,r,l,progress,finished\\n" + rows)
+rows = "".join(f"{i},{10 * gamma + i % 2},{'' if i < 38 else 3.0}\\n" for i in range(1, 41))
+(folder / "metrics.csv").write_text("step,mean_return,test_return\\n" + rows)
+"""
+
+
+@pytest.fixture(autouse=True)
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The package `toy`, here and for processes that are started."""
+    folder = tmp_path / "modules" / "toy"
+    (folder / "presets").mkdir(parents=True)
+    (folder / "presets" / "long.yaml").write_text("timesteps: 80\n")
+    for name, text in (("__init__", PACKAGE), ("agent", ""), ("train", TRAINER)):
+        (folder / f"{name}.py").write_text(text)
+    monkeypatch.setenv("PYTHONPATH", str(folder.parent))
+    monkeypatch.syspath_prepend(str(folder.parent))
+    yield folder
+    for name in [name for name in sys.modules if name.partition(".")[0] == "toy"]:
+        del sys.modules[name]

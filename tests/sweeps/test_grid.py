@@ -1,0 +1,186 @@
+"""A grid's points, runs, table and plot; killed and gone on with; as jobs of a cluster."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import matplotlib.image
+import pytest
+
+from experiment.errors import UserError
+from sweeps.__main__ import asked, main
+from sweeps.config import PLANS, read_plan
+from sweeps.grid import agent_config, markdown, points, read_grid, scores_of, study_of, words_of
+
+ROOT = Path(__file__).parents[2]
+
+
+def sweep(out: Path, *more: str) -> list[str]:
+    return ["--agent", "toy", "--grid", "gamma=0.1,0.9", "--out", str(out), *more]
+
+
+def calls(out: Path) -> list[str]:
+    return (out / "calls.txt").read_text().splitlines()
+
+
+def test_a_grid_is_all_combinations():
+    grid = read_grid(["gamma=0.1,0.9", "--widths=16,32;8"])
+    assert points(grid) == [
+        {"gamma": "0.1", "widths": "16,32"},
+        {"gamma": "0.1", "widths": "8"},
+        {"gamma": "0.9", "widths": "16,32"},
+        {"gamma": "0.9", "widths": "8"},
+    ]
+
+
+@pytest.mark.parametrize("word", ["gamma", "=1", "gamma=1,1", "gamma=1,,2", "x=a/b", "seed=1,2"])
+def test_what_is_no_grid_is_refused(word):
+    with pytest.raises(UserError, match="--grid"):
+        read_grid([word])
+
+
+def test_switches_become_flags_and_an_unknown_field_is_named():
+    fields = {"pool": False, "gamma": 0.5}
+    assert words_of({"pool": "true", "gamma": "1"}, fields) == ["--pool", "--gamma=1"]
+    assert words_of({"pool": "False"}, fields) == ["--no-pool"]
+    with pytest.raises(UserError, match="did you mean 'gamma'"):
+        words_of({"gama": "1"}, fields)
+
+
+def test_every_run_is_made_once_and_the_table_has_them(tmp_path, capsys):
+    out = tmp_path / "out"
+    main(sweep(out, "--seeds", "2", "--preset", "long", "--flags", "--hidden 4"))
+    assert len(calls(out)) == 4
+    assert all("--timesteps 80" in line and "--hidden 4" in line for line in calls(out))
+    assert sorted(re.findall(r"--seed (\d)", " ".join(calls(out)))) == ["0", "0", "1", "1"]
+    result = json.loads((out / "result.json").read_text())
+    assert [point["point"] for point in result["points"]] == [{"gamma": "0.1"}, {"gamma": "0.9"}]
+    found = result["points"][1]["found"]
+    assert found["mean_return"] == pytest.approx([9.5, 1.0])  # of the last 20 rows, 9 or 10 each
+    assert found["test_return"] == pytest.approx([3.0, 0.0])  # of the three that there are
+    assert "| 0.9 | 2 | 9.5 ± 1 | 3 ± 0 |" in (out / "table.md").read_text()
+    assert matplotlib.image.imread(out / "plot.png").shape[2] == 4
+    main(sweep(out, "--seeds", "2", "--preset", "long", "--flags", "--hidden 4"))
+    assert len(calls(out)) == 4 and "0 runs to do" in capsys.readouterr().out
+
+
+def test_a_sweep_with_other_settings_is_refused_there(tmp_path, capsys):
+    main(sweep(tmp_path / "out"))
+    with pytest.raises(SystemExit):
+        main(sweep(tmp_path / "out", "--flags", "--hidden 4"))
+    assert "was made with flags" in capsys.readouterr().err
+
+
+def test_nothing_runs_where_the_agent_refuses_a_point(tmp_path, capsys):
+    arguments = ["--agent", "toy", "--grid", "gamma=0.5,1.5", "--out", str(tmp_path / "out")]
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2 and "gamma" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ([], "either --grid"),
+        (["--grid", "gamma=1", "--pbt", "gamma=0:1"], "either --grid"),
+        (["--pbt", "gamma=0:1"], "--engine ray"),
+        (["--grid", "gamma=1", "--engine", "ray"], "for --pbt"),
+        (["--plan", "course-level"], "course-levels"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line(flags, said, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--agent", "toy", *flags])
+    line = capsys.readouterr().err
+    assert stop.value.code == 2 and said in line and line.count("\n") == 1
+
+
+def test_a_killed_sweep_goes_on(tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    waits = out / "waits"
+    waits.write_text("")
+    command = [sys.executable, "-m", "sweeps", *sweep(out, "--jobs", "1")]
+    path = os.pathsep.join([str(ROOT), os.environ["PYTHONPATH"]])
+    killed = subprocess.Popen(
+        command,
+        env={**os.environ, "PYTHONPATH": path},
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+    )
+    while not waits.read_text():
+        assert killed.poll() is None
+        time.sleep(0.05)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    waits.unlink()
+    main(sweep(out, "--jobs", "1"))
+    first, second, third = calls(out)
+    assert "--resume" not in first and second == "--resume" and "gamma=0.9" in third
+    table = (out / "table.md").read_text()
+    assert "| 0.1 | 1 | 1.5" in table and "| 0.9 | 1 | 9.5" in table
+
+
+def test_a_points_scores_are_of_all_its_seeds(tmp_path):
+    for seed, value in enumerate((1.0, 3.0)):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        rows = "".join(f"{i},{100.0 if i < 20 else value}\n" for i in range(40))
+        (folder / "metrics.csv").write_text("step,mean_return\n" + rows)
+    assert scores_of([tmp_path / "0"]) == {"mean_return": (1.0, 0.0)}
+    assert scores_of([tmp_path / "0", tmp_path / "1"]) == {"mean_return": (2.0, 2.0)}
+    assert markdown([]) == "Nothing is complete yet."
+
+
+@pytest.mark.parametrize(
+    ("engine", "resources", "lines", "index"),
+    [
+        (
+            "slurm",
+            "--time=10:00:00 --gres=gpu:1",
+            ["#SBATCH --array=1-4", "#SBATCH --time=10:00:00", "#SBATCH --gres=gpu:1"],
+            "SLURM_ARRAY_TASK_ID",
+        ),
+        (
+            "lsf",
+            "-q gpuv100 -W 10:00",
+            ['#BSUB -J "sweep[1-4]"', "#BSUB -q gpuv100", "#BSUB -W 10:00"],
+            "LSB_JOBINDEX",
+        ),
+    ],
+)
+def test_a_job_script_runs_each_cell_once(tmp_path, capsys, engine, resources, lines, index):
+    out = tmp_path / "out"
+    main(sweep(out, "--seeds", "2", "--engine", engine, f"--resources={resources}"))
+    script = capsys.readouterr().out
+    assert set(lines) <= set(script.splitlines())
+    command = script.splitlines()[-1]
+    for number in range(1, 5):
+        words = command.replace(f'"${index}"', str(number)).split()
+        main(words[3:])
+    assert len(calls(out)) == len(set(calls(out))) == 4
+    assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
+    with pytest.raises(SystemExit):
+        main([*words[3:-1], "5"])
+
+
+@pytest.mark.parametrize("plan", sorted(path.stem for path in PLANS.glob("*.yaml")))
+def test_every_plan_can_be_run(plan):
+    config = asked(["--plan", plan])
+    if config.grid:
+        study, named = study_of(config)
+        assert len(study.kinds) == len(named) > 1
+    else:
+        assert agent_config(config).run.timesteps == read_plan(plan)["timesteps"]
+
+
+def test_flags_win_over_a_plan():
+    config = asked(["--plan", "course-beta", "--seeds", "5", "--timesteps", "1000"])
+    assert (config.agent, config.seeds, config.timesteps) == ("trpo", 5, 1000)
+    assert agent_config(config).run.timesteps == 1000

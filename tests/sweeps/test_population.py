@@ -1,0 +1,104 @@
+"""What a population does to its runs, and one on Ray itself."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiment.errors import UserError
+from sweeps.config import SweepConfig
+from sweeps.population import begin, clamped, read_ranges, run
+
+
+def population(*ranges: str, **fields) -> SweepConfig:
+    return SweepConfig(agent="toy", pbt=ranges, engine="ray", **fields)
+
+
+def test_new_values_stay_in_their_ranges():
+    ranges = {"gamma": (0.9, 0.999), "rate": (1e-5, 1e-3)}
+    assert clamped({"gamma": 1.188, "rate": 1e-6}, ranges) == {"gamma": 0.999, "rate": 1e-5}
+    assert clamped({"gamma": 0.95, "rate": 1e-4}, ranges) == {"gamma": 0.95, "rate": 1e-4}
+
+
+def test_ranges_are_read_and_kept_to_what_the_config_declares():
+    assert read_ranges(population("gamma=0.9:0.999", "hidden=4:64")) == {
+        "gamma": (0.9, 0.999),
+        "hidden": (4.0, 64.0),
+    }
+    for word, said in (
+        ("gamma=0.9:1.2", "gamma"),  # a share
+        ("gamma=0.9", "LOW:HIGH"),
+        ("gamma=0.9:0.8", "LOW:HIGH"),
+        ("gama=0:1", "gamma"),
+        ("seed=0:9", "itself"),
+    ):
+        with pytest.raises(UserError, match=said):
+            read_ranges(population(word))
+
+
+def test_a_run_takes_over_another_ones_checkpoint_whole(tmp_path):
+    run_dir, better = tmp_path / "run", tmp_path / "better"
+    for folder, weights in ((run_dir, "worse"), (better, "better")):
+        (folder / "checkpoints").mkdir(parents=True)
+        (folder / "checkpoints" / f"step-{weights}").write_text(weights)
+
+    class Given:
+        def to_directory(self, path: str) -> None:
+            (Path(path) / "checkpoints").mkdir(parents=True)
+            (Path(path) / "checkpoints/step-better").write_text("better")
+
+    assert begin(run_dir, Given())
+    assert [path.name for path in (run_dir / "checkpoints").iterdir()] == ["step-better"]
+    assert not begin(run_dir, None) and not run_dir.exists()
+
+
+def grows(values, config, out):
+    """A run whose weight grows by gamma, and says on which runs' steps it stands."""
+    from ray import tune
+
+    from sweeps.population import begin
+
+    name = tune.get_context().get_trial_id()
+    run_dir = out / "runs" / name
+    if not begin(run_dir, tune.get_checkpoint()):
+        run_dir.mkdir(parents=True)
+        (run_dir / "line").write_text("")
+        (run_dir / "episodes.csv").write_text("step,env,level,r,l,progress,finished\n")
+    line = (run_dir / "line").read_text().split()
+    weight = sum(float(step.split(":")[1]) for step in line)
+    while len(line) < 8:
+        line.append(f"{name}:{values['gamma']}")
+        weight, steps = weight + values["gamma"], 10 * len(line)
+        (run_dir / "line").write_text(" ".join(line))
+        with (run_dir / "episodes.csv").open("a") as file:
+            file.write(f"{steps},0,BrambleWood.Act1,{weight},5,0.5,0\n")
+        kept = tune.Checkpoint.from_directory(str(run_dir))
+        tune.report({"score": weight, "env_steps": steps}, checkpoint=kept)
+
+
+def lines_of(out: Path) -> dict[str, list[tuple[str, float]]]:
+    """Run -> (run, gamma) of every step that its weight rests on."""
+    found = {}
+    for path in out.glob("runs/*/line"):
+        steps = [step.split(":") for step in path.read_text().split()]
+        found[path.parent.name] = [(name, float(gamma)) for name, gamma in steps]
+    return found
+
+
+@pytest.mark.slow
+def test_worse_runs_go_on_from_better_ones_within_the_ranges(tmp_path):
+    pytest.importorskip("ray.tune")
+    out = tmp_path / "out"
+    settings = {"population": 4, "perturb_every": 20, "jobs": 2, "out": out}
+    run(population("gamma=0.1:0.9", **settings), trainable=grows)
+    lines = lines_of(out)
+    assert len(lines) == 4 and all(len(line) == 8 for line in lines.values())
+    assert all(0.1 <= gamma <= 0.9 for line in lines.values() for _, gamma in line)
+    taken = {name: line for name, line in lines.items() if {one for one, _ in line} != {name}}
+    assert taken  # some stand on another one's steps
+    result = json.loads((out / "result.json").read_text())["runs"]
+    for one in result:
+        weight = sum(gamma for _, gamma in lines[one["run"]])
+        assert one["score"] == pytest.approx(weight)  # its weights were copied whole
+        assert one["values"]["gamma"] == lines[one["run"]][-1][1]
+    assert (out / "plot.png").is_file() and result[0]["run"] in (out / "table.md").read_text()
