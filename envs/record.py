@@ -6,7 +6,7 @@ python -m envs.record rainbow --levels BrambleWood.Act1 --out runs/played
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -15,20 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.contract import Expert, VectorEnv
+from envs.episodes import Act
 from envs.families import TRAINING, expert_of, level_names, make, settings_class
 from experience.episodes import Episode, write_episodes
 from experiment.checkpoint import load_agent
 from experiment.config import parse_command, positional
 from experiment.errors import UserError, command
-from experiment.package import Policy
+from experiment.package import Actions, Flags, Images
 from experiment.progress import Progress
 from experiment.ranges import Count, Seed
 from experiment.seeding import seed_everything
 
 EXPERT = "expert"
 """Given instead of an agent: who knows more of the game than agents may."""
-Act = Callable[[NDArray[np.uint8], NDArray[np.bool_]], NDArray[np.integer]]
-"""Observations [N,C,H,W] and which rows begin an episode [N] -> actions [N]."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,18 +51,13 @@ def advised(expert: Expert, envs: VectorEnv) -> Act:
     """What an expert does, who goes on with the action before where it does not know."""
     before = np.zeros(envs.num_envs, np.int64)
 
-    def act(obs: NDArray[np.uint8], starts: NDArray[np.bool_]) -> NDArray[np.integer]:
+    def act(obs: Images, *, starts: Flags) -> Actions:
         nonlocal before
         advice = expert.actions(envs)
         before = np.where(advice < 0, before, advice)
         return before
 
     return act
-
-
-def drawn(agent: Policy, envs: VectorEnv) -> Act:
-    """What an agent does while it learns."""
-    return lambda obs, starts: agent.act(obs, explore=True, starts=starts)
 
 
 def record(envs: VectorEnv, act: Act, *, episodes: int, seed: int) -> list[Episode]:
@@ -75,20 +69,18 @@ def record(envs: VectorEnv, act: Act, *, episodes: int, seed: int) -> list[Episo
     starts = np.ones(rows, bool)
     with Progress(rows * episodes, "record", unit="episodes") as progress:
         while min(map(len, done)) < episodes:
-            actions, levels = act(obs, starts), list(envs.levels)
+            actions, levels = act(obs, starts=starts), list(envs.levels)
             frames = obs[:, -spec.channels :]
             obs, rewards, terminated, truncated, infos = envs.step(actions)
             starts = terminated | truncated
-            for row in range(rows):
-                step = frames[row].copy(), int(actions[row]), float(rewards[row])
-                played[row].append(step)
-            for row in np.flatnonzero(starts):
+            for row, steps in enumerate(played):
+                steps.append((frames[row].copy(), int(actions[row]), float(rewards[row])))
+            for row in np.flatnonzero(starts).tolist():
                 last = infos["final_obs"][row][-spec.channels :]
-                ended = bool(terminated[row])
+                steps, played[row] = played[row], []
                 if len(done[row]) < episodes:
-                    steps = played[row]
-                    done[row].append(episode(envs, steps, last, levels[row], terminated=ended))
-                played[row] = []
+                    died = bool(terminated[row])
+                    done[row].append(episode(envs, steps, last, levels[row], terminated=died))
             progress.update(sum(map(len, done)))
     return sorted((one for row in done for one in row), key=lambda one: one.total_reward)
 
@@ -126,16 +118,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     if out.exists():
         raise UserError(f"{out} exists: give another --out, or remove it")
     seed_everything(config.seed)
-    acts: Callable[[VectorEnv], Act]
-    if config.agent == EXPERT:
-        settings = settings_class({"levels": config.levels})()
-        acts = partial(advised, expert_of(config.levels, settings))
-    else:
-        agent = load_agent(config.agent)
-        settings, acts = agent.config.env, partial(drawn, agent)
+    agent = None if config.agent == EXPERT else load_agent(config.agent)
+    settings = agent.config.env if agent else settings_class({"levels": config.levels})()
+    expert = None if agent else expert_of(config.levels, settings)
     envs = make(config.levels, settings, num_envs=count, seed=config.seed)
     with closing(envs):
-        found = record(envs, acts(envs), episodes=config.episodes, seed=config.seed)
+        act = advised(expert, envs) if expert else partial(agent.act, explore=True)
+        found = record(envs, act, episodes=config.episodes, seed=config.seed)
     mean = np.mean([one.total_reward for one in found])
     steps = sum(len(one.actions) for one in found)
     print(f"{write_episodes(out, found, env_steps=steps)}: {len(found)} episodes, {mean:.0f} each")

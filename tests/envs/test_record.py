@@ -14,7 +14,7 @@ LENGTH, RIGHT, JUMP = 8, 1, 6
 def test_recorded_are_whole_episodes_of_every_row_in_the_order_of_their_returns(corridor):
     rng, seen = np.random.default_rng(0), []
 
-    def act(obs, starts):
+    def act(obs, *, starts):
         seen.append((obs[:, -1:].copy(), starts.copy()))
         return np.where(rng.random(3) < 0.4, JUMP, RIGHT)
 
@@ -36,7 +36,7 @@ def test_recorded_are_whole_episodes_of_every_row_in_the_order_of_their_returns(
 def test_what_earned_nothing_before_a_limit_is_left_out(corridor):
     count = 0
 
-    def act(obs, starts):
+    def act(obs, *, starts):
         nonlocal count
         count = 0 if starts[0] else count + 1
         return np.array([RIGHT if count < 2 else 0])
@@ -55,7 +55,7 @@ class Guide:
 
 def test_an_expert_that_does_not_know_goes_on(corridor):
     act = advised(Guide([-1, 3], [2, -1], [-1, -1]), corridor(2))
-    assert [act(None, None).tolist() for _ in range(3)] == [[0, 3], [2, 3], [2, 3]]
+    assert [act(None, starts=None).tolist() for _ in range(3)] == [[0, 3], [2, 3], [2, 3]]
 
 
 @pytest.fixture(scope="module")
