@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,9 +119,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     if out.exists():
         raise UserError(f"{out} exists: give another --out, or remove it")
     seed_everything(config.seed)
-    agent = None if config.agent == EXPERT else load_agent(config.agent)
+    agent: Any = None if config.agent == EXPERT else load_agent(config.agent)
     settings = agent.config.env if agent else settings_class({"levels": config.levels})()
-    expert = None if agent else expert_of(config.levels, settings)
+    expert = expert_of(config.levels, settings) if agent is None else None
     envs = make(config.levels, settings, num_envs=count, seed=config.seed)
     with closing(envs):
         act = advised(expert, envs) if expert else partial(agent.act, explore=True)
