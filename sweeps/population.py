@@ -5,6 +5,7 @@ takes over a run of the best one, as it is in its checkpoint, and goes on with t
 each times 0.8 or 1.2 or, one in five, drawn anew; none leaves the range that --pbt gives.
 """
 
+import inspect
 import math
 import os
 import shutil
@@ -36,6 +37,10 @@ def read_ranges(config: SweepConfig) -> Ranges:
     """Field -> (low, high). UserError: a word is no FIELD=LOW:HIGH, or the agent's config does not
     allow an end of it, or the agent does not report its checkpoints."""
     fields, ranges = flat(to_dict(agent_config(config))), Ranges()
+    if "on_checkpoint" not in inspect.signature(find(config.agent).run).parameters:
+        raise UserError(
+            f"{config.agent} does not report its checkpoints; give --agent ppo2 or trpo"
+        )
     for word in config.pbt:
         name, _, text = word.partition("=")
         field, ends = name.lstrip("-").replace("-", "_"), text.split(":")

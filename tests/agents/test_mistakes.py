@@ -74,7 +74,7 @@ OWN = {
     "trpo": [
         (["--minibatches", "5"], "multiple"),
         (["--critic", "untrained"], "--update penalty"),
-        (["--max-kl", "0"], "max_kl"),
+        (["--max-kl", "0"], "--max-kl"),
     ],
 }
 
