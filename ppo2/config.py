@@ -5,8 +5,9 @@ from typing import Literal
 
 from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
 from experiment.errors import UserError
-from experiment.ranges import LARGEST, Count, Natural, NonNegative, Positive, Share, check
+from experiment.ranges import Count, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
+from experiment.schedules import parse_schedule
 
 
 @dataclass(frozen=True)
@@ -140,21 +141,3 @@ class PPO2Config:
             raise UserError("sequence_steps is for --recurrent gru or lstm; leave it at 1 without")
         for name in ("learning_rate_schedule", "clip_schedule"):
             parse_schedule(getattr(self, name))
-
-
-def parse_schedule(text: str) -> list[tuple[float, float]]:
-    """Points (part of the run, factor) of "constant", "linear" or "0:1,0.5:0.3,1:0"."""
-    named = {"constant": "0:1", "linear": "0:1,1:0"}
-    try:
-        pairs = (p.split(":") for p in named.get(text, text).split(","))
-        points = [(float(part), float(factor)) for part, factor in pairs]
-    except ValueError:
-        points = []
-    parts = [part for part, _ in points]
-    fit = all(0.0 <= part <= 1.0 and 0.0 <= factor <= LARGEST for part, factor in points)
-    if not points or not fit or parts != sorted(parts):
-        raise UserError(
-            f"bad schedule {text!r}: expected constant, linear, or points part:factor, the parts "
-            "from 0 to 1 in order, the factors 0 or above, such as 0:1,0.5:0.3,1:0"
-        )
-    return points

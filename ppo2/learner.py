@@ -18,8 +18,9 @@ from experience.advantages import normalised
 from experience.rollouts import Batch
 from experiment.device import computes_in_bf16
 from experiment.distributed import Group
+from experiment.schedules import scheduled
 from nets.actor_critic import ActorCritic
-from ppo2.config import PPO2Config, parse_schedule
+from ppo2.config import PPO2Config
 
 
 def clipped_surrogate(log_ratio: Tensor, advantages: Tensor, *, clip: Tensor) -> Tensor:
@@ -49,12 +50,6 @@ def entropies(log_probs: Tensor) -> Tensor:
 def approximate_kl(log_ratio: Tensor) -> Tensor:
     """KL(old, new) from samples of old, [B] -> []: mean of r − 1 − log r, never negative."""
     return (log_ratio.exp() - 1.0 - log_ratio).mean()
-
-
-def scheduled(text: str, part: float) -> float:
-    """The factor after that part (0 to 1) of the run: straight lines between the points."""
-    points = parse_schedule(text)
-    return float(np.interp(part, [x for x, _ in points], [y for _, y in points]))
 
 
 class Learner:

@@ -18,7 +18,6 @@ from ppo2.learner import (
     approximate_kl,
     clipped_surrogate,
     entropies,
-    scheduled,
     value_losses,
 )
 
@@ -74,21 +73,6 @@ def test_entropy_and_kl_follow_their_definitions():
     log_ratio = np.array([0.1, -0.2, 0.0])
     kl = np.mean([np.exp(x) - 1 - x for x in log_ratio])
     np.testing.assert_allclose(approximate_kl(torch.from_numpy(log_ratio)), kl)
-
-
-@pytest.mark.parametrize(
-    ("text", "part", "factor"),
-    [
-        ("constant", 0.7, 1.0),
-        ("linear", 0.0, 1.0),
-        ("linear", 0.25, 0.75),
-        ("linear", 1.5, 0.0),
-        ("0:1,0.5:0.2,1:0", 0.25, 0.6),
-        ("0:1,0.5:0.2,1:0", 0.75, 0.1),
-    ],
-)
-def test_schedule_is_a_line_between_points(text, part, factor):
-    assert scheduled(text, part) == pytest.approx(factor)
 
 
 @pytest.mark.parametrize(
