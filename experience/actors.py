@@ -1,0 +1,198 @@
+"""Actors: players with environments and a copy of a policy; one learner takes their blocks.
+
+They are processes of Ray, or one player is in the learner's own process; the learner's loop is the
+same. Ray starts what dies again, and plays its block anew: a block reaches the learner once.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, final
+
+from numpy.typing import NDArray
+
+from experiment.errors import UserError
+from experiment.ranges import Natural, check
+
+Weights = Mapping[str, NDArray]
+RESTARTS = 100
+"""Deaths of one actor that a run survives."""
+
+
+@dataclass(frozen=True)
+class ActorSettings:
+    """A section of an agent's config."""
+
+    # Actors
+    actors: Natural = 0
+    """Processes of Ray that play, each with its share of the environments and a copy of the policy;
+    0: this process plays."""
+    ray_address: str = ""
+    """The Ray cluster where they run: auto, or host:port; empty: this machine."""
+    actor_ahead: Natural = 1
+    """Blocks that an actor plays while the learner has not learned from its last one: more keep it
+    busy, with older weights; 0: it waits."""
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.ray_address and not self.actors:
+            raise UserError("--ray-address is where actors run: give --actors too")
+
+
+class Player(Protocol):
+    """What an actor does."""
+
+    def play(self, weights: Weights | None, version: int) -> Any:
+        """The next block, played with these weights, of that version; None: with those that the
+        player has."""
+        ...
+
+
+class Played(NamedTuple):
+    """A block, and whose it is."""
+
+    actor: int
+    version: int
+    """Of the weights that it was played with."""
+    block: Any
+
+
+class Actors(Protocol):
+    """Where blocks come from."""
+
+    restarts: int
+    """Times that an actor died and was started again."""
+
+    def next(self) -> Played:
+        """Wait for a block."""
+        ...
+
+    def go_on(self, actor: int, version: int) -> None:
+        """Let that actor play one more block, with the weights as they are now."""
+        ...
+
+
+@final
+class Here:
+    """A player in this process, which has the learner's own weights. It plays when it is asked."""
+
+    restarts = 0
+
+    def __init__(self, player: Player, *, version: int) -> None:
+        self.player, self.version = player, version
+
+    def next(self) -> Played:
+        """Play a block."""
+        return Played(0, self.version, self.player.play(None, self.version))
+
+    def go_on(self, actor: int, version: int) -> None:
+        """See `Actors`."""
+        self.version = version
+
+
+class _Actor:
+    """A process of Ray. Its player is made with the first block, of the version of the weights
+    then: one that begins anew does not play the same again."""
+
+    def __init__(self, make: Callable[[int, int], Player], index: int) -> None:
+        self.make, self.index = make, index
+        self.player: Player | None = None
+
+    def play(self, weights: Weights, version: int) -> tuple[int, Any]:
+        """-> the process's number, and a block."""
+        self.player = self.player or self.make(self.index, version)
+        return os.getpid(), self.player.play(weights, version)
+
+
+@final
+class OnRay:
+    """Players in processes of Ray.
+
+    Each has `ahead` + 1 blocks ordered that are not learned from yet. So it waits where the learner
+    is behind, and a block's weights are as old as that.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[int, int], Player],
+        weights: Callable[[], Weights],
+        *,
+        count: int,
+        ahead: int,
+        version: int,
+    ) -> None:
+        import ray
+
+        self.ray, self.weights = ray, weights
+        self.restarts, self.processes = 0, dict[int, int]()
+        remote = ray.remote(num_cpus=1, max_restarts=RESTARTS, max_task_retries=RESTARTS)(_Actor)
+        self.actors = [remote.remote(make, index) for index in range(count)]
+        self.stored: tuple[int, Any] = (-1, None)
+        self.ordered: dict[Any, tuple[int, int]] = {}
+        """What is on its way, the oldest first: actor and version of each."""
+        for index in range(count):
+            for _ in range(ahead + 1):
+                self.go_on(index, version)
+
+    def next(self) -> Played:
+        """The oldest block that is there. UserError: an actor's own, or it died too often."""
+        (ready, *_), _ = self.ray.wait([*self.ordered], num_returns=1)
+        index, version = self.ordered.pop(ready)
+        try:
+            process, block = self.ray.get(ready)
+        except self.ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, UserError):
+                raise error.cause from None
+            raise
+        except self.ray.exceptions.RayActorError as error:
+            reason = str(error).partition("\n")[0]
+            raise UserError(
+                f"actor {index} is gone ({reason}); it may lack memory: give fewer --num-envs"
+            ) from None
+        self.restarts += self.processes.get(index, process) != process
+        self.processes[index] = process
+        return Played(index, version, block)
+
+    def go_on(self, actor: int, version: int) -> None:
+        """See `Actors`. Weights of a version are put into Ray's store once."""
+        if self.stored[0] != version:
+            self.stored = version, self.ray.put(self.weights())
+        call = self.actors[actor].play.remote(self.stored[1], version)
+        self.ordered[call] = actor, version
+
+
+@contextmanager
+def on_ray(
+    make: Callable[[int, int], Player],
+    weights: Callable[[], Weights],
+    *,
+    settings: ActorSettings,
+    version: int,
+) -> Iterator[OnRay]:
+    """Actors, for as long as they are needed.
+
+    make(index, version): the player of an actor; version: of the weights with which it begins.
+    weights: gives the learner's. version: of these now. UserError: no cluster, or too small a one.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    import ray
+
+    count, address = settings.actors, settings.ray_address
+    here = {} if address else {"num_cpus": count, "include_dashboard": False}
+    try:
+        ray.init(address or "local", logging_level="error", log_to_driver=False, **here)
+    except Exception as error:  # Ray has no class for it
+        reason = str(error).partition("\n")[0]
+        advice = "start one with ray start --head, or leave --ray-address out"
+        if not address:
+            advice = "this machine may be too busy; try again"
+        raise UserError(f"no Ray cluster at {address or 'home'} ({reason}); {advice}") from None
+    try:
+        cores = int(ray.cluster_resources().get("CPU", 0))
+        if cores < count:
+            raise UserError(f"the Ray cluster has {cores} CPUs: give --actors {cores} or fewer")
+        yield OnRay(make, weights, count=count, ahead=settings.actor_ahead, version=version)
+    finally:
+        ray.shutdown()

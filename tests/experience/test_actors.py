@@ -1,0 +1,118 @@
+import os
+import signal
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from experience.actors import ActorSettings, Here, on_ray
+from experiment.errors import UserError
+
+
+class Counter:
+    """Plays blocks that say who played them, and which weights it was given."""
+
+    def __init__(self, index, version):
+        self.name, self.blocks = (index, version, os.getpid()), 0
+
+    def play(self, weights, version):
+        self.blocks += 1
+        weight = None if weights is None else int(weights["w"][0])
+        return {"name": self.name, "number": self.blocks, "weight": weight}
+
+
+@contextmanager
+def counters(settings):
+    """-> what takes a block and lets its actor go on, the blocks taken so far, and the actors; the
+    weights are the number of these blocks."""
+    taken = []
+
+    def take():
+        played = actors.next()
+        taken.append(played)
+        actors.go_on(played.actor, len(taken))
+        return played
+
+    weights = lambda: {"w": np.array([len(taken)])}  # noqa: E731
+    with on_ray(Counter, weights, settings=settings, version=0) as actors:
+        yield take, taken, actors
+
+
+@pytest.mark.parametrize("ahead", [0, 2])
+def test_weights_are_as_old_as_the_blocks_that_an_actor_is_ahead(ahead, ray_address):
+    settings = ActorSettings(actors=1, actor_ahead=ahead, ray_address=ray_address)
+    with counters(settings) as (take, _, actors):
+        for number in range(6):
+            played = take()
+            assert played.block["number"] == number + 1
+            assert played.version == played.block["weight"] == max(0, number - ahead)
+    assert actors.restarts == 0
+
+
+def test_actors_wait_for_a_learner_that_is_behind(ray_address):
+    settings = ActorSettings(actors=2, actor_ahead=1, ray_address=ray_address)
+    with counters(settings) as (take, _, actors):
+        for _ in range(5):
+            take()
+        assert len(actors.ordered) == 4  # however long this takes, no more are played
+
+
+def test_actors_run_on_this_machine_without_a_cluster():
+    pytest.importorskip("ray")
+    with counters(ActorSettings(actors=1)) as (take, *_):
+        assert take().block["number"] == 1
+
+
+def test_a_player_here_has_the_newest_weights():
+    here = Here(Counter(0, 0), version=3)
+    assert [here.next().version, here.next().block["number"]] == [3, 2]
+    here.go_on(0, 7)
+    assert here.next().version == 7
+
+
+def test_an_actor_that_is_killed_is_started_again_and_no_block_comes_twice(ray_address):
+    with counters(ActorSettings(actors=2, ray_address=ray_address)) as (take, taken, actors):
+        while {played.actor for played in taken} != {0, 1}:
+            take()
+        os.kill(taken[-1].block["name"][2], signal.SIGKILL)
+        while actors.restarts == 0 or len(taken) < 30:
+            take()
+    assert actors.restarts == 1
+    lives: dict[tuple, list] = {}
+    for played in taken:
+        lives.setdefault(played.block["name"], []).append(played.block["number"])
+    assert all(numbers == list(range(1, len(numbers) + 1)) for numbers in lives.values())
+    assert sorted(index for index, *_ in lives) in ([0, 0, 1], [0, 1, 1])
+    assert max(version for _, version, _ in lives) > 0  # what begins anew knows how late it is
+
+
+class Mistaken:
+    def __init__(self, index, version):
+        raise UserError("no such level")
+
+
+def test_an_actors_user_error_is_the_runs(ray_address):
+    settings = ActorSettings(actors=1, ray_address=ray_address)
+    with (
+        pytest.raises(UserError, match=r"^no such level$"),
+        on_ray(Mistaken, dict, settings=settings, version=0) as actors,
+    ):
+        actors.next()
+
+
+def test_more_actors_than_a_cluster_has_cores_are_refused(ray_address):
+    settings = ActorSettings(actors=5, ray_address=ray_address)
+    with pytest.raises(UserError, match="4 CPUs"), counters(settings):
+        pass
+
+
+def test_a_cluster_that_is_not_there_is_named():
+    pytest.importorskip("ray")
+    settings = ActorSettings(actors=1, ray_address="127.0.0.1:1")
+    with pytest.raises(UserError, match=r"127\.0\.0\.1:1"), counters(settings):
+        pass
+
+
+def test_an_address_without_actors_is_refused():
+    with pytest.raises(UserError, match="--actors"):
+        ActorSettings(ray_address="auto")
