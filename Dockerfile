@@ -22,6 +22,7 @@ COPY es /app/es
 COPY experience /app/experience
 COPY experiment /app/experiment
 COPY exploration /app/exploration
+COPY impala /app/impala
 COPY jerk /app/jerk
 COPY lsh_memory /app/lsh_memory
 COPY nets /app/nets

@@ -21,7 +21,7 @@ from experiment.errors import UserError, command
 if TYPE_CHECKING:
     from torch import Tensor, nn  # slow to import
 
-AGENTS = ("rainbow", "ppo2", "trpo", "sac", "jerk", "es")
+AGENTS = ("rainbow", "ppo2", "trpo", "impala", "sac", "jerk", "es")
 """Packages named in messages; any other that keeps to the protocol works too."""
 
 

@@ -17,6 +17,10 @@ FLAGS = [
 ]
 TOO = {
     "es": ["--episode-steps", "5", "--pairs", "2", "--checkpoint-every", "1", "--timesteps", "400"],
+    "impala": [
+        *("--rollout-steps", "6", "--batch-size", "12", "--rotate-every", "20"),
+        *("--learning-rate", "1e-3"),
+    ],
     "jerk": [
         *("--preset", "hybrid", "--log-every", "10", "--update-every", "5", "--batch-size", "8"),
         *("--episode-steps", "12", "--max-return", "30"),

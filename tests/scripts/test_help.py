@@ -10,7 +10,7 @@ import pytest
 
 from tests.runs import ROOT
 
-AGENTS = ("rainbow", "ppo2", "sac", "jerk", "es")
+AGENTS = ("rainbow", "ppo2", "impala", "sac", "jerk", "es")
 SLOW = ("torch", "cv2", "numba", "stable_retro")
 
 
