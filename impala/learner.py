@@ -1,0 +1,169 @@
+"""IMPALA's mathematics: what it makes better, and the steps along its gradient.
+
+Letters: T steps, N sequences of a batch, A actions.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from experience.vtrace import vtrace
+from experiment.device import computes_in_bf16
+from experiment.schedules import scheduled
+from impala.config import ImpalaConfig
+from impala.memory import Sequences
+from nets.actor_critic import ActorCritic
+
+
+def policy_losses(logp: Tensor, advantages: Tensor) -> Tensor:
+    """−advantage · log π(a|x), [T,N], [T,N] -> [T,N]. Source: Espeholt et al., section 4.2."""
+    return -advantages * logp
+
+
+def value_losses(values: Tensor, targets: Tensor) -> Tensor:
+    """Half the squared error, [T,N], [T,N] -> [T,N]."""
+    return 0.5 * (targets - values).square()
+
+
+def entropies(log_probs: Tensor) -> Tensor:
+    """Of distributions given by their log-probabilities, [T,N,A] -> [T,N], in nats."""
+    return -(log_probs.exp() * log_probs).sum(dim=-1)
+
+
+def make_optimiser(config: ImpalaConfig, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+    """Over the net's parameters, as the config says."""
+    rate, epsilon = config.learning_rate, config.optimiser_epsilon
+    if config.optimiser == "adam":
+        return torch.optim.Adam(parameters, lr=rate, eps=epsilon, fused=True)
+    return torch.optim.RMSprop(parameters, lr=rate, alpha=config.rmsprop_decay, eps=epsilon)
+
+
+class Learner:
+    """The net and its optimiser. `update` is all that changes them."""
+
+    def __init__(
+        self, net: ActorCritic, config: ImpalaConfig, *, device: torch.device, threads: int = 1
+    ) -> None:
+        """threads: of a CPU. Each computes pieces of a batch by itself, so that they wait for one
+        another once per step instead of at every layer."""
+        self.net, self.config, self.device = net, config, device
+        self.parameters = list(net.parameters())
+        self.optimiser = make_optimiser(config, self.parameters)
+        self.half = computes_in_bf16(config.precision, device)
+        self.threads = threads if device.type == "cpu" else 1
+        self._pool = ThreadPoolExecutor(threads, "learner", partial(torch.set_num_threads, 1))
+
+    def update(self, batch: Sequences, *, part: float) -> dict[str, float]:
+        """Learn from a batch -> metrics, means over its steps and epochs. part: of the run that has
+        passed, 0 to 1."""
+        config = self.config
+        rate = config.learning_rate * scheduled(config.learning_rate_schedule, part)
+        for settings in self.optimiser.param_groups:
+            settings["lr"] = rate
+        rows = [self._step(batch) for _ in range(config.epochs)]
+        means = torch.stack([torch.stack([*row.values()]) for row in rows]).mean(dim=0)
+        return {**dict(zip(rows[0], means.tolist(), strict=True)), "learning_rate": rate}
+
+    def _step(self, batch: Sequences) -> dict[str, Tensor]:
+        """One step along the gradient of a batch, computed piece by piece -> metrics."""
+        count = min(self.config.accumulate * self.threads, batch.count)
+        ends = np.linspace(0, batch.count, count + 1).astype(int).tolist()
+        pieces = [batch.columns(slice(*ends)) for ends in pairwise(ends)]
+        apply = map if self.threads == 1 else self._pool.map
+        gradients: list[Tensor] = []
+        sums: dict[str, Tensor] = {}
+        for parts, metrics in apply(self._piece, pieces):
+            if gradients:
+                torch._foreach_add_(gradients, parts)
+            gradients = gradients or parts
+            sums = {name: value + sums.get(name, 0.0) for name, value in metrics.items()}
+        for parameter, gradient in zip(self.parameters, gradients, strict=True):
+            parameter.grad = gradient
+        means = {name: value / batch.actions.size for name, value in sums.items()}
+        limit = self.config.gradient_norm or torch.inf
+        means["gradient_norm"] = nn.utils.clip_grad_norm_(self.parameters, limit)
+        self.optimiser.step()
+        return means
+
+    def _piece(self, piece: Sequences) -> tuple[list[Tensor], dict[str, Tensor]]:
+        """Gradients and sums of metrics of a piece of a batch."""
+        loss, metrics = self.losses(piece)
+        gradients = torch.autograd.grad(loss, self.parameters)
+        return list(gradients), {name: value.detach() for name, value in metrics.items()}
+
+    def losses(self, batch: Sequences) -> tuple[Tensor, dict[str, Tensor]]:
+        """Loss with gradient, and what it is made of, summed over the steps."""
+        config = self.config
+        steps, count = batch.actions.shape
+        actions, old_logp, rewards, terminated, ended = (
+            self.tensor(getattr(batch, name))
+            for name in ("actions", "logp", "rewards", "terminated", "ended")
+        )
+        logits, values = self.seen(
+            batch.obs.reshape(-1, *batch.obs.shape[2:]),
+            states=batch.states,
+            starts=batch.starts.ravel(),
+            steps=steps + 1,
+        )
+        log_probs = logits.log_softmax(dim=1).view(steps + 1, count, -1)[:-1]
+        values = values.view(steps + 1, count)
+        logp = log_probs.gather(2, actions[..., None]).squeeze(2)
+        with torch.no_grad():
+            log_ratios = logp - old_logp
+            targets, advantages = vtrace(
+                log_ratios,
+                rewards,
+                values[:-1],
+                self.next_values(batch, values),
+                terminated,
+                ended,
+                gamma=config.gamma,
+                rho_bar=config.rho_bar,
+                c_bar=config.c_bar,
+            )
+        policy_loss = policy_losses(logp, advantages).sum()
+        value_loss = value_losses(values[:-1], targets).sum()
+        entropy = entropies(log_probs).sum()
+        loss = policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy
+        ratios = log_ratios.exp()
+        metrics = {
+            "policy_loss": policy_loss,
+            "value_loss": value_loss,
+            "entropy": entropy,
+            "kl": (ratios - 1.0 - log_ratios).sum(),
+            "clipped": (ratios > config.rho_bar).sum(),
+        }
+        return loss, metrics
+
+    @torch.no_grad()
+    def next_values(self, batch: Sequences, values: Tensor) -> Tensor:
+        """Values [T,N] of the state that each step reached, before any reset; meaningless where
+        terminated. values [T+1,N]: of the observations."""
+        reached = values[1:].clone()
+        if len(batch.cut_at):
+            none_starts = np.zeros(len(batch.cut_at), bool)
+            _, cut = self.seen(batch.cut_obs, states=batch.cut_states, starts=none_starts, steps=1)
+            steps, columns = self.tensor(batch.cut_at).unbind(dim=1)
+            reached[steps, columns] = cut
+        return reached
+
+    def seen(
+        self, obs: np.ndarray, *, states: np.ndarray, starts: np.ndarray, steps: int
+    ) -> tuple[Tensor, Tensor]:
+        """Images [B,H,W,C], `steps` steps of B/steps sequences step by step -> logits, values."""
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
+            logits, values, _ = self.net(
+                self.tensor(obs).permute(0, 3, 1, 2),
+                state=self.tensor(states),
+                starts=self.tensor(starts),
+                steps=steps,
+            )
+        return logits, values
+
+    def tensor(self, array: np.ndarray) -> Tensor:
+        """An array on the device."""
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)

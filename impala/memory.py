@@ -1,0 +1,167 @@
+"""What IMPALA remembers: sequences until they make a batch, and batches to learn from again."""
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experience.rollouts import Rollout
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """T steps on end of N environments, and the observation that they led to."""
+
+    obs: NDArray[np.uint8]
+    """[T+1,N,H,W,C]; the last one has no action yet."""
+    starts: NDArray[np.bool_]
+    """[T+1,N]: observations that begin an episode."""
+    states: NDArray[np.float32]
+    """[N,S]: what the net remembered before the first."""
+    actions: NDArray[np.int64]
+    """[T,N]; so are the following."""
+    logp: NDArray[np.float32]
+    """Of the actions, by the policy that acted."""
+    rewards: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+    ended: NDArray[np.bool_]
+    """Terminated or truncated."""
+    cut_at: NDArray[np.int64]
+    """[F,2]: step and environment where an episode was truncated."""
+    cut_obs: NDArray[np.uint8]
+    """[F,H,W,C]: its last observation."""
+    cut_states: NDArray[np.float32]
+    """[F,S]: what the net remembered before that."""
+    versions: NDArray[np.int64]
+    """[N]: of the weights that acted, in updates."""
+
+    @property
+    def count(self) -> int:
+        """N."""
+        return len(self.versions)
+
+    def columns(self, part: slice) -> "Sequences":
+        """Those of some environments."""
+        begin, end, _ = part.indices(self.count)
+        inside = (self.cut_at[:, 1] >= begin) & (self.cut_at[:, 1] < end)
+        own = {name: getattr(self, name)[:, begin:end] for name in OF_STEPS}
+        return Sequences(
+            **own,
+            states=self.states[begin:end],
+            versions=self.versions[begin:end],
+            cut_at=self.cut_at[inside] - np.array([0, begin]),
+            cut_obs=self.cut_obs[inside],
+            cut_states=self.cut_states[inside],
+        )
+
+
+OF_STEPS = ("obs", "starts", "actions", "logp", "rewards", "terminated", "ended")
+"""Arrays whose second axis is that of environments."""
+
+
+def side_by_side(parts: Sequence[Sequences]) -> Sequences:
+    """The environments of all parts, which are of as many steps."""
+    before = np.cumsum([0, *(part.count for part in parts)])
+    moved = [
+        replace(part, cut_at=part.cut_at + np.array([0, first]))
+        for part, first in zip(parts, before[:-1], strict=True)
+    ]
+    return Sequences(
+        **{
+            field.name: np.concatenate(
+                [getattr(part, field.name) for part in moved], axis=int(field.name in OF_STEPS)
+            )
+            for field in fields(Sequences)
+        }
+    )
+
+
+def sequences_of(
+    rollout: Rollout, obs: NDArray[np.uint8], *, starts: NDArray[np.bool_], state: Any, version: int
+) -> Sequences:
+    """A copy of a full rollout. obs [N,C,H,W], starts [N], state [N,S]: after its last step."""
+    cut_at = np.array([*rollout.finals], np.int64).reshape(-1, 2)
+    states = np.concatenate([rollout.states.cpu().numpy(), state.cpu().numpy()[None]])
+    last = obs.transpose(0, 2, 3, 1)
+    cut_obs = [image.transpose(1, 2, 0) for image in rollout.finals.values()]
+    return Sequences(
+        obs=np.concatenate([rollout.obs.cpu().numpy(), last[None]]),
+        starts=np.concatenate([rollout.starts, starts[None]]),
+        states=states[0],
+        actions=rollout.actions.cpu().numpy().copy(),
+        logp=rollout.logp.cpu().numpy().copy(),
+        rewards=rollout.rewards.copy(),
+        terminated=rollout.terminated.copy(),
+        ended=rollout.ended.copy(),
+        cut_at=cut_at,
+        cut_obs=np.stack(cut_obs) if cut_obs else np.empty((0, *last.shape[1:]), np.uint8),
+        cut_states=states[cut_at[:, 0] + 1, cut_at[:, 1]],
+        versions=np.full(len(starts), version),
+    )
+
+
+class Memory:
+    """Makes batches of blocks of any size, and gives remembered ones beside them."""
+
+    def __init__(
+        self, *, sequences: int, remembered: int, proportion: float, rng: np.random.Generator
+    ) -> None:
+        """sequences: of a batch. remembered: batches. proportion: of them, for each new one. rng:
+        draws them."""
+        self.sequences, self.rng = sequences, rng
+        self.proportion = proportion if remembered else 0.0
+        self.waiting: list[Sequences] = []
+        self.remembered: deque[Sequences] = deque(maxlen=remembered)
+        self.owed = 0.0
+        """Remembered batches to be given, a part of one included."""
+
+    def batches(self, block: Sequences) -> Iterator[tuple[Sequences, bool]]:
+        """Take a block -> what is to be learned from now, and whether it is new."""
+        self.waiting.append(block)
+        while sum(part.count for part in self.waiting) >= self.sequences:
+            together = side_by_side(self.waiting)
+            batch = together.columns(slice(0, self.sequences))
+            rest = together.columns(slice(self.sequences, None))
+            self.waiting = [rest] if rest.count else []
+            yield batch, True
+            self.owed += self.proportion
+            while self.owed >= 1.0 and self.remembered:
+                self.owed -= 1.0
+                yield self.remembered[self.rng.integers(len(self.remembered))], False
+            self.remembered.append(batch)
+
+    def arrays(self) -> dict[str, NDArray]:
+        """All that is kept, environments first, for a checkpoint; `restore` reads it back."""
+        kept = [*self.remembered, *self.waiting]
+        if not kept:
+            return {}
+        together = side_by_side(kept)
+        arrays = {field.name: getattr(together, field.name) for field in fields(Sequences)}
+        return {
+            PREFIX + name.replace("_", "-"): array.swapaxes(0, 1) if name in OF_STEPS else array
+            for name, array in arrays.items()
+        }
+
+    def restore(self, saved: Mapping[str, NDArray], *, remembered: int, owed: float) -> None:
+        """Be what `arrays` was taken from. remembered: batches among the sequences."""
+        self.owed = owed
+        if PREFIX + "obs" not in saved:
+            return
+        arrays = {
+            field.name: np.array(saved[PREFIX + field.name.replace("_", "-")])
+            for field in fields(Sequences)
+        }
+        swapped = {name: arrays[name].swapaxes(0, 1) for name in OF_STEPS}
+        together = Sequences(**{**arrays, **swapped})
+        ends = self.sequences * np.arange(remembered + 1)
+        for begin in ends[:-1].tolist():
+            self.remembered.append(together.columns(slice(begin, begin + self.sequences)))
+        rest = together.columns(slice(int(ends[-1]), None))
+        self.waiting = [rest] if rest.count else []
+
+
+PREFIX = "memory-"
+"""What names of the memory's arrays begin with in a checkpoint."""

@@ -1,0 +1,115 @@
+"""Where blocks of steps are played: in this process, or in an actor's."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple, final
+
+import numpy as np
+import torch
+
+from envs import VectorEnv, make_for
+from experience.actors import Actors, Here, Weights, on_ray
+from experience.collector import Collector
+from experience.saving import restore_run
+from experiment.checkpoint import Checkpoint
+from experiment.config import replaced
+from impala.agent import ImpalaAgent, make_net
+from impala.config import ImpalaConfig
+from impala.memory import Sequences, sequences_of
+
+
+class Block(NamedTuple):
+    """What a player sends."""
+
+    sequences: Sequences | None
+    """None where the run's steps ended within it: then the player keeps them."""
+    env_steps: int
+    episodes: list[tuple[int, int, dict[str, Any]]]
+    """That ended in it: after so many of its steps, environment, episode."""
+
+
+@final
+class Player:
+    """Environments, and the policy that plays them."""
+
+    def __init__(self, agent: ImpalaAgent, envs: VectorEnv, *, first: int = 0) -> None:
+        """first: number of the first environment, counted over all players."""
+        self.agent, self.envs, self.first = agent, envs, first
+        config = agent.config
+        self.collector = Collector(
+            agent, envs.num_envs, rollout_steps=config.rollout_steps, return_gamma=config.gamma
+        )
+
+    def begin(self) -> "Player":
+        """Let every environment begin anew."""
+        self.obs, _ = self.envs.reset(seed=self.collector.env_seeds())
+        return self
+
+    def go_on(self, saved: Checkpoint) -> "Player":
+        """Be what the player of a checkpoint was."""
+        self.obs = restore_run(saved, self.collector, self.envs)
+        return self
+
+    def play(self, weights: Weights | None, version: int) -> Block:
+        """See `experience.actors.Player`."""
+        if weights is not None:
+            tensors = {name: torch.tensor(array) for name, array in weights.items()}
+            self.agent.net.load_state_dict(tensors)
+        collector = self.collector
+        before = collector.env_steps
+        self.obs = collector.play(self.envs, self.obs)
+        episodes = [(s - before, self.first + env, e) for s, env, e in collector.ended]
+        collector.ended.clear()
+        sequences = None
+        if collector.rollout.full:
+            sequences = sequences_of(
+                collector.rollout,
+                self.obs,
+                starts=collector.starts,
+                state=collector.state,
+                version=version,
+            )
+            collector.begin_rollout()
+        return Block(sequences, collector.env_steps - before, episodes)
+
+
+def make_player(config: ImpalaConfig, index: int, version: int) -> Player:
+    """The player of an actor in a process of its own, with its share of the environments. The first
+    actor of a run draws as a player in the learner's process; all others, and those that begin
+    later, draw otherwise."""
+    torch.set_num_threads(1)
+    share = config.run.num_envs // config.acting.actors
+    part = slice(index * share, (index + 1) * share)
+    seed = config.run.seed
+    if index or version:
+        seed = int(np.random.SeedSequence([seed, index, version]).generate_state(1)[0])
+    own = replaced(config, device="cpu", seed=seed)
+    agent = ImpalaAgent(make_net(own), own)
+    return Player(agent, make_for(config, part=part), first=part.start).begin()
+
+
+@contextmanager
+def playing(
+    agent: ImpalaAgent, envs: VectorEnv | None, *, version: int, saved: Checkpoint | None
+) -> Iterator[Actors]:
+    """What plays for a run, as its config says.
+
+    envs: for a player in this process. version: of the agent's weights. saved: the checkpoint gone
+    on from, if the run does.
+    """
+    if saved is not None and (envs is None or "rngs" not in saved.state):
+        print("impala: going on with the saved net; the actors begin new episodes", file=sys.stderr)
+        saved = None
+    if envs is not None:
+        player = Player(agent, envs)
+        yield Here(player.begin() if saved is None else player.go_on(saved), version=version)
+        return
+    with on_ray(
+        partial(make_player, agent.config),
+        lambda: {name: value.cpu().numpy() for name, value in agent.net.state_dict().items()},
+        settings=agent.config.acting,
+        version=version,
+    ) as actors:
+        yield actors

@@ -1,0 +1,87 @@
+# PYTHON_ARGCOMPLETE_OK
+"""IMPALA's only loop, whether its actors are this process or many others.
+
+python -m impala.train --preset fast --levels bramble-train --run-dir runs/impala
+python -m impala.train --preset fast --levels bramble-train --actors 2 --run-dir runs/actors
+"""
+
+from collections.abc import Sequence
+from contextlib import closing, nullcontext
+from functools import partial
+from pathlib import Path
+
+from envs import VectorEnv, make_for
+from envs.evaluation import evaluated
+from experience.actors import Here
+from experiment.checkpoint import load_checkpoint
+from experiment.config import load_run_config
+from experiment.errors import command
+from experiment.run_folder import interruptible, reports
+from impala import PRESETS
+from impala.agent import ImpalaAgent
+from impala.config import ImpalaConfig
+from impala.play import playing
+from impala.training import Training
+
+parse = partial(load_run_config, ImpalaConfig, presets=PRESETS, command="python -m impala.train")
+"""Arguments of a command line -> its config."""
+
+
+def run(
+    envs: VectorEnv | None,
+    config: ImpalaConfig,
+    run_dir: Path | str,
+    init: Path | str | None = None,
+) -> ImpalaAgent:
+    """Train on `envs` for config.run.timesteps agent steps and return the agent.
+
+    envs: None where config.acting asks for actors, which make their own. run_dir: where config,
+    metrics, episodes and checkpoints go; with config.run.resume a run goes on. init: a checkpoint
+    that gives the weights.
+    """
+    settings = config.run
+    training, saved = Training(config), None
+    if settings.resume:
+        saved = training.restore(run_dir)
+    elif init:
+        training.agent.load_weights(load_checkpoint(init))
+    with (
+        playing(training.agent, envs, version=training.updates, saved=saved) as actors,
+        reports(run_dir, config, "impala", env_steps=training.env_steps) as report,
+        interruptible(run_dir) as interrupted,
+    ):
+        _, metrics, episodes, progress = report
+        player = actors.player if isinstance(actors, Here) else None
+        while training.env_steps < settings.timesteps and not interrupted():
+            played = actors.next()
+            block = played.block
+            for step, env, episode in block.episodes:
+                episodes.log(training.env_steps + step, env, episode)
+            training.count(block)
+            values = {}
+            if block.sequences is not None:
+                values = training.learn(block.sequences)
+            actors.go_on(played.actor, training.updates)
+            if values:
+                if training.passes(config.evaluation.evaluate_every):
+                    values |= evaluated(training.agent, config, env_steps=training.env_steps)
+                metrics.log(training.env_steps, {**values, "actor_restarts": actors.restarts})
+            progress.update(training.env_steps, values)
+            if training.passes(settings.checkpoint_every):
+                training.save(run_dir, player)
+        training.save(run_dir, player)
+    return training.agent
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Train as the command line says."""
+    config = parse(argv)
+    settings = config.run
+    envs = None if config.acting.actors else make_for(config)
+    with closing(envs) if envs else nullcontext():
+        run(envs, config, settings.run_dir, init=settings.init or None)
+
+
+if __name__ == "__main__":
+    main()

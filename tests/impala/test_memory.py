@@ -1,0 +1,75 @@
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from impala.memory import Memory, Sequences, side_by_side
+from tests.impala.made import sequences
+
+
+def assert_equal(one, other):
+    for field in fields(Sequences):
+        np.testing.assert_array_equal(
+            getattr(one, field.name), getattr(other, field.name), err_msg=field.name
+        )
+
+
+def memory(*, sequences=4, remembered=0, proportion=1.0):
+    rng = np.random.default_rng(0)
+    return Memory(sequences=sequences, remembered=remembered, proportion=proportion, rng=rng)
+
+
+def test_what_is_put_side_by_side_comes_apart_again():
+    parts = [sequences(n, state=2, version=n, seed=n) for n in (3, 1, 2)]
+    assert all(len(part.cut_at) for part in parts)
+    together = side_by_side(parts)
+    assert together.count == 6
+    for part, (begin, end) in zip(parts, ((0, 3), (3, 4), (4, 6)), strict=True):
+        assert_equal(together.columns(slice(begin, end)), part)
+
+
+def test_blocks_of_any_size_become_batches_in_order():
+    kept, made = memory(), [sequences(n, seed=n) for n in (3, 3, 1, 6)]
+    found = [[batch for batch, new in kept.batches(block) if new] for block in made]
+    assert [len(batches) for batches in found] == [0, 1, 0, 2]
+    batches = [batch for part in found for batch in part]
+    assert all(batch.count == 4 for batch in batches)
+    found, expected = side_by_side([*batches, *kept.waiting]), side_by_side(made)
+    for n in range(13):
+        assert_equal(found.columns(slice(n, n + 1)), expected.columns(slice(n, n + 1)))
+
+
+def test_remembered_batches_come_beside_new_ones_as_often_as_asked():
+    kept = memory(remembered=2, proportion=1.5)
+    new, old = [], []
+    for seed in range(9):
+        for batch, is_new in kept.batches(sequences(4, seed=seed)):
+            if is_new:
+                new.append(batch)
+            else:
+                # One of the last two before the newest.
+                assert any(batch is one for one in new[-3:-1])
+                old.append(batch)
+    assert len(new) == 9 and len(old) == 13  # 1.5 of 9; what a first batch is owed comes later
+    assert len({id(batch) for batch in old}) > 2
+
+
+def test_without_memory_nothing_comes_twice():
+    kept = memory()
+    assert [new for seed in range(3) for _, new in kept.batches(sequences(4, seed=seed))] == 3 * [
+        True
+    ]
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 4])
+def test_a_restored_memory_is_the_same(blocks):
+    kept = memory(remembered=3, proportion=0.6)
+    for seed in range(blocks):
+        list(kept.batches(sequences(3, state=2, seed=seed, version=seed)))
+    other = memory(remembered=3, proportion=0.6)
+    other.restore(kept.arrays(), remembered=len(kept.remembered), owed=kept.owed)
+    assert other.owed == kept.owed and len(other.remembered) == len(kept.remembered)
+    for one, same in zip(
+        [*kept.remembered, *kept.waiting], [*other.remembered, *other.waiting], strict=True
+    ):
+        assert_equal(one, same)

@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+import torch
+
+from experiment.config import replaced
+from experiment.errors import UserError
+from experiment.metrics import read_columns
+from impala.config import ImpalaConfig
+from impala.train import run
+from impala.training import Training
+from tests.runs import assert_same_run
+
+QUICK = replaced(
+    ImpalaConfig(),
+    timesteps=240,
+    num_envs=2,
+    device="cpu",
+    torch_threads=1,
+    image_height=36,
+    image_width=36,
+    hidden=32,
+    encoder="data-efficient",
+    rollout_steps=16,
+    batch_size=32,
+    checkpoint_every=100,
+    learning_rate=1e-3,
+    gamma=0.9,
+)
+RECURRENT = {"recurrent": "lstm", "recurrent_hidden": 32}
+REPLAY = {"replay_batches": 3, "replay_proportion": 0.7}
+
+
+def play(agent, envs, episodes=4):
+    """Mean return of the most probable actions."""
+    obs, _ = envs.reset()
+    returns = []
+    starts = np.ones(envs.num_envs, bool)
+    while len(returns) < episodes:
+        obs, _, terminated, truncated, infos = envs.step(agent.act(obs, starts=starts))
+        starts = terminated | truncated
+        returns += [infos["episode_record"]["r"][env] for env in np.flatnonzero(starts)]
+    return float(np.mean(returns))
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [{}, {"optimiser": "adam", "gradient_norm": 0.5, **REPLAY}, RECURRENT],
+    ids=["rmsprop", "adam and replay", "recurrent"],
+)
+def test_impala_learns_the_corridor(corridor, tmp_path, flags):
+    config = replaced(QUICK, timesteps=3200, num_envs=4, batch_size=64, epochs=2, **flags)
+    agent = run(corridor(4), replaced(config, checkpoint_every=0), tmp_path / "run")
+    assert play(agent, corridor(1)) == 8.0  # the end; random play falls into the hole before 4
+
+
+def test_untrained_nets_do_not_finish_the_corridor(corridor):
+    agents = [Training(replaced(QUICK, seed=seed)).agent for seed in range(3)]
+    assert np.mean([play(agent, corridor(1)) for agent in agents]) < 8.0
+
+
+@pytest.mark.parametrize(
+    "flags", [{}, RECURRENT, REPLAY, {"batch_size": 48}], ids=["plain", "lstm", "replay", "waiting"]
+)
+def test_run_resumed_within_a_block_equals_an_uninterrupted_one(corridor, tmp_path, flags):
+    config = replaced(QUICK, timesteps=300, **flags)
+    run(corridor(2), config, tmp_path / "whole")
+    half = replaced(config, timesteps=150, learning_rate_schedule="0:1,1:0.5")
+    run(corridor(2), half, tmp_path / "parts")  # the rate falls as it does in the other
+    run(corridor(2), replaced(config, resume=True), tmp_path / "parts")
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_batches_of_one_block_are_learned_from_with_ever_older_weights(corridor, tmp_path):
+    run(corridor(4), replaced(QUICK, num_envs=4, batch_size=16, timesteps=128), tmp_path)
+    rows = read_columns(tmp_path / "metrics.csv")
+    assert rows["updates"].tolist() == [4, 8] and rows["policy_lag"].tolist() == [1.5, 1.5]
+
+
+def test_remembered_batches_are_learned_from_too(corridor, tmp_path):
+    flags = {"replay_batches": 2, "replay_proportion": 2.0}
+    run(corridor(2), replaced(QUICK, timesteps=32 * 4, **flags), tmp_path)
+    rows = read_columns(tmp_path / "metrics.csv")
+    assert rows["updates"].tolist() == [1, 6, 9, 12][:4]
+    assert (rows["policy_lag"] == 0).all()  # of new ones
+
+
+def test_a_run_begins_with_anothers_weights(corridor, tmp_path):
+    source = run(corridor(2), QUICK, tmp_path / "source")
+    config = replaced(QUICK, timesteps=0, seed=1)
+    begun = run(corridor(2), config, tmp_path / "run", init=tmp_path / "source")
+    for one, same in zip(source.net.parameters(), begun.net.parameters(), strict=True):
+        assert torch.equal(one, same)
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [({"rollout_steps": 32}, "--rollout-steps 16"), ({"batch_size": 64}, "--batch-size 32")],
+)
+def test_what_a_saved_run_cannot_go_on_with_is_refused(corridor, tmp_path, flags, words):
+    run(corridor(2), QUICK, tmp_path)
+    with pytest.raises(UserError, match=words):
+        run(corridor(2), replaced(QUICK, resume=True, **flags), tmp_path)
