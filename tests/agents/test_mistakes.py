@@ -41,6 +41,12 @@ EVERY = [
     (["--timesteps", "x"], "--timesteps x: expected a whole number of 0 or more, such as"),
 ]
 OWN = {
+    "impala": [
+        (["--batch-size", "100"], "multiple"),
+        (["--c-bar", "2"], "rho_bar"),
+        (["--actors", "3"], "--num-envs 2"),
+        (["--ray-address", "auto"], "--actors"),
+    ],
     "jerk": [
         (["--sequences", "0"], "sequences"),
         (["--preset", "baseline", "--policy-share", "0.5"], "--policy"),
