@@ -2,6 +2,7 @@
 
 from collections import deque
 from dataclasses import dataclass, field
+from math import nan
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -63,6 +64,11 @@ class Training:
     def passes(self, every: int) -> bool:
         """Whether the last block passed a multiple of `every`; never where it is 0."""
         return every > 0 and self.env_steps % every < self.block_steps
+
+    def summary(self) -> dict[str, float]:
+        """How far the run is, and the mean return of its last episodes; nan before any ended."""
+        mean = fmean(self.recent_returns) if self.recent_returns else nan
+        return {"env_steps": self.env_steps, "mean_return": mean}
 
     def learn(self, sequences: Sequences) -> dict[str, float]:
         """Learn from the batches that these make full, and from remembered ones -> metrics, means
