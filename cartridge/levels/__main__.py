@@ -96,7 +96,7 @@ def new(seeds: range, out: Path) -> None:
 
 
 def seed_range(text: str) -> range:
-    """'7' -> 7; '1-20' -> 1 to 20. ValueError: it is none."""
+    """'7' -> 7; '2-21' -> 2 to 21. ValueError: it is none."""
     first, dash, last = text.rpartition("-")
     found = range(int(first), int(last) + 1) if first and dash else range(int(text), int(text) + 1)
     if not found:
@@ -150,7 +150,7 @@ def main() -> None:
         dest="seeds",
         type=seed_range,
         required=True,
-        help="other acts for every number; several, as 1-20, with one split of all",
+        help="other acts for every number; several, as 2-21, with one split of all",
     )
     fresh.add_argument(
         "--out",
