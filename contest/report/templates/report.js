@@ -81,13 +81,23 @@ function pick() {
   shown[0]?.parentElement.append(...shown); // left before right
 }
 
+// Enough of both is there before one of them starts.
+function loaded(video) {
+  if (video.readyState === HTMLMediaElement.HAVE_ENOUGH_DATA) return null;
+  video.preload = "auto";
+  return new Promise((done) => {
+    for (const event of ["canplaythrough", "error"]) video.addEventListener(event, done, { once: true });
+  });
+}
+
 if (films.length) {
   for (const select of chosen) select.addEventListener("change", pick);
-  document.getElementById("play").addEventListener("click", () => {
-    const slowest = Math.min(...picked().map((one) => one.dataset.speed));
-    for (const one of picked()) {
-      const video = one.querySelector("video");
-      [video.currentTime, video.playbackRate] = [0, slowest / one.dataset.speed];
+  document.getElementById("play").addEventListener("click", async () => {
+    const shown = picked().map((one) => [one.querySelector("video"), one.dataset.speed]);
+    const slowest = Math.min(...shown.map(([, speed]) => speed));
+    await Promise.all(shown.map(([video]) => loaded(video)));
+    for (const [video, speed] of shown) {
+      [video.currentTime, video.playbackRate] = [0, slowest / speed];
       video.play();
     }
   });
