@@ -39,7 +39,7 @@ def read_ranges(config: SweepConfig) -> Ranges:
     fields, ranges = flat(to_dict(agent_config(config))), Ranges()
     if "on_checkpoint" not in inspect.signature(find(config.agent).run).parameters:
         raise UserError(
-            f"{config.agent} does not report its checkpoints; give --agent ppo2 or trpo"
+            f"{config.agent} does not report its checkpoints; give --agent ppo2, trpo or impala"
         )
     for word in config.pbt:
         name, _, text = word.partition("=")
