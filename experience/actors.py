@@ -5,6 +5,7 @@ same. Ray starts what dies again, and plays its block anew: a block reaches the 
 """
 
 import os
+import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -182,13 +183,18 @@ def on_ray(
     count, address = settings.actors, settings.ray_address
     here = {} if address else {"num_cpus": count, "include_dashboard": False}
     try:
+        if address not in ("", "auto"):  # Ray itself asks for minutes
+            host, _, port = address.rpartition(":")
+            socket.create_connection((host, int(port)), timeout=10.0).close()
         ray.init(address or "local", logging_level="error", log_to_driver=False, **here)
     except Exception as error:  # Ray has no class for it
         reason = str(error).partition("\n")[0]
-        advice = "start one with ray start --head, or leave --ray-address out"
         if not address:
-            advice = "this machine may be too busy; try again"
-        raise UserError(f"no Ray cluster at {address or 'home'} ({reason}); {advice}") from None
+            raise UserError(f"Ray does not start ({reason}); this machine may be busy") from None
+        raise UserError(
+            f"no Ray cluster at {address} ({reason}); start one with ray start --head, or leave "
+            "--ray-address out"
+        ) from None
     try:
         cores = int(ray.cluster_resources().get("CPU", 0))
         if cores < count:
