@@ -57,8 +57,9 @@ class Training:
     def count(self, block: Block) -> None:
         """Its steps and returns."""
         self.env_steps += block.env_steps
-        whole = block.sequences is not None  # of which a part may have been played before
-        self.block_steps = block.sequences.actions.size if whole else block.env_steps
+        self.block_steps = block.env_steps
+        if block.sequences is not None:  # a part of which may have been played before
+            self.block_steps = block.sequences.actions.size
         self.recent_returns.extend(episode["r"] for *_, episode in block.episodes)
 
     def passes(self, every: int) -> bool:
