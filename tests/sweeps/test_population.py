@@ -91,6 +91,7 @@ def lines_of(out: Path) -> dict[str, list[tuple[str, float]]]:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # Ray's own
 def test_worse_runs_go_on_from_better_ones_within_the_ranges(tmp_path):
     pytest.importorskip("ray.tune")
     out = tmp_path / "out"
