@@ -9,6 +9,7 @@ import inspect
 import math
 import os
 import shutil
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -150,12 +151,18 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
 
     root = str(Path(__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-    where: dict[str, Any] = {"include_dashboard": False}
-    if config.ray_address:
-        where = {"address": config.ray_address}
-    ray.init(runtime_env={"env_vars": {"PYTHONPATH": path}}, log_to_driver=False, **where)
+    where: dict[str, Any] = {"address": config.ray_address}
+    if not config.ray_address:
+        where = {"address": "local", "num_cpus": config.jobs, "include_dashboard": False}
     try:
-        results = tuner(config, ranges, trainable).fit()
+        ray.init(runtime_env={"env_vars": {"PYTHONPATH": path}}, log_to_driver=False, **where)
+    except Exception as error:  # Ray has no class for it
+        reason = str(error).partition("\n")[0]
+        raise UserError(f"Ray does not start or answer ({reason}); try again") from None
+    try:
+        with warnings.catch_warnings():  # runs begin in processes of their own, and are few
+            warnings.filterwarnings("ignore", "Consider boosting PBT")
+            results = tuner(config, ranges, trainable).fit()
     finally:
         ray.shutdown()
     report(config, ranges, [one.metrics for one in results if one.metrics])

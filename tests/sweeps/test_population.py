@@ -91,11 +91,17 @@ def lines_of(out: Path) -> dict[str, list[tuple[str, float]]]:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # Ray's own
 def test_worse_runs_go_on_from_better_ones_within_the_ranges(tmp_path):
     pytest.importorskip("ray.tune")
     out = tmp_path / "out"
     settings = {"population": 4, "perturb_every": 20, "jobs": 2, "out": out}
-    run(population("gamma=0.1:0.9", **settings), trainable=grows)
+    try:
+        run(population("gamma=0.1:0.9", **settings), trainable=grows)
+    except UserError as error:
+        if "Ray does not start" in str(error):
+            pytest.skip(str(error))
+        raise
     lines = lines_of(out)
     assert len(lines) == 4 and all(len(line) == 8 for line in lines.values())
     assert all(0.1 <= gamma <= 0.9 for line in lines.values() for _, gamma in line)
