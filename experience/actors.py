@@ -6,6 +6,7 @@ same. Ray starts what dies again, and plays its block anew: a block reaches the 
 
 import logging
 import os
+import secrets
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -97,16 +98,19 @@ class Here(Generic[P]):
 
 
 class _Actor:
-    """A process of Ray. Its player is made with the first block, of the version of the weights
-    then: one that begins anew does not play the same again."""
+    """A process of Ray. Its player is made with the first block, so that an error is the run's."""
 
-    def __init__(self, make: Callable[[int, int], Player], index: int) -> None:
-        self.make, self.index = make, index
+    def __init__(self, make: Callable[[int, int], Player], index: int, begun: int) -> None:
+        import ray
+
+        self.make, self.index, self.begun = make, index, begun
+        if ray.get_runtime_context().was_current_actor_reconstructed:
+            self.begun = secrets.randbits(32)  # it must not play the same again
         self.player: Player | None = None
 
     def play(self, weights: Weights, version: int) -> tuple[int, Any]:
         """-> the process's number, and a block."""
-        self.player = self.player or self.make(self.index, version)
+        self.player = self.player or self.make(self.index, self.begun)
         return os.getpid(), self.player.play(weights, version)
 
 
@@ -133,7 +137,7 @@ class OnRay:
         self.restarts, self.processes = 0, dict[int, int]()
         remote: Any = ray.remote(_Actor)
         process = remote.options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=RESTARTS)
-        self.actors = [process.remote(make, index) for index in range(count)]
+        self.actors = [process.remote(make, index, version) for index in range(count)]
         self.stored: tuple[int, Any] = (-1, None)
         self.ordered: dict[Any, tuple[int, int]] = {}
         """What is on its way, the oldest first: actor and version of each."""
@@ -178,8 +182,9 @@ def on_ray(
 ) -> Iterator[OnRay]:
     """Actors, for as long as they are needed.
 
-    make(index, version): the player of an actor; version: of the weights with which it begins.
-    weights: gives the learner's. version: of these now. UserError: no cluster, or too small a one.
+    make(index, begun): the player of an actor; begun: the version of the weights with which the
+    actors began, or a number drawn for one that died. weights: gives the learner's. version: of
+    these now. UserError: no cluster, or too small a one.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")

@@ -76,16 +76,16 @@ class Player:
         return Block(sequences, collector.env_steps - before, episodes)
 
 
-def make_player(config: ImpalaConfig, index: int, version: int) -> Player:
+def make_player(config: ImpalaConfig, index: int, begun: int) -> Player:
     """The player of an actor in a process of its own, with its share of the environments. The first
-    actor of a run draws as a player in the learner's process; all others, and those that begin
-    later, draw otherwise."""
+    actor of a run draws as a player in the learner's process. All others draw otherwise, and those
+    that begin later: begun differs then."""
     torch.set_num_threads(1)
     share = config.run.num_envs // config.acting.actors
     part = slice(index * share, (index + 1) * share)
     seed = config.run.seed
-    if index or version:
-        seed = int(np.random.SeedSequence([seed, index, version]).generate_state(1)[0])
+    if index or begun:
+        seed = int(np.random.SeedSequence([seed, index, begun]).generate_state(1)[0])
     own = replaced(config, device="cpu", seed=seed)
     agent = ImpalaAgent(make_net(own), own)
     return Player(agent, make_for(config, part=part), first=part.start).begin()
