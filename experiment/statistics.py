@@ -45,10 +45,14 @@ def welch_interval(one: ArrayLike, other: ArrayLike) -> Interval:
     if min(map(len, both)) < 2:
         return math.nan, math.nan
     apart = float(both[0].mean() - both[1].mean())
-    if not any(np.ptp(values) for values in both):
+    errors = [float(values.var(ddof=1)) / len(values) for values in both]
+    if not sum(errors):
         return apart, apart
-    low, high = stats.ttest_ind(*both, equal_var=False).confidence_interval(CONFIDENCE)
-    return float(low), float(high)
+    freedom = sum(errors) ** 2 / sum(
+        error**2 / (len(values) - 1) for error, values in zip(errors, both, strict=True)
+    )
+    half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, freedom)) * math.sqrt(sum(errors))
+    return apart - half, apart + half
 
 
 def seed_means(runs: Runs) -> list[float]:
