@@ -222,6 +222,13 @@ class Collector:
             self.env_steps = env_steps
         return deaths
 
+    def chance(self, count: int) -> Tensor:
+        """So many numbers from 0 to 1 for each row of the rollout's batch, [T·N,count], each
+        environment's from its own generator."""
+        shape = self.rollout.steps, count
+        drawn = np.stack([rng.random(shape, np.float32) for rng in self.rngs], axis=1)
+        return torch.from_numpy(drawn).to(self.device).flatten(0, 1)
+
     def next_values(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Values [T,N] of the state that each step reached, before any reset; meaningless where
         terminated. obs: after the rollout."""

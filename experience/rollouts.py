@@ -21,8 +21,8 @@ class Batch:
     """Rows to learn from, step by step: row t·N + n is step t of environment n of N.
 
     obs uint8 [T·N,H,W,C]; states [T·N,S] before each step; starts: of an episode; noise: of each
-    environment; all others [T·N]. In a minibatch states [N,S] are before its first step, and noise
-    is of each row.
+    environment; chance [T·N,U]: numbers from 0 to 1, where something is drawn; all others [T·N]. In
+    a minibatch states [N,S] are before its first step, and noise is of each row.
     """
 
     obs: Tensor
@@ -35,6 +35,7 @@ class Batch:
     advantages: Tensor
     returns: Tensor
     steps: int
+    chance: Tensor | None = None
 
     def minibatch(self, indices: Tensor, advantages: Tensor) -> "Batch":
         """Rows [L,K]: L steps on end of K environments. advantages [L,K] replace the batch's."""
@@ -51,6 +52,7 @@ class Batch:
             advantages=advantages.flatten(),
             returns=self.returns[flat],
             steps=len(indices),
+            chance=None if self.chance is None else self.chance[flat],
         )
 
 

@@ -1,6 +1,7 @@
 """Random network distillation (RND): a reward for images that a net cannot predict yet."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import torch
@@ -10,10 +11,12 @@ from torch import Tensor, nn
 from experience.return_scale import ReturnScale
 from experiment.distributed import Group
 from experiment.optimiser import optimiser_tensors, restore_optimiser
-from nets.encoders import width_of
+from nets.encoders import make_encoder, width_of
 
 ROWS = 2048
 """Images looked at together."""
+LIMIT = 2.0
+"""Of a bonus of the kind impala."""
 ADAM = "optimiser."
 """What names of the optimiser's tensors begin with in a checkpoint."""
 
@@ -21,8 +24,11 @@ ADAM = "optimiser."
 class RND:
     """The error of a net that learns to predict a random one.
 
-    Source: Burda et al., arXiv:1810.12894. Differs: one value for both kinds of reward, hence
-    episodic; the normaliser of images begins with the first rollout instead of random play.
+    burda: two convolutions look at images over their running deviation, and errors are scaled by
+    that of their discounted sum. Source: Burda et al., arXiv:1810.12894. Differs: one value for
+    both kinds of reward, hence episodic; the normaliser of images begins with the first rollout
+    instead of random play. impala: pooled IMPALA nets look at the images as they are, and errors
+    are cut off at 2. Source: ttumiel/procgen-competition. Differs: Adam apart from the policy's.
     """
 
     def __init__(
@@ -34,11 +40,13 @@ class RND:
         learning_rate: float,
         device: torch.device,
         group: Group,
+        kind: Literal["burda", "impala"] = "burda",
     ) -> None:
-        """frame: [H,W,C] of one frame."""
-        self.device, self.group = device, group
+        """frame: [H,W,C] of what is looked at."""
+        self.device, self.group, self.kind = device, group, kind
+        make = features_net if kind == "burda" else impala_net
         self.nets = nn.ModuleDict(
-            {"target": features_net(frame, deep=False), "predictor": features_net(frame, deep=True)}
+            {"target": make(frame, deep=False), "predictor": make(frame, deep=True)}
         ).to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.nets["target"].requires_grad_(False)
         self.parameters = list(self.nets["predictor"].parameters())
@@ -49,14 +57,18 @@ class RND:
         self.nets.register_buffer("moments", self.moments)
 
     def bonus(self, frames: Tensor, ended: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Prediction errors [T,N] of frames uint8 [T,N,H,W,C], which steps reached, over the
-        running deviation of their discounted sum. ended [T,N]: an episode's last, without any."""
+        """Prediction errors [T,N] of frames uint8 [T,N,H,W,C], which steps reached, scaled or cut
+        off. ended [T,N]: an episode's last, without any."""
         steps, num_envs = frames.shape[:2]
         flat = frames.flatten(0, 1)
-        self.look_at(flat)
+        if self.kind == "burda":
+            self.look_at(flat)
         with torch.no_grad():
             errors = torch.cat([self.errors(part) for part in flat.split(ROWS)])
         raw = errors.view(steps, num_envs).cpu().numpy()
+        if self.kind == "impala":
+            cut: NDArray[np.float32] = raw.clip(max=LIMIT) * ~ended
+            return cut
         return self.scale(raw, np.zeros(raw.shape, bool), self.group) * ~ended
 
     def look_at(self, frames: Tensor) -> None:
@@ -71,10 +83,13 @@ class RND:
 
     def errors(self, frames: Tensor) -> Tensor:
         """Mean squared differences [B] of what both nets make of frames uint8 [B,H,W,C]."""
-        count, total, squares = self.moments
-        mean = total / count
-        deviation = (squares / count - mean.square()).clamp(min=1.0).sqrt()
-        x = ((frames - mean.float()) / deviation.float()).clamp(-5.0, 5.0).permute(0, 3, 1, 2)
+        x = frames
+        if self.kind == "burda":
+            count, total, squares = self.moments
+            mean = total / count
+            deviation = (squares / count - mean.square()).clamp(min=1.0).sqrt()
+            x = ((frames - mean.float()) / deviation.float()).clamp(-5.0, 5.0)
+        x = x.permute(0, 3, 1, 2)
         return (self.nets["predictor"](x) - self.nets["target"](x)).square().mean(dim=1)
 
     def learn(self, frames: Tensor, minibatches: Sequence[NDArray[np.int64]]) -> float:
@@ -117,3 +132,12 @@ def features_net(frame: tuple[int, int, int], *, deep: bool) -> nn.Sequential:
     width = width_of(nn.Sequential(*convolutions), image, what="random network distillation")
     hidden = [nn.Linear(width, 256), nn.ReLU(), nn.Linear(256, 128)]
     return nn.Sequential(*convolutions, *(hidden if deep else [nn.Linear(width, 128)]))
+
+
+def impala_net(frame: tuple[int, int, int], *, deep: bool) -> nn.Sequential:
+    """uint8 images [B,C,H,W] -> 256 features; deep: with a hidden layer more."""
+    height, width, channels = frame
+    parts = ("pool-first", "shifted")
+    encoder = make_encoder("impala", (channels, height, width), pool=True, parts=parts)
+    more = [nn.ReLU(), nn.Linear(256, 256)] if deep else []
+    return nn.Sequential(encoder, nn.Linear(encoder.features, 256), *more)

@@ -34,10 +34,14 @@ class ActorCritic(nn.Module):
         state: Tensor,
         starts: Tensor,
         steps: int = 1,
+        kept: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """state [N,S] before the first step; starts bool [B]: rows that begin an episode.
+        """state [N,S] before the first step; starts bool [B]: rows that begin an episode. kept
+        [B,hidden]: factors on the fully connected layer's units (dropout).
         -> (logits, values, state after the last step)."""
         features = torch.relu(self.hidden(self.encoder(obs), noise[0] if noise else None))
+        if kept is not None:
+            features = features * kept
         if self.core is not None:
             sequence = features.view(steps, -1, features.shape[1])
             out, state = self.core(sequence, state, starts.view(steps, -1))

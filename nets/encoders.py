@@ -8,21 +8,45 @@ import torch
 from torch import Tensor, nn
 
 from experiment.errors import UserError
+from nets.blocks import (
+    MeanOverImage,
+    ResidualBlock,
+    SelfAttention,
+    XResidualBlock,
+    convolution,
+)
 
 
 class PixelConv(nn.Conv2d):
-    """A first convolution that takes uint8 [B,C,H,W] as pixels in [0,1].
+    """A first convolution that takes uint8 [B,C,H,W] as pixels in [0,1], or `shift` / 255 below.
 
-    The division by 255 is done on the few weights instead of the many pixels; 0…255 are exact in
+    The division by 255 is done on the few weights instead of the many pixels; -255…255 are exact in
     bf16. Images are laid out channels last, the faster layout on either kind of device.
     """
+
+    shift = 0
 
     def forward(self, obs: Tensor) -> Tensor:
         device = obs.device.type
         half = torch.is_autocast_enabled(device)
         dtype = torch.get_autocast_dtype(device) if half else self.weight.dtype
         pixels = obs.contiguous(memory_format=torch.channels_last).to(dtype)
+        if self.shift:
+            pixels = pixels - self.shift
         return self._conv_forward(pixels, self.weight * (1.0 / 255.0), self.bias)
+
+
+class Pixels(nn.Module):
+    """uint8 [B,C,H,W] as pixels in [0,1], or `shift` / 255 below, for more than one convolution."""
+
+    shift = 0
+
+    def forward(self, obs: Tensor) -> Tensor:
+        device = obs.device.type
+        half = torch.is_autocast_enabled(device)
+        dtype = torch.get_autocast_dtype(device) if half else torch.float32
+        pixels = obs.contiguous(memory_format=torch.channels_last).to(dtype)
+        return (pixels - self.shift) / 255.0
 
 
 def width_of(layers: nn.Module, image: tuple[int, int, int], *, what: str) -> int:
@@ -54,35 +78,38 @@ class Encoder(nn.Module):
         return features
 
 
-class ResidualBlock(nn.Module):
-    """Two 3×3 convolutions, each behind a ReLU, added to the input. [B,C,H,W] -> [B,C,H,W]."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.first = nn.Conv2d(channels, channels, 3, padding=1)
-        self.second = nn.Conv2d(channels, channels, 3, padding=1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.second(torch.relu(self.first(torch.relu(x))))
+def attending(channels: int, parts: Sequence[str]) -> list[nn.Module]:
+    """Self-attention behind the last convolution, if it is among the parts."""
+    return [SelfAttention(channels)] if "attention" in parts else []
 
 
-def nature(image: tuple[int, int, int]) -> Encoder:
-    """Three convolutions without pooling, for images [C,H,W].
+def nature(
+    image: tuple[int, int, int],
+    *,
+    widths: Sequence[int] = (32, 64, 64),
+    pool: bool = False,
+    parts: Sequence[str] = (),
+) -> Encoder:
+    """Three convolutions, for images [C,H,W]. Half the widths are a third of the work.
 
     Source: Mnih et al. 2015, "Human-level control through deep reinforcement learning".
     """
+    if len(widths) != 3:
+        raise UserError(f"encoder 'nature' has three widths, not {len(widths)}")
+    first, second, third = widths
     layers = [
-        PixelConv(image[0], 32, 8, stride=4),
+        PixelConv(image[0], first, 8, stride=4),
         nn.ReLU(),
-        nn.Conv2d(32, 64, 4, stride=2),
+        nn.Conv2d(first, second, 4, stride=2),
         nn.ReLU(),
-        nn.Conv2d(64, 64, 3, stride=1),
+        nn.Conv2d(second, third, 3, stride=1),
         nn.ReLU(),
+        *attending(third, parts),
     ]
-    return Encoder(layers, image)
+    return Encoder([*layers, MeanOverImage()] if pool else layers, image)
 
 
-def data_efficient(image: tuple[int, int, int]) -> Encoder:
+def data_efficient(image: tuple[int, int, int], *, parts: Sequence[str] = ()) -> Encoder:
     """Two wide-stepping convolutions, an eighth of `nature`'s work, for images [C,H,W].
 
     Source: van Hasselt et al., arXiv:1906.05243, the net of data-efficient Rainbow.
@@ -92,38 +119,39 @@ def data_efficient(image: tuple[int, int, int]) -> Encoder:
         nn.ReLU(),
         nn.Conv2d(32, 64, 5, stride=5),
         nn.ReLU(),
+        *attending(64, parts),
     ]
     return Encoder(layers, image)
 
 
-class MeanOverImage(nn.Module):
-    """[B,C,H,W] -> [B,C,1,1]: the mean of each channel (global average pooling)."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x.mean(dim=(2, 3), keepdim=True)
-
-
 def impala(
-    image: tuple[int, int, int], *, widths: Sequence[int] = (16, 32, 32), pool: bool = False
+    image: tuple[int, int, int],
+    *,
+    widths: Sequence[int] = (16, 32, 32),
+    pool: bool = False,
+    parts: Sequence[str] = (),
 ) -> Encoder:
     """Residual net for images [C,H,W]: per width a convolution, a max-pool, two residual blocks.
 
-    pool: keep only the mean of each channel, so that the features do not grow with the image.
+    pool: keep only the mean of each channel, so that the features do not grow with the image;
+    before the last ReLU, if "pool-first" is among the parts.
     Source: Espeholt et al., arXiv:1802.01561, the "large" network, without its LSTM.
     """
     layers: list[nn.Module] = []
     inputs = image[0]
     for outputs in widths:
-        first = nn.Conv2d if layers else PixelConv
         layers += [
-            first(inputs, outputs, 3, padding=1),
+            convolution(inputs, outputs, parts=parts)
+            if layers
+            else PixelConv(inputs, outputs, 3, padding=1),
             nn.MaxPool2d(3, stride=2, padding=1),
-            ResidualBlock(outputs),
-            ResidualBlock(outputs),
+            ResidualBlock(outputs, parts),
+            ResidualBlock(outputs, parts),
         ]
         inputs = outputs
-    layers.append(nn.ReLU())
-    return Encoder([*layers, MeanOverImage()] if pool else layers, image)
+    layers += attending(inputs, parts)
+    end: list[nn.Module] = [nn.ReLU(), MeanOverImage()] if pool else [nn.ReLU()]
+    return Encoder([*layers, *(reversed(end) if "pool-first" in parts else end)], image)
 
 
 def separable(inputs: int, outputs: int, *, stride: int) -> list[nn.Module]:
@@ -138,7 +166,11 @@ def separable(inputs: int, outputs: int, *, stride: int) -> list[nn.Module]:
 
 
 def mobilenet(
-    image: tuple[int, int, int], *, widths: Sequence[int] = (16, 32, 64, 128), pool: bool = False
+    image: tuple[int, int, int],
+    *,
+    widths: Sequence[int] = (16, 32, 64, 128),
+    pool: bool = False,
+    parts: Sequence[str] = (),
 ) -> Encoder:
     """Separable convolutions for images [C,H,W]: the first width from a full 3×3 convolution, each
     further one from two separable ones; every width halves the image.
@@ -154,6 +186,23 @@ def mobilenet(
         if isinstance(layer, nn.Conv2d) and layer.bias is not None:
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
             nn.init.zeros_(layer.bias)
+    layers += attending(widths[-1], parts)
+    return Encoder([*layers, MeanOverImage()] if pool else layers, image)
+
+
+def xresnet(
+    image: tuple[int, int, int],
+    *,
+    widths: Sequence[int] = (32, 32, 64, 64, 64, 64, 64),
+    pool: bool = False,
+    parts: Sequence[str] = (),
+) -> Encoder:
+    """A residual block per width for images [C,H,W]; the first three halve the image."""
+    layers: list[nn.Module] = [Pixels()]
+    for number, (inputs, outputs) in enumerate(pairwise((image[0], *widths))):
+        stride = 2 if number < 3 else 1
+        layers.append(XResidualBlock(inputs, outputs, stride=stride, parts=parts))
+    layers += attending(widths[-1], parts)
     return Encoder([*layers, MeanOverImage()] if pool else layers, image)
 
 
@@ -162,9 +211,18 @@ ENCODERS = {
     "data-efficient": data_efficient,
     "impala": impala,
     "mobilenet": mobilenet,
+    "xresnet": xresnet,
 }
-SIZABLE = ("impala", "mobilenet")
+SIZABLE = ("nature", "impala", "mobilenet", "xresnet")
 """Encoders that take widths and pool."""
+RESIDUAL = ("impala", "xresnet")
+PARTS = {
+    "shifted": tuple(ENCODERS),
+    "attention": tuple(ENCODERS),
+    "pool-first": ("impala",),
+    **dict.fromkeys(("separable", "group-norm", "squeeze-excite"), RESIDUAL),
+}
+"""What encoders can have besides, and which of them."""
 
 
 def parse_widths(text: str) -> tuple[int, ...]:
@@ -175,20 +233,44 @@ def parse_widths(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts)
 
 
+def parse_parts(text: str, encoder: str) -> tuple[str, ...]:
+    """Parts as flags spell them: "shifted,pool-first", or nothing. UserError: there is none of that
+    name, or not for this encoder."""
+    parts = tuple(part.strip() for part in text.split(",")) if text else ()
+    for part in parts:
+        if encoder not in PARTS.get(part, ()):
+            known = [name for name, takers in PARTS.items() if encoder in takers]
+            raise UserError(
+                f"bad --encoder-parts {text!r}: encoder {encoder!r} takes {', '.join(known)}, "
+                f"not {part!r}"
+            )
+    return parts
+
+
 def make_encoder(
-    name: str, image: tuple[int, int, int], *, widths: Sequence[int] = (), pool: bool = False
+    name: str,
+    image: tuple[int, int, int],
+    *,
+    widths: Sequence[int] = (),
+    pool: bool = False,
+    parts: Sequence[str] = (),
 ) -> Encoder:
     """The encoder of that name (a key of ENCODERS) for images [C,H,W], laid out channels last.
 
     widths: channels of each stage; none: the encoder's own. pool: average over the image at the
-    end. UserError: widths or pool for an encoder that has a fixed size.
+    end. parts: of PARTS. UserError: widths or pool for an encoder that has a fixed size.
     """
     options: dict[str, Any] = {"pool": True} if pool else {}
     if widths:
         options["widths"] = tuple(widths)
     if options and name not in SIZABLE:
         raise UserError(
-            f"encoder {name!r} has a fixed size: widths and pool are for {' and '.join(SIZABLE)}"
+            f"encoder {name!r} has a fixed size: widths and pool are for {', '.join(SIZABLE)}"
         )
-    encoder: Encoder = ENCODERS[name](image, **options)
+    if "pool-first" in parts and not pool:
+        raise UserError("--encoder-parts pool-first says where --pool is done: give that too")
+    encoder: Encoder = ENCODERS[name](image, parts=parts, **options)
+    for layer in encoder.modules():
+        if isinstance(layer, PixelConv | Pixels) and "shifted" in parts:
+            layer.shift = 128
     return encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

@@ -1,4 +1,4 @@
-"""Initial weights: orthogonal, with the gains of baselines' actor-critic nets, or Xavier's."""
+"""Initial weights: orthogonal, with the gains of baselines' actor-critic nets, Xavier's, He's."""
 
 import math
 from collections.abc import Callable
@@ -33,23 +33,36 @@ def orthogonal(module: nn.Module, *, gain: float) -> None:
                 nn.init.zeros_(layer.bias)
 
 
-@torch.no_grad()
 def xavier(module: nn.Module) -> None:
     """Give every convolution and linear layer in `module`, itself included, weights drawn evenly
     from ±√(6 / (inputs + outputs)), a kernel's size counted in both, and biases of zero.
 
     Source: Glorot and Bengio 2010, eq. 16.
     """
+    _draw(module, nn.init.xavier_uniform_)
+
+
+def kaiming(module: nn.Module) -> None:
+    """The same with weights drawn from a Gaussian of deviation √(2 / inputs).
+
+    Source: He et al., arXiv:1502.01852, eq. 10.
+    """
+    _draw(module, partial(nn.init.kaiming_normal_, nonlinearity="relu"))
+
+
+@torch.no_grad()
+def _draw(module: nn.Module, draw: Callable[[Tensor], Tensor]) -> None:
     for layer in module.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear | NoisyLinear):
-            nn.init.xavier_uniform_(layer.weight)
+            draw(layer.weight)
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
 
 
 def initialiser(name: str) -> Callable[[nn.Module], None]:
-    """xavier, or else orthogonal weights for layers that a ReLU follows."""
-    return xavier if name == "xavier" else partial(orthogonal, gain=RELU_GAIN)
+    """xavier, xavier-all, kaiming, or else orthogonal weights for layers that a ReLU follows."""
+    others = {"xavier": xavier, "xavier-all": xavier, "kaiming": kaiming}
+    return others.get(name, partial(orthogonal, gain=RELU_GAIN))
 
 
 @torch.no_grad()

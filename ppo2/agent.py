@@ -15,7 +15,7 @@ from experiment.device import computes_in_bf16
 from experiment.package import Actions, Flags, Images
 from nets.actor_critic import ActorCritic, sample_actions
 from nets.baselines import read_baselines
-from nets.encoders import make_encoder, parse_widths
+from nets.encoders import make_encoder, parse_parts, parse_widths
 from nets.heads import ActorCriticHead
 from nets.initialise import initialiser
 from nets.noisy import Noises, NoisyLinear, PlainLinear
@@ -27,7 +27,8 @@ from ppo2.config import PPO2Config
 def make_net(config: PPO2Config) -> ActorCritic:
     """An untrained net for that config, its weights drawn from torch's generator.
 
-    The heads are orthogonal as in openai/baselines, ppo2, the policy nearly uniform.
+    But for xavier-all the heads are orthogonal as in openai/baselines, ppo2, the policy nearly
+    uniform.
     """
     spec = config.env.spec()
     encoder = make_encoder(
@@ -35,6 +36,7 @@ def make_net(config: PPO2Config) -> ActorCritic:
         spec.observation_shape,
         widths=parse_widths(config.widths),
         pool=config.pool,
+        parts=parse_parts(config.encoder_parts, config.encoder),
     )
     initialise = initialiser(config.initialisation)
     if config.initialisation != "default" or config.encoder in ("nature", "data-efficient"):
@@ -47,6 +49,8 @@ def make_net(config: PPO2Config) -> ActorCritic:
         core = RecurrentCore(config.recurrent, config.hidden, hidden=config.recurrent_hidden)
         features = core.features
     head = ActorCriticHead(features, actions=spec.actions, noisy=config.noisy, sigma0=config.sigma0)
+    if config.initialisation == "xavier-all":
+        initialise(head)
     return ActorCritic(encoder, hidden=hidden, core=core, head=head)
 
 

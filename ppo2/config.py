@@ -5,7 +5,7 @@ from typing import Literal
 
 from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
 from experiment.errors import UserError
-from experiment.ranges import Count, Natural, NonNegative, Positive, Share, check
+from experiment.ranges import Count, Momentum, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
 from experiment.schedules import parse_schedule
 
@@ -46,18 +46,35 @@ class PPO2Config:
     brightness: Share = 0.0
     """Images are made brighter or darker by up to this part, anew for each rollout."""
 
+    # What is learned from
+    augment: str = ""
+    """Changes to images that are learned from, not to those acted on, in turn, commas between:
+    flip, rotate, resized-crop, zoom, roll, pad-crop, cutout, cutout-colour, grey, jitter,
+    convolution."""
+    augment_share: Share = 0.3
+    """Of the observations that are changed, drawn anew in each epoch."""
+    dropout: Momentum = 0.0
+    """Share of the fully connected layer's units that count for nothing while it is learned from,
+    drawn anew in each epoch."""
+    convolution_l2: NonNegative = 0.0
+    """Weight of the sum of the encoder's squared weights in the loss."""
+
     # The net
-    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
+    encoder: Literal["nature", "data-efficient", "impala", "mobilenet", "xresnet"] = "nature"
     """Convolutions before the fully connected layer."""
     widths: str = ""
-    """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
+    """Channels of nature's convolutions, or of each stage of impala, mobilenet, xresnet, such as
+    16,32,32; empty: their own."""
     pool: bool = False
-    """impala and mobilenet: keep each channel's mean only, so that images may have any size."""
+    """Keep each channel's mean only, so that images may have any size; not of data-efficient."""
+    encoder_parts: str = ""
+    """What the encoder has besides, with commas between: attention, shifted, pool-first, separable,
+    group-norm, squeeze-excite."""
     hidden: Count = 512
     """Units of the fully connected layer."""
-    initialisation: Literal["default", "orthogonal", "xavier"] = "default"
-    """Weights before the outputs: orthogonal, xavier, or default: orthogonal but for impala's and
-    mobilenet's convolutions, which have a way of their own."""
+    initialisation: Literal["default", "orthogonal", "xavier", "xavier-all", "kaiming"] = "default"
+    """Weights before the outputs (xavier-all: of these too); default: orthogonal but for impala's
+    and mobilenet's convolutions, which have a way of their own."""
     recurrent: Literal["none", "gru", "lstm"] = "none"
     """Memory between the fully connected layer and the outputs."""
     recurrent_hidden: Count = 256
@@ -93,7 +110,9 @@ class PPO2Config:
     clip_schedule: str = "constant"
     """As learning_rate_schedule."""
     value_clip: bool = True
-    """Clip the move of a value as well, by the same amount."""
+    """Clip the move of a value as well."""
+    value_clip_range: Positive | None = None
+    """How far a value may profitably move, in units of returns; none given: as far as clip."""
     value_weight: NonNegative = 0.5
     """Of the value loss (half the squared error)."""
     entropy_weight: NonNegative = 0.01
@@ -102,6 +121,11 @@ class PPO2Config:
     """Gradients are clipped to this norm; 0: never."""
     target_kl: NonNegative = 0.0
     """A rollout is left once a minibatch's KL divergence exceeds this; 0: never."""
+    kl_penalty: NonNegative = 0.0
+    """Initial weight of the KL divergence in the loss; 0: none. After each rollout it is made half
+    as large again, or half as large, where the divergence is above 2 or below 1/2 kl_aim."""
+    kl_aim: Positive = 0.01
+    """The divergence that this leads to, in nats."""
     normalise: Literal["minibatch", "rollout", "never"] = "minibatch"
     """Over what advantages get mean 0 and standard deviation 1."""
     normalise_returns: bool = True
@@ -116,6 +140,9 @@ class PPO2Config:
     """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
     rnd: NonNegative = 0.0
     """Weight of the bonus of random network distillation (RND); 0: none."""
+    rnd_kind: Literal["burda", "impala"] = "burda"
+    """burda: two convolutions, bonus scaled by its running deviation; impala: pooled IMPALA nets on
+    the whole stack, bonus as it is, at most 2."""
     rnd_learning_rate: Positive = 1e-4
     """Of the net that predicts the random one."""
     novelty: NonNegative = 0.0

@@ -4,7 +4,7 @@ Letters: B rows of a minibatch, A actions. `logp` is the log-probability of the 
 `log_ratio` its difference to that when it was taken.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from experience.advantages import normalised
+from experience.augmentation import Augmentation
 from experience.rollouts import Batch
 from experiment.device import computes_in_bf16
 from experiment.distributed import Group
@@ -52,6 +53,17 @@ def approximate_kl(log_ratio: Tensor) -> Tensor:
     return (log_ratio.exp() - 1.0 - log_ratio).mean()
 
 
+def adapted(weight: float, kl: float, *, aim: float) -> float:
+    """The weight of a KL penalty after a rollout that moved the policy by `kl`.
+
+    Source: RLlib 0.8, PPO, update_kl. Differs: Schulman et al., arXiv:1707.06347, section 4, double
+    and halve it outside of 1.5 times the aim.
+    """
+    if kl > 2.0 * aim:
+        return 1.5 * weight
+    return 0.5 * weight if kl < 0.5 * aim else weight
+
+
 class Learner:
     """The net and Adam. `update` is all that changes them.
 
@@ -75,6 +87,12 @@ class Learner:
         self.optimiser = torch.optim.Adam(
             self.parameters, lr=config.learning_rate, eps=config.adam_epsilon, fused=True
         )
+        self.kernels = [w for w in net.encoder.parameters() if w.ndim == 4]
+        self.augmentation = None
+        if config.augment:
+            colours, share = config.env.spec().channels, config.augment_share
+            self.augmentation = Augmentation(config.augment, share=share, colours=colours)
+        self.kl_weight = torch.tensor(config.kl_penalty, device=device)
         self.half = computes_in_bf16(config.precision, device)
         self._losses = self.losses
         if config.compile:
@@ -85,11 +103,18 @@ class Learner:
         self._pool = ThreadPoolExecutor(threads, "learner", partial(torch.set_num_threads, 1))
 
     def update(
-        self, batch: Batch, epochs: Sequence[Sequence[NDArray[np.int64]]], *, part: float
+        self,
+        batch: Batch,
+        epochs: Sequence[Sequence[NDArray[np.int64]]],
+        *,
+        part: float,
+        chance: Callable[[int], Tensor] | None = None,
     ) -> dict[str, float]:
         """Learn from a rollout -> metrics, means over minibatches.
 
         epochs: the rows [L,K] of each one's minibatches. part: of the run that has passed, 0 to 1.
+        chance: draws so many numbers from 0 to 1 for each row of the batch, [T·N,U], for dropout
+        and augmentation.
         """
         config = self.config
         rate = config.learning_rate * scheduled(config.learning_rate_schedule, part)
@@ -100,7 +125,12 @@ class Learner:
         if config.normalise == "rollout":
             batch = replace(batch, advantages=normalised(batch.advantages, self.group))
         rows: list[dict[str, Tensor]] = []
+        dropped = config.hidden if config.dropout > 0.0 else 0
+        drawn = dropped + (self.augmentation.draws if self.augmentation else 0)
         for epoch, minibatches in enumerate(epochs):
+            if drawn:
+                assert chance is not None, "dropout and augmentation need chance"
+                batch = replace(batch, chance=chance(drawn))
             for indices in minibatches:
                 on_device = torch.from_numpy(indices).to(self.device, non_blocking=True)
                 rows.append(self._minibatch(batch, on_device, clip))
@@ -136,7 +166,12 @@ class Learner:
     ) -> tuple[list[Tensor], dict[str, Tensor]]:
         """Gradients and metrics of a piece of a minibatch of `rows`, as shares of the whole's."""
         share = indices.numel() / rows
-        loss, metrics = self._losses(batch.minibatch(indices, advantages), clip)
+        mb = batch.minibatch(indices, advantages)
+        if self.augmentation and mb.chance is not None:
+            images = mb.obs.permute(0, 3, 1, 2)
+            images = self.augmentation(images, mb.chance[:, -self.augmentation.draws :])
+            mb = replace(mb, obs=images.permute(0, 2, 3, 1))
+        loss, metrics = self._losses(mb, clip)
         gradients = list(torch.autograd.grad(loss * share, self.parameters))
         if self.config.compile:  # a CUDA graph writes its outputs to the same memory again
             gradients = [gradient.clone() for gradient in gradients]
@@ -144,7 +179,9 @@ class Learner:
 
     def losses(self, mb: Batch, clip: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Loss with gradient, and what it is made of, of one part of a minibatch."""
-        config = self.config
+        config, kept = self.config, None
+        if config.dropout > 0.0 and mb.chance is not None:
+            kept = (mb.chance[:, : config.hidden] >= config.dropout) / (1.0 - config.dropout)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             logits, values, _ = self.net(
                 mb.obs.permute(0, 3, 1, 2),
@@ -152,27 +189,37 @@ class Learner:
                 state=mb.states,
                 starts=mb.starts,
                 steps=mb.steps,
+                kept=kept,
             )
         log_probs = logits.log_softmax(dim=1)
         log_ratio = log_probs.gather(1, mb.actions[:, None]).squeeze(1) - mb.logp
         policy_loss = clipped_surrogate(log_ratio, mb.advantages, clip=clip).mean()
         value_clip = clip if config.value_clip else None
+        if config.value_clip and config.value_clip_range is not None:
+            value_clip = torch.full_like(clip, config.value_clip_range)
         value_loss = value_losses(values, mb.values, mb.returns, clip=value_clip).mean()
         entropy = entropies(log_probs).mean()
+        kl = approximate_kl(log_ratio)
         loss = policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy
+        if config.kl_penalty > 0.0:
+            loss = loss + self.kl_weight * kl
         with torch.no_grad():
             metrics = {
                 "policy_loss": policy_loss,
                 "value_loss": value_loss,
                 "entropy": entropy,
-                "kl": approximate_kl(log_ratio),
+                "kl": kl,
                 "clipped": ((log_ratio.exp() - 1.0).abs() > clip).float().mean(),
             }
         return loss, metrics
 
     def _step(self, metrics: dict[str, Tensor]) -> None:
-        """One step of Adam along the group's mean gradient."""
+        """One step of Adam along the group's mean gradient, and that of the L2 penalty."""
         self.group.average_gradients(self.parameters)
+        if self.config.convolution_l2 > 0.0:
+            for kernel in self.kernels:
+                assert kernel.grad is not None
+                kernel.grad.add_(kernel.detach(), alpha=2.0 * self.config.convolution_l2)
         if self.config.gradient_norm > 0.0:
             metrics["gradient_norm"] = nn.utils.clip_grad_norm_(
                 self.parameters, self.config.gradient_norm
@@ -182,8 +229,14 @@ class Learner:
     def _summary(
         self, rows: list[dict[str, Tensor]], *, rate: float, epochs: int
     ) -> dict[str, float]:
-        """Means over minibatches and processes; the one place that waits for the device."""
+        """Means over minibatches and processes; the one place that waits for the device. With them
+        the KL penalty gets its next weight: by the divergence in the last epoch."""
         names = {name: None for row in rows for name in row}
         means = [torch.stack([row[name] for row in rows if name in row]).mean() for name in names]
-        numbers = (self.group.sum(torch.stack(means)) / self.group.size).tolist()
-        return {**dict(zip(names, numbers, strict=True)), "learning_rate": rate, "epochs": epochs}
+        means.append(torch.stack([r["kl"] for r in rows[-self.config.minibatches :]]).mean())
+        *numbers, kl = (self.group.sum(torch.stack(means)) / self.group.size).tolist()
+        values = {**dict(zip(names, numbers, strict=True)), "learning_rate": rate, "epochs": epochs}
+        if self.config.kl_penalty > 0.0:
+            values["kl_weight"] = float(self.kl_weight)
+            self.kl_weight.fill_(adapted(values["kl_weight"], kl, aim=self.config.kl_aim))
+        return values

@@ -116,6 +116,7 @@ def learn(training: Training, obs: NDArray[np.uint8]) -> dict[str, float]:
         rollout.batch(advantages, noise=collector.noise),
         [shuffled() for _ in range(config.epochs)],
         part=collector.part_of_run(),
+        chance=collector.chance,
     )
     everyone = training.group.gather((values, advantages + values))
     explained = explained_variance(*(np.hstack(parts) for parts in zip(*everyone, strict=True)))

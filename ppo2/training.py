@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -59,13 +60,15 @@ class Training:
             self.novelty = Novelty(progress=config.novelty_progress, colours=config.novelty_colours)
         if config.rnd > 0.0:
             spec = self.collector.spec
+            channels, *image = spec.observation_shape
             self.rnd = RND(
-                (*spec.observation_shape[1:], spec.channels),
+                (*image, channels if config.rnd_kind == "impala" else spec.channels),
                 num_envs,
                 gamma=config.gamma,
                 learning_rate=config.rnd_learning_rate,
                 device=device,
                 group=self.group,
+                kind=config.rnd_kind,
             )
 
     @property
@@ -98,6 +101,8 @@ class Training:
             rewards = rewards + (config.novelty * new).astype(np.float32)
             metrics["novel_keys"] = len(self.novelty.seen)
         if self.rnd is not None:
+            if config.rnd_kind == "impala":
+                frames = rollout.frames_reached(last, len(last[0]))
             bonus = self.rnd.bonus(frames, rollout.ended)
             rewards = rewards + (config.rnd * bonus).astype(np.float32)
             shuffled = minibatches(collector.rngs, rollout.steps, count=config.minibatches)
@@ -108,7 +113,8 @@ class Training:
         """Write a checkpoint from which `restore` goes on exactly, in any number of processes."""
         adam = optimiser_tensors(self.learner.optimiser)
         tensors = {"net": self.agent.net.state_dict(), "optimiser": adam}
-        arrays, state, rows = {}, {}, {}
+        arrays, rows = {}, {}
+        state: dict[str, Any] = {"kl_weight": float(self.learner.kl_weight)}
         if self.novelty is not None:
             arrays["novelty"] = self.novelty.array()
         if self.rnd is not None:
@@ -140,6 +146,8 @@ class Training:
                 )
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.updates = saved.counters["updates"]
+        weight = saved.state.get("kl_weight") or self.config.kl_penalty
+        self.learner.kl_weight.fill_(weight)
         if self.novelty is not None:
             self.novelty.restore(saved.arrays["novelty"])
         if self.rnd is not None:

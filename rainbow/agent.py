@@ -13,7 +13,7 @@ from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
 from experiment.device import computes_in_bf16
 from experiment.package import Actions, Flags, Images
-from nets.encoders import make_encoder, parse_widths
+from nets.encoders import make_encoder, parse_parts, parse_widths
 from nets.heads import QHead
 from nets.transfer import load_net
 from rainbow.config import RainbowConfig
@@ -28,6 +28,7 @@ def make_net(config: RainbowConfig) -> RainbowNet:
         spec.observation_shape,
         widths=parse_widths(config.widths),
         pool=config.pool,
+        parts=parse_parts(config.encoder_parts, config.encoder),
     )
     head = QHead(
         encoder.features,

@@ -43,12 +43,16 @@ class RainbowConfig:
     """CPU threads of the learner; 0: PyTorch decides."""
 
     # The net
-    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
+    encoder: Literal["nature", "data-efficient", "impala", "mobilenet", "xresnet"] = "nature"
     """Convolutions before the head."""
     widths: str = ""
-    """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
+    """Channels of nature's convolutions, or of each stage of impala, mobilenet, xresnet, such as
+    16,32,32; empty: their own."""
     pool: bool = False
-    """impala and mobilenet: keep each channel's mean only, so that images may have any size."""
+    """Keep each channel's mean only, so that images may have any size; not of data-efficient."""
+    encoder_parts: str = ""
+    """What the encoder has besides, with commas between: attention, shifted, pool-first, separable,
+    group-norm, squeeze-excite."""
     hidden: Count = 512
     """Units of the fully connected layer."""
     streams: Literal["shared", "separate"] = "shared"

@@ -37,7 +37,8 @@ TOLD = {
 MEANINGLESS = {  # without what is lacking or refused, or of speed only
     "init_episodes", "precision", "compile", "act_parts", "accumulate", "widths", "pool",
     "recurrent_hidden", "sequence_steps", "sigma0", "rnd_learning_rate",
-    "novelty_progress", "novelty_colours", "return_gamma", "evaluate_episodes", "test_levels",
+    "augment_share", "kl_aim", "rnd_kind", "novelty_progress", "novelty_colours", "return_gamma",
+    "evaluate_episodes", "test_levels", "sight_episodes",
 }  # fmt: skip
 
 

@@ -18,7 +18,11 @@ from experiment.errors import EXTRAS, UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "docker-build"
-DOCKERFILES = {"agent": ROOT / "Dockerfile", "environment": BUILD / "environment.Dockerfile"}
+DOCKERFILES = {
+    "agent": ROOT / "Dockerfile",
+    "environment": BUILD / "environment.Dockerfile",
+    "competition": BUILD / "competition.Dockerfile",
+}
 COMPOSE = yaml.safe_load((BUILD / "compose.yaml").read_text())
 SIDES = ("environment", "agent")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -204,7 +208,7 @@ def test_no_registry_is_named():
             assert not re.search(r"https?://|docker\.io|pypi\.org", path.read_text()), path
 
 
-@pytest.mark.parametrize("script", ["build", "prove", "install"])
+@pytest.mark.parametrize("script", ["build", "prove", "install", "run.sh"])
 def test_scripts_are_sound_shell(script):
     path = BUILD / script
     assert os.access(path, os.X_OK)

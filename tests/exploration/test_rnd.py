@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 
+import exploration.rnd
 from experiment.distributed import Group
 from experiment.errors import UserError
 from exploration.rnd import RND, features_net
@@ -9,9 +10,9 @@ from exploration.rnd import RND, features_net
 CPU = torch.device("cpu")
 
 
-def make(seed=0):
+def make(seed=0, kind="burda"):
     torch.manual_seed(seed)
-    return RND((36, 36, 1), 2, gamma=0.9, learning_rate=1e-3, device=CPU, group=Group())
+    return RND((36, 36, 1), 2, gamma=0.9, learning_rate=1e-3, device=CPU, group=Group(), kind=kind)
 
 
 def images(seed, steps=32):
@@ -51,6 +52,24 @@ def test_bonus_is_the_error_over_the_deviation_of_its_discounted_sum():
         sums.append(total)
     np.testing.assert_allclose(bonus, errors / np.std(sums) * ~ended, rtol=1e-4)
     assert ended.any()
+
+
+def test_bonus_of_impala_nets_is_the_error_cut_off(monkeypatch):
+    rnd, frames = make(kind="impala"), torch.cat([images(1, steps=2), images(2, steps=2)])
+    ended = np.zeros((4, 2), bool)
+    ended[1, 0] = True
+    pixels, made = (frames.flatten(0, 1).permute(0, 3, 1, 2).float() - 128) / 255, []
+    with torch.no_grad():
+        for net in rnd.nets.values():
+            first, *others = net[0].convolutions
+            x = first._conv_forward(pixels, first.weight, first.bias)
+            made.append(net[1:](torch.nn.Sequential(*others)(x)))
+        errors = (made[0] - made[1]).square().mean(dim=1).view(4, 2).numpy()
+    limit = float(np.median(errors))
+    monkeypatch.setattr(exploration.rnd, "LIMIT", limit)
+    want = np.minimum(errors, limit) * ~ended
+    np.testing.assert_allclose(rnd.bonus(frames, ended), want, rtol=1e-3)
+    assert 2 <= (errors > limit).sum() <= 6
 
 
 def test_pixels_are_normalised_by_their_own_moments():

@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from experiment.errors import UserError
-from nets.encoders import ENCODERS, PixelConv, make_encoder, parse_widths, separable
+from nets.blocks import SelfAttention
+from nets.encoders import ENCODERS, PixelConv, make_encoder, parse_parts, parse_widths, separable
 
 
 def images(channels=4, height=84, width=84):
@@ -55,8 +56,16 @@ def test_each_width_is_a_stage_of_impala():
 
 @pytest.mark.parametrize("options", [{"pool": True}, {"widths": (8,)}])
 def test_encoders_of_fixed_size_refuse_widths_and_pooling(options):
-    with pytest.raises(UserError, match="impala and mobilenet"):
-        make_encoder("nature", (4, 84, 84), **options)
+    with pytest.raises(UserError, match="nature, impala, mobilenet, xresnet"):
+        make_encoder("data-efficient", (4, 84, 84), **options)
+
+
+def test_nature_has_the_channels_and_the_pooling_that_it_is_told():
+    obs = torch.zeros(1, 4, 84, 84, dtype=torch.uint8)
+    assert make_encoder("nature", (4, 84, 84), widths=(4, 8, 16))(obs).shape == (1, 16 * 7 * 7)
+    assert make_encoder("nature", (4, 84, 84), widths=(4, 8, 16), pool=True)(obs).shape == (1, 16)
+    with pytest.raises(UserError, match="three widths, not 2"):
+        make_encoder("nature", (4, 84, 84), widths=(4, 8))
 
 
 @pytest.mark.parametrize("name", ["nature", "data-efficient"])
@@ -96,3 +105,70 @@ def test_widths_are_read_as_flags_spell_them():
 def test_widths_that_are_no_numbers_are_refused(text):
     with pytest.raises(UserError, match="widths"):
         parse_widths(text)
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_shifted_pixels_lie_around_zero_also_at_the_border(name):
+    torch.manual_seed(0)
+    plain, shifted = (
+        make_encoder(name, (4, 64, 64)),
+        make_encoder(name, (4, 64, 64), parts=["shifted"]),
+    )
+    shifted.load_state_dict(plain.state_dict())
+    first, *others = shifted.convolutions
+    want = (images(4, 64, 64).float() - 128) / 255
+    if isinstance(first, PixelConv):
+        want = first._conv_forward(want, first.weight, first.bias)
+    want = torch.nn.Sequential(*others)(want)
+    torch.testing.assert_close(shifted(images(4, 64, 64)), want, atol=1e-5, rtol=1e-4)
+    assert not torch.allclose(plain(images(4, 64, 64)), want, atol=1e-3)
+
+
+def test_pool_first_takes_means_before_the_last_relu():
+    torch.manual_seed(0)
+    widths = (4, 8, 12)
+    pooled = make_encoder("impala", (4, 64, 64), widths=widths, pool=True, parts=["pool-first"])
+    before = pooled.convolutions[:-3](images(4, 64, 64))
+    assert before.shape == (2, 12, 8, 8)
+    torch.testing.assert_close(pooled(images(4, 64, 64)), before.mean(dim=(2, 3)).relu())
+    with pytest.raises(UserError, match="--pool"):
+        make_encoder("impala", (4, 64, 64), parts=["pool-first"])
+
+
+def test_unknown_or_unfit_parts_are_refused_with_those_that_fit():
+    assert parse_parts("", "nature") == ()
+    assert parse_parts("shifted, pool-first", "impala") == ("shifted", "pool-first")
+    for text in ("pool-first", "shift", "shifted,"):
+        with pytest.raises(UserError, match="'nature' takes shifted, attention, not"):
+            parse_parts(text, "nature")
+
+
+@pytest.mark.parametrize("part", ["separable", "group-norm", "squeeze-excite", "attention"])
+@pytest.mark.parametrize("name", ["impala", "xresnet"])
+def test_parts_of_residual_nets_leave_the_shape_of_the_features(name, part):
+    plain = make_encoder(name, (6, 36, 44), widths=(4, 8, 8))
+    encoder = make_encoder(name, (6, 36, 44), widths=(4, 8, 8), parts=[part])
+    assert encoder(images(6, 36, 44)).shape == (2, plain.features)
+    assert {*encoder.state_dict()} != {*plain.state_dict()}
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_attention_starts_as_the_identity(name):
+    torch.manual_seed(0)
+    plain = make_encoder(name, (4, 64, 64))
+    torch.manual_seed(0)
+    encoder = make_encoder(name, (4, 64, 64), parts=["attention"])
+    layers = [*encoder.convolutions]
+    kept = [layer for layer in layers if not isinstance(layer, SelfAttention)]
+    assert len(kept) == len(layers) - 1
+    torch.nn.Sequential(*kept).load_state_dict(plain.convolutions.state_dict())
+    assert torch.equal(encoder(images(4, 64, 64)), plain(images(4, 64, 64)))
+    encoder(images(4, 64, 64)).square().sum().backward()
+    attention = next(layer for layer in layers if isinstance(layer, SelfAttention))
+    assert attention.gamma.grad.abs() > 0
+
+
+def test_xresnet_halves_the_image_three_times():
+    encoder = make_encoder("xresnet", (3, 64, 64))
+    assert encoder.features == 64 * 8 * 8
+    assert make_encoder("xresnet", (3, 64, 64), pool=True).features == 64

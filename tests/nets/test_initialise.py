@@ -4,7 +4,15 @@ from torch import nn
 
 from nets.encoders import impala, make_encoder
 from nets.heads import ActorCriticHead
-from nets.initialise import POLICY_GAIN, RELU_GAIN, VALUE_GAIN, orthogonal, orthogonal_gates, xavier
+from nets.initialise import (
+    POLICY_GAIN,
+    RELU_GAIN,
+    VALUE_GAIN,
+    kaiming,
+    orthogonal,
+    orthogonal_gates,
+    xavier,
+)
 from nets.noisy import NoisyLinear, PlainLinear
 
 
@@ -73,3 +81,10 @@ def test_xavier_weights_fill_their_bounds():
         assert 0.9 * bound < largest <= bound
         assert abs(layer.weight.std().item() / (bound / 3**0.5) - 1.0) < 0.15
         assert (layer.bias == 0.0).all()
+
+
+def test_kaiming_weights_keep_the_size_of_what_a_relu_lets_through():
+    layer = nn.Conv2d(32, 64, 3)
+    kaiming(layer)
+    assert layer.weight.std().item() == pytest.approx((2 / (32 * 9)) ** 0.5, rel=0.05)
+    assert not layer.bias.any()

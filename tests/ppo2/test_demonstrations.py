@@ -70,7 +70,9 @@ def test_recorded_episodes_become_what_the_environment_showed():
     config, rng = EnvConfig(image_height=2, image_width=2), np.random.default_rng(0)
     frames = [rng.integers(0, 256, (steps + 1, 1, 2, 2), np.uint8) for steps in (3, 5)]
     episodes = [
-        Episode("a:b", np.arange(len(f) - 1, dtype=np.uint8), np.ones(len(f) - 1), True, SEVEN, 4, f)
+        Episode(
+            "a:b", np.arange(len(f) - 1, dtype=np.uint8), np.ones(len(f) - 1), True, SEVEN, 4, f
+        )
         for f in frames
     ]
     made = of_episodes(episodes, config, gamma=GAMMA)

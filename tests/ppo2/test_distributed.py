@@ -27,6 +27,7 @@ FLAGS = [
         "--checkpoint-every",
         "128",
     ),
+    *("--kl-penalty", "0.2", "--dropout", "0.2", "--augment", "roll", "--convolution-l2", "1e-4"),
 ]
 
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.nn.modules.module import register_module_forward_hook
 
+from experience.augmentation import Augmentation
 from experience.rollouts import Batch, minibatches
 from experiment.config import replaced
 from experiment.distributed import Group
@@ -15,6 +16,7 @@ from ppo2.agent import make_net
 from ppo2.config import PPO2Config
 from ppo2.learner import (
     Learner,
+    adapted,
     approximate_kl,
     clipped_surrogate,
     entropies,
@@ -211,16 +213,29 @@ def slow_loss(net, batch, config, *, clip):
         clipped = ratio.clamp(1 - clip, 1 + clip) * batch.advantages[row]
         error = (value - target) ** 2
         if config.value_clip:
-            moved = old + (value - old).clamp(-clip, clip)
+            reach = clip if config.value_clip_range is None else config.value_clip_range
+            moved = old + (value - old).clamp(-reach, reach)
             error = torch.max(error, (moved - target) ** 2)
         total = total - torch.min(gain, clipped) + config.value_weight * error / 2
         total = total + config.entropy_weight * (p * p.log()).sum()
-    return total / len(values)
+        total = total + config.kl_penalty * (ratio - 1 - ratio.log())
+    kernels = [w for w in net.encoder.parameters() if w.ndim == 4]
+    return total / len(values) + config.convolution_l2 * sum((w**2).sum() for w in kernels)
 
 
-@pytest.mark.parametrize("value_clip", [True, False])
-def test_a_step_goes_against_the_gradient_of_the_readmes_loss(value_clip):
-    terms = {"clip": 0.2, "value_clip": value_clip, "value_weight": 0.7, "entropy_weight": 0.3}
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"value_clip": True},
+        {"value_clip": False},
+        {"value_clip_range": 0.45},
+        {"kl_penalty": 0.8},
+        {"convolution_l2": 0.1},
+    ],
+    ids=lambda extra: next(iter(extra)),
+)
+def test_a_step_goes_against_the_gradient_of_the_readmes_loss(extra):
+    terms = {"clip": 0.2, "value_weight": 0.7, "entropy_weight": 0.3, **extra}
     adam = {"learning_rate": 0.1, "adam_epsilon": 0.5, "gradient_norm": 0.0}
     config = replaced(TINY, minibatches=1, epochs=1, normalise="never", **terms, **adam)
     before, batch = make_batch(config)
@@ -233,6 +248,33 @@ def test_a_step_goes_against_the_gradient_of_the_readmes_loss(value_clip):
     for was, gradient, now in zip(before.parameters(), gradients, after.parameters(), strict=True):
         step = 0.1 * gradient / (gradient.abs() + 0.5)  # Adam's first
         np.testing.assert_allclose((was - now).detach(), step, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kl", "factor"), [(0.021, 1.5), (0.02, 1.0), (0.005, 1.0), (0.0049, 0.5), (0.0, 0.5)]
+)
+def test_kl_penalty_follows_rllibs_rule(kl, factor):
+    assert adapted(0.2, kl, aim=0.01) == pytest.approx(0.2 * factor)
+
+
+def test_kl_penalty_is_adapted_once_per_rollout_by_the_last_epochs_divergence():
+    config = replaced(TINY, kl_penalty=0.2, kl_aim=0.01, minibatches=2, epochs=2)
+    net, batch = make_batch(config)
+    learner, used = Learner(net, config, device=CPU, group=Group()), []
+    learner._step = lambda metrics: None
+    for kls in ([0.0, 0.0, 0.02, 0.04], [0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.01, 0.01], [0.0] * 4):
+        rows = iter(kls)
+        learner._minibatch = lambda *_, rows=rows: {"kl": torch.tensor(next(rows))}
+        used.append(learner.update(batch, epochs_of(config), part=0.0)["kl_weight"])
+    assert used == pytest.approx([0.2, 0.3, 0.15, 0.15])
+
+
+def test_sampled_divergence_is_the_exact_one_on_average():
+    rng = np.random.default_rng(3)
+    old, new = (torch.from_numpy(rng.normal(size=5)).log_softmax(0) for _ in range(2))
+    exact = (old.exp() * (old - new)).sum()
+    drawn = torch.stack([approximate_kl(ratio[None]) for ratio in new - old])
+    torch.testing.assert_close((old.exp() * drawn).sum(), exact)
 
 
 @pytest.mark.parametrize("over", ["minibatch", "rollout", "never"])
@@ -304,9 +346,51 @@ def test_recurrent_gradient_does_not_cross_an_episodes_start():
     assert (state.grad.abs().sum(dim=1) > 0).tolist() == [False, True]
 
 
-def test_threads_make_the_same_step():
-    one, _ = learned(TINY)
-    net, batch = make_batch(TINY)
-    learner = Learner(net, TINY, device=CPU, group=Group(), threads=3)
-    learner.update(batch, epochs_of(TINY), part=0.5)
-    assert_same_weights(one, net, rtol=1e-3, atol=2e-6)
+def numbers(seed=0):
+    """What draws numbers from 0 to 1 for each row of `make_batch`'s."""
+    rng = np.random.default_rng(seed)
+    return lambda count: torch.from_numpy(rng.random((32, count), np.float32))
+
+
+@pytest.mark.parametrize("extra", [{}, {"dropout": 0.4, "augment": "roll,jitter"}])
+def test_threads_make_the_same_step(extra):
+    config, nets = replaced(TINY, **extra), []
+    for threads in (1, 3):
+        net, batch = make_batch(config)
+        learner = Learner(net, config, device=CPU, group=Group(), threads=threads)
+        learner.update(batch, epochs_of(config), part=0.5, chance=numbers())
+        nets.append(net)
+    assert_same_weights(*nets, rtol=1e-3, atol=2e-6)
+
+
+def test_changed_images_are_learned_from_with_the_log_probability_of_the_plain_ones(monkeypatch):
+    config = replaced(TINY, augment="roll", augment_share=0.5, minibatches=1, epochs=2)
+    net, batch = make_batch(config)
+    seen, real = [], Learner.losses
+    monkeypatch.setattr(
+        Learner, "losses", lambda self, mb, clip: seen.append(mb) or real(self, mb, clip)
+    )
+    rows = [[np.arange(32)[None]]] * 2
+    learner = Learner(net, config, device=CPU, group=Group())
+    learner.update(batch, rows, part=0.0, chance=numbers())
+    chance, plain = numbers(), batch.obs.permute(0, 3, 1, 2)
+    for mb in seen:
+        want = Augmentation("roll", share=0.5, colours=1)(plain, chance(3))
+        assert torch.equal(mb.obs.permute(0, 3, 1, 2), want) and not torch.equal(want, plain)
+        assert torch.equal(mb.logp, batch.logp)
+    assert not torch.equal(seen[0].obs, seen[1].obs)
+
+
+def test_dropped_units_count_for_nothing_and_the_others_for_more():
+    config = replaced(TINY, dropout=0.25, minibatches=1, epochs=2)
+    net, batch = make_batch(config)
+    factors, chance = [], numbers()
+    net.register_forward_pre_hook(lambda *given: factors.append(given[2]["kept"]), with_kwargs=True)
+    learner = Learner(net, config, device=CPU, group=Group())
+    learner.update(batch, [[np.arange(32)[None]]] * 2, part=0.0, chance=numbers())
+    for found in factors:
+        np.testing.assert_allclose(found, (chance(16) >= 0.25) / 0.75)
+    images, starts = torch.zeros(1, 4, 36, 36, dtype=torch.uint8), torch.tensor([True])
+    state, kept = torch.zeros(1, 0), torch.zeros(1, 16)
+    nothing = net(images, state=state, starts=starts, kept=kept)[0]
+    torch.testing.assert_close(nothing[0], net.head.policy.bias)

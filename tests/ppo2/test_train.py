@@ -85,8 +85,18 @@ def test_untrained_nets_do_not_finish_the_corridor(corridor):
         {"noisy": True, "normalise_returns": False},
         {"recurrent": "lstm", "recurrent_hidden": 8, "sequence_steps": 4},
         {"novelty": 0.1, "rnd": 0.1, "brightness": 0.3, "death_penalty": 0.5},
+        {
+            "kl_penalty": 0.2,
+            "kl_aim": 1e-9,
+            "normalise": "rollout",
+            "convolution_l2": 1e-3,
+            "dropout": 0.3,
+            "augment": "flip,cutout",
+            "rnd": 0.1,
+            "rnd_kind": "impala",
+        },
     ],
-    ids=["plain", "noisy", "recurrent", "curious"],
+    ids=["plain", "noisy", "recurrent", "curious", "penalised"],
 )
 def test_run_resumed_within_a_rollout_equals_an_uninterrupted_one(corridor, tmp_path, flags):
     config = replaced(QUICK, timesteps=300, **flags)

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Procgen as in the competition of NeurIPS 2020: train on one game within its limits, or play.
+#   run.sh --train [FLAGS…]     8M steps or two hours, whichever ends first; prints the throughput
+#   run.sh --rollout [FLAGS…]   whole episodes on training and test levels
+# FLAGS go to ppo2.train (--levels procgen:bigfish) or procgen_env.evaluate (--video).
+# Environment:
+#   EXPERIMENT           YAML file for --config; default: ppo2/presets/procgen-competition.yaml
+#   OUTPUTS_DIR          where the run goes, and goes on if it is there; default: outputs
+#   CHECKPOINT           what --rollout plays: a run or a checkpoint; default: OUTPUTS_DIR
+#   EPISODES             of --rollout, on each set of levels; default: 5
+#   RAY_CPUS             threads that learn; default: 2. There is no Ray, and no other RAY_ variable
+#   SECONDS_LIMIT        of --train; default: 7200, of which the last 120 are for the checkpoint
+#   AICROWD_IS_GRADING   a grader runs this: OUTPUTS_DIR must be given
+set -euo pipefail
+
+fail() { echo "error: $1" >&2; exit 2; }
+
+case "${1:-}" in
+  --train|--rollout) task=$1; shift ;;
+  -h|--help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d'; exit 0 ;;
+  *) fail "say what to do: run.sh --train or run.sh --rollout" ;;
+esac
+repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+python=${PYTHON:-$repository/.venv/bin/python}
+[ -z "${AICROWD_IS_GRADING:-}" ] || [ -n "${OUTPUTS_DIR:-}" ] || fail "a grader gives OUTPUTS_DIR"
+outputs=$(realpath -m "${OUTPUTS_DIR:-outputs}")
+experiment=$(realpath -m "${EXPERIMENT:-$repository/ppo2/presets/procgen-competition.yaml}")
+checkpoint=$(realpath -m "${CHECKPOINT:-$outputs}")
+seconds=${SECONDS_LIMIT:-7200}
+[[ $seconds =~ ^[0-9]+$ && $seconds -gt 120 ]] || fail "SECONDS_LIMIT=$seconds: give more than 120"
+cd "$repository"
+
+if [ "$task" = --rollout ]; then
+  exec "$python" -m procgen_env.evaluate "$checkpoint" --episodes "${EPISODES:-5}" "$@"
+fi
+start=(--config "$experiment" --timesteps 8000000)
+if [ -d "$outputs/checkpoints" ]; then start=(--resume); fi
+status=0
+# In the foreground: a second interrupt, which the group would get, ends a run without a checkpoint.
+timeout --foreground --signal INT --kill-after 120 $((seconds - 120)) \
+  "$python" -m ppo2.train "${start[@]}" --run-dir "$outputs" --torch-threads "${RAY_CPUS:-2}" "$@" \
+  || status=$?
+if [ $status = 124 ]; then
+  echo "run.sh: the time is up" >&2
+  status=0
+fi
+[ -f "$outputs/timing.csv" ] || exit $status
+# Seconds begin anew where a run was resumed.
+awk -F, 'NR > 1 { if ($2 < then) total += then; then = $2; step = $1 }
+  END { total += then; if (total > 0) printf "run.sh: %d steps in %.0f seconds, %.1f steps/s\n",
+    step, total, step / total }' "$outputs/timing.csv"
+exit $status

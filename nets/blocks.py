@@ -1,0 +1,112 @@
+"""What encoders may have besides plain convolutions: norms, gates, attention, residual blocks."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class MeanOverImage(nn.Module):
+    """[B,C,H,W] -> [B,C,1,1]: the mean of each channel (global average pooling)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.mean(dim=(2, 3), keepdim=True)
+
+
+class SqueezeExcite(nn.Module):
+    """Each channel times a gate from 0 to 1 that the means of all channels make. [B,C,H,W] -> same.
+
+    Source: Hu et al., arXiv:1709.01507; the gates' hidden layer has a quarter of the channels.
+    """
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        squeezed = max(channels // 4, 1)
+        self.gates = nn.Sequential(
+            *(MeanOverImage(), nn.Conv2d(channels, squeezed, 1), nn.ReLU()),
+            *(nn.Conv2d(squeezed, channels, 1), nn.Sigmoid()),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.gates(x)
+
+
+class SelfAttention(nn.Module):
+    """Every place of the image looks at all others: x + γ attention(x). [B,C,H,W] -> same.
+
+    γ is learned and begins at 0, so that an untrained one changes nothing.
+    Source: Zhang et al., arXiv:1805.08318 (SAGAN), with an eighth of the channels for the match.
+    """
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        inner = max(channels // 8, 1)
+        self.query = nn.Conv2d(channels, inner, 1, bias=False)
+        self.key = nn.Conv2d(channels, inner, 1, bias=False)
+        self.value = nn.Conv2d(channels, channels, 1, bias=False)
+        self.gamma = nn.Parameter(torch.zeros(()))
+
+    def forward(self, x: Tensor) -> Tensor:
+        query, key, value = (
+            layer(x).flatten(2).transpose(1, 2) for layer in (self.query, self.key, self.value)
+        )
+        seen = nn.functional.scaled_dot_product_attention(query, key, value, scale=1.0)
+        return x + self.gamma * seen.transpose(1, 2).reshape(x.shape)
+
+
+def convolution(
+    inputs: int, outputs: int, *, stride: int = 1, parts: Sequence[str] = ()
+) -> nn.Module:
+    """A 3×3 convolution. Among the parts, "separable" makes four maps of each channel alone and
+    mixes them by a 1×1 one, "group-norm" normalises what comes out in up to 8 groups of channels.
+    """
+    layers: list[nn.Module] = []
+    if "separable" in parts:
+        layers.append(nn.Conv2d(inputs, 4 * inputs, 3, stride, 1, groups=inputs, bias=False))
+        layers.append(nn.Conv2d(4 * inputs, outputs, 1))
+    else:
+        layers.append(nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1))
+    if "group-norm" in parts:
+        layers.append(nn.GroupNorm(math.gcd(8, outputs), outputs))
+    return layers[0] if len(layers) == 1 else nn.Sequential(*layers)
+
+
+class ResidualBlock(nn.Module):
+    """Two 3×3 convolutions, each behind a ReLU, added to the input. [B,C,H,W] -> [B,C,H,W].
+
+    parts: those of `convolution`, and "squeeze-excite" before the sum.
+    """
+
+    def __init__(self, channels: int, parts: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.first = convolution(channels, channels, parts=parts)
+        self.second = convolution(channels, channels, parts=parts)
+        self.gate = SqueezeExcite(channels) if "squeeze-excite" in parts else nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        change: Tensor = self.gate(self.second(torch.relu(self.first(torch.relu(x)))))
+        return x + change
+
+
+class XResidualBlock(nn.Module):
+    """Two 3×3 convolutions with a ReLU between, added to the input, and a ReLU. [B,I,H,W] ->
+    [B,O,H/stride,W/stride]; the input's mean over each stride, mixed by a 1×1 convolution where the
+    number of channels changes.
+
+    Source: He et al., arXiv:1812.01187 (ResNet-D). Differs: no batch normalisation.
+    """
+
+    def __init__(self, inputs: int, outputs: int, *, stride: int, parts: Sequence[str]) -> None:
+        super().__init__()
+        self.first = convolution(inputs, outputs, stride=stride, parts=parts)
+        self.second = convolution(outputs, outputs, parts=parts)
+        self.gate = SqueezeExcite(outputs) if "squeeze-excite" in parts else nn.Identity()
+        shortcut: list[nn.Module] = [nn.AvgPool2d(2, ceil_mode=True)] if stride == 2 else []
+        self.shortcut = nn.Sequential(
+            *shortcut, *([nn.Conv2d(inputs, outputs, 1)] if inputs != outputs else [])
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        change = self.gate(self.second(torch.relu(self.first(x))))
+        return torch.relu(self.shortcut(x) + change)

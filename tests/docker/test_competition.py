@@ -1,0 +1,118 @@
+"""docker-build/run.sh and its image, as far as they can be checked without building or training."""
+
+import importlib.metadata
+import subprocess
+import sys
+
+import pytest
+
+from tests.docker.test_images import BUILD, ONLY, PROJECT, ROOT, bare, copied, normal
+
+RUN = BUILD / "run.sh"
+PINS = (ROOT / "constraints.txt").read_text().lower().replace("_", "-").splitlines()
+
+
+@pytest.fixture
+def called(tmp_path):
+    """Calls run.sh with a stand-in for Python, which tells its arguments and then does `script`."""
+
+    def call(*arguments, script="", **variables):
+        python = tmp_path / "python"
+        python.write_text(f'#!/usr/bin/env bash\necho "$@"\n{script}\n')
+        python.chmod(0o755)
+        return subprocess.run(
+            ["bash", str(RUN), *arguments],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={"PATH": "/usr/bin:/bin", "PYTHON": str(python), **variables},
+        )
+
+    return call
+
+
+def test_train_begins_with_the_preset_and_the_contests_steps(called, tmp_path):
+    done = called("--train", "--levels", "procgen:bigfish", RAY_CPUS="8")
+    preset = ROOT / "ppo2/presets/procgen-competition.yaml"
+    assert done.returncode == 0
+    assert done.stdout.split() == [
+        *("-m", "ppo2.train", "--config", str(preset), "--timesteps", "8000000"),
+        *("--run-dir", str(tmp_path / "outputs"), "--torch-threads", "8"),
+        *("--levels", "procgen:bigfish"),
+    ]
+
+
+def test_train_goes_on_with_a_run_that_is_there(called, tmp_path):
+    (tmp_path / "there/checkpoints").mkdir(parents=True)
+    done = called("--train", OUTPUTS_DIR="there", EXPERIMENT="mine.yaml")
+    assert done.stdout.split()[:5] == [
+        *("-m", "ppo2.train", "--resume", "--run-dir", str(tmp_path / "there")),
+    ]
+
+
+def test_train_says_its_throughput_over_all_parts_of_a_run(called, tmp_path):
+    rows = "step,seconds\\n100,10\\n200,20\\n300,5\\n400,10\\n"
+    folder = tmp_path / "outputs"
+    done = called("--train", script=f"mkdir {folder}\nprintf '{rows}' > {folder}/timing.csv")
+    assert "400 steps in 30 seconds, 13.3 steps/s" in done.stdout
+
+
+def test_train_is_interrupted_in_time_to_save(called, tmp_path):
+    script = f"trap 'echo saved > {tmp_path}/saved; exit 130' INT\nwhile true; do sleep 0.05; done"
+    done = called("--train", script=script, SECONDS_LIMIT="121")
+    assert done.returncode == 0 and "the time is up" in done.stderr
+    assert (tmp_path / "saved").read_text() == "saved\n"
+
+
+def test_a_failed_training_fails(called):
+    assert called("--train", script="exit 2").returncode == 2
+
+
+def test_rollout_plays_the_run_or_the_checkpoint_that_is_named(called, tmp_path):
+    words = ["-m", "procgen_env.evaluate"]
+    assert called("--rollout").stdout.split() == [*words, f"{tmp_path}/outputs", "--episodes", "5"]
+    done = called("--rollout", "--video", CHECKPOINT="/there", EPISODES="7")
+    assert done.stdout.split() == [*words, "/there", "--episodes", "7", "--video"]
+
+
+def test_mistakes_are_one_line(called):
+    for done, text in [
+        (called(), "say what to do"),
+        (called("--trian"), "say what to do"),
+        (called("--train", AICROWD_IS_GRADING="true"), "a grader gives OUTPUTS_DIR"),
+        (called("--train", SECONDS_LIMIT="2h"), "SECONDS_LIMIT=2h"),
+        (called("--train", SECONDS_LIMIT="120"), "more than 120"),
+    ]:
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("error: ") and text in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_everything_copied_exists_and_its_packages_are_pinned():
+    for path in copied("competition"):
+        assert (ROOT / path).exists(), path
+    lines = (BUILD / "competition.txt").read_text().splitlines()
+    names = {line for line in lines if not line.startswith("#")}
+    extras = PROJECT["optional-dependencies"]
+    assert names <= bare(PROJECT["dependencies"], *extras.values())
+    assert names <= {pin.split("==")[0] for pin in PINS}
+
+
+def test_training_and_playing_start_with_nothing_but_what_the_image_has():
+    installed = set((BUILD / "competition.txt").read_text().split())
+    left_out = bare(PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()) - installed
+    names = importlib.metadata.packages_distributions()
+    missing = {name for name, of in names.items() if normal(of[0]) in left_out}
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    missing |= packages - copied("competition")
+    assert {"stable_retro", "rainbow", "contest"} <= missing
+    code = ONLY.format(missing=missing, modules=["procgen_env.evaluate", "ppo2.train", "envpool"])
+    code += """
+from contextlib import closing
+from ppo2.train import make_envs, parse
+from experiment.distributed import Group
+with closing(make_envs(parse(["--preset", "procgen-competition", "--num-envs", "2"]), Group())):
+    print("plays")
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "plays\n", done.stderr

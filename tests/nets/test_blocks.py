@@ -1,0 +1,66 @@
+import pytest
+import torch
+from torch.nn import functional
+
+from nets.blocks import SelfAttention, SqueezeExcite, XResidualBlock, convolution
+
+
+def test_attention_is_what_a_loop_over_places_makes():
+    torch.manual_seed(0)
+    layer, x = SelfAttention(16), torch.randn(2, 16, 3, 4)
+    layer.gamma.data.fill_(0.7)
+    q, k, v = (conv.weight[:, :, 0, 0] for conv in (layer.query, layer.key, layer.value))
+    assert q.shape == (2, 16)
+    want = x.clone()
+    for image in range(2):
+        places = x[image].flatten(1)  # [C,HW]
+        for place in range(12):
+            match = torch.stack([(q @ places[:, place]) @ (k @ places[:, j]) for j in range(12)])
+            weights = match.exp() / match.exp().sum()
+            seen = sum(weights[j] * (v @ places[:, j]) for j in range(12))
+            want[image, :, place // 4, place % 4] += 0.7 * seen
+    torch.testing.assert_close(layer(x), want, atol=1e-5, rtol=1e-4)
+
+
+def test_squeeze_excite_gates_channels_by_their_means():
+    torch.manual_seed(0)
+    layer, x = SqueezeExcite(8), torch.randn(2, 8, 3, 3)
+    first, second = layer.gates[1], layer.gates[3]
+    means = x.mean(dim=(2, 3))
+    hidden = (means @ first.weight[:, :, 0, 0].T + first.bias).relu()
+    gates = (hidden @ second.weight[:, :, 0, 0].T + second.bias).sigmoid()
+    assert hidden.shape == (2, 2)
+    torch.testing.assert_close(layer(x), x * gates[:, :, None, None])
+
+
+def test_separable_convolution_equals_the_full_one_of_its_factors():
+    torch.manual_seed(0)
+    layer, x = convolution(2, 5, parts=["separable"]), torch.randn(3, 2, 6, 6)
+    each, across = layer
+    kernel = torch.zeros(5, 2, 3, 3)
+    for output in range(5):
+        for map_ in range(8):  # four of each channel
+            kernel[output, map_ // 4] += across.weight[output, map_, 0, 0] * each.weight[map_, 0]
+    want = functional.conv2d(x, kernel, across.bias, padding=1)
+    torch.testing.assert_close(layer(x), want, atol=1e-5, rtol=1e-4)
+
+
+def test_group_norm_gives_each_group_of_channels_mean_0_and_deviation_1():
+    torch.manual_seed(0)
+    found = convolution(3, 12, parts=["group-norm"])(torch.randn(2, 3, 8, 8))
+    groups = found.view(2, 4, -1)  # the most of 8 that 12 channels divide into
+    torch.testing.assert_close(groups.mean(dim=2), torch.zeros(2, 4), atol=1e-5, rtol=0)
+    torch.testing.assert_close(groups.std(dim=2), torch.ones(2, 4), atol=1e-2, rtol=0)
+
+
+@pytest.mark.parametrize(("outputs", "stride"), [(4, 1), (6, 1), (4, 2), (6, 2)])
+def test_block_of_xresnet_adds_the_input_at_its_own_size(outputs, stride):
+    torch.manual_seed(0)
+    block = XResidualBlock(4, outputs, stride=stride, parts=[])
+    x = torch.randn(2, 4, 7, 7)
+    block.second.weight.data.zero_()
+    block.second.bias.data.fill_(0.5)
+    short = functional.avg_pool2d(x, 2, ceil_mode=True) if stride == 2 else x
+    if outputs != 4:
+        short = block.shortcut[-1](short)
+    torch.testing.assert_close(block(x), (short + 0.5).relu())
