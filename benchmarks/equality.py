@@ -33,7 +33,7 @@ from cartridge.levels.cells import Act, Spawn, SpawnKind
 from cartridge.levels.generator import all_acts
 from cartridge.levels.oracle import read_proof
 from cartridge.levels.splits import GAME, level_names
-from experiment.errors import command
+from experiment.errors import Parser, command
 from experiment.results import write_result
 from retro_env import EnvConfig, Level, make_env
 from retro_env.engine import CONSOLE_ONLY
@@ -229,7 +229,7 @@ def row(name: str, share: int) -> dict[str, Any]:
 @command
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m benchmarks.equality",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -9,11 +9,11 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NoReturn, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import docstring_parser
 
-from experiment.errors import UserError
+from experiment.errors import Parser, UserError
 
 ELSEWHERE = {
     "env-name": "levels",
@@ -87,19 +87,11 @@ AFTER = ("The environment", "The machine")
 KINDS = {int: "INT", float: "FLOAT", str: "TEXT", Path: "PATH"}
 
 
-class _Parser(argparse.ArgumentParser):
-    """argparse, whose complaint is a UserError."""
+class _Parser(Parser):
+    """Knows whole names only, and leaves out what is not given."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, argument_default=argparse.SUPPRESS, **options)
-
-    def error(self, message: str) -> NoReturn:
-        flag, _, reason = message.removeprefix("argument ").partition(": ")
-        if reason == "expected one argument":
-            message = f"{flag} needs a value"
-        elif reason.startswith("ignored explicit argument"):
-            message = f"{flag.partition('/')[0]} takes no value"
-        raise UserError(f"{message}; see --help")
 
 
 def words_of(argv: Sequence[str]) -> list[str]:

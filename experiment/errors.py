@@ -1,11 +1,12 @@
 """What a user sees when something they gave us is wrong: one line, exit code 2."""
 
+import argparse
 import functools
 import os
 import select
 import sys
 from collections.abc import Callable
-from typing import ParamSpec
+from typing import NoReturn, ParamSpec
 
 P = ParamSpec("P")
 
@@ -33,6 +34,19 @@ class UserError(Exception):
 
 class Damaged(UserError):  # noqa: N818
     """A checkpoint that was cut off, or changed since."""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, whose complaint is a UserError."""
+
+    def error(self, message: str) -> NoReturn:
+        message = message.removeprefix("argument ")
+        flag, _, reason = message.partition(": ")
+        if reason == "expected one argument":
+            message = f"{flag} needs a value"
+        elif reason.startswith("ignored explicit argument"):
+            message = f"{flag.partition('/')[0]} takes no value"
+        raise UserError(f"{message}; see --help")
 
 
 def command(main: Callable[P, None]) -> Callable[P, None]:

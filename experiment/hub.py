@@ -4,7 +4,6 @@ python -m experiment.hub push runs/rainbow OWNER/NAME --film runs/evaluation-001
 python -m experiment.hub pull OWNER/NAME runs/pulled
 """
 
-import argparse
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from experiment.checkpoint import agent_of, latest_checkpoint, load_checkpoint
-from experiment.errors import UserError, command
+from experiment.errors import Parser, UserError, command
 from experiment.metrics import PROJECT
 
 CARD = """\
@@ -70,7 +69,7 @@ def pull(name: str, folder: Path) -> Path:
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m experiment.hub", description=__doc__)
+    parser = Parser(prog="python -m experiment.hub", description=__doc__)
     ways = parser.add_subparsers(dest="way", required=True)
     push_way, pull_way = (ways.add_parser(way) for way in ("push", "pull"))
     push_way.add_argument("checkpoint", type=Path)

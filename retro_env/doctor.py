@@ -5,7 +5,6 @@ Prints one line per fact; exit code 1 when something that every command needs is
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
 import json
 import os
@@ -16,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from experiment.errors import UserError, command
+from experiment.errors import Parser, UserError, command
 from experiment.window import has_display
 from retro_env.integrations import file_of, games, has_rom, is_native
 from retro_env.levels import parse_levels, split_names
@@ -156,7 +155,7 @@ def facts() -> list[Fact]:
 @command
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m retro_env.doctor", description=__doc__)
+    parser = Parser(prog="python -m retro_env.doctor", description=__doc__)
     parser.add_argument("--json", action="store_true", help="one JSON list instead of lines")
     arguments = parser.parse_args()
     found = facts()

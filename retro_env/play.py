@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from experiment.errors import UserError, command
+from experiment.errors import Parser, UserError, command
 from experiment.run_folder import numbered_folder
 from experiment.window import open_window
 from retro_env.config import EnvConfig
@@ -83,7 +83,7 @@ def play_episode(env: gymnasium.Env, level: Level, pygame: Any, window: Any) -> 
 @command
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m retro_env.play",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

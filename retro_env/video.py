@@ -3,7 +3,6 @@
 A .bk2 holds a start state and the buttons of every frame; playing it again gives every screen.
 """
 
-import argparse
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import stable_retro
 
-from experiment.errors import UserError, command
+from experiment.errors import Parser, UserError, command
 from experiment.film import write_video
 from retro_env.emulator import BUTTONS
 from retro_env.integrations import full_name, games, has_rom
@@ -89,7 +88,7 @@ def film_names(recordings: Sequence[Path]) -> list[str]:
 @command
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m retro_env.video", description=__doc__)
+    parser = Parser(prog="python -m retro_env.video", description=__doc__)
     parser.add_argument("recordings", nargs="+", type=Path, metavar="RECORDING.bk2")
     parser.add_argument("--folder", type=Path, help="where to write (default: beside each)")
     parser.add_argument("--scale", type=int, default=2, help="enlarge pixels (default: 2)")

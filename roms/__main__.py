@@ -6,14 +6,13 @@ contest's custom levels come with stable-retro as deltas (`rom.delta`) against t
 are built when their ROM is there.
 """
 
-import argparse
 import io
 import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from experiment.errors import command
+from experiment.errors import Parser, command
 from roms.library import Library, Line, build_games, import_files
 
 
@@ -32,7 +31,7 @@ def main() -> None:
     from retro_env.doctor import split_fact
     from retro_env.levels import split_names
 
-    parser = argparse.ArgumentParser(prog="scripts/import-roms", description=__doc__)
+    parser = Parser(prog="scripts/import-roms", description=__doc__)
     parser.add_argument("paths", nargs="+", type=Path, metavar="DIR", help="folders, or files")
     if isinstance(sys.stdout, io.TextIOWrapper):  # names of files may be no text
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -1,10 +1,10 @@
 """Levels of BrambleDash: write, look at, prove and measure them."""
 
-import argparse
+from contextlib import suppress
 from pathlib import Path
 
 from cartridge.levels.splits import GAME
-from experiment.errors import command
+from experiment.errors import Parser, UserError, command
 
 
 def emit() -> None:
@@ -81,12 +81,13 @@ def new(seeds: range, out: Path) -> None:
 
 
 def seed_range(text: str) -> range:
-    """'7' -> 7; '2-21' -> 2 to 21. ValueError: it is none."""
+    """'7' -> 7; '2-21' -> 2 to 21. UserError: it is none."""
     first, dash, last = text.rpartition("-")
-    found = range(int(first), int(last) + 1) if first and dash else range(int(text), int(text) + 1)
-    if not found:
-        raise ValueError(text)
-    return found
+    ends = (first, last) if first and dash else (text, text)
+    with suppress(ValueError):
+        if found := range(int(ends[0]), int(ends[1]) + 1):
+            return found
+    raise UserError(f"--seeds {text}: expected a number such as 7, or a range such as 2-21")
 
 
 def gallery(out: Path | None) -> None:
@@ -109,7 +110,7 @@ def film(out: Path | None, recording: Path | None) -> None:
 @command
 def main() -> None:
     """Run one of the tools."""
-    parser = argparse.ArgumentParser(prog="python -m cartridge.levels", description=__doc__)
+    parser = Parser(prog="python -m cartridge.levels", description=__doc__)
     tools = parser.add_subparsers(dest="tool", required=True)
     tools.add_parser("emit", help=emit.__doc__)
     tools.add_parser("pack", help=pack.__doc__)

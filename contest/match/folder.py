@@ -39,7 +39,8 @@ def read_facts(out: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads((out / "contest.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        text = f"cannot read {out / 'contest.json'}: {error}; give a folder that contest.run wrote"
+        reason = error.strerror if isinstance(error, OSError) else error
+        text = f"cannot read {out / 'contest.json'}: {reason}; give a folder that contest.run wrote"
         raise UserError(text) from None
     return found
 

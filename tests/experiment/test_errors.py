@@ -84,6 +84,32 @@ def test_a_module_of_an_extra_that_is_missing_is_named_with_it(
     assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "words", "says"),
+    [
+        ("retro_env.play", "LEVEL --scale x", "--scale: invalid int value: 'x'; see --help"),
+        ("retro_env.play", "LEVEL --backend wasm", "--backend: invalid choice: 'wasm'"),
+        ("retro_env.video", "", "required: "),
+        ("cartridge.levels.__main__", "new --seeds 5-2 --out x", "--seeds 5-2: expected a number"),
+        ("cartridge.levels.__main__", "new --out x", "required: --seed"),
+        ("contest.report.__main__", "{tmp}", "contest.json: No such file or directory; give"),
+    ],
+)
+def test_bad_words_are_one_line_in_every_command(
+    name: str,
+    words: str,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", [name, *words.format(tmp=tmp_path).split()])
+    with pytest.raises(SystemExit) as stop:
+        importlib.import_module(name).main()
+    error = capsys.readouterr().err
+    assert stop.value.code == 2 and error.count("\n") == 1 and says in error
+
+
 def test_our_own_mistakes_keep_their_traceback() -> None:
     @command
     def main() -> None:
