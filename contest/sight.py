@@ -41,11 +41,7 @@ def sight_of(
 
     Others: as `envs.sight.measure`. UserError: the agent looks at nothing, or too few episodes.
     """
-    if not hasattr(policy, "scores"):
-        raise UserError(
-            f"{name} has no net that acts by what it sees, so that there is no sight to test: give "
-            "a checkpoint of rainbow, ppo2 or es"
-        )
+    check_looks(policy, name)
     if episodes < 2:
         raise UserError("a test of sight has intervals over episodes: give --episodes 2 or more")
     rows = len(levels) * side_by_side(episodes, most=ROWS // len(levels))
@@ -65,9 +61,18 @@ def sight_of(
     return found
 
 
+def check_looks(policy: Policy, name: str) -> None:
+    """UserError: the agent of that name chooses by no picture, but for which level it is on."""
+    if not hasattr(policy, "scores"):
+        raise UserError(
+            f"{name} has no net that acts by what it sees, so that there is no sight to test: give "
+            "a checkpoint of an agent that has one, such as rainbow or ppo2"
+        )
+
+
 def told(sight: Sight, levels: Sequence[str], action_names: Sequence[str]) -> dict[str, Any]:
     """A test's numbers, of rows to which the levels were dealt out in turn."""
-    runs = {name: by_level(sight.returns[name], levels) for name in PLAYS}
+    runs = {name: by_level(sight.returns(name), levels) for name in PLAYS}
     samples = {name: statistics.seed_means(of) for name, of in runs.items()}
     plays: dict[str, dict[str, Any]] = {}
     for name in PLAYS:

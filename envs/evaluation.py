@@ -10,7 +10,7 @@ import numpy as np
 from envs.contract import row_seeds
 from envs.episodes import play_episodes, side_by_side
 from envs.families import level_names, level_sets, make
-from envs.sight import PATIENCE, ROWS, measure
+from envs.sight import PATIENCE, PLAYS, ROWS, measure
 from experiment.package import Policy
 from experiment.seeding import aside
 
@@ -76,7 +76,7 @@ def seen(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float]:
     with closing(envs), aside(seed):
         patience = PATIENCE if envs.resets_rows else 0
         sight = measure(policy, envs, episodes=episodes, seed=seed, explore=True, patience=patience)
-    return {f"sight/{name}": float(returns.mean()) for name, returns in sight.returns.items()}
+    return {f"sight/{name}": float(sight.returns(name).mean()) for name in PLAYS}
 
 
 def summary(name: str, found: Mapping[str, list[dict[str, Any]]]) -> dict[str, float]:

@@ -8,6 +8,7 @@ saw. An agent sees where the first earns more than the other two.
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +34,15 @@ play one level in step would else be shown nearly their own."""
 class Sight:
     """What came of a test."""
 
-    returns: dict[str, NDArray[np.float64]]
-    """Of each of PLAYS, [N,K]: K episodes of N rows."""
+    played: dict[str, list[dict[str, Any]]]
+    """Episodes of each of PLAYS, row by row, as many of each."""
+    rows: int
     frequencies: NDArray[np.float64]
     """Share of each action while it saw, [A]."""
+
+    def returns(self, play: str) -> NDArray[np.float64]:
+        """Of one of PLAYS, [N,K]: K episodes of N rows."""
+        return np.array([episode["r"] for episode in self.played[play]]).reshape(self.rows, -1)
 
 
 class Shuffled:
@@ -92,9 +98,8 @@ def measure(
         return rng.choice(len(counts), size=len(obs), p=counts / counts.sum())
 
     acts: tuple[Act, ...] = (own, others, none)
-    returns = {}
+    played = {}
     for name, act, begin in zip(PLAYS, acts, row_seeds(seed, len(acts)), strict=True):
-        found = play_episodes(act, envs, episodes=episodes, seed=begin, patience=patience)
-        returns[name] = np.array([one["r"] for one in found]).reshape(envs.num_envs, -1)
+        played[name] = play_episodes(act, envs, episodes=episodes, seed=begin, patience=patience)
         on_play()
-    return Sight(returns, counts / counts.sum())
+    return Sight(played, envs.num_envs, counts / counts.sum())

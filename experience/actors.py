@@ -4,11 +4,13 @@ They are processes of Ray, or one player is in the learner's own process; the le
 same. Ray starts what dies again, and plays its block anew: a block reaches the learner once.
 """
 
+import logging
 import os
+import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, final
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, final
 
 from numpy.typing import NDArray
 
@@ -73,13 +75,16 @@ class Actors(Protocol):
         ...
 
 
+P = TypeVar("P", bound=Player)
+
+
 @final
-class Here:
+class Here(Generic[P]):
     """A player in this process, which has the learner's own weights. It plays when it is asked."""
 
     restarts = 0
 
-    def __init__(self, player: Player, *, version: int) -> None:
+    def __init__(self, player: P, *, version: int) -> None:
         self.player, self.version = player, version
 
     def next(self) -> Played:
@@ -126,8 +131,9 @@ class OnRay:
 
         self.ray, self.weights = ray, weights
         self.restarts, self.processes = 0, dict[int, int]()
-        remote = ray.remote(num_cpus=1, max_restarts=RESTARTS, max_task_retries=RESTARTS)(_Actor)
-        self.actors = [remote.remote(make, index) for index in range(count)]
+        remote: Any = ray.remote(_Actor)
+        process = remote.options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=RESTARTS)
+        self.actors = [process.remote(make, index) for index in range(count)]
         self.stored: tuple[int, Any] = (-1, None)
         self.ordered: dict[Any, tuple[int, int]] = {}
         """What is on its way, the oldest first: actor and version of each."""
@@ -180,15 +186,20 @@ def on_ray(
     import ray
 
     count, address = settings.actors, settings.ray_address
-    here = {} if address else {"num_cpus": count, "include_dashboard": False}
+    here: dict[str, Any] = {} if address else {"num_cpus": count, "include_dashboard": False}
     try:
-        ray.init(address or "local", logging_level="error", log_to_driver=False, **here)
+        if address not in ("", "auto"):  # Ray itself asks for minutes
+            host, _, port = address.rpartition(":")
+            socket.create_connection((host, int(port)), timeout=10.0).close()
+        ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False, **here)
     except Exception as error:  # Ray has no class for it
         reason = str(error).partition("\n")[0]
-        advice = "start one with ray start --head, or leave --ray-address out"
         if not address:
-            advice = "this machine may be too busy; try again"
-        raise UserError(f"no Ray cluster at {address or 'home'} ({reason}); {advice}") from None
+            raise UserError(f"Ray does not start ({reason}); this machine may be busy") from None
+        raise UserError(
+            f"no Ray cluster at {address} ({reason}); start one with ray start --head, or leave "
+            "--ray-address out"
+        ) from None
     try:
         cores = int(ray.cluster_resources().get("CPU", 0))
         if cores < count:

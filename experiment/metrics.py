@@ -115,6 +115,7 @@ class Metrics(AbstractContextManager):
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Write one row: numbers by name, measured up to this env step. UserError: it cannot."""
+        assert "step" not in values, "that column is of env steps"
         self._table.append({"step": int(step), **values})
         self._timing.append({"step": int(step), "seconds": time.monotonic() - self._began})
         (then, before), now = self._since, time.monotonic()

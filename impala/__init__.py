@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 __all__ = ["NOT_INHERITED", "PRESETS", "Config", "ImpalaAgent", "build", "load", "run"]
 
 PRESETS = Path(__file__).parent / "presets"
-NOT_INHERITED = {"actors": 0, "ray_address": ""}
+NOT_INHERITED = {"actors": 0, "ray_address": "", "sight_every": 0}
 __getattr__ = lazily({"impala.agent": "ImpalaAgent build load", "impala.train": "run"})
 answer_early(__name__, Config, PRESETS)

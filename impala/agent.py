@@ -1,13 +1,12 @@
 """The acting side of IMPALA: pick actions, be saved, be loaded."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
@@ -17,7 +16,7 @@ from impala.config import ImpalaConfig
 from nets.actor_critic import ActorCritic, sample_actions
 from nets.encoders import make_encoder, parse_widths
 from nets.heads import ActorCriticHead
-from nets.initialise import RELU_GAIN, orthogonal, xavier
+from nets.initialise import initialiser
 from nets.noisy import Noises, PlainLinear
 from nets.recurrent import RecurrentCore
 from nets.transfer import load_net
@@ -32,9 +31,7 @@ def make_net(config: ImpalaConfig) -> ActorCritic:
         widths=parse_widths(config.widths),
         pool=config.pool,
     )
-    initialise: Callable[[nn.Module], None] = partial(orthogonal, gain=RELU_GAIN)
-    if config.initialisation == "xavier":
-        initialise = xavier
+    initialise = initialiser(config.initialisation)
     if config.initialisation != "default" or config.encoder in ("nature", "data-efficient"):
         initialise(encoder)
     hidden = PlainLinear(encoder.features, config.hidden)

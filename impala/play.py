@@ -42,8 +42,9 @@ class Player:
             agent, envs.num_envs, rollout_steps=config.rollout_steps, return_gamma=config.gamma
         )
 
-    def begin(self) -> "Player":
-        """Let every environment begin anew."""
+    def begin(self, env_steps: int = 0) -> "Player":
+        """Let every environment begin anew, in a run that is so far."""
+        self.collector.env_steps = env_steps
         self.obs, _ = self.envs.reset(seed=self.collector.env_seeds())
         return self
 
@@ -99,12 +100,14 @@ def playing(
     envs: for a player in this process. version: of the agent's weights. saved: the checkpoint gone
     on from, if the run does.
     """
+    env_steps = 0
     if saved is not None and (envs is None or "rngs" not in saved.state):
         print("impala: going on with the saved net; the actors begin new episodes", file=sys.stderr)
-        saved = None
+        env_steps, saved = saved.counters["env_steps"], None
     if envs is not None:
         player = Player(agent, envs)
-        yield Here(player.begin() if saved is None else player.go_on(saved), version=version)
+        player = player.begin(env_steps) if saved is None else player.go_on(saved)
+        yield Here(player, version=version)
         return
     with on_ray(
         partial(make_player, agent.config),

@@ -11,11 +11,12 @@ from functools import partial
 from pathlib import Path
 
 from envs import VectorEnv, make_for
-from envs.evaluation import evaluated
+from envs.evaluation import judged
 from experience.actors import Here
 from experiment.checkpoint import load_checkpoint
 from experiment.config import load_run_config
 from experiment.errors import command
+from experiment.package import OnCheckpoint
 from experiment.run_folder import interruptible, reports
 from impala import PRESETS
 from impala.agent import ImpalaAgent
@@ -32,12 +33,14 @@ def run(
     config: ImpalaConfig,
     run_dir: Path | str,
     init: Path | str | None = None,
+    *,
+    on_checkpoint: OnCheckpoint | None = None,
 ) -> ImpalaAgent:
     """Train on `envs` for config.run.timesteps agent steps and return the agent.
 
     envs: None where config.acting asks for actors, which make their own. run_dir: where config,
     metrics, episodes and checkpoints go; with config.run.resume a run goes on. init: a checkpoint
-    that gives the weights.
+    that gives the weights. on_checkpoint: called after each checkpoint.
     """
     settings = config.run
     training, saved = Training(config), None
@@ -45,6 +48,12 @@ def run(
         saved = training.restore(run_dir)
     elif init:
         training.agent.load_weights(load_checkpoint(init))
+
+    def keep() -> None:
+        training.save(run_dir, player)
+        if on_checkpoint:
+            on_checkpoint(Path(run_dir), training.summary())
+
     with (
         playing(training.agent, envs, version=training.updates, saved=saved) as actors,
         reports(run_dir, config, "impala", env_steps=training.env_steps) as report,
@@ -63,13 +72,12 @@ def run(
                 values = training.learn(block.sequences)
             actors.go_on(played.actor, training.updates)
             if values:
-                if training.passes(config.evaluation.evaluate_every):
-                    values |= evaluated(training.agent, config, env_steps=training.env_steps)
+                values |= judged(training.agent, config, training)
                 metrics.log(training.env_steps, {**values, "actor_restarts": actors.restarts})
             progress.update(training.env_steps, values)
             if training.passes(settings.checkpoint_every):
-                training.save(run_dir, player)
-        training.save(run_dir, player)
+                keep()
+        keep()
     return training.agent
 
 

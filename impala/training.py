@@ -2,6 +2,7 @@
 
 from collections import deque
 from dataclasses import dataclass, field
+from math import nan
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -56,13 +57,19 @@ class Training:
     def count(self, block: Block) -> None:
         """Its steps and returns."""
         self.env_steps += block.env_steps
-        whole = block.sequences is not None  # of which a part may have been played before
-        self.block_steps = block.sequences.actions.size if whole else block.env_steps
+        self.block_steps = block.env_steps
+        if block.sequences is not None:  # a part of which may have been played before
+            self.block_steps = block.sequences.actions.size
         self.recent_returns.extend(episode["r"] for *_, episode in block.episodes)
 
     def passes(self, every: int) -> bool:
         """Whether the last block passed a multiple of `every`; never where it is 0."""
         return every > 0 and self.env_steps % every < self.block_steps
+
+    def summary(self) -> dict[str, float]:
+        """How far the run is, and the mean return of its last episodes; nan before any ended."""
+        mean = fmean(self.recent_returns) if self.recent_returns else nan
+        return {"env_steps": self.env_steps, "mean_return": mean}
 
     def learn(self, sequences: Sequences) -> dict[str, float]:
         """Learn from the batches that these make full, and from remembered ones -> metrics, means

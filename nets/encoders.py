@@ -83,21 +83,30 @@ def attending(channels: int, parts: Sequence[str]) -> list[nn.Module]:
     return [SelfAttention(channels)] if "attention" in parts else []
 
 
-def nature(image: tuple[int, int, int], *, parts: Sequence[str] = ()) -> Encoder:
-    """Three convolutions without pooling, for images [C,H,W].
+def nature(
+    image: tuple[int, int, int],
+    *,
+    widths: Sequence[int] = (32, 64, 64),
+    pool: bool = False,
+    parts: Sequence[str] = (),
+) -> Encoder:
+    """Three convolutions, for images [C,H,W]. Half the widths are a third of the work.
 
     Source: Mnih et al. 2015, "Human-level control through deep reinforcement learning".
     """
+    if len(widths) != 3:
+        raise UserError(f"encoder 'nature' has three widths, not {len(widths)}")
+    first, second, third = widths
     layers = [
-        PixelConv(image[0], 32, 8, stride=4),
+        PixelConv(image[0], first, 8, stride=4),
         nn.ReLU(),
-        nn.Conv2d(32, 64, 4, stride=2),
+        nn.Conv2d(first, second, 4, stride=2),
         nn.ReLU(),
-        nn.Conv2d(64, 64, 3, stride=1),
+        nn.Conv2d(second, third, 3, stride=1),
         nn.ReLU(),
-        *attending(64, parts),
+        *attending(third, parts),
     ]
-    return Encoder(layers, image)
+    return Encoder([*layers, MeanOverImage()] if pool else layers, image)
 
 
 def data_efficient(image: tuple[int, int, int], *, parts: Sequence[str] = ()) -> Encoder:
@@ -204,7 +213,7 @@ ENCODERS = {
     "mobilenet": mobilenet,
     "xresnet": xresnet,
 }
-SIZABLE = ("impala", "mobilenet", "xresnet")
+SIZABLE = ("nature", "impala", "mobilenet", "xresnet")
 """Encoders that take widths and pool."""
 RESIDUAL = ("impala", "xresnet")
 PARTS = {

@@ -170,7 +170,7 @@ class Student:
     def seen(self) -> dict[str, float]:
         """What was seen of it lately in lessons -> metrics: how often its most probable action is
         the expert's where it has not yet learned, and the returns of both at play."""
-        found = {"agreement": self.agreed, "mean_return": self.returns}
+        found = {"agreement": [*map(float, self.agreed)], "mean_return": [*self.returns]}
         return {name: float(np.mean(values)) for name, values in found.items() if values}
 
 

@@ -63,9 +63,10 @@ class PPO2Config:
     encoder: Literal["nature", "data-efficient", "impala", "mobilenet", "xresnet"] = "nature"
     """Convolutions before the fully connected layer."""
     widths: str = ""
-    """Channels of each stage of impala, mobilenet, xresnet, such as 16,32,32; empty: their own."""
+    """Channels of nature's convolutions, or of each stage of impala, mobilenet, xresnet, such as
+    16,32,32; empty: their own."""
     pool: bool = False
-    """impala, mobilenet, xresnet: keep each channel's mean only: images may have any size."""
+    """Keep each channel's mean only, so that images may have any size; not of data-efficient."""
     encoder_parts: str = ""
     """What the encoder has besides, with commas between: attention, shifted, pool-first, separable,
     group-norm, squeeze-excite."""

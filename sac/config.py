@@ -75,7 +75,9 @@ class SACConfig:
     batch_size: Count = 64
     """Transitions per update."""
     learning_rate: Positive = 3e-4
-    """Of Adam: of policy, critics and temperature."""
+    """Of Adam: of policy and critics."""
+    temperature_rate: Positive = 3e-4
+    """Of Adam: of the logarithm of the temperature."""
     adam_epsilon: NonNegative = 1e-8
     """Of Adam."""
     gradient_norm: NonNegative = 0.0

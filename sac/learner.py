@@ -94,8 +94,13 @@ class Learner:
         self.target = copy.deepcopy(net).requires_grad_(False)  # its policy is never asked
         self.half = computes_in_bf16(config.precision, device)
         self.entropy_target = config.entropy_target * math.log(config.env.spec().actions)
+        nets = [*net.encoder.parameters(), *net.critics.parameters(), *net.policy.parameters()]
+        groups: list[dict[str, Any]] = [
+            {"params": nets},
+            {"params": [net.log_temperature], "lr": config.temperature_rate},
+        ]
         self.optimiser = torch.optim.Adam(
-            net.parameters(), lr=config.learning_rate, eps=config.adam_epsilon, fused=True
+            groups, lr=config.learning_rate, eps=config.adam_epsilon, fused=True
         )
 
     def outputs(self, obs: Tensor, next_obs: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:

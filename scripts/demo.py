@@ -54,7 +54,7 @@ class DemoConfig:
     episodes: Count = 20
     """Episodes of each that does not learn."""
     film: bool = True
-    """Make the film."""
+    """Make films: before anything learns, and in the end."""
     seed: Natural = 0
     """Seeds everything."""
 
@@ -132,13 +132,16 @@ def verdict(demo: Demo) -> str:
     )
 
 
+def filmed(demo: Demo, name: str) -> Path:
+    """What each player's first episode looked like, side by side, of those that have played."""
+    spec = EnvConfig().spec()
+    return film(demo.folder / name, demo.seen, spec.action_names, frame_skip=spec.frame_skip)
+
+
 def report(demo: Demo, curves: dict[str, Path], seconds: float) -> None:
     """The film, the curve, the table, result.json, and where they are."""
     scores = [score(label, played) for label, played in demo.played.items()]
-    spec = EnvConfig().spec()
-    files, path = [], demo.folder / "film.mp4"
-    if demo.config.film:
-        files = [film(path, demo.seen, spec.action_names, frame_skip=spec.frame_skip)]
+    files = [filmed(demo, "film.mp4")] if demo.config.film else []
     still = {row.label: row.mean for row in scores if row.label in demo.seen and row.label != AFTER}
     runs = {label: [folder] for label, folder in curves.items() if read_episodes(folder)}
     title = f"Return on {demo.level.state}, which no agent was trained on"
@@ -171,6 +174,8 @@ def main() -> None:
         demo.play(name, *load_policy(Agent(name), seed=config.seed))
     frozen = dataclasses.replace(shipped, mode="frozen")
     demo.play(SHIPPED, *load_policy(frozen, seed=config.seed))
+    if config.film:
+        print(f"    side by side: {filmed(demo, 'before.mp4')}")
     print(f"2/3 Learning: JERK searches {config.search_steps:,} steps")
     search = Agent("jerk", flags=("--preset", "recovering"), device="cpu")
     curves = {SEARCH: demo.train(SEARCH, search, config.search_steps)}

@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from envs.sight import PLAYS
 from experiment import statistics
 from experiment.plot import plot_curves
 from experiment.statistics import Interval, Runs
@@ -17,7 +18,7 @@ THRESHOLDS = (2_500, 5_000, 7_500)
 """Of the performance profile: a level is worth 10,000."""
 Kinds = dict[str, dict[str, Any]]
 """Kind -> made, runs {level: {seed: mean return}}, best, episodes, finished, steps, last, curve,
-lost, grown."""
+lost, grown, sight {play: as runs}."""
 
 
 def collect(study: Study, out: Path) -> Kinds:
@@ -32,6 +33,10 @@ def collect(study: Study, out: Path) -> Kinds:
         kind = found.setdefault(cell.kind, empty)
         for level, mean in record["levels"].items():
             kind["runs"].setdefault(level, {})[str(cell.seed)] = mean
+        for play, levels in record.get("sight", {}).items():
+            own = kind.setdefault("sight", {}).setdefault(play, {})
+            for level, mean in levels.items():
+                own.setdefault(level, {})[str(cell.seed)] = mean
         kind["best"] = max(kind["best"], record["best"])
         for name in COUNTS:
             kind[name] += record[name]
@@ -77,7 +82,12 @@ def page(result: Mapping[str, Any]) -> str:
 
 def runs_of(kind: Mapping[str, Any]) -> Runs:
     """Level -> seed -> mean return."""
-    found = kind.get("runs", {}).items()
+    return as_runs(kind.get("runs", {}))
+
+
+def as_runs(stored: Mapping[str, Mapping[str, float]]) -> Runs:
+    """The same as it is stored, where seeds are text."""
+    found = stored.items()
     return {level: {int(s): mean for s, mean in seeds.items()} for level, seeds in found}
 
 
@@ -86,12 +96,13 @@ def kind_table(kinds: Mapping[str, dict[str, Any]]) -> str:
     last = list(dict.fromkeys(n for kind in kinds.values() for n in kind.get("last", [{}])[0]))
     head = ["", "mean return", "95 % over seeds", "interquartile mean", "95 %"]
     head += [f"above {threshold:,}" for threshold in THRESHOLDS]
+    head += [text for play in PLAYS[1:] for text in (play, f"seeing − {play}, 95 %")] + ["sees"]
     head += [f"{name.replace('_', ' ')}, last tenth" for name in last]
     if not kinds:
         return ""
     rows = []
     for name, kind in kinds.items():
-        row = [name, *score_cells(kind)]
+        row = [name, *score_cells(kind), *sight_cells(kind)]
         for column in last:
             values = [one[column] for one in kind.get("last", [])]
             row.append(number(sum(values) / len(values)) if values else "")
@@ -115,6 +126,21 @@ def score_cells(kind: Mapping[str, Any]) -> list[str]:
         span(statistics.interquartile_interval(runs)),
         *(f"{100 * part:.0f} %" for part in statistics.profile(runs, THRESHOLDS)),
     ]
+
+
+def sight_cells(kind: Mapping[str, Any]) -> list[str]:
+    """Mean by the pictures of other moments, by none, what seeing gains over either, and whether it
+    surely gains over both: of kinds of which that is known."""
+    if "sight" not in kind:
+        return [""] * (2 * len(PLAYS) - 1)
+    own, cells, gains = statistics.seed_means(runs_of(kind)), [], []
+    for play in PLAYS[1:]:
+        runs = as_runs(kind["sight"][play])
+        gain = statistics.welch_interval(own, statistics.seed_means(runs))
+        cells += [number(statistics.mean(runs)), span(gain)]
+        gains.append(gain[0])
+    known = not math.isnan(sum(gains))
+    return [*cells, ("yes" if min(gains) > 0.0 else "not shown") if known else ""]
 
 
 def lost_table(kinds: Kinds) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from contest.match.score import Episode, episode_columns, read_episodes
+from envs.sight import PLAYS
 from experiment.errors import UserError
 from experiment.files import write_json
 from experiment.metrics import read_columns
@@ -94,6 +95,9 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
         "finished": sum(one.finished for one in episodes),
         "steps": sum(one.l for one in episodes),
     }
+    others = [name for name in PLAYS[1:] if (folder / name / "episodes.csv").is_file()]
+    if others:
+        record["sight"] = {name: level_means(read_episodes(folder / name)) for name in others}
     played = episode_columns(folder)
     if not kind.adds:
         record["grown"] = losses.grown(played, made_with(study, cell)["steps"])

@@ -26,8 +26,10 @@ A run's score is the mean return of all its episodes, 10,000 at most. Every leve
 *95 % over seeds* is Student's t interval of the seeds' means over levels; of a difference, Welch's.
 The *interquartile mean* is that of the middle half of all runs. *Above N* is the part of runs that
 scored more. The *probability of improvement* is that of a run of the first beating one of the
-second on the same level. Their intervals are bootstraps over seeds within each level. What is empty
-is not known."""
+second on the same level. Their intervals are bootstraps over seeds within each level. *Shuffled* is
+the mean return by the pictures of other moments, *blind* by independent draws of its own action
+frequencies: a player *sees* where its own pictures surely earn more than both. What is empty is not
+known."""
 BEFORE = """\
 Measured before studies had this command. Where no interquartile mean stands, single runs were not
 kept: the intervals are percentile bootstraps of that time."""

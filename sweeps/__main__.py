@@ -26,7 +26,9 @@ def asked(argv: Sequence[str]) -> SweepConfig:
     plans = [value for word, value in zip(argv, [*argv[1:], ""], strict=True) if word == "--plan"]
     plans += [word.removeprefix("--plan=") for word in argv if word.startswith("--plan=")]
     values = read_plan(plans[-1]) if plans else {}
-    return parse_command(SweepConfig, argv, command="python -m sweeps", defaults=values)
+    config = parse_command(SweepConfig, argv, command="python -m sweeps", defaults=values)
+    config.check()
+    return config
 
 
 def run_grid(config: SweepConfig) -> None:

@@ -63,7 +63,8 @@ class SweepConfig:
     ray_address: str = ""
     """A Ray cluster to run on, or auto for the one this machine is in; none: this machine alone."""
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """UserError: flags that do not go together, or that ask for nothing."""
         if bool(self.grid) == bool(self.pbt):
             raise UserError("give either --grid FIELD=A,B,... or --pbt FIELD=LOW:HIGH ...")
         if self.pbt and self.engine != "ray":

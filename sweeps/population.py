@@ -5,6 +5,7 @@ takes over a run of the best one, as it is in its checkpoint, and goes on with t
 each times 0.8 or 1.2 or, one in five, drawn anew; none leaves the range that --pbt gives.
 """
 
+import inspect
 import math
 import os
 import shutil
@@ -36,6 +37,10 @@ def read_ranges(config: SweepConfig) -> Ranges:
     """Field -> (low, high). UserError: a word is no FIELD=LOW:HIGH, or the agent's config does not
     allow an end of it, or the agent does not report its checkpoints."""
     fields, ranges = flat(to_dict(agent_config(config))), Ranges()
+    if "on_checkpoint" not in inspect.signature(find(config.agent).run).parameters:
+        raise UserError(
+            f"{config.agent} does not report its checkpoints; give --agent ppo2, trpo or impala"
+        )
     for word in config.pbt:
         name, _, text = word.partition("=")
         field, ends = name.lstrip("-").replace("-", "_"), text.split(":")
@@ -104,9 +109,9 @@ def tuner(config: SweepConfig, ranges: Ranges, trainable: Callable[..., None]) -
     from ray.tune.schedulers import PopulationBasedTraining
 
     place = config.out.resolve()
-    trainable = tune.with_parameters(trainable, config=config, out=place)
+    whole: Any = tune.with_parameters(trainable, config=config, out=place)
     if tune.Tuner.can_restore(str(place / NAME)):
-        return tune.Tuner.restore(str(place / NAME), trainable, resume_errored=True)
+        return tune.Tuner.restore(str(place / NAME), whole, resume_errored=True)
     draws = {
         name: tune.loguniform(*ends) if ends[0] * WIDE <= ends[1] and ends[0] > 0.0
         else tune.uniform(*ends)
@@ -121,7 +126,7 @@ def tuner(config: SweepConfig, ranges: Ranges, trainable: Callable[..., None]) -
         custom_explore_fn=partial(clamped, ranges=ranges),
     )
     return tune.Tuner(
-        trainable,
+        whole,
         param_space=draws,
         tune_config=tune.TuneConfig(
             metric="score",
@@ -145,7 +150,9 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
 
     root = str(Path(__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-    where = {"address": config.ray_address} if config.ray_address else {"include_dashboard": False}
+    where: dict[str, Any] = {"include_dashboard": False}
+    if config.ray_address:
+        where = {"address": config.ray_address}
     ray.init(runtime_env={"env_vars": {"PYTHONPATH": path}}, log_to_driver=False, **where)
     try:
         results = tuner(config, ranges, trainable).fit()

@@ -74,6 +74,6 @@ def interrupted(command: list[str], run_dir: Path) -> str:
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=120)[1]
+    said = process.communicate(timeout=240)[1]
     assert process.returncode != 0
     return said

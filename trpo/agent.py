@@ -39,7 +39,10 @@ class TRPONet(nn.Module):
         self.value = nn.Linear(hidden.out_features, 1)
         orthogonal(self.policy, gain=POLICY_GAIN)
         orthogonal(self.value, gain=VALUE_GAIN)
-        self.value_encoder, self.value_hidden = critic or (None, None)
+        self.value_encoder: Encoder | None = None
+        self.value_hidden: nn.Linear | None = None
+        if critic is not None:
+            self.value_encoder, self.value_hidden = critic
 
     def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         """-> (logits, values)."""

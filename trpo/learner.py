@@ -168,7 +168,7 @@ class Learner:
         if share == 0.0:
             put(start, self.policy)
         length = float(gradient.norm())
-        return {"kl": kl, "improvement": improvement, "step": share, "gradient_norm": length}
+        return {"kl": kl, "improvement": improvement, "step_share": share, "gradient_norm": length}
 
     @torch.no_grad()
     def judged(self, batch: Batch, old: Tensor) -> tuple[float, float]:

@@ -62,21 +62,6 @@ def references(game: str, episodes: int) -> None:
         print(f"mean over levels, {agent}: {mean:.0f}")
 
 
-def demonstrate(levels: str, episodes: int, seed: int, out: Path) -> None:
-    """Let the robust oracle play acts that agents train on, and record what it sees and does."""
-    from cartridge.levels.expert import Expert
-    from cartridge.levels.expert import demonstrate as played
-    from experience.episodes import write_episodes
-    from retro_env import EnvConfig, parse_levels
-
-    acts, config = parse_levels(levels), EnvConfig()
-    expert = Expert(acts, config)
-    found = played(acts, config, episodes=episodes, seed=seed, expert=expert)
-    print(write_episodes(out, found, env_steps=sum(len(one.actions) for one in found)))
-    mean = sum(one.total_reward for one in found) / len(found)
-    print(f"{len(found)} episodes, mean return {mean:.0f}")
-
-
 def likeness(seeds: int) -> None:
     """Measure how much acts have in common, and write likeness.json."""
     from cartridge.levels.likeness import write
@@ -96,7 +81,7 @@ def new(seeds: range, out: Path) -> None:
 
 
 def seed_range(text: str) -> range:
-    """'7' -> 7; '1-20' -> 1 to 20. ValueError: it is none."""
+    """'7' -> 7; '2-21' -> 2 to 21. ValueError: it is none."""
     first, dash, last = text.rpartition("-")
     found = range(int(first), int(last) + 1) if first and dash else range(int(text), int(text) + 1)
     if not found:
@@ -136,11 +121,6 @@ def main() -> None:
     measured.add_argument(
         "--episodes", type=int, default=200, help="the robust oracle's practice on an act"
     )
-    shown = tools.add_parser("demonstrate", help=demonstrate.__doc__)
-    shown.add_argument("--levels", default="bramble-train", help="a split, a CSV or GAME:STATE")
-    shown.add_argument("--episodes", type=int, default=1, help="of each level")
-    shown.add_argument("--seed", type=int, default=0, help="of what sticks")
-    shown.add_argument("--out", type=Path, required=True, help="folder for the recorded episodes")
     alike = tools.add_parser("likeness", help=likeness.__doc__)
     alike.add_argument("--seeds", type=int, default=10, help="cartridges that are compared")
     fresh = tools.add_parser("new", help=new.__doc__)
@@ -150,7 +130,7 @@ def main() -> None:
         dest="seeds",
         type=seed_range,
         required=True,
-        help="other acts for every number; several, as 1-20, with one split of all",
+        help="other acts for every number; several, as 2-21, with one split of all",
     )
     fresh.add_argument(
         "--out",
@@ -165,7 +145,7 @@ def main() -> None:
         "--recording", type=Path, help="film the last seconds of this .bk2 instead of the oracle"
     )
     args = vars(parser.parse_args())
-    tools_here = (emit, pack, preview, prove, references, demonstrate, likeness, new, gallery, film)
+    tools_here = (emit, pack, preview, prove, references, likeness, new, gallery, film)
     calls = {f.__name__: f for f in tools_here}
     calls[args.pop("tool")](**args)
 

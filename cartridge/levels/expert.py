@@ -4,7 +4,6 @@ It reads the game's variables, which no agent may. So it advises on acts that ag
 refuses the held-out ones."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from random import Random
 
 import numpy as np
@@ -20,8 +19,6 @@ from cartridge.levels.robust import Builder
 from cartridge.levels.simulator import Simulator
 from cartridge.levels.splits import GAME, held_out
 from cartridge.levels.zones import name_of
-from envs.contract import EnvSpec
-from experience.episodes import Episode
 from experiment.errors import UserError
 from retro_env.config import EnvConfig
 from retro_env.engine import POINTS
@@ -131,58 +128,4 @@ def check(levels: Sequence[Level], config: EnvConfig) -> None:
         raise UserError(
             "the expert plays the contest's seven actions of four frames, natively: leave out "
             "--actions, --frame-skip and --backend"
-        )
-
-
-def demonstrate(
-    levels: Sequence[Level], config: EnvConfig, *, episodes: int, seed: int, expert: Expert
-) -> list[Episode]:
-    """So many episodes of each level, played by the expert under the contest's rules; each until
-    its furthest point, the best last."""
-    spec, found = config.spec(), [list[Episode]() for _ in levels]
-    envs = NativeVectorEnv(
-        [[level] for level in levels], config=config, seed=seed, rotate_every=0, record_dir=None
-    )
-    obs, _ = envs.reset(seed=seed)
-    played = [Steps() for _ in levels]
-    while min(map(len, found)) < episodes:
-        advice = expert.actions(envs)
-        actions = np.where(advice == UNKNOWN, oracle.RIGHT, advice)
-        frames = obs[:, -spec.channels :]
-        obs, rewards, terminated, truncated, infos = envs.step(actions)
-        for row, steps in enumerate(played):
-            steps.frames.append(frames[row].copy())
-            steps.actions.append(int(actions[row]))
-            steps.rewards.append(float(rewards[row]) / config.reward_scale)
-            if not (terminated[row] or truncated[row]):
-                continue
-            last = infos["final_obs"][row][-spec.channels :]
-            if len(found[row]) < episodes:
-                found[row].append(steps.episode(str(levels[row]), last, spec, terminated[row]))
-            played[row] = Steps()
-    envs.close()
-    return sorted((one for row in found for one in row), key=lambda one: one.total_reward)
-
-
-@dataclass
-class Steps:
-    """An episode as it is played."""
-
-    frames: list[NDArray[np.uint8]] = field(default_factory=list)
-    actions: list[int] = field(default_factory=list)
-    rewards: list[float] = field(default_factory=list)
-
-    def episode(
-        self, level: str, last: NDArray[np.uint8], spec: EnvSpec, terminated: bool
-    ) -> Episode:
-        """It is over; last: the frame after it."""
-        length = int(np.argmax(np.cumsum(self.rewards))) + 1
-        return Episode(
-            level,
-            np.array(self.actions[:length], np.uint8),
-            np.array(self.rewards[:length]),
-            bool(terminated) and length == len(self.actions),
-            action_names=spec.action_names,
-            frame_skip=spec.frame_skip,
-            frames=np.stack([*self.frames, last][: length + 1]),
         )

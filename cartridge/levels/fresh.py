@@ -39,8 +39,8 @@ def make_all(seeds: Sequence[int], *, out: Path) -> Iterator[Path]:
     for seed in seeds:
         if seed < 0 or seed == SEED:
             raise UserError(
-                f"--seed must be 0 or more and not {SEED}, not {seed}: "
-                f"the acts of seed {SEED} are those that agents train on"
+                f"--seed {seed}: expected 0 or more, and not {SEED}, "
+                "whose acts are those that agents train on"
             )
         if (folder := out / game_of(seed)).exists():
             raise UserError(f"{folder} exists: choose another seed or folder, or remove it")

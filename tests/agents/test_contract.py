@@ -49,6 +49,9 @@ def test_config_has_the_two_sections_and_repeats_none_of_their_fields(agent):
     assert len(names) == len(set(names))
 
 
+SECTIONS = ("run", "env", "evaluation", "acting")
+
+
 @pytest.mark.parametrize("agent", AGENTS)
 def test_every_flag_says_what_it_is(agent):
     config = find(agent).Config()
@@ -57,7 +60,7 @@ def test_every_flag_says_what_it_is(agent):
     for part in (config, *sections, ProcgenConfig()):
         source = inspect.getsource(type(part))
         for field in dataclasses.fields(part):
-            if "hidden" not in field.metadata and field.name not in ("run", "env", "evaluation"):
+            if "hidden" not in field.metadata and field.name not in SECTIONS:
                 said = re.search(rf'\n    {field.name}: .*\n    """', source)
                 assert said, f"{field.name} is not explained"
 

@@ -41,6 +41,12 @@ EVERY = [
     (["--timesteps", "x"], "--timesteps x: expected a whole number of 0 or more, such as"),
 ]
 OWN = {
+    "impala": [
+        (["--batch-size", "100"], "multiple"),
+        (["--c-bar", "2"], "rho_bar"),
+        (["--actors", "3"], "--num-envs 2"),
+        (["--ray-address", "auto"], "--actors"),
+    ],
     "jerk": [
         (["--sequences", "0"], "sequences"),
         (["--preset", "baseline", "--policy-share", "0.5"], "--policy"),
@@ -54,7 +60,7 @@ OWN = {
         (["--sequence-steps", "3"], "recurrent"),
         (["--recurrent", "gru"], "sequence-steps"),
         (["--clip-schedule", "falling"], "schedule"),
-        (["--encoder", "nature", "--widths", "8,16"], "fixed size"),
+        (["--encoder", "nature", "--widths", "8,16"], "three widths"),
         (["--sight-episodes", "17"], "give another number"),
     ],
     "rainbow": [
@@ -74,7 +80,7 @@ OWN = {
     "trpo": [
         (["--minibatches", "5"], "multiple"),
         (["--critic", "untrained"], "--update penalty"),
-        (["--max-kl", "0"], "max_kl"),
+        (["--max-kl", "0"], "--max-kl"),
     ],
 }
 

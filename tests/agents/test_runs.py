@@ -31,6 +31,10 @@ RECURRENT = ["--recurrent", "lstm", "--recurrent-hidden", "8", "--sequence-steps
 CURIOUS = ["--novelty", "0.1", "--rnd", "0.1", "--brightness", "0.3", "--death-penalty", "0.5"]
 APE_X = ["--no-noisy", "--epsilon-ladder", "7", "--initial-priorities"]
 VARIANTS = {
+    "impala": [
+        ["--recurrent", "lstm", "--recurrent-hidden", "8"],
+        ["--replay-batches", "2", "--replay-proportion", "0.7", "--batch-size", "18"],
+    ],
     "jerk": [
         ["--preset", "mutating"],
         ["--preset", "recovering", "--reward-scale", "0.02"],

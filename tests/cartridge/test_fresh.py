@@ -57,7 +57,7 @@ def test_cartridges_without_a_compiler_are_learned_on_side_by_side(
 
 @pytest.mark.parametrize("seed", [SEED, -1])
 def test_seed_of_the_acts_that_agents_train_on_is_refused(tmp_path: Path, seed: int) -> None:
-    with pytest.raises(UserError, match=f"not {SEED}, not {seed}"):
+    with pytest.raises(UserError, match=f"--seed {seed}: expected 0 or more, and not {SEED}"):
         list(fresh.make_all([seed], out=tmp_path))
 
 

@@ -24,8 +24,8 @@ LEVELS = [f"{GAME}:BrambleWood.Act3", f"{GAME}:RustCavern.Act2"]
 
 def sight(seeing, shuffled, blind):
     """Of 4 rows, the levels dealt out to them in turn, one episode each."""
-    returns = zip(PLAYS, (seeing, shuffled, blind), strict=True)
-    return Sight({name: np.array(row, float)[:, None] for name, row in returns}, np.ones(2) / 2)
+    plays = zip(PLAYS, (seeing, shuffled, blind), strict=True)
+    return Sight({name: [{"r": r} for r in row] for name, row in plays}, 4, np.ones(2) / 2)
 
 
 def test_rows_are_those_to_which_make_deals_the_levels_out():

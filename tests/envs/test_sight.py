@@ -79,13 +79,13 @@ def test_no_row_is_shown_a_picture_of_its_own():
 def test_where_pictures_say_everything_others_are_worth_as_much_as_none():
     reader = Reader()
     sight = measure(reader, Signs(10), episodes=40, seed=3, explore=True)
-    assert reader.explored == {True} and tuple(sight.returns) == PLAYS
-    assert all(returns.shape == (10, 4) for returns in sight.returns.values())
-    assert (sight.returns["seeing"] == LENGTH).all()
+    assert reader.explored == {True} and tuple(sight.played) == PLAYS
+    assert all(sight.returns(play).shape == (10, 4) for play in PLAYS)
+    assert (sight.returns("seeing") == LENGTH).all()
     chance = LENGTH / ACTIONS
     for name in PLAYS[1:]:
-        error = sight.returns[name].std() / np.sqrt(40)
-        assert 0 < error < 1 and abs(sight.returns[name].mean() - chance) < 4 * error
+        error = sight.returns(name).std() / np.sqrt(40)
+        assert 0 < error < 1 and abs(sight.returns(name).mean() - chance) < 4 * error
 
 
 def test_frequencies_are_of_what_it_did_while_it_saw_and_drawn_by_blindly():
@@ -93,7 +93,7 @@ def test_frequencies_are_of_what_it_did_while_it_saw_and_drawn_by_blindly():
     sight = measure(reader, Signs(4, pays=2), episodes=8, seed=0, explore=False)
     assert reader.explored == {False}
     assert sight.frequencies.tolist() == [0, 0, 1, 0]
-    assert (sight.returns["blind"] == LENGTH).all()
+    assert (sight.returns("blind") == LENGTH).all()
     assert len(reader.did) == 2 * 2 * LENGTH  # it is not asked when blind
     reader = Reader()
     sight = measure(reader, Signs(4), episodes=8, seed=0, explore=False)
@@ -105,13 +105,13 @@ def test_an_agent_that_looks_at_nothing_earns_the_same_in_all_three_ways():
     chances = [0.1, 0.2, 0.6, 0.1]
     sight = measure(Reader(chances), Signs(20, pays=2), episodes=80, seed=1, explore=True)
     np.testing.assert_allclose(sight.frequencies, chances, atol=0.03)
-    for returns in sight.returns.values():
+    for returns in map(sight.returns, PLAYS):
         assert abs(returns.mean() - 0.6 * LENGTH) < 4 * returns.std() / np.sqrt(80)
 
 
 def test_same_seed_same_figures_and_one_row_is_refused():
     tests = [measure(Reader(), Signs(3), episodes=3, seed=s, explore=True) for s in (5, 5, 6)]
-    blind = [sight.returns["blind"].tolist() for sight in tests]
+    blind = [sight.returns("blind").tolist() for sight in tests]
     assert blind[0] == blind[1] != blind[2]
     with pytest.raises(UserError, match="give more levels or episodes"):
         measure(Reader(), Signs(1), episodes=2, seed=0, explore=True)

@@ -100,3 +100,15 @@ def test_what_a_saved_run_cannot_go_on_with_is_refused(corridor, tmp_path, flags
     run(corridor(2), QUICK, tmp_path)
     with pytest.raises(UserError, match=words):
         run(corridor(2), replaced(QUICK, resume=True, **flags), tmp_path)
+
+
+def test_what_watches_a_run_is_called_after_each_checkpoint(corridor, tmp_path):
+    seen = []
+    run(
+        corridor(2),
+        QUICK,
+        tmp_path,
+        on_checkpoint=lambda folder, found: seen.append((folder, found)),
+    )
+    assert [found["env_steps"] for _, found in seen] == [128, 224, 240]
+    assert seen[-1][0] == tmp_path and seen[-1][1]["mean_return"] > 0.0

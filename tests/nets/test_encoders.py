@@ -56,8 +56,16 @@ def test_each_width_is_a_stage_of_impala():
 
 @pytest.mark.parametrize("options", [{"pool": True}, {"widths": (8,)}])
 def test_encoders_of_fixed_size_refuse_widths_and_pooling(options):
-    with pytest.raises(UserError, match="impala, mobilenet, xresnet"):
-        make_encoder("nature", (4, 84, 84), **options)
+    with pytest.raises(UserError, match="nature, impala, mobilenet, xresnet"):
+        make_encoder("data-efficient", (4, 84, 84), **options)
+
+
+def test_nature_has_the_channels_and_the_pooling_that_it_is_told():
+    obs = torch.zeros(1, 4, 84, 84, dtype=torch.uint8)
+    assert make_encoder("nature", (4, 84, 84), widths=(4, 8, 16))(obs).shape == (1, 16 * 7 * 7)
+    assert make_encoder("nature", (4, 84, 84), widths=(4, 8, 16), pool=True)(obs).shape == (1, 16)
+    with pytest.raises(UserError, match="three widths, not 2"):
+        make_encoder("nature", (4, 84, 84), widths=(4, 8))
 
 
 @pytest.mark.parametrize("name", ["nature", "data-efficient"])

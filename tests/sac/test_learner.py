@@ -132,7 +132,7 @@ def test_temperature_grows_where_the_policy_is_too_sure(entropy, grows):
 
 @pytest.mark.parametrize(("target", "sign"), [(1.0, 1.0), (0.1, -1.0)])
 def test_an_update_moves_the_temperature_towards_the_entropy_target(target, sign):
-    learner = make_learner(entropy_target=target, learning_rate=1e-3)
+    learner = make_learner(entropy_target=target, temperature_rate=1e-3)
     before = learner.net.log_temperature.item()
     learner.update(random_batch())
     assert learner.entropy_target == pytest.approx(target * math.log(7))

@@ -29,6 +29,7 @@ QUICK = replaced(
     learning_rate=1e-3,
     gamma=0.8,  # at 0.99 waiting a step costs too little to tell
     temperature=0.1,
+    temperature_rate=1e-3,
     entropy_target=0.3,
     target_rate=0.02,
 )

@@ -83,5 +83,6 @@ def test_a_tiny_demo_makes_all_its_files_and_keeps_earlier_ones(tmp_path: Path) 
     assert all(rows[label]["episodes"] == 2 for label in (*REFERENCES, SHIPPED, AFTER))
     assert all(label in done.stdout for label in labels) and result["verdict"] in done.stdout
     assert (folder / "curve.png").is_file()
-    film = cv2.VideoCapture(str(folder / "film.mp4"))
-    assert film.get(cv2.CAP_PROP_FRAME_COUNT) > 10
+    for name in ("before.mp4", "film.mp4"):
+        assert cv2.VideoCapture(str(folder / name)).get(cv2.CAP_PROP_FRAME_COUNT) > 10
+    assert done.stdout.index("before.mp4") < done.stdout.index("Learning: JERK")

@@ -67,6 +67,30 @@ def test_last_tenths_and_curves_have_columns() -> None:
     assert rows(text)["current, seed 0"] == ["5", "6"]
 
 
+def test_sight_has_columns_where_it_is_known() -> None:
+    low = {level: {s: r / 100 for s, r in seeds.items()} for level, seeds in RUNS.items()}
+    high = {level: {s: r + 100_000 for s, r in seeds.items()} for level, seeds in RUNS.items()}
+    alike = {"runs": high, "sight": {"shuffled": high, "blind": low}}
+    text = page(
+        result(
+            g_sees={"runs": high, "sight": {"shuffled": RUNS, "blind": low}},
+            g_alike=alike,
+            g_once={"runs": {"a": {"0": 1.5}}, "sight": {"shuffled": {"a": {"0": 2.5}},
+                                                         "blind": {"a": {"0": 3.5}}}},
+            g_unknown={"runs": RUNS},
+        )
+    )  # fmt: skip
+    head = ["shuffled", "seeing − shuffled, 95 %", "blind", "seeing − blind, 95 %", "sees"]
+    assert f"| {' | '.join(head)} |" in text
+    found = {name: cells[7:12] for name, cells in rows(text).items()}
+    # Deviation of the seeds' means: 1,802.8; Welch's t(4) = 2.7764 times that times sqrt(2 / 3).
+    assert found["sees"][:2] == ["4,000", "95,913 – 104,087"] and found["sees"][4] == "yes"
+    assert found["alike"][:2] == ["104,000", "−4,087 – 4,087"] and found["alike"][4] == "not shown"
+    assert found["once"] == ["2.5", "", "3.5", "", ""]
+    assert found["unknown"] == [""] * 5
+    assert "shuffled" not in page(result(g_one={"runs": RUNS}))
+
+
 def test_losses_are_parts_of_the_points_that_are_lost() -> None:
     lost = [
         {"undiscovered": 4000.0, "replaying": 500.0},

@@ -9,7 +9,7 @@ import pytest
 from contest.match.agents import split_flags
 from experiment.config import flat, parse_command, to_dict
 from experiment.errors import UserError
-from studies import contest, play
+from studies import contest, play, sight
 from studies.study import REFERENCE, Study, cells, chosen, made_with, names, needed, read
 
 EVERY = [(name, kind) for name in names() for kind in read(name).kinds]
@@ -19,14 +19,15 @@ PARSERS = {
     "studies.engine": "jerk.train",
 }
 """Modules that take another's flags."""
+PLAYERS = {"studies.play": play.PlayConfig, "studies.sight": sight.SightConfig}
 
 
 def parsed(study: Study, kind: str) -> dict[str, Any]:
     """The settings that a kind's module makes of its flags."""
     found = study.kinds[kind]
     words = [REFERENCE.sub("some", word) for word in found.words]
-    if found.run == "studies.play":
-        return to_dict(parse_command(play.PlayConfig, words, command="play"))
+    if found.run in PLAYERS:
+        return to_dict(parse_command(PLAYERS[found.run], words, command="play"))
     if found.run == "studies.contest":
         own, words = map(list, split_flags(words))
         assert parse_command(contest.ContestConfig, own, command="contest").agent == "jerk"

@@ -27,7 +27,11 @@ class Config:
 
 PRESETS = Path(__file__).parent / "presets"
 NOT_INHERITED = {}
-build = load = run = None
+build = load = None
+
+
+def run(envs, config, run_dir, init=None, *, on_checkpoint=None):
+    raise NotImplementedError
 """
 TRAINER = """
 import pathlib, sys, time

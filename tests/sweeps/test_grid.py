@@ -54,7 +54,7 @@ def test_switches_become_flags_and_an_unknown_field_is_named():
 
 def test_every_run_is_made_once_and_the_table_has_them(tmp_path, capsys):
     out = tmp_path / "out"
-    main(sweep(out, "--seeds", "2", "--preset", "long", "--flags", "--hidden 4"))
+    main(sweep(out, "--seeds", "2", "--preset", "long", "--flags=--hidden 4"))
     assert len(calls(out)) == 4
     assert all("--timesteps 80" in line and "--hidden 4" in line for line in calls(out))
     assert sorted(re.findall(r"--seed (\d)", " ".join(calls(out)))) == ["0", "0", "1", "1"]
@@ -65,14 +65,14 @@ def test_every_run_is_made_once_and_the_table_has_them(tmp_path, capsys):
     assert found["test_return"] == pytest.approx([3.0, 0.0])  # of the three that there are
     assert "| 0.9 | 2 | 9.5 ± 1 | 3 ± 0 |" in (out / "table.md").read_text()
     assert matplotlib.image.imread(out / "plot.png").shape[2] == 4
-    main(sweep(out, "--seeds", "2", "--preset", "long", "--flags", "--hidden 4"))
+    main(sweep(out, "--seeds", "2", "--preset", "long", "--flags=--hidden 4"))
     assert len(calls(out)) == 4 and "0 runs to do" in capsys.readouterr().out
 
 
 def test_a_sweep_with_other_settings_is_refused_there(tmp_path, capsys):
     main(sweep(tmp_path / "out"))
     with pytest.raises(SystemExit):
-        main(sweep(tmp_path / "out", "--flags", "--hidden 4"))
+        main(sweep(tmp_path / "out", "--flags=--hidden 4"))
     assert "was made with flags" in capsys.readouterr().err
 
 

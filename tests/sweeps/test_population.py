@@ -36,6 +36,11 @@ def test_ranges_are_read_and_kept_to_what_the_config_declares():
             read_ranges(population(word))
 
 
+def test_an_agent_that_does_not_report_its_checkpoints_is_refused():
+    with pytest.raises(UserError, match="ppo2"):
+        read_ranges(SweepConfig(agent="es", pbt=("seeds=1:2",), engine="ray"))
+
+
 def test_a_run_takes_over_another_ones_checkpoint_whole(tmp_path):
     run_dir, better = tmp_path / "run", tmp_path / "better"
     for folder, weights in ((run_dir, "worse"), (better, "better")):

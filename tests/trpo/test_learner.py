@@ -126,7 +126,7 @@ def test_a_natural_step_keeps_to_the_bound_and_improves_the_surrogate(corridor):
     ratio = (new - old).gather(1, batch.actions[:, None]).squeeze(1).exp()
     centred = (advantages - advantages.mean()) / advantages.std(correction=0)
     assert metrics["improvement"] == pytest.approx(float((ratio * centred).mean()), abs=1e-4)
-    assert metrics["improvement"] > 0.0 and metrics["step"] > 0.0
+    assert metrics["improvement"] > 0.0 and metrics["step_share"] > 0.0
 
 
 def test_where_nothing_may_move_the_policy_stays(corridor, monkeypatch):
@@ -136,7 +136,7 @@ def test_where_nothing_may_move_the_policy_stays(corridor, monkeypatch):
     monkeypatch.setattr(Learner, "judged", lambda *_: (-1.0, 0.0))
     metrics = training.learner.update(batch, dealt(training))
     assert torch.equal(old, all_log_probs(net, batch))
-    assert metrics["step"] == 0.0 and metrics["value_loss"] > 0.0
+    assert metrics["step_share"] == 0.0 and metrics["value_loss"] > 0.0
 
 
 @pytest.mark.parametrize("update", ["natural", "penalty"])

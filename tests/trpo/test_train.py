@@ -46,7 +46,7 @@ def test_trpo_learns_the_corridor_within_its_trust_region(corridor, tmp_path):
     assert play(agent, corridor(1)) == 8.0  # the end; random play falls into the hole before 4
     columns = read_columns(tmp_path / "run/metrics.csv")
     assert len(columns["kl"]) == 50 and (columns["kl"] <= config.max_kl).all()
-    assert (columns["step"] > 0.0).mean() > 0.9  # it moved
+    assert (columns["step_share"] > 0.0).mean() > 0.9  # it moved
     assert columns["explained_variance"][-10:].mean() > 0.5
 
 

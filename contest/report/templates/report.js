@@ -77,19 +77,43 @@ function pick() {
   for (const one of films) {
     one.hidden = !shown.includes(one);
     one.querySelector("video").pause();
+    one.querySelector("video").ontimeupdate = null;
   }
   shown[0]?.parentElement.append(...shown); // left before right
 }
 
+// Enough of both is there before one of them starts.
+function loaded(video) {
+  if (video.readyState === HTMLMediaElement.HAVE_ENOUGH_DATA) return null;
+  video.preload = "auto";
+  return new Promise((done) => {
+    for (const event of ["canplaythrough", "error"]) video.addEventListener(event, done, { once: true });
+  });
+}
+
+// A film that fell behind, or ran ahead, goes where the other is.
+function follow(video, leader) {
+  const due = (leader.currentTime / leader.playbackRate) * video.playbackRate;
+  const runs = !video.paused && !video.seeking && due < video.duration;
+  if (runs && Math.abs(video.currentTime - due) > 0.2) video.currentTime = due;
+}
+
 if (films.length) {
   for (const select of chosen) select.addEventListener("change", pick);
-  document.getElementById("play").addEventListener("click", () => {
-    const slowest = Math.min(...picked().map((one) => one.dataset.speed));
-    for (const one of picked()) {
-      const video = one.querySelector("video");
-      [video.currentTime, video.playbackRate] = [0, slowest / one.dataset.speed];
-      video.play();
+  document.getElementById("play").addEventListener("click", async () => {
+    const shown = picked().map((one) => [one.querySelector("video"), one.dataset.speed]);
+    const slowest = Math.min(...shown.map(([, speed]) => speed));
+    for (const [video, speed] of shown) {
+      video.pause();
+      video.playbackRate = slowest / speed;
+      if (video.currentTime > 0) video.currentTime = 0;
     }
+    await Promise.all(shown.map(([video]) => loaded(video)));
+    for (const [video] of shown) video.play();
+    const [[leader], ...others] = shown;
+    leader.ontimeupdate = () => {
+      for (const [video] of others) follow(video, leader);
+    };
   });
   pick();
 }

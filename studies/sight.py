@@ -1,0 +1,77 @@
+"""Does a player see? Plays levels that it does not learn on by its own pictures, by those of other
+moments, and by draws of its own action frequencies.
+
+python -m studies.sight --agent rainbow/pretrained --draws --run-dir runs/sight
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from contest.match.agents import Agent, Mode, load_policy
+from contest.sight import check_looks
+from envs import level_names, make
+from envs.episodes import side_by_side
+from envs.sight import PATIENCE, PLAYS, ROWS, measure
+from experiment.config import parse_command, replaced
+from experiment.errors import command
+from experiment.files import make_folder
+from experiment.metrics import EpisodeLog
+from experiment.ranges import Count, Natural
+
+
+@dataclasses.dataclass(frozen=True)
+class SightConfig:
+    """Test whether a player sees that learns nothing more."""
+
+    agent: str
+    """A checkpoint, run folder or shipped agent's name."""
+    draws: bool = False
+    """Act as it does while it learns, such as by draws from its policy."""
+    levels: str = "bramble-test"
+    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
+    timesteps: Count = 4_500
+    """Agent steps after which an episode is cut."""
+    episodes: Count = 10
+    """Episodes on each level, of each of the three plays."""
+    seed: Natural = 0
+    """Of the environments and of the player's chance."""
+    run_dir: Path = Path("runs/sight")
+    """episodes.csv of its own pictures goes here, those of the others below."""
+
+
+def play(config: SightConfig) -> None:
+    """Write the episodes. UserError: there is no such agent, or it looks at nothing."""
+    mode: Mode = "explore" if config.draws else "frozen"
+    policy, settings = load_policy(Agent("", config.agent, mode, "cpu"), seed=config.seed)
+    check_looks(policy, config.agent)
+    settings = replaced(settings, episode_steps=config.timesteps)
+    count = len(level_names(config.levels))
+    rows = count * side_by_side(config.episodes, most=ROWS // count)
+    with closing(make(config.levels, settings, num_envs=rows)) as envs:
+        sight = measure(
+            policy,
+            envs,
+            episodes=config.episodes * count,
+            seed=config.seed,
+            explore=config.draws,
+            patience=PATIENCE,
+        )
+    for name in PLAYS:
+        folder, steps = config.run_dir / ("" if name == PLAYS[0] else name), 0
+        make_folder(folder)
+        with EpisodeLog(folder) as log:
+            for episode in sight.played[name]:
+                steps += episode["l"]
+                log.log(steps, episode["env"], episode)
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Test as the command line says."""
+    play(parse_command(SightConfig, argv, command="python -m studies.sight"))
+
+
+if __name__ == "__main__":
+    main()

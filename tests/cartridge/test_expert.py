@@ -1,0 +1,93 @@
+"""The robust oracle as an expert: it reads where a game stands, and advises from there."""
+
+from itertools import groupby
+from random import Random
+
+import numpy as np
+import pytest
+
+from cartridge.levels import expert, oracle, robust
+from cartridge.levels.console import Status
+from cartridge.levels.expert import EFFORT, UNKNOWN, Expert, status_of
+from cartridge.levels.generator import all_acts
+from cartridge.levels.simulator import Simulator
+from cartridge.levels.zones import name_of
+from experiment.errors import UserError
+from retro_env import EnvConfig, make_vec, parse_levels
+
+ACT = all_acts()[5]
+NAME = name_of(ACT)
+LEVELS = parse_levels(NAME)
+
+
+@pytest.fixture(scope="module")
+def knowing() -> Expert:
+    made = Expert(LEVELS, EnvConfig(), practice=5)
+    made.library(str(LEVELS[0]))
+    return made
+
+
+def test_what_is_read_from_a_row_is_what_the_search_sees() -> None:
+    simulator, plan = Simulator([ACT]), oracle.read_proof(NAME)
+    envs = make_vec(LEVELS, num_envs=2, config=EnvConfig(stick_probability=0.0))
+    envs.reset(seed=0)
+    status = simulator.start(NAME)
+    for action in plan[:-1]:
+        for row in range(2):
+            part, index = envs.row(row)
+            assert status_of(part.games.variables(index)) == status
+        status = simulator.act(action)
+        envs.step(np.full(2, action))
+    envs.close()
+
+
+def test_it_does_what_the_robust_oracle_does(knowing: Expert) -> None:
+    envs = make_vec(LEVELS, num_envs=3, config=EnvConfig())
+    envs.reset(seed=5)
+    library = knowing.library(str(LEVELS[0]))
+    players = [robust.follower(library) for _ in range(3)]
+    for _ in range(150):
+        advice = knowing.actions(envs)
+        actions = np.where(advice == UNKNOWN, oracle.RIGHT, advice)
+        seen: list[Status] = []
+        for row in range(3):
+            part, index = envs.row(row)
+            seen.append(status_of(part.games.variables(index)))
+        assert [player(s) for player, s in zip(players, seen, strict=True)] == actions.tolist()
+        _, _, terminated, truncated, _ = envs.step(actions)
+        for row in np.flatnonzero(terminated | truncated):
+            players[row] = robust.follower(library)
+    envs.close()
+
+
+def test_effort_makes_a_way_of_fewer_actions() -> None:
+    simulator = Simulator([ACT])
+    with_effort = oracle.plan(simulator, ACT, effort=EFFORT)
+    without = oracle.plan(simulator, ACT)
+    assert without == oracle.read_proof(NAME)
+    assert len(list(groupby(with_effort))) < 0.7 * len(list(groupby(without)))
+    assert oracle.replay(simulator, NAME, with_effort).finished
+
+
+def test_where_no_easy_way_is_found_the_proof_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expert, "BUDGET", 3)
+    builder = robust.Builder(Simulator([ACT]), ACT, Random(0), effort=EFFORT)
+    plan = builder.build(oracle.read_proof(NAME), episodes=0)
+    assert expert.practised(ACT, str(LEVELS[0]), episodes=0).advices == plan.advices
+
+
+@pytest.mark.parametrize(
+    ("levels", "config", "complaint"),
+    [
+        ("bramble-test", EnvConfig(), "BrambleWood.Act3 is held out"),
+        ("sonic-train", EnvConfig(), "there is no expert for SonicTheHedgehog"),
+        (NAME, EnvConfig(actions=10), "leave out --actions"),
+        (NAME, EnvConfig(frame_skip=2), "leave out --actions"),
+        (NAME, EnvConfig(backend="emulator"), "leave out --actions"),
+    ],
+)
+def test_what_it_must_not_or_cannot_advise_on(
+    levels: str, config: EnvConfig, complaint: str
+) -> None:
+    with pytest.raises(UserError, match=complaint):
+        Expert(parse_levels(levels), config)
