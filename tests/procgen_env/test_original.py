@@ -51,11 +51,10 @@ def test_rewards_and_ends_are_the_originals_in_all_games():
         for level in (0, 7, 123456)
     ]
     done = subprocess.run(
-        [str(python), "-m", "benchmarks.peers.procgen_original"],
+        [str(python), str(ROOT / "benchmarks/peers/procgen_original.py")],
         input=json.dumps(cases),
         capture_output=True,
         text=True,
-        cwd=ROOT,
         check=True,
     )
     theirs, differ = json.loads(done.stdout.splitlines()[-1]), []
