@@ -35,8 +35,11 @@ def peer_python(name: str, *, with_torch: bool = True) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], check=True)
     index = os.environ.get("TORCH_INDEX_URL")
     extra = ["--extra-index-url", index] if index else []
+    # Also for what old packages are built with.
+    pinned = {**os.environ, "PIP_CONSTRAINT": str(requirements(name))}
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", *extra]
-    done = subprocess.run([*pip, *torch, "--requirement", str(requirements(name))], check=False)
+    wanted_packages = [*torch, "--requirement", str(requirements(name))]
+    done = subprocess.run([*pip, *wanted_packages], check=False, env=pinned)
     if done.returncode:
         raise UserError(f"pip could not install {name}; what it said is above, then try again")
     stamp.write_text(wanted, encoding="utf-8")
