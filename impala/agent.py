@@ -1,25 +1,19 @@
 """The acting side of IMPALA: pick actions, be saved, be loaded."""
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor
 
-from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from experiment.config import from_dict
 from experiment.device import computes_in_bf16
 from experiment.package import Actions, Flags, Images
 from impala.config import ImpalaConfig
 from nets.actor_critic import ActorCritic, sample_actions
+from nets.agent import NetAgent
 from nets.encoders import make_encoder, parse_widths
 from nets.heads import ActorCriticHead
 from nets.initialise import initialiser
 from nets.noisy import Noises, PlainLinear
 from nets.recurrent import RecurrentCore
-from nets.transfer import load_net
 
 
 def make_net(config: ImpalaConfig) -> ActorCritic:
@@ -44,14 +38,16 @@ def make_net(config: ImpalaConfig) -> ActorCritic:
     return ActorCritic(encoder, hidden=hidden, core=core, head=head)
 
 
-class ImpalaAgent:
+class ImpalaAgent(NetAgent[ActorCritic, ImpalaConfig]):
     """Acts by the most probable action; exploring, by a draw from the policy."""
 
+    name, config_type = "impala", ImpalaConfig
+    same = "encoder, hidden, recurrent, actions, image and stack"
+    make_net = staticmethod(make_net)
     logits = True
 
     def __init__(self, net: ActorCritic, config: ImpalaConfig, *, device: str = "cpu") -> None:
-        self.device = torch.device(device)
-        self.net, self.config = net.to(self.device), config
+        super().__init__(net, config, device=device)
         self.half = computes_in_bf16(config.precision, self.device)
         self.state = self.no_state(0)
 
@@ -102,36 +98,5 @@ class ImpalaAgent:
         logits: Tensor = self.net(images, state=self.no_state(len(images)), starts=starts)[0]
         return logits
 
-    def save(self, folder: Path | str) -> None:
-        """Write weights and config, without a run's state, as a checkpoint that `load` reads."""
-        tensors = {"net": self.net.state_dict()}
-        save_checkpoint(folder, agent="impala", config=self.config, tensors=tensors)
 
-    def load_weights(self, saved: Checkpoint) -> None:
-        """Take a checkpoint's net. UserError where it is another agent's or of another shape."""
-        load_net(
-            self.net,
-            saved.of("impala").tensors["net"],
-            source=saved.folder,
-            same="encoder, hidden, recurrent, actions, image and stack",
-        )
-
-
-def build(
-    config: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None, *, device: str = "cpu"
-) -> ImpalaAgent:
-    """The agent of a checkpoint's config and of its net's weights; without these an untrained
-    one."""
-    own = from_dict(ImpalaConfig, config)
-    agent = ImpalaAgent(make_net(own), own, device=device)
-    if weights is not None:
-        agent.net.load_state_dict(weights)
-    return agent
-
-
-def load(folder: Path | str, *, device: str = "cpu") -> ImpalaAgent:
-    """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
-    saved = load_checkpoint(folder).of("impala")
-    agent = build(saved.config, device=device)
-    agent.load_weights(saved)
-    return agent
+build, load = ImpalaAgent.build, ImpalaAgent.load

@@ -1,26 +1,23 @@
 """The acting side of PPO2: pick actions, be saved, be loaded."""
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from experiment.config import from_dict
+from experiment.checkpoint import load_checkpoint
 from experiment.device import computes_in_bf16
 from experiment.package import Actions, Flags, Images
 from nets.actor_critic import ActorCritic, sample_actions
+from nets.agent import NetAgent
 from nets.baselines import read_baselines
 from nets.encoders import make_encoder, parse_parts, parse_widths
 from nets.heads import ActorCriticHead
 from nets.initialise import initialiser
 from nets.noisy import Noises, NoisyLinear, PlainLinear
 from nets.recurrent import RecurrentCore
-from nets.transfer import load_net
 from ppo2.config import PPO2Config
 
 
@@ -54,14 +51,16 @@ def make_net(config: PPO2Config) -> ActorCritic:
     return ActorCritic(encoder, hidden=hidden, core=core, head=head)
 
 
-class PPO2Agent:
+class PPO2Agent(NetAgent[ActorCritic, PPO2Config]):
     """Acts by the most probable action; exploring, by a draw from the policy."""
 
+    name, config_type = "ppo2", PPO2Config
+    same = "encoder, hidden, recurrent, noisy, actions, image and stack"
+    make_net = staticmethod(make_net)
     logits = True
 
     def __init__(self, net: ActorCritic, config: PPO2Config, *, device: str = "cpu") -> None:
-        self.device = torch.device(device)
-        self.net, self.config = net.to(self.device), config
+        super().__init__(net, config, device=device)
         self.half = computes_in_bf16(config.precision, self.device)
         self.state = self.no_state(0)
 
@@ -121,15 +120,6 @@ class PPO2Agent:
         logits: Tensor = self.net(images, state=self.no_state(len(images)), starts=starts)[0]
         return logits
 
-    def save(self, folder: Path | str) -> None:
-        """Write weights and config, without a run's state, as a checkpoint that `load` reads."""
-        tensors = {"net": self.net.state_dict()}
-        save_checkpoint(folder, agent="ppo2", config=self.config, tensors=tensors)
-
-    def load_weights(self, saved: Checkpoint) -> None:
-        """Take a checkpoint's net. UserError where it is another agent's or of another shape."""
-        self.take(saved.of("ppo2").tensors["net"], saved.folder)
-
     def start_from(self, init: Path | str) -> None:
         """Take the weights of another run's checkpoint, or of a file of baselines' PPO2."""
         if not str(init).endswith(".joblib"):
@@ -138,31 +128,5 @@ class PPO2Agent:
         image = self.config.env.spec().observation_shape
         self.take(read_baselines(init, image=image), init)
 
-    def take(self, weights: Mapping[str, Tensor], source: Path | str) -> None:
-        """Take a net's weights, which are from `source`. UserError where it has another shape."""
-        load_net(
-            self.net,
-            weights,
-            source=source,
-            same="encoder, hidden, recurrent, noisy, actions, image and stack",
-        )
 
-
-def build(
-    config: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None, *, device: str = "cpu"
-) -> PPO2Agent:
-    """The agent of a checkpoint's config and of its net's weights; without these an untrained
-    one."""
-    own = from_dict(PPO2Config, config)
-    agent = PPO2Agent(make_net(own), own, device=device)
-    if weights is not None:
-        agent.net.load_state_dict(weights)
-    return agent
-
-
-def load(folder: Path | str, *, device: str = "cpu") -> PPO2Agent:
-    """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
-    saved = load_checkpoint(folder).of("ppo2")
-    agent = build(saved.config, device=device)
-    agent.load_weights(saved)
-    return agent
+build, load = PPO2Agent.build, PPO2Agent.load

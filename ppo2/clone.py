@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -98,6 +99,9 @@ class CloneConfig:
     """Of Adam; it falls to nothing in a straight line."""
     weight_decay: NonNegative = 0.0
     """Of AdamW."""
+    balance: Share = 0.5
+    """Actions count by their frequency to the power of minus this: a jump is rare, and where it
+    begins is what matters. 0: all alike."""
     value_weight: NonNegative = 0.5
     """Of the value loss (half the squared error to the returns)."""
     gamma: Share = 0.99
@@ -114,13 +118,23 @@ class CloneConfig:
         return PPO2Config(run=run, env=self.env, **own)
 
 
+def action_weights(counts: NDArray[np.integer], *, balance: float) -> Tensor:
+    """What a step counts by the action to take there, [A] -> [A]: frequency^-balance, over the mean
+    of the steps counted. An action that was never taken counts as if it had been once."""
+    weights = np.maximum(counts, 1) ** -balance
+    mean = (weights * counts).sum() / max(1, counts.sum())
+    return torch.from_numpy(weights / (mean or 1.0)).float()
+
+
 def cloning_losses(
-    logits: Tensor, values: Tensor, actions: Tensor, returns: Tensor
+    logits: Tensor, values: Tensor, actions: Tensor, returns: Tensor, *, weights: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Means over the rows where there is something to learn, [B,A], [B], [B], [B] -> [], []: cross
-    entropy with the actions, where they are known, and half the squared error to the returns,
-    where these are no nan."""
-    entropy = F.cross_entropy(logits, actions, ignore_index=UNKNOWN, reduction="sum")
+    entropy with the actions, where they are known, times their weights [A], and half the squared
+    error to the returns, where these are no nan."""
+    entropy = F.cross_entropy(
+        logits, actions, weight=weights, ignore_index=UNKNOWN, reduction="sum"
+    )
     entropy = entropy / (actions != UNKNOWN).sum().clamp(min=1)
     known = ~returns.isnan()
     errors = (values - returns)[known].square().sum() / known.sum().clamp(min=1)
@@ -158,7 +172,9 @@ class Student:
         actions, returns = (torch.from_numpy(target).to(device) for target in targets)
         starts = torch.ones(len(obs), dtype=torch.bool, device=device)
         logits, values, _ = net(images, state=self.agent.no_state(len(obs)), starts=starts)
-        policy_loss, value_loss = cloning_losses(logits, values, actions, returns)
+        weights = action_weights(demonstrations.counts, balance=config.balance).to(device)
+        losses = cloning_losses(logits, values, actions, returns, weights=weights)
+        policy_loss, value_loss = losses
         self.optimiser.zero_grad()
         (policy_loss + config.value_weight * value_loss).backward()
         self.optimiser.step()

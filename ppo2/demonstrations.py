@@ -35,6 +35,8 @@ class Demonstrations:
         self.rewards = np.zeros((rows, steps), np.float32)
         self.returns = np.full((rows, steps), np.nan, np.float32)
         self.age = np.zeros(rows, np.int32)
+        self.counts = np.zeros(spec.actions, np.int64)
+        """Steps at which each action was the one to take."""
         self.scale = ReturnScale(rows, gamma=gamma)
 
     @property
@@ -58,6 +60,7 @@ class Demonstrations:
         at = self.filled
         self.frames[:, at] = obs[:, -self.spec.channels :]
         self.ages[:, at], self.actions[:, at] = self.age, actions
+        self.counts += np.bincount(actions[actions != UNKNOWN], minlength=len(self.counts))
         self.rewards[:, at] = rewards
         self.scale(rewards[None], ended[None], Group())
         self.filled += 1

@@ -1,21 +1,15 @@
 """The acting side of Rainbow: pick actions, be saved, be loaded."""
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from experiment.config import from_dict
 from experiment.device import computes_in_bf16
 from experiment.package import Actions, Flags, Images
+from nets.agent import NetAgent
 from nets.encoders import make_encoder, parse_parts, parse_widths
 from nets.heads import QHead
-from nets.transfer import load_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import RainbowNet, q_values, support
 
@@ -43,18 +37,20 @@ def make_net(config: RainbowConfig) -> RainbowNet:
     return RainbowNet(encoder, head)
 
 
-class RainbowAgent:
+class RainbowAgent(NetAgent[RainbowNet, RainbowConfig]):
     """Acts greedily on expected returns. Exploring, each environment has noise of its own.
 
     On a CPU it acts in fp32 whatever the precision: for so few observations, casting the weights at
     every step costs more than bf16 saves.
     """
 
+    name, config_type = "rainbow", RainbowConfig
+    same = "encoder, hidden, streams, atoms, actions, image and stack"
+    make_net = staticmethod(make_net)
     logits = False
 
     def __init__(self, net: RainbowNet, config: RainbowConfig, *, device: str = "cpu") -> None:
-        self.device = torch.device(device)
-        self.net, self.config = net.to(self.device), config
+        super().__init__(net, config, device=device)
         self.z = support(config, self.device)
         half = computes_in_bf16(config.precision, self.device)
         self.half = half and self.device.type == "cuda"
@@ -87,36 +83,5 @@ class RainbowAgent:
         """Expected returns [B,A] of images uint8 [B,C,H,W], without noise, with gradient."""
         return q_values(self.net(images), self.z)
 
-    def save(self, folder: Path | str) -> None:
-        """Write weights and config, without a run's state, as a checkpoint that `load` reads."""
-        tensors = {"net": self.net.state_dict()}
-        save_checkpoint(folder, agent="rainbow", config=self.config, tensors=tensors)
 
-    def load_weights(self, saved: Checkpoint) -> None:
-        """Take a checkpoint's net. UserError where it is another agent's or of another shape."""
-        load_net(
-            self.net,
-            saved.of("rainbow").tensors["net"],
-            source=saved.folder,
-            same="encoder, hidden, streams, atoms, actions, image and stack",
-        )
-
-
-def build(
-    config: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None, *, device: str = "cpu"
-) -> RainbowAgent:
-    """The agent of a checkpoint's config and of its net's weights; without these an untrained
-    one."""
-    own = from_dict(RainbowConfig, config)
-    agent = RainbowAgent(make_net(own), own, device=device)
-    if weights is not None:
-        agent.net.load_state_dict(weights)
-    return agent
-
-
-def load(folder: Path | str, *, device: str = "cpu") -> RainbowAgent:
-    """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
-    saved = load_checkpoint(folder).of("rainbow")
-    agent = build(saved.config, device=device)
-    agent.load_weights(saved)
-    return agent
+build, load = RainbowAgent.build, RainbowAgent.load

@@ -1,22 +1,18 @@
 """The acting side of TRPO: pick actions, be saved, be loaded."""
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from experiment.config import from_dict
 from experiment.package import Actions, Flags, Images
 from nets.actor_critic import sample_actions
+from nets.agent import NetAgent
 from nets.encoders import Encoder, make_encoder, parse_widths
 from nets.initialise import POLICY_GAIN, VALUE_GAIN, initialiser, orthogonal
 from nets.noisy import Noises
-from nets.transfer import load_net
 from trpo.config import TRPOConfig
 
 
@@ -98,14 +94,16 @@ def make_net(config: TRPOConfig) -> TRPONet:
     return TRPONet(encoder, hidden, actions=spec.actions, critic=critic)
 
 
-class TRPOAgent:
+class TRPOAgent(NetAgent[TRPONet, TRPOConfig]):
     """Acts by the most probable action; exploring, by a draw from the policy."""
 
+    name, config_type = "trpo", TRPOConfig
+    same = "encoder, hidden, critic, actions, image and stack"
+    make_net = staticmethod(make_net)
     logits = True
 
     def __init__(self, net: TRPONet, config: TRPOConfig, *, device: str = "cpu") -> None:
-        self.device = torch.device(device)
-        self.net, self.config = net.to(self.device), config
+        super().__init__(net, config, device=device)
 
     def autocast(self) -> AbstractContextManager[Any]:
         """All is fp32: in bf16 a KL divergence of a hundredth is rounding error."""
@@ -141,36 +139,5 @@ class TRPOAgent:
         """Logits [B,A] of images uint8 [B,C,H,W], with gradient."""
         return self.net.logits(images)
 
-    def save(self, folder: Path | str) -> None:
-        """Write weights and config, without a run's state, as a checkpoint that `load` reads."""
-        tensors = {"net": self.net.state_dict()}
-        save_checkpoint(folder, agent="trpo", config=self.config, tensors=tensors)
 
-    def load_weights(self, saved: Checkpoint) -> None:
-        """Take a checkpoint's nets. UserError where it is another agent's or of another shape."""
-        load_net(
-            self.net,
-            saved.of("trpo").tensors["net"],
-            source=saved.folder,
-            same="encoder, hidden, critic, actions, image and stack",
-        )
-
-
-def build(
-    config: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None, *, device: str = "cpu"
-) -> TRPOAgent:
-    """The agent of a checkpoint's config and of its nets' weights; without these an untrained
-    one."""
-    own = from_dict(TRPOConfig, config)
-    agent = TRPOAgent(make_net(own), own, device=device)
-    if weights is not None:
-        agent.net.load_state_dict(weights)
-    return agent
-
-
-def load(folder: Path | str, *, device: str = "cpu") -> TRPOAgent:
-    """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
-    saved = load_checkpoint(folder).of("trpo")
-    agent = build(saved.config, device=device)
-    agent.load_weights(saved)
-    return agent
+build, load = TRPOAgent.build, TRPOAgent.load

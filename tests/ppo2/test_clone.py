@@ -7,7 +7,7 @@ from experiment.checkpoint import load_agent
 from experiment.config import replaced
 from experiment.errors import UserError
 from experiment.metrics import read_columns
-from ppo2.clone import CloneConfig, Lessons, clone, cloning_losses, main
+from ppo2.clone import CloneConfig, Lessons, action_weights, clone, cloning_losses, main
 from tests.conftest import HOLE, JUMP, LENGTH, RIGHT
 
 NAMES = ("LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B")
@@ -111,12 +111,24 @@ def test_losses_are_those_of_the_known_rows_alone():
     logits = torch.tensor([[1.0, 0.0, -1.0], [0.0, 2.0, 0.0], [3.0, 0.0, 0.0]])
     actions, values = torch.tensor([0, -1, 2]), torch.tensor([1.0, 2.0, 3.0])
     returns = torch.tensor([0.5, torch.nan, 5.0])
-    entropy, errors = cloning_losses(logits, values, actions, returns)
+    weights = torch.tensor([1.0, 1.0, 0.5])
+    entropy, errors = cloning_losses(logits, values, actions, returns, weights=weights)
     probs = np.exp(logits.numpy()) / np.exp(logits.numpy()).sum(1, keepdims=True)
-    assert float(entropy) == pytest.approx(-(np.log(probs[0, 0]) + np.log(probs[2, 2])) / 2)
+    assert float(entropy) == pytest.approx(-(np.log(probs[0, 0]) + 0.5 * np.log(probs[2, 2])) / 2)
     assert float(errors) == pytest.approx((0.5**2 + 2.0**2) / 2 / 2)
-    nothing = cloning_losses(logits, values, torch.full((3,), -1), torch.full((3,), torch.nan))
+    unknown = torch.full((3,), -1), torch.full((3,), torch.nan)
+    nothing = cloning_losses(logits, values, *unknown, weights=weights)
     assert [float(loss) for loss in nothing] == [0.0, 0.0]
+
+
+def test_rare_actions_count_for_more_and_all_steps_for_one_on_average():
+    counts = np.array([90, 10, 0])
+    weights = action_weights(counts, balance=0.5).double().numpy()
+    assert weights[1] / weights[0] == pytest.approx(3.0)  # a ninth as frequent
+    assert (weights * counts).sum() / 100 == pytest.approx(1.0)
+    assert np.isfinite(weights).all()
+    assert action_weights(counts, balance=0.0).tolist() == [1.0, 1.0, 1.0]
+    assert action_weights(np.zeros(3, int), balance=0.5).tolist() == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_sac_trains_on_procgen_and_goes_on(tmp_path):
     pytest.importorskip("envpool")
     flags = [
         *("--preset", "procgen", "--levels", "procgen:coinrun", "--num-envs", "4"),
-        *("--encoder", "data-efficient", "--hidden", "16", "--timesteps", "200"),
+        *("--encoder", "nature", "--widths", "4,4,4", "--hidden", "16", "--timesteps", "200"),
         *("--learning-starts", "100", "--replay-size", "600", "--log-every", "100"),
         *("--batch-size", "8", "--checkpoint-every", "100", "--device", "cpu"),
     ]
