@@ -8,10 +8,10 @@ from experiment.device import computes_in_bf16
 from experiment.package import Actions, Flags, Images
 from impala.config import ImpalaConfig
 from nets.actor_critic import ActorCritic, sample_actions
-from nets.agent import NetAgent
 from nets.encoders import make_encoder, parse_widths
 from nets.heads import ActorCriticHead
 from nets.initialise import initialiser
+from nets.net_agent import NetAgent
 from nets.noisy import Noises, PlainLinear
 from nets.recurrent import RecurrentCore
 

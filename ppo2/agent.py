@@ -11,11 +11,11 @@ from experiment.checkpoint import load_checkpoint
 from experiment.device import computes_in_bf16
 from experiment.package import Actions, Flags, Images
 from nets.actor_critic import ActorCritic, sample_actions
-from nets.agent import NetAgent
 from nets.baselines import read_baselines
 from nets.encoders import make_encoder, parse_parts, parse_widths
 from nets.heads import ActorCriticHead
 from nets.initialise import initialiser
+from nets.net_agent import NetAgent
 from nets.noisy import Noises, NoisyLinear, PlainLinear
 from nets.recurrent import RecurrentCore
 from ppo2.config import PPO2Config

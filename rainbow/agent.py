@@ -7,9 +7,9 @@ from torch import Tensor
 
 from experiment.device import computes_in_bf16
 from experiment.package import Actions, Flags, Images
-from nets.agent import NetAgent
 from nets.encoders import make_encoder, parse_parts, parse_widths
 from nets.heads import QHead
+from nets.net_agent import NetAgent
 from rainbow.config import RainbowConfig
 from rainbow.learner import RainbowNet, q_values, support
 

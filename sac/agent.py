@@ -6,8 +6,8 @@ from torch import Tensor
 from experiment.device import computes_in_bf16
 from experiment.package import Actions, Flags, Images
 from nets.actor_critic import sample_actions
-from nets.agent import NetAgent
 from nets.encoders import make_encoder, parse_widths
+from nets.net_agent import NetAgent
 from sac.config import SACConfig
 from sac.learner import SACNet
 

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from experiment.package import Actions, Flags, Images
 from nets.actor_critic import sample_actions
-from nets.agent import NetAgent
 from nets.encoders import Encoder, make_encoder, parse_widths
 from nets.initialise import POLICY_GAIN, VALUE_GAIN, initialiser, orthogonal
+from nets.net_agent import NetAgent
 from nets.noisy import Noises
 from trpo.config import TRPOConfig
 

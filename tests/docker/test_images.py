@@ -114,7 +114,7 @@ def test_everything_copied_exists(side):
 def test_the_agents_image_has_every_agent_and_what_agents_use():
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     # The contest has no games of Procgen.
-    tools = {"benchmarks", "cartridge", "procgen_env", "roms", "studies", "tests"}
+    tools = {"benchmarks", "cartridge", "procgen_env", "roms", "studies", "sweeps", "tests"}
     missing = packages - tools - copied("agent")
     assert not missing, f"Dockerfile needs `COPY NAME /app/NAME` for {missing}"
 
@@ -165,7 +165,7 @@ def test_sides_start_with_nothing_but_what_their_images_have(side):
     modules = ["contest.serve"]
     if side == "agent":
         agents = sorted(path.parent.name for path in ROOT.glob("*/agent.py"))
-        assert agents == ["es", "jerk", "ppo2", "rainbow"]
+        assert agents == ["es", "impala", "jerk", "ppo2", "rainbow", "sac", "trpo"]
         modules = ["contest.player", *(f"{agent}.train" for agent in agents)]
     code = ONLY.format(missing=missing, modules=modules)
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
