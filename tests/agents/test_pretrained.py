@@ -3,9 +3,11 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from contest.evaluate import play_episodes
 from contest.match.agents import Agent, load_policy
+from experiment.package import AGENTS, shipped
 from retro_env import parse_levels
 
 ROOT = Path(__file__).parents[2]
@@ -20,10 +22,16 @@ def random_play() -> float:
     return float(np.mean([returns[level.state] for level in NEVER_SEEN]))
 
 
-def test_committed_weights_play_acts_they_never_saw_better_than_chance():
-    policy, settings = load_policy(
-        Agent("rainbow", str(ROOT / "rainbow" / "pretrained"), "frozen", "cpu"), seed=0
-    )
+SHIPPED = [name for name in AGENTS if shipped(name)]
+
+
+def test_pretrained_agents_are_shipped():
+    assert {"ppo2", "rainbow"} <= set(SHIPPED)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_committed_weights_play_acts_they_never_saw_better_than_chance(name):
+    policy, settings = load_policy(Agent(name, str(shipped(name)), "explore", "cpu"), seed=0)
     settings = dataclasses.replace(settings, episode_steps=400)
     played = [play_episodes(policy, level, settings, episodes=1)[0] for level in NEVER_SEEN]
     mean = np.mean([episode.r for episodes in played for episode in episodes])
