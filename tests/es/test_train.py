@@ -261,7 +261,7 @@ def test_checkpoint_means_init():
         (["--preset", "all-level"], "all-levels"),
         (["--learning-rat", "1"], "learning-rate"),
         (["--pairs", "0"], "pairs"),
-        (["--sigma-decay", "2"], "sigma_decay"),
+        (["--sigma-decay", "2"], "--sigma-decay"),
         (["--sigma-decay", "0.5", "--sigma-final", "0"], "sigma_final"),
         (["--levels", LEVEL, "--init", "/nowhere"], "checkpoint"),
         (["--levels", LEVEL, "--run-dir", "/proc/nowhere"], "run"),
