@@ -14,6 +14,7 @@ from benchmarks.cases import Options, Repeat, Row, Rows
 from benchmarks.peers import stopwatch
 from benchmarks.peers.neighbours import resident
 from benchmarks.peers.stopwatch import BATCH_SIZE, STEPS_PER_UPDATE, WORKERS, Stopwatch
+from experience.off_policy import make_replay
 from experience.replay import Replay
 from experience.sum_tree import SumTree
 from experiment.device import prepare_device
@@ -22,7 +23,6 @@ from experiment.seeding import seed_everything
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import Learner
-from rainbow.memory import make_replay
 from rainbow.train import parse, run
 
 PRECISIONS, SUFFIX = cases.precisions()
@@ -136,7 +136,7 @@ def replay_whole(seconds: float) -> Row:
     """Whole batches with their frames from 100,000 slots in use, and what a transition takes."""
     before = resident()
     config = shared_config("contest", "fp32", 1)
-    replay = make_replay(config, FILL, WORKERS)
+    replay = make_replay(config, WORKERS, capacity=FILL)
     add = fill(replay, FILL + 2 * WORKERS * EPISODE)
     held, drawable = resident() - before, np.count_nonzero(replay.tree.leaves)
     random, losses = np.random.default_rng(0), np.ones(BATCH_SIZE, np.float32)
@@ -157,7 +157,7 @@ def learner(seconds: float, *, precision: str, threads: int) -> Row:
     config = shared_config("contest", precision, threads)
     device = prepare_device("cpu", threads=threads)
     seed_everything(0)
-    replay = make_replay(config, 4_000, WORKERS)
+    replay = make_replay(config, WORKERS, capacity=4_000)
     fill(replay, 3_200)
     batch = replay.sample(BATCH_SIZE, beta=0.4, rng=np.random.default_rng(0))
     net = make_net(config).to(device)

@@ -49,6 +49,10 @@ class ActorCritic(nn.Module):
         logits, values = self.head(features, noise[1:] if noise else None)
         return logits.float(), values.squeeze(1).float(), state
 
+    def noisy_layers(self) -> list[NoisyLinear]:
+        """Those that take noise, in its order."""
+        return [m for m in (self.hidden, *self.head.layers()) if isinstance(m, NoisyLinear)]
+
     def draw_noise(self, rngs: list[np.random.Generator], device: torch.device) -> Noises:
         """A draw for each of as many rows as there are generators; None without noisy layers."""
 
@@ -56,8 +60,7 @@ class ActorCritic(nn.Module):
             rows = [rng.standard_normal(width, np.float32) for rng in rngs]
             return signed_root(torch.from_numpy(np.stack(rows))).to(device)
 
-        layers = [m for m in (self.hidden, *self.head.layers()) if isinstance(m, NoisyLinear)]
-        return [(draw(layer.inputs), draw(layer.outputs)) for layer in layers] or None
+        return [(draw(m.inputs), draw(m.outputs)) for m in self.noisy_layers()] or None
 
 
 def sample_actions(log_probs: Tensor, uniforms: Tensor) -> Tensor:

@@ -4,11 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
+from experiment.device import computes_in_bf16
+from experiment.package import Actions, Flags, Images
+from nets.actor_critic import ActorCritic, sample_actions
+from nets.noisy import Noises
 from nets.transfer import load_net
 
 Net = TypeVar("Net", bound=nn.Module)
@@ -70,3 +75,71 @@ class NetAgent(Generic[Net, Config]):
     def take(self, weights: Mapping[str, Tensor], source: Path | str) -> None:
         """Take a net's weights, which are from `source`. UserError where it has another shape."""
         load_net(self.net, weights, source=source, same=self.same)
+
+
+class ActorCriticAgent(NetAgent[ActorCritic, Config]):
+    """Acts by the most probable action; exploring, by a draw from the policy."""
+
+    logits = True
+
+    def __init__(self, net: ActorCritic, config: Config, *, device: str = "cpu") -> None:
+        super().__init__(net, config, device=device)
+        precision: str = config.precision  # type: ignore[attr-defined]
+        self.half = computes_in_bf16(precision, self.device)
+        self.state = self.no_state(0)
+
+    def autocast(self) -> torch.autocast:
+        """The net's precision. Within an outer one, weights are cast once: for many calls."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.half)
+
+    def no_state(self, rows: int) -> Tensor:
+        """What a recurrent net remembers of nothing, [rows,S]; S is 0 without one."""
+        core = self.net.core
+        return torch.zeros(rows, 0 if core is None else core.state_size, device=self.device)
+
+    @torch.no_grad()
+    def evaluate(
+        self, images: Tensor, *, state: Tensor, starts: Tensor, noise: Noises = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Images [N,C,H,W] on the device -> log-probabilities [N,A], values [N], new state."""
+        with self.autocast():
+            logits, values, after = self.net(images, noise=noise, state=state, starts=starts)
+        return logits.log_softmax(dim=1), values, after
+
+    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
+        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw them from the policy, and the
+        noise of noisy layers anew (while it learns, that stays for a rollout).
+
+        starts: rows that begin an episode, for a recurrent net, which remembers between calls.
+        """
+        if len(self.state) != len(obs):
+            self.state = self.no_state(len(obs))
+        begins = torch.from_numpy(np.zeros(len(obs), bool) if starts is None else starts)
+        log_probs, _, self.state = self.evaluate(
+            torch.from_numpy(obs).to(self.device),
+            state=self.state,
+            starts=begins.to(self.device),
+            noise=self.fresh_noise(len(obs)) if explore else None,
+        )
+        if explore:
+            actions = sample_actions(log_probs, torch.rand(len(obs), device=self.device))
+        else:
+            actions = log_probs.argmax(dim=1)
+        return actions.cpu().numpy()
+
+    def draw_noise(self, rngs: list[np.random.Generator]) -> Noises:
+        """A draw from each generator; None without noisy layers."""
+        return self.net.draw_noise(rngs, self.device)
+
+    def fresh_noise(self, rows: int) -> Noises:
+        """Noise for each row, of torch's generator; None without noisy layers."""
+        if not self.net.noisy_layers():
+            return None
+        seeds = torch.randint(2**62, (rows,)).tolist()
+        return self.draw_noise([np.random.default_rng(seed) for seed in seeds])
+
+    def scores(self, images: Tensor) -> Tensor:
+        """Logits [B,A] of images uint8 [B,C,H,W], of a net without memory, with gradient."""
+        starts = torch.ones(len(images), dtype=torch.bool, device=self.device)
+        logits: Tensor = self.net(images, state=self.no_state(len(images)), starts=starts)[0]
+        return logits

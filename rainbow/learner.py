@@ -72,12 +72,6 @@ def epsilon_ladder(epsilon: float, num_envs: int, *, exponent: float) -> NDArray
     return (epsilon ** (1.0 + exponent * rungs)).astype(np.float32)
 
 
-def updates_due(config: RainbowConfig, env_steps: int, *, seeded: int) -> int:
-    """Updates that should have been made after `env_steps`, `seeded` transitions given before."""
-    start = max(0, config.learning_starts - seeded)
-    return max(0, env_steps - start) // config.update_every
-
-
 def support(config: RainbowConfig, device: torch.device) -> Tensor:
     """The atoms z [K]; a single one where only the mean is learned."""
     atoms = config.atoms if config.distributional else 1

@@ -6,34 +6,28 @@ python -m rainbow.train --levels GAME:STATE --num-envs 1 --init runs/pretrained 
 """
 
 import copy
-from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from envs import VectorEnv, ended_episodes, make_for, saved_states
+from envs import VectorEnv, ended_episodes, make_for
 from envs.evaluation import judged
 from experience.episodes import episodes_of
-from experience.handover import check_made_alike, seed_replay
-from experiment import seeding
-from experiment.checkpoint import load_checkpoint, load_to_resume, save_checkpoint
+from experience.handover import seed_replay
+from experience.off_policy import OffPolicy
+from experiment.checkpoint import load_checkpoint
 from experiment.config import load_run_config
-from experiment.device import prepare_device
-from experiment.errors import UserError, command
-from experiment.optimiser import optimiser_tensors, restore_optimiser
+from experiment.errors import command
 from experiment.run_folder import interruptible, reports
 from nets.transfer import load_encoder
 from rainbow import PRESETS
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
-from rainbow.learner import Learner, blend, epsilon_ladder, linear, updates_due
-from rainbow.memory import make_replay
+from rainbow.learner import Learner, blend, epsilon_ladder, linear
 
 parse = partial(load_run_config, RainbowConfig, presets=PRESETS, command="python -m rainbow.train")
 """Arguments of a command line -> its config."""
@@ -96,35 +90,17 @@ def run(
     return agent
 
 
-@dataclass
-class Training:
-    """All that changes during a run: what a checkpoint holds."""
+class Training(OffPolicy):
+    """Rainbow's nets, and what a run is made of."""
 
-    config: RainbowConfig
-    num_envs: int
-    env_steps: int = 0
-    updates: int = 0
-    seeded: int = 0
-    frozen_updates: int = 0
-    recent_returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
-    latest: dict[str, torch.Tensor] = field(default_factory=dict)
+    name = "rainbow"
 
-    def __post_init__(self) -> None:
-        config, settings = self.config, self.config.run
-        seeding.seed_everything(settings.seed)
-        self.rng = np.random.default_rng(settings.seed)
-        self.device = prepare_device(settings.device, threads=config.torch_threads)
+    def __init__(self, config: RainbowConfig, num_envs: int) -> None:
+        super().__init__(config, num_envs)
+        self.frozen_updates = 0
         net = make_net(config).to(self.device)
         self.agent = RainbowAgent(net, config, device=str(self.device))
         self.learner = Learner(net, config, device=self.device)
-        try:
-            self.replay = make_replay(config, config.replay_size, self.num_envs)
-        except ValueError as error:
-            raise UserError(f"{error}; give a larger --replay-size or fewer --num-envs") from None
-
-    def passes(self, every: int) -> bool:
-        """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""
-        return every > 0 and self.env_steps > 0 and self.env_steps % every < self.num_envs
 
     def epsilon(self) -> NDArray[np.float32] | None:
         """Rates of random actions now, [N]; None: the noise explores."""
@@ -139,12 +115,6 @@ class Training:
         )
         return epsilon_ladder(rate, self.num_envs, exponent=config.epsilon_ladder)
 
-    def updates_due(self) -> int:
-        """Updates that should have been made by now; none more while there is nothing to draw."""
-        if self.replay.tree.total <= 0.0:
-            return self.updates
-        return updates_due(self.config, self.env_steps, seeded=self.seeded)
-
     def update(self) -> None:
         """Draw a batch, learn from it, and set its priorities."""
         config = self.config
@@ -154,12 +124,9 @@ class Training:
             step=self.env_steps,
             steps=config.priority_beta_steps or config.run.timesteps,
         )
-        batch = self.replay.sample(config.batch_size, beta=beta, rng=self.rng)
         # Without gradients Adam passes the encoder over and begins with it when it thaws.
         self.agent.net.encoder.requires_grad_(self.updates >= self.frozen_updates)
-        losses, self.latest = self.learner.update(batch)
-        self.replay.update_priorities(batch.indices, losses.cpu().numpy())
-        self.updates += 1
+        self.learn(beta=beta)
 
     def set_priorities(self, indices: NDArray[np.int64]) -> None:
         """Let transitions that were never drawn have their losses as priorities."""
@@ -167,61 +134,9 @@ class Training:
             batch = self.replay.gather(indices, np.ones(len(indices), np.float32))
             self.replay.update_priorities(indices, self.learner.priorities(batch))
 
-    def summary(self) -> dict[str, float]:
-        """The numbers of one row of metrics.csv."""
-        values = {name: float(value) for name, value in self.latest.items()}
-        if self.recent_returns:
-            values["mean_return"] = float(np.mean(self.recent_returns))
-        return {**values, "updates": self.updates, "replay": self.replay.size}
-
-    def save(self, folder: Path, envs: VectorEnv) -> Path:
-        """Write a checkpoint from which `restore` goes on exactly."""
-        return save_checkpoint(
-            folder,
-            agent="rainbow",
-            config=self.config,
-            counters={
-                "env_steps": self.env_steps,
-                "updates": self.updates,
-                "seeded": self.seeded,
-                "frozen_updates": self.frozen_updates,
-            },
-            tensors={
-                "net": self.agent.net.state_dict(),
-                "target": self.learner.target.state_dict(),
-                "optimiser": optimiser_tensors(self.learner.optimiser),
-            },
-            arrays=self.replay.arrays(),
-            state={
-                "rng": seeding.rng_state(),
-                "replay_rng": seeding.generator_state(self.rng),
-                "recent_returns": list(self.recent_returns),
-                "envs": saved_states(envs),
-            },
-        )
-
-    def restore(self, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
-        """Be what the last checkpoint of a run was -> the observations to act on."""
-        saved = load_to_resume(run_dir)
-        self.agent.load_weights(saved)
-        if "replay_rng" not in saved.state:
-            raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init")
-        config = self.config
-        check_made_alike(saved, config.env, instead="begin anew", n_step=config.n_step)
-        self.learner.target.load_state_dict(saved.tensors["target"])
-        restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
-        try:
-            self.replay.restore(saved.arrays)
-        except ValueError as error:
-            raise UserError(f"cannot resume {run_dir}: {error}; resume with the same") from None
-        self.env_steps, self.updates = saved.counters["env_steps"], saved.counters["updates"]
-        self.seeded = saved.counters["seeded"]
-        self.frozen_updates = saved.counters.get("frozen_updates", 0)
-        self.recent_returns.extend(saved.state["recent_returns"])
-        seeding.set_generator_state(self.rng, saved.state["replay_rng"])
-        obs = envs.restore_states(saved.state["envs"])
-        seeding.set_rng_state(saved.state["rng"])
-        return obs
+    def counters(self) -> dict[str, int]:
+        """What is counted, by its attribute's name."""
+        return {**super().counters(), "frozen_updates": self.frozen_updates}
 
     def start_from(self, init: Path | str) -> None:
         """Take the weights of another run's checkpoint, and its newest transitions as a seed; of

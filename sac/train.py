@@ -5,33 +5,24 @@ python -m sac.train --preset laptop --levels bramble-train --run-dir runs/sac
 python -m sac.train --preset procgen --levels procgen:coinrun --run-dir runs/coinrun
 """
 
-from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
-
-from envs import VectorEnv, ended_episodes, make_for, saved_states
+from envs import VectorEnv, ended_episodes, make_for
 from envs.evaluation import judged
 from experience.episodes import episodes_of
-from experience.handover import check_made_alike, seed_replay
-from experiment import seeding
-from experiment.checkpoint import load_checkpoint, load_to_resume, save_checkpoint
+from experience.handover import seed_replay
+from experience.off_policy import OffPolicy
+from experiment.checkpoint import load_checkpoint
 from experiment.config import load_run_config
-from experiment.device import prepare_device
-from experiment.errors import UserError, command
-from experiment.optimiser import optimiser_tensors, restore_optimiser
+from experiment.errors import command
 from experiment.run_folder import interruptible, reports
 from sac import PRESETS
 from sac.agent import SACAgent, make_net
 from sac.config import SACConfig
 from sac.learner import Learner, follow
-from sac.memory import make_replay
 
 parse = partial(load_run_config, SACConfig, presets=PRESETS, command="python -m sac.train")
 """Arguments of a command line -> its config."""
@@ -66,7 +57,7 @@ def run(
             actions = agent.act(obs, explore=True)
             envs.step_async(actions)
             while training.updates < training.updates_due():  # while the games run
-                training.update()
+                training.learn(beta=config.priority_beta)
             next_obs, rewards, terminated, truncated, infos = envs.step_wait()
             replay.add(
                 obs, actions, rewards, terminated, truncated, infos.get("final_obs", next_obs)
@@ -88,102 +79,16 @@ def run(
     return agent
 
 
-@dataclass
-class Training:
-    """All that changes during a run: what a checkpoint holds."""
+class Training(OffPolicy):
+    """SAC's nets, and what a run is made of."""
 
-    config: SACConfig
-    num_envs: int
-    env_steps: int = 0
-    updates: int = 0
-    seeded: int = 0
-    recent_returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
-    latest: dict[str, torch.Tensor] = field(default_factory=dict)
+    name = "sac"
 
-    def __post_init__(self) -> None:
-        config, settings = self.config, self.config.run
-        seeding.seed_everything(settings.seed)
-        self.rng = np.random.default_rng(settings.seed)
-        self.device = prepare_device(settings.device, threads=config.torch_threads)
+    def __init__(self, config: SACConfig, num_envs: int) -> None:
+        super().__init__(config, num_envs)
         net = make_net(config).to(self.device)
         self.agent = SACAgent(net, config, device=str(self.device))
         self.learner = Learner(net, config, device=self.device)
-        try:
-            self.replay = make_replay(config, self.num_envs)
-        except ValueError as error:
-            raise UserError(f"{error}; give a larger --replay-size or fewer --num-envs") from None
-
-    def passes(self, every: int) -> bool:
-        """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""
-        return every > 0 and self.env_steps > 0 and self.env_steps % every < self.num_envs
-
-    def updates_due(self) -> int:
-        """Updates that should have been made by now; none more while there is nothing to draw."""
-        if self.replay.tree.total <= 0.0:
-            return self.updates
-        start = max(0, self.config.learning_starts - self.seeded)
-        return max(0, self.env_steps - start) // self.config.update_every
-
-    def update(self) -> None:
-        """Draw a batch, learn from it, and set its priorities."""
-        config = self.config
-        batch = self.replay.sample(config.batch_size, beta=config.priority_beta, rng=self.rng)
-        errors, self.latest = self.learner.update(batch)
-        self.replay.update_priorities(batch.indices, errors.cpu().numpy())
-        self.updates += 1
-
-    def summary(self) -> dict[str, float]:
-        """The numbers of one row of metrics.csv."""
-        values = {name: float(value) for name, value in self.latest.items()}
-        if self.recent_returns:
-            values["mean_return"] = float(np.mean(self.recent_returns))
-        return {**values, "updates": self.updates, "replay": self.replay.size}
-
-    def save(self, folder: Path, envs: VectorEnv) -> Path:
-        """Write a checkpoint from which `restore` goes on exactly."""
-        return save_checkpoint(
-            folder,
-            agent="sac",
-            config=self.config,
-            counters={
-                "env_steps": self.env_steps,
-                "updates": self.updates,
-                "seeded": self.seeded,
-            },
-            tensors={
-                "net": self.agent.net.state_dict(),
-                "target": self.learner.target.state_dict(),
-                "optimiser": optimiser_tensors(self.learner.optimiser),
-            },
-            arrays=self.replay.arrays(),
-            state={
-                "rng": seeding.rng_state(),
-                "replay_rng": seeding.generator_state(self.rng),
-                "recent_returns": list(self.recent_returns),
-                "envs": saved_states(envs),
-            },
-        )
-
-    def restore(self, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
-        """Be what the last checkpoint of a run was -> the observations to act on."""
-        saved, config = load_to_resume(run_dir), self.config
-        self.agent.load_weights(saved)
-        if "replay_rng" not in saved.state:
-            raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init")
-        check_made_alike(saved, config.env, instead="begin anew", n_step=config.n_step)
-        self.learner.target.load_state_dict(saved.tensors["target"])
-        restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
-        try:
-            self.replay.restore(saved.arrays)
-        except ValueError as error:
-            raise UserError(f"cannot resume {run_dir}: {error}; resume with the same") from None
-        self.env_steps, self.updates = saved.counters["env_steps"], saved.counters["updates"]
-        self.seeded = saved.counters["seeded"]
-        self.recent_returns.extend(saved.state["recent_returns"])
-        seeding.set_generator_state(self.rng, saved.state["replay_rng"])
-        obs = envs.restore_states(saved.state["envs"])
-        seeding.set_rng_state(saved.state["rng"])
-        return obs
 
     def start_from(self, init: Path | str) -> None:
         """Take the weights of another run's checkpoint, and its newest transitions as a seed; of

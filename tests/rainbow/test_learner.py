@@ -18,7 +18,6 @@ from rainbow.learner import (
     project_distribution,
     q_values,
     support,
-    updates_due,
     value_loss,
 )
 
@@ -272,9 +271,6 @@ def test_blend_mixes_two_nets_parameter_by_parameter():
 def test_schedules():
     assert linear(1.0, 0.0, step=25, steps=100) == 0.75
     assert linear(1.0, 0.2, step=500, steps=100) == pytest.approx(0.2)
-    config = dataclasses.replace(SMALL, learning_starts=100, update_every=4)
-    assert [updates_due(config, t, seeded=0) for t in (0, 100, 103, 108)] == [0, 0, 0, 2]
-    assert updates_due(config, 8, seeded=100) == 2
 
 
 @pytest.mark.parametrize("num_envs", [1, 2, 24])
