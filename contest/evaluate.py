@@ -1,8 +1,7 @@
 # PYTHON_ARGCOMPLETE_OK
-"""How good is a trained agent when it neither explores nor learns, what does it look like, and does
-it see?
+"""How good is a trained agent that learns no more, what does it look like, and does it see?
 
-python -m contest.evaluate rainbow --video
+python -m contest.evaluate ppo2 --explore --video
 python -m contest.evaluate runs/rainbow --levels bramble-test --episodes 5 --whole
 python -m contest.evaluate rainbow --sight
 """
@@ -49,7 +48,7 @@ SIGHT_EPISODES = 5
 
 @dataclasses.dataclass(frozen=True)
 class EvaluateConfig:
-    """Play episodes under contest rules, without noise, and score them."""
+    """Play episodes under contest rules, without learning, and score them."""
 
     agent: str = positional("AGENT")
     """A checkpoint, run or contest's folder, a shipped agent's name (rainbow), or random,
@@ -63,6 +62,8 @@ class EvaluateConfig:
     """Seed of the first episode's sticky actions; each further episode takes the next."""
     whole: bool = False
     """Play on where nothing is gained for 20 seconds, up to the contest's limit of 300."""
+    explore: bool = False
+    """Act as while it learns, by draws from its policy or with noise, not by its best action."""
     sight: bool = False
     """Test whether it sees: its return by its own pictures, by those of other moments (of another
     environment) and by none (drawing actions independently, as often as it took them), acting as it
@@ -111,6 +112,7 @@ def play_episodes(
     *,
     episodes: int,
     seed: int = 0,
+    explore: bool = False,
     record_dir: Path | None = None,
     patience: int = 0,
     on_step: Callable[[int, int], None] | None = None,
@@ -129,6 +131,7 @@ def play_episodes(
                 policy,
                 env,
                 seed=seed + number,
+                explore=explore,
                 reward_scale=settings.reward_scale,
                 patience=patience,
                 filmed=filmed,
@@ -163,6 +166,7 @@ def evaluate_levels(
                 settings,
                 episodes=episodes,
                 seed=config.seed,
+                explore=config.explore,
                 record_dir=recordings,
                 patience=0 if config.whole else PATIENCE * second,
                 on_step=show,
@@ -178,7 +182,8 @@ def evaluate_levels(
                 print(film(path, shown, spec.action_names, frame_skip=spec.frame_skip))
     if len(levels) > 1:
         rows.append(score("all levels", every))
-    Console().print(score_table(rows, title=f"{config.agent}, without noise or learning"))
+    way = "exploring" if config.explore else "by its best action"
+    Console().print(score_table(rows, title=f"{config.agent}, {way}"))
     return {"scores": [*map(dataclasses.asdict, rows)]}
 
 
@@ -211,6 +216,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse_command(EvaluateConfig, argv, command="python -m contest.evaluate")
     if config.sight and config.video:
         raise UserError("--sight films nothing: leave out --video, or --sight")
+    if config.sight and config.explore:
+        raise UserError("--sight plays both ways: leave out --explore")
     levels = parse_levels(config.levels or HELD_OUT)
     levels = levels if config.levels or config.sight else levels[:1]
     for level in levels:

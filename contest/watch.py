@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import cv2
 import gymnasium
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from contest.match.score import Episode, as_episode
@@ -35,6 +34,7 @@ def watch(
     env: gymnasium.Env,
     *,
     seed: int,
+    explore: bool = False,
     reward_scale: float = 1.0,
     patience: int = 0,
     filmed: bool = False,
@@ -42,9 +42,9 @@ def watch(
 ) -> tuple[Episode, list[Moment]]:
     """An episode; `filmed`: and what there was to be seen.
 
-    reward_scale: the environment's; returns are without it. patience: agent steps without a new
-    highest return after which it ends, incomplete; 0: never. on_step(steps done): for showing
-    progress.
+    explore: act as while it learns. reward_scale: the environment's; returns are without it.
+    patience: agent steps without a new highest return after which it ends, incomplete; 0: never.
+    on_step(steps done): for showing progress.
     """
     obs, _ = env.reset(seed=seed)
     starts, moments = np.ones(1, bool), []
@@ -52,7 +52,7 @@ def watch(
     step = since = 0
     while True:
         values = values_of(policy, obs) if filmed else []
-        action = int(policy.act(obs[np.newaxis], starts=starts)[0])
+        action = int(policy.act(obs[np.newaxis], explore=explore, starts=starts)[0])
         obs, reward, terminated, truncated, info = env.step(action)
         starts = np.zeros(1, bool)
         step, total = step + 1, total + float(reward) / reward_scale
@@ -74,6 +74,8 @@ def values_of(policy: Any, obs: NDArray[np.uint8]) -> list[float]:
     """What it expects of each action; [] of one that expects nothing."""
     if not hasattr(policy, "scores"):
         return []
+    import torch  # which takes seconds, and is loaded if there is a net
+
     with torch.no_grad():
         scores = policy.scores(torch.from_numpy(obs[np.newaxis]).to(policy.device))
     return [float(score) for score in scores[0]]

@@ -30,7 +30,7 @@ import torch
 from experiment.arrays import Rows, StoredArray, StoredArrays, describe, write_array
 from experiment.config import to_dict
 from experiment.errors import Damaged, UserError
-from experiment.package import is_package, shipped
+from experiment.package import AGENTS, is_package, shipped
 
 FORMAT = "retro-contest-agents checkpoint"
 VERSION = 1
@@ -219,7 +219,7 @@ def latest_checkpoint(path: Path | str) -> Path:
         reason = "it is a file, not a folder" if path.exists() else "there is no such folder"
         raise UserError(
             f"no checkpoint at {path}: {reason}; give a run or a checkpoint's folder, or the name "
-            "of an agent that comes with one (rainbow)"
+            f"of an agent that comes with one ({', '.join(filter(shipped, AGENTS))})"
         )
     if (path / "config.json").is_file() and not _FOLDER.fullmatch(path.name):
         raise UserError(

@@ -54,8 +54,6 @@ LOG_EVERY = 500
 class CloneConfig:
     """Clone a policy from recorded episodes, or from an expert that it plays beside (DAgger)."""
 
-    env: EnvSettings = env_settings()
-
     # What is learned from
     demonstrations: str = ""
     """Folders of recorded episodes, with commas between: of JERK's RUN/replay, or of others."""
@@ -106,6 +104,8 @@ class CloneConfig:
     """Of the value loss (half the squared error to the returns)."""
     gamma: Share = 0.99
     """Discount of the returns per agent step."""
+
+    env: EnvSettings = env_settings()
 
     def __post_init__(self) -> None:
         check(self)

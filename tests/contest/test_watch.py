@@ -16,6 +16,17 @@ LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
 NAMES = EnvConfig().spec().action_names
 
 
+class Asked:
+    """Keeps whether it was to explore."""
+
+    def __init__(self) -> None:
+        self.explored: set[bool] = set()
+
+    def act(self, obs: NDArray[np.uint8], *, explore: bool = False, **_: Any) -> NDArray[np.int64]:
+        self.explored.add(explore)
+        return np.full(len(obs), 1)
+
+
 class Waiting:
     """Goes right for 20 steps, then ducks; expects as much of action k as k."""
 
@@ -82,3 +93,11 @@ def test_values_stand_as_bars_with_the_action_in_green() -> None:
     tall = [(shown[:, 640 - 24 * k + 5].max(axis=-1) > 0).sum() for k in (3, 2, 1)]
     assert tall[0] < tall[1] < tall[2]
     assert shown[-10, 640 - 24 + 5].tolist() == [110, 220, 130]
+
+
+@pytest.mark.parametrize("explore", [False, True])
+def test_it_explores_only_where_it_is_to(explore):
+    asked = Asked()
+    with closing(make_env(LEVEL, EnvConfig(episode_steps=3))) as env:
+        watch(asked, env, seed=0, explore=explore)
+    assert asked.explored == {explore}
