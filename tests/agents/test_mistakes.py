@@ -70,7 +70,7 @@ OWN = {
         (["--freeze-encoder-updates", "9"], "give that too"),
         (["--initial-priorities", "--no-prioritised"], "--no-prioritised"),
         (["--sight-every", "15"], "--sight-every must be a multiple of --log-every (10)"),
-        *((["--v-max", "inf"], "--v-m"), (["--v-min", "nan"], "v_m"), (["--v-min=-inf"], "v_m")),
+        *((["--v-max", "inf"], "--v-m"), (["--v-min", "nan"], "--v-m"), (["--v-min=-inf"], "--v-m")),
     ],
     "sac": [
         (["--replay-size", "7"], "--replay-size"),

@@ -13,7 +13,8 @@ def test_what_there_is_is_listed():
         line.split() == ["bramble-train", "47", "levels"] for line in listing.lines("splits", "")
     )
     agents = {line.split()[0]: line for line in listing.lines("agents", "")}
-    assert "--init rainbow" in agents["rainbow"] and "--init" not in agents["ppo2"]
+    assert all(f"--init {name}" in agents[name] for name in ("rainbow", "ppo2"))
+    assert "--init" not in agents["jerk"]
     presets = "baseline, hybrid, mutating, recovering"
     assert list(listing.lines("presets", "jerk")) == [f"jerk      {presets}"]
 

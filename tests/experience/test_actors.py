@@ -93,8 +93,8 @@ def test_an_actor_that_is_killed_is_started_again_and_no_block_comes_twice(ray_a
     lives: dict[tuple, list] = {}
     for played in taken:
         lives.setdefault(played.block["name"], []).append(played.block["number"])
-    # None comes twice; one may be lost with its actor, and be played anew.
-    assert all(numbers == sorted(set(numbers)) for numbers in lives.values())
+    # None comes twice; one may be lost with its actor, and be played anew, after the next one.
+    assert all(len(numbers) == len(set(numbers)) for numbers in lives.values())
     assert sorted(index for index, *_ in lives) in ([0, 0, 1], [0, 1, 1])
     assert len({(index, begun) for index, begun, _ in lives}) == 3  # none plays the same again
 
