@@ -28,8 +28,9 @@ class VectorBase(gymnasium.vector.VectorEnv):
 
     def step(self, actions: NDArray[np.integer]) -> Step:
         """step_async and step_wait in one."""
-        self.step_async(actions)
-        found: Step = self.step_wait()
+        whole: Any = self
+        whole.step_async(actions)
+        found: Step = whole.step_wait()
         return found
 
     def checked(self, actions: NDArray[np.integer], rows: int) -> NDArray[np.int64]:

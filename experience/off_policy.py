@@ -9,10 +9,11 @@ import torch
 from numpy.typing import NDArray
 
 from envs import VectorEnv, saved_states
-from experience.handover import check_made_alike
+from experience.episodes import episodes_of
+from experience.handover import check_made_alike, seed_replay
 from experience.replay import Replay, frames_of
 from experiment import seeding
-from experiment.checkpoint import load_to_resume, save_checkpoint
+from experiment.checkpoint import Checkpoint, load_checkpoint, load_to_resume, save_checkpoint
 from experiment.device import prepare_device
 from experiment.errors import UserError
 from experiment.optimiser import optimiser_tensors, restore_optimiser
@@ -58,6 +59,18 @@ class OffPolicy:
         self.rng = np.random.default_rng(settings.seed)
         self.device = prepare_device(settings.device, threads=config.torch_threads)
         self.replay = make_replay(config, num_envs)
+
+    def start_from(self, init: Path | str) -> None:
+        """Take the weights of another run's checkpoint, and its newest transitions as a seed; of
+        recorded episodes without such an agent, only these."""
+        saved, config = load_checkpoint(init), self.config
+        if saved.agent == self.name or not episodes_of(saved):
+            self.take(saved)
+        self.seeded = seed_replay(self.replay, saved, config.init_replay, ours=config.env)
+
+    def take(self, saved: Checkpoint) -> None:
+        """Take a checkpoint's weights, for the target too."""
+        raise NotImplementedError
 
     def passes(self, every: int) -> bool:
         """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""

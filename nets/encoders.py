@@ -15,6 +15,7 @@ from nets.blocks import (
     XResidualBlock,
     convolution,
 )
+from nets.settings import NetSettings
 
 
 class PixelConv(nn.Conv2d):
@@ -245,6 +246,12 @@ def parse_parts(text: str, encoder: str) -> tuple[str, ...]:
                 f"not {part!r}"
             )
     return parts
+
+
+def encoder_of(net: NetSettings, image: tuple[int, int, int]) -> Encoder:
+    """The encoder that a config asks for. UserError: as `make_encoder`, or what is no list."""
+    widths, parts = parse_widths(net.widths), parse_parts(net.encoder_parts, net.encoder)
+    return make_encoder(net.encoder, image, widths=widths, pool=net.pool, parts=parts)
 
 
 def make_encoder(
