@@ -79,9 +79,13 @@ class Encoder(nn.Module):
         return features
 
 
-def attending(channels: int, parts: Sequence[str]) -> list[nn.Module]:
-    """Self-attention behind the last convolution, if it is among the parts."""
-    return [SelfAttention(channels)] if "attention" in parts else []
+def ended(
+    layers: Sequence[nn.Module], channels: int, parts: Sequence[str], *, pool: bool = False
+) -> list[nn.Module]:
+    """Layers with what comes behind the last convolution: self-attention, if it is among the parts,
+    and the mean over the image."""
+    attention = [SelfAttention(channels)] if "attention" in parts else []
+    return [*layers, *attention, *([MeanOverImage()] if pool else [])]
 
 
 def nature(
@@ -105,9 +109,8 @@ def nature(
         nn.ReLU(),
         nn.Conv2d(second, third, 3, stride=1),
         nn.ReLU(),
-        *attending(third, parts),
     ]
-    return Encoder([*layers, MeanOverImage()] if pool else layers, image)
+    return Encoder(ended(layers, third, parts, pool=pool), image)
 
 
 def data_efficient(image: tuple[int, int, int], *, parts: Sequence[str] = ()) -> Encoder:
@@ -120,9 +123,8 @@ def data_efficient(image: tuple[int, int, int], *, parts: Sequence[str] = ()) ->
         nn.ReLU(),
         nn.Conv2d(32, 64, 5, stride=5),
         nn.ReLU(),
-        *attending(64, parts),
     ]
-    return Encoder(layers, image)
+    return Encoder(ended(layers, 64, parts), image)
 
 
 def impala(
@@ -150,9 +152,9 @@ def impala(
             ResidualBlock(outputs, parts),
         ]
         inputs = outputs
-    layers += attending(inputs, parts)
     end: list[nn.Module] = [nn.ReLU(), MeanOverImage()] if pool else [nn.ReLU()]
-    return Encoder([*layers, *(reversed(end) if "pool-first" in parts else end)], image)
+    end = end[::-1] if "pool-first" in parts else end
+    return Encoder([*ended(layers, inputs, parts), *end], image)
 
 
 def separable(inputs: int, outputs: int, *, stride: int) -> list[nn.Module]:
@@ -187,8 +189,7 @@ def mobilenet(
         if isinstance(layer, nn.Conv2d) and layer.bias is not None:
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
             nn.init.zeros_(layer.bias)
-    layers += attending(widths[-1], parts)
-    return Encoder([*layers, MeanOverImage()] if pool else layers, image)
+    return Encoder(ended(layers, widths[-1], parts, pool=pool), image)
 
 
 def xresnet(
@@ -203,8 +204,7 @@ def xresnet(
     for number, (inputs, outputs) in enumerate(pairwise((image[0], *widths))):
         stride = 2 if number < 3 else 1
         layers.append(XResidualBlock(inputs, outputs, stride=stride, parts=parts))
-    layers += attending(widths[-1], parts)
-    return Encoder([*layers, MeanOverImage()] if pool else layers, image)
+    return Encoder(ended(layers, widths[-1], parts, pool=pool), image)
 
 
 ENCODERS = {

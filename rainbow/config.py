@@ -116,10 +116,7 @@ class RainbowConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        for every in ("evaluate_every", "sight_every"):
-            if getattr(self.evaluation, every) % self.log_every:
-                flag = "--" + every.replace("_", "-")
-                raise UserError(f"{flag} must be a multiple of --log-every ({self.log_every})")
+        self.evaluation.check_rows(self.log_every)
         if self.freeze_encoder_updates and not self.init_encoder:
             raise UserError(
                 "--freeze-encoder-updates keeps what --init-encoder gives: give that too"

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
-from experiment.errors import UserError
 from experiment.ranges import Count, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
 from nets.settings import NetSettings
@@ -77,7 +76,4 @@ class SACConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        for every in ("evaluate_every", "sight_every"):
-            if getattr(self.evaluation, every) % self.log_every:
-                flag = "--" + every.replace("_", "-")
-                raise UserError(f"{flag} must be a multiple of --log-every ({self.log_every})")
+        self.evaluation.check_rows(self.log_every)
