@@ -16,6 +16,7 @@ from experiment import seeding
 from experiment.checkpoint import Checkpoint, load_checkpoint, load_to_resume, save_checkpoint
 from experiment.device import prepare_device
 from experiment.errors import UserError
+from experiment.generators import generator_state, set_generator_state
 from experiment.optimiser import optimiser_tensors, restore_optimiser
 
 
@@ -116,7 +117,7 @@ class OffPolicy:
             arrays=self.replay.arrays(),
             state={
                 "rng": seeding.rng_state(),
-                "replay_rng": seeding.generator_state(self.rng),
+                "replay_rng": generator_state(self.rng),
                 "recent_returns": list(self.recent_returns),
                 "envs": saved_states(envs),
             },
@@ -138,7 +139,7 @@ class OffPolicy:
         for name in self.counters():
             setattr(self, name, saved.counters[name])
         self.recent_returns.extend(saved.state["recent_returns"])
-        seeding.set_generator_state(self.rng, saved.state["replay_rng"])
+        set_generator_state(self.rng, saved.state["replay_rng"])
         obs = envs.restore_states(saved.state["envs"])
         seeding.set_rng_state(saved.state["rng"])
         return obs

@@ -13,7 +13,7 @@ from envs.base import VectorBase
 from envs.contract import Infos, Step, row_seeds
 from envs.frames import FrameHistory
 from experiment.errors import UserError
-from experiment.seeding import generator_state, set_generator_state
+from experiment.generators import generator_state, set_generator_state
 from procgen_env.config import COLOURS, SIZE, ProcgenConfig
 from procgen_env.games import NOTHING, check_mode, parse_games
 from procgen_env.pool import Ints, Pool
