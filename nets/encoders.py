@@ -18,6 +18,14 @@ from nets.blocks import (
 from nets.settings import NetSettings
 
 
+def laid_out(obs: Tensor, dtype: torch.dtype) -> Tensor:
+    """uint8 [B,C,H,W] channels last, as autocast's numbers where that is on, else of that type."""
+    device = obs.device.type
+    if torch.is_autocast_enabled(device):
+        dtype = torch.get_autocast_dtype(device)
+    return obs.contiguous(memory_format=torch.channels_last).to(dtype)
+
+
 class PixelConv(nn.Conv2d):
     """A first convolution that takes uint8 [B,C,H,W] as pixels in [0,1], or `shift` / 255 below.
 
@@ -28,10 +36,7 @@ class PixelConv(nn.Conv2d):
     shift = 0
 
     def forward(self, obs: Tensor) -> Tensor:
-        device = obs.device.type
-        half = torch.is_autocast_enabled(device)
-        dtype = torch.get_autocast_dtype(device) if half else self.weight.dtype
-        pixels = obs.contiguous(memory_format=torch.channels_last).to(dtype)
+        pixels = laid_out(obs, self.weight.dtype)
         if self.shift:
             pixels = pixels - self.shift
         return self._conv_forward(pixels, self.weight * (1.0 / 255.0), self.bias)
@@ -43,11 +48,7 @@ class Pixels(nn.Module):
     shift = 0
 
     def forward(self, obs: Tensor) -> Tensor:
-        device = obs.device.type
-        half = torch.is_autocast_enabled(device)
-        dtype = torch.get_autocast_dtype(device) if half else torch.float32
-        pixels = obs.contiguous(memory_format=torch.channels_last).to(dtype)
-        return (pixels - self.shift) / 255.0
+        return (laid_out(obs, torch.float32) - self.shift) / 255.0
 
 
 def width_of(layers: nn.Module, image: tuple[int, int, int], *, what: str) -> int:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import gymnasium
+from gymnasium.wrappers import TransformReward
 
 from experiment.errors import UserError
 from retro_env import wrappers
@@ -82,7 +83,7 @@ def wrap_agent(env: gymnasium.Env, config: EnvConfig) -> gymnasium.Env:
     if config.backtracking:
         env = wrappers.AllowBacktracking(env)
     if config.reward_scale != 1.0:
-        env = wrappers.ScaleReward(env, scale=config.reward_scale)
+        env = TransformReward(env, lambda reward: float(reward) * config.reward_scale)
     height, width = config.image_height, config.image_width
     env = wrappers.Warp(env, height=height, width=width, grey=config.colour == "grey")
     return wrappers.FrameStack(env, depth=config.frame_stack)

@@ -235,19 +235,6 @@ class AllowBacktracking(Stateful):
         return obs, gain, terminated, truncated, info
 
 
-class ScaleReward(gymnasium.Wrapper):
-    """Multiplies the reward by a factor."""
-
-    def __init__(self, env: gymnasium.Env, *, scale: float) -> None:
-        super().__init__(env)
-        self.scale = scale
-
-    def step(self, action: Any) -> Step:
-        """Same step, scaled reward."""
-        obs, reward, terminated, truncated, info = self.env.step(action)
-        return obs, float(reward) * self.scale, terminated, truncated, info
-
-
 class Warp(gymnasium.Wrapper):
     """Screen uint8 [H, W, 3] -> uint8 [1 or 3, height, width], by area averaging."""
 
