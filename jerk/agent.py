@@ -143,7 +143,7 @@ class JerkAgent:
         self.counts["lost"] += sum(planned[row][0] is not None for row in asked)
         found = self.by_memory(asked, seen)
         left = [r for r, (action, _) in enumerate(planned) if action is None and r not in found]
-        found |= self.by_policy(left, obs)
+        found |= self.by_policy(left, obs, plays)
         actions = np.zeros(len(plays), np.int64)
         for row, (action, who) in enumerate(planned):
             # Drawn also where a lost plan goes on.
@@ -174,12 +174,21 @@ class JerkAgent:
         best = np.where(np.isnan(answers.values), -np.inf, answers.values).argmax(axis=1)
         return {rows[i]: int(best[i]) for i in near}
 
-    def by_policy(self, rows: list[int], obs: NDArray[np.uint8]) -> dict[int, int]:
-        """What the policy would do in these rows, if it may play."""
+    def by_policy(
+        self, rows: list[int], obs: NDArray[np.uint8], plays: Sequence[Play]
+    ) -> dict[int, int]:
+        """What the policy does in these rows, if it may play: what it drew lately, or draws now."""
         policy = self.able_policy()
-        if not rows or policy is None or self.config.policy_share == 0.0:
+        if policy is None or self.config.policy_share == 0.0:
             return {}
-        return dict(zip(rows, policy.actor.act(obs[rows], explore=True).tolist(), strict=True))
+        for row, play in enumerate(plays):
+            play.holding = max(0, play.holding - 1) if row in rows else 0
+        found = {row: plays[row].actions[-1] for row in rows if plays[row].holding}
+        if new := [row for row in rows if row not in found]:
+            found |= zip(new, policy.actor.act(obs[new], explore=True).tolist(), strict=True)
+            for row in new:
+                plays[row].holding = self.config.policy_hold
+        return found
 
     def recognise(self, image: NDArray[np.uint8]) -> str:
         """The level whose first observation this is, or nothing."""

@@ -94,6 +94,9 @@ class JerkConfig:
     policy_share: Share = 0.0
     """Part of the bouts to the right that the policy plays, and the first episode on each level; a
     new one plays once it has learned."""
+    policy_hold: Count = 1
+    """Agent steps that each of its actions is held: the fewer changes, the more often a replay gets
+    through."""
     memory_share: Share = 0.0
     """Part of them that the episodic memory plays, as soon as it remembers something."""
     memory_capacity: Count = 100_000

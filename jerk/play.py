@@ -137,6 +137,8 @@ class Play:
     """The explorer, where it is one of rhythm."""
     gained: float = 0.0
     """Return so far."""
+    holding: int = 0
+    """Steps that the policy's last action is still held."""
 
     def next_action(
         self,
