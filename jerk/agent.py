@@ -156,9 +156,11 @@ class JerkAgent:
     def shares(self) -> Shares:
         """Of the policy and the memory, as soon as they know something."""
         config = self.config
+        able = self.able_policy() is not None
         return Shares(
-            policy=config.policy_share if self.able_policy() is not None else 0.0,
+            policy=config.policy_share if able else 0.0,
             memory=config.memory_share if self.memory is not None and len(self.memory) else 0.0,
+            replays=config.replays_share if able else 0.0,
         )
 
     def by_memory(self, rows: list[int], seen: Any) -> dict[int, int]:
@@ -179,7 +181,7 @@ class JerkAgent:
     ) -> dict[int, int]:
         """What the policy does in these rows, if it may play: what it drew lately, or draws now."""
         policy = self.able_policy()
-        if policy is None or self.config.policy_share == 0.0:
+        if policy is None or not self.config.policy_plays:
             return {}
         for row, play in enumerate(plays):
             play.holding = max(0, play.holding - 1) if row in rows else 0
@@ -279,7 +281,7 @@ class JerkAgent:
             check_fits(self.policy, self.config)
         elif self.config.needs_policy:
             raise UserError(
-                "learn, policy_share and embed need a policy: give --policy CHECKPOINT, or new"
+                "learn, embed and policy shares need a policy: give --policy CHECKPOINT, or new"
             )
 
 

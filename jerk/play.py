@@ -161,8 +161,10 @@ class Play:
         action = self.plan.next_action(seen, config=config)
         if action is not None:
             return action, "memory" if self.plan.lost else "rule"
-        if self.kind == "replay" and not config.go_on:
-            return moves.wait, "rule"
+        if self.kind == "replay":
+            if not config.go_on:
+                return moves.wait, "rule"
+            shares = shares._replace(policy=shares.replays)
         if self.rhythm is not None:
             if self.bout.steps_left == 0:
                 self.bout = Bout(steps_left=-1, player=draw_player(rng, shares))

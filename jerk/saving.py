@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 REPLAY = "replay"
 RECORDINGS = "recordings"
 """Folder of the .bk2 files, in the run's."""
-PARTS = ("closed_loop", "memory_share", "policy_share", "learn", "write_replay", "record", "policy")
+PARTS = (
+    *("closed_loop", "memory_share", "policy_share", "policy_replays"),
+    *("learn", "write_replay", "record", "policy"),
+)
 """Fields that decide what is kept of an episode, or who plays."""
 COUNTERS = ("env_steps", "updates", "learning_since")
 

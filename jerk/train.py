@@ -136,7 +136,8 @@ class Training:
         """An episode on that level; first: its first observation [C,H,W]. The policy plays a
         level's first one alone, if it may play."""
         self.sequences.starts.setdefault(level, first.copy())
-        alone = self.agent.shares().policy > 0.0 and self.sequences.best(level) is None
+        plays = self.config.policy_plays and self.agent.able_policy() is not None
+        alone = plays and self.sequences.best(level) is None
         play = begin(
             level,
             self.sequences,

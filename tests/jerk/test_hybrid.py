@@ -11,6 +11,7 @@ from experience.episodes import episodes_of, unpack
 from experiment.checkpoint import load_agent, load_checkpoint
 from experiment.config import replaced
 from experiment.errors import UserError
+from jerk.explorer import Rhythm
 from jerk.learner import Bout
 from jerk.memory import BestRuns, sample
 from jerk.play import Play
@@ -172,13 +173,13 @@ def test_runs_of_more_actions_are_refused_by_rainbow_in_one_line(course, tmp_pat
 def test_policy_and_memory_explore_as_soon_as_they_know_something(course):
     training = Training(preset("parts"), 1)
     training.start_from(None)
-    assert training.agent.shares() == (0.0, 0.0)
+    assert training.agent.shares() == (0.0, 0.0, 0.0)
     training.memory.add(np.ones(128), 1, 1.0)
     training.updates = FIRST_UPDATES - 2
     training.update()
-    assert training.agent.shares() == (0.0, 0.25)
+    assert training.agent.shares() == (0.0, 0.25, 0.0)
     training.update()
-    assert training.agent.shares() == (0.5, 0.25)
+    assert training.agent.shares() == (0.5, 0.25, 0.5)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
@@ -191,6 +192,25 @@ def test_a_policy_plays_where_the_memory_has_no_answer_if_it_has_a_share(share, 
     monkeypatch.setattr(actor, "act", lambda obs, explore: np.full(1, wait))
     blank = np.zeros((1, 4, 36, 36), np.uint8)
     assert (training.agent.explore(plays, blank, training.rng) == wait) == (share > 0.0)
+
+
+def test_a_policy_may_play_on_in_replays_alone(course):
+    config = preset("recovering", policy="new", policy_replays=1.0, learn=True)
+    training = Training(config, 1)
+    training.start_from(None)
+    training.agent.policy.knows = True
+    rng = np.random.default_rng(0)
+    asks = {
+        "moves": training.agent.moves,
+        "config": config,
+        "shares": training.agent.shares(),
+        "sequences": training.sequences,
+    }
+    for kind, player in (("explore", "rule"), ("mutant", "rule"), ("replay", "policy")):
+        play = Play("course", kind, rhythm=Rhythm.drawn(rng))
+        assert play.next_action(rng, **asks)[1] == player
+    training.begin(np.zeros((1, 4, 36, 36), np.uint8), ["course"])
+    assert training.plays[0].bout.player == "policy"  # the first episode of a level is its own
 
 
 def test_a_policys_action_is_held_until_others_play(course, monkeypatch):
