@@ -8,7 +8,6 @@ import gzip
 import json
 import subprocess
 import tempfile
-from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,7 @@ from cartridge.levels.oracle import read_proof
 from cartridge.levels.pack import FILE
 from cartridge.levels.splits import GAME, level_names
 from contest.match.agents import Agent, load_policy
-from experiment.errors import UserError, command
+from experiment.errors import Parser, UserError, command
 from experiment.results import write_result
 from retro_env import Level
 from retro_env.config import SEVEN
@@ -82,31 +81,38 @@ def episodes(run: int) -> bytes:
     return b"".join(packed[i] for i in random.permutation(len(packed)))
 
 
-@command
-def main() -> None:
-    """Run it and store the counts. UserError: a sanitizer found something."""
-    parser = ArgumentParser(prog="python -m cartridge.sanitize", description=__doc__)
-    parser.add_argument("program", type=Path)
-    parser.add_argument("--frames", type=int, default=10_000_000, help="play until so many")
-    options = parser.parse_args()
+def play(program: Path, frames: int) -> Iterator[Counter[str]]:
+    """Runs of the program until it has played so many frames -> its counts after each. UserError: a
+    sanitizer found something, or an episode ended elsewhere."""
     with tempfile.TemporaryDirectory() as folder:
         pack, played = Path(folder) / "pack", Path(folder) / "episodes"
         pack.write_bytes(gzip.decompress((FOLDER / FILE).read_bytes()))
         counts: Counter[str] = Counter(findings=0)
-        while counts["frames"] < options.frames:
+        while counts["frames"] < frames:
             counts["runs"] += 1
             played.write_bytes(episodes(counts["runs"]))
             done = subprocess.run(
-                [options.program.absolute(), pack, played, str(counts["runs"])],
+                [program.absolute(), pack, played, str(counts["runs"])],
                 capture_output=True,
                 text=True,
                 check=False,
             )
             if done.returncode:
-                raise UserError(f"a sanitizer found something, mend it: {done.stderr[:2000]}")
+                raise UserError(f"found something, mend it: {done.stderr[:2000]}")
             counts.update(json.loads(done.stdout))
-            print(json.dumps(counts), flush=True)
-            write_result(RESULT, dict(counts), module="cartridge.sanitize")
+            yield counts
+
+
+@command
+def main() -> None:
+    """Run it and store the counts."""
+    parser = Parser(prog="python -m cartridge.sanitize", description=__doc__)
+    parser.add_argument("program", type=Path)
+    parser.add_argument("--frames", type=int, default=10_000_000, help="play until so many")
+    options = parser.parse_args()
+    for counts in play(options.program, options.frames):
+        print(json.dumps(counts), flush=True)
+        write_result(RESULT, dict(counts), module="cartridge.sanitize")
 
 
 if __name__ == "__main__":
