@@ -112,7 +112,7 @@ def main() -> None:
     options = parser.parse_args()
     for counts in play(options.program, options.frames):
         print(json.dumps(counts), flush=True)
-        write_result(RESULT, dict(counts), module="cartridge.sanitize")
+    write_result(RESULT, dict(counts), module="cartridge.sanitize")
 
 
 if __name__ == "__main__":
