@@ -88,7 +88,7 @@ def play(program: Path, frames: int) -> Iterator[Counter[str]]:
         pack, played = Path(folder) / "pack", Path(folder) / "episodes"
         pack.write_bytes(gzip.decompress((FOLDER / FILE).read_bytes()))
         counts: Counter[str] = Counter(findings=0)
-        while counts["frames"] < frames:
+        while counts["frames"] < max(frames, 1):
             counts["runs"] += 1
             played.write_bytes(episodes(counts["runs"]))
             done = subprocess.run(
