@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NoReturn, final
+from typing import Any
 
 from benchmarks.peers.environments import peer_python
-from experiment.errors import UserError
+from experiment.errors import Parser, UserError
 from experiment.results import ROOT, write_result
 
 THREADS = (1, 2)
@@ -203,11 +203,3 @@ def ratio_rows(
         values = [quotient(repeat, above, below) for repeat in repeats]
         rows += median_row({"ratio": f"{name}/{below.rstrip('-')}"}, values, at_least=aim)
     return rows
-
-
-@final
-class Parser(argparse.ArgumentParser):
-    """Options of which a wrong one is a UserError."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"{message}; see --help")

@@ -16,7 +16,6 @@ from benchmarks.peers.neighbours import resident
 from benchmarks.peers.stopwatch import BATCH_SIZE, STEPS_PER_UPDATE, WORKERS, Stopwatch
 from experience.off_policy import make_replay
 from experience.replay import Replay
-from experience.sum_tree import SumTree
 from experiment.device import prepare_device
 from experiment.errors import command
 from experiment.seeding import seed_everything
@@ -36,7 +35,7 @@ PEERS: dict[str, tuple[str, str, list[str]]] = {
 }
 """Name -> its environment, module and further arguments."""
 CASES = [
-    *("tree", "priorities", "replay", "env"),
+    *("priorities", "replay", "env"),
     *(f"{name}-{setting}" for name in ("learner", "rainbow", "laptop") for setting in SETTINGS),
     *(f"{peer}-{threads}" for peer in PEERS for threads in cases.THREADS),
 ]
@@ -54,7 +53,6 @@ RATIOS = [ratio for ratio in RATIOS if not (SUFFIX and ratio[0].endswith("_fp32"
 BOUND_AIM = 0.9
 LIMITS = [
     ("replay", "bytes_per_transition", 7300.0),
-    ("tree", "find_and_set_ms", 0.3),
     ("priorities", "sample_and_update_ms", 0.3),
 ]
 """Case, metric, and the most it may be."""
@@ -100,18 +98,6 @@ def fill(replay: Replay, steps: int, *, episode: int = EPISODE) -> Callable[[], 
     for _ in range(steps // WORKERS):
         step()
     return step
-
-
-def tree(seconds: float) -> Row:
-    """The sum tree alone: find and set for one batch at 2^20 leaves."""
-    leaves, random = SumTree(LEAVES), np.random.default_rng(0)
-    leaves.set(np.arange(LEAVES), random.random(LEAVES) + 0.1)
-
-    def draw() -> None:
-        found = leaves.find(random.random(BATCH_SIZE) * leaves.total)
-        leaves.set(found, random.random(BATCH_SIZE) + 0.1)
-
-    return parts.timed(draw, seconds=seconds, name="find_and_set")
 
 
 def priorities(seconds: float) -> Row:
@@ -183,7 +169,7 @@ def end_to_end(seconds: float, *, preset: str, **setting: Any) -> Row:
 
 def run_here(case: str, options: Options) -> Row:
     """Measure a case of this project in this process."""
-    simple = {"tree": tree, "priorities": priorities, "replay": replay_whole}
+    simple = {"priorities": priorities, "replay": replay_whole}
     if case in simple:
         return simple[case](options.seconds)
     if case == "env":

@@ -9,7 +9,6 @@ same program plays with either's weights. Needs the `benchmarks` extra.
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor, nn
 
-from envs import ended_episodes
+from envs import ended_episodes, train
 from experiment.config import flat, replaced, to_dict
 from experiment.device import prepare_device
 from experiment.distributed import Group
@@ -230,8 +229,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says."""
     config = resolve(parse(argv))
     settings(flat(to_dict(config)))
-    with closing(make_envs(config, Group())) as envs:
-        run(envs, config, config.run.run_dir, init=config.run.init or None)
+    train(run, config, make_envs(config, Group()))
 
 
 if __name__ == "__main__":

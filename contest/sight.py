@@ -6,6 +6,7 @@ which means have Student's t interval, differences Welch's.
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,21 +45,20 @@ def sight_of(
     check_looks(policy, name)
     if episodes < 2:
         raise UserError("a test of sight has intervals over episodes: give --episodes 2 or more")
+    options: dict[str, Any] = {"seed": seed, "patience": patience, "on_play": on_play}
+    test = partial(tested, policy, levels, settings, episodes=episodes, **options)
+    names = settings.spec().action_names
+    return {way: told(test(explore=how), levels, names) for way, how in WAYS.items()}
+
+
+def tested(
+    policy: Policy, levels: Sequence[str], settings: EnvConfig, *, episodes: int, **options: Any
+) -> Sight:
+    """A test on levels, dealt out in turn to as many rows as there can be. episodes: on each level.
+    options: of `envs.sight.measure`."""
     rows = len(levels) * side_by_side(episodes, most=ROWS // len(levels))
-    found = {}
-    for way, explore in WAYS.items():
-        with contextlib.closing(make(",".join(levels), settings, num_envs=rows)) as envs:
-            sight = measure(
-                policy,
-                envs,
-                episodes=episodes * len(levels),
-                seed=seed,
-                explore=explore,
-                patience=patience,
-                on_play=on_play,
-            )
-        found[way] = told(sight, levels, settings.spec().action_names)
-    return found
+    with contextlib.closing(make(",".join(levels), settings, num_envs=rows)) as envs:
+        return measure(policy, envs, episodes=episodes * len(levels), **options)
 
 
 def check_looks(policy: Policy, name: str) -> None:

@@ -10,7 +10,16 @@ from envs.contract import (
     row_seeds,
     saved_states,
 )
-from envs.families import HELD_OUT, TRAINING, env_settings, expert_of, level_names, make, make_for
+from envs.families import (
+    HELD_OUT,
+    TRAINING,
+    env_settings,
+    expert_of,
+    level_names,
+    make,
+    make_for,
+    train,
+)
 from envs.settings import EvaluationSettings
 
 __all__ = [
@@ -29,4 +38,5 @@ __all__ = [
     "make_for",
     "row_seeds",
     "saved_states",
+    "train",
 ]

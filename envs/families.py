@@ -1,6 +1,7 @@
 """The one place that knows all families of environments; each is imported when it is needed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,12 @@ def make_for(config: Any, **options: Any) -> VectorEnv:
     if run.video_every and not options.get("part", slice(None)).start:
         film_first(envs, Path(run.run_dir) / "videos", every=run.video_every)
     return envs
+
+
+def train(run: Callable[..., Any], config: Any, envs: VectorEnv) -> None:
+    """Let an agent's `run` play these environments as its config says, which ends them."""
+    with closing(envs):
+        run(envs, config, config.run.run_dir, init=config.run.init or None)
 
 
 def film_first(envs: VectorEnv, folder: Path, *, every: int) -> None:

@@ -28,6 +28,13 @@ class EvaluationSettings:
     sight_episodes: Count = 48
     """Episodes of each of the three, on the levels in turn."""
 
+    def check_rows(self, log_every: int) -> None:
+        """UserError: metrics are not written where something is to be in them."""
+        for every in ("evaluate_every", "sight_every"):
+            if getattr(self, every) % log_every:
+                flag = "--" + every.replace("_", "-")
+                raise UserError(f"{flag} must be a multiple of --log-every ({log_every})")
+
     def __post_init__(self) -> None:
         check(self)
         if side_by_side(self.sight_episodes, most=ROWS) < 2:

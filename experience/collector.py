@@ -17,7 +17,7 @@ from experience.return_scale import ReturnScale
 from experience.rollouts import Outcome, Rollout
 from experiment.device import memory_for
 from experiment.distributed import Group
-from experiment.seeding import generator_state
+from experiment.generators import generator_state
 from nets.actor_critic import sample_actions
 from nets.noisy import Noises, noise_of
 

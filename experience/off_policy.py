@@ -9,12 +9,14 @@ import torch
 from numpy.typing import NDArray
 
 from envs import VectorEnv, saved_states
-from experience.handover import check_made_alike
+from experience.episodes import episodes_of
+from experience.handover import check_made_alike, seed_replay
 from experience.replay import Replay, frames_of
 from experiment import seeding
-from experiment.checkpoint import load_to_resume, save_checkpoint
+from experiment.checkpoint import Checkpoint, load_checkpoint, load_to_resume, save_checkpoint
 from experiment.device import prepare_device
 from experiment.errors import UserError
+from experiment.generators import generator_state, set_generator_state
 from experiment.optimiser import optimiser_tensors, restore_optimiser
 
 
@@ -58,6 +60,18 @@ class OffPolicy:
         self.rng = np.random.default_rng(settings.seed)
         self.device = prepare_device(settings.device, threads=config.torch_threads)
         self.replay = make_replay(config, num_envs)
+
+    def start_from(self, init: Path | str) -> None:
+        """Take the weights of another run's checkpoint, and its newest transitions as a seed; of
+        recorded episodes without such an agent, only these."""
+        saved, config = load_checkpoint(init), self.config
+        if saved.agent == self.name or not episodes_of(saved):
+            self.take(saved)
+        self.seeded = seed_replay(self.replay, saved, config.init_replay, ours=config.env)
+
+    def take(self, saved: Checkpoint) -> None:
+        """Take a checkpoint's weights, for the target too."""
+        raise NotImplementedError
 
     def passes(self, every: int) -> bool:
         """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""
@@ -103,7 +117,7 @@ class OffPolicy:
             arrays=self.replay.arrays(),
             state={
                 "rng": seeding.rng_state(),
-                "replay_rng": seeding.generator_state(self.rng),
+                "replay_rng": generator_state(self.rng),
                 "recent_returns": list(self.recent_returns),
                 "envs": saved_states(envs),
             },
@@ -125,7 +139,7 @@ class OffPolicy:
         for name in self.counters():
             setattr(self, name, saved.counters[name])
         self.recent_returns.extend(saved.state["recent_returns"])
-        seeding.set_generator_state(self.rng, saved.state["replay_rng"])
+        set_generator_state(self.rng, saved.state["replay_rng"])
         obs = envs.restore_states(saved.state["envs"])
         seeding.set_rng_state(saved.state["rng"])
         return obs

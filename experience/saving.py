@@ -16,8 +16,9 @@ from envs import VectorEnv, saved_states
 from experience.collector import Collector
 from experiment.checkpoint import Checkpoint, save_checkpoint
 from experiment.errors import UserError
+from experiment.generators import set_generator_state
 from experiment.run_folder import reports as run_reports
-from experiment.seeding import rng_state, set_generator_state, set_rng_state
+from experiment.seeding import rng_state, set_rng_state
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 

@@ -64,9 +64,11 @@ def load_config(
     given = read_first(words)
     values = dict(defaults)
     if "preset" in given:
-        values |= _read(_preset_path(given["preset"], presets), what=f"preset {given['preset']!r}")
+        values |= read_file(
+            _preset_path(given["preset"], presets), what=f"preset {given['preset']!r}"
+        )
     if "config" in given:
-        values |= _read(Path(given["config"]), what=f"config file {given['config']}")
+        values |= read_file(Path(given["config"]), what=f"config file {given['config']}")
     return _with_flags(cls, words, values=values, presets=presets, command=command, files=True)
 
 
@@ -98,7 +100,7 @@ def load_run_config(
     words = words_of(sys.argv[1:] if argv is None else argv)
     given = read_first(words)
     file = given.get("config")
-    values = _read(Path(file), what=f"config file {file}") if file is not None else {}
+    values = read_file(Path(file), what=f"config file {file}") if file is not None else {}
     # Before anything is checked: what does not fit the defaults may fit the run.
     resumes = given.get("resume", values.get("resume", False))
     run_dir = given.get("run_dir", values.get("run_dir", flat(to_dict(cls())).get("run_dir")))
@@ -110,7 +112,7 @@ def load_run_config(
             f"--preset {given['preset']} is for the start of a run: to go on with another setting, "
             "give it as a flag or in a file for --config"
         )
-    kept = flat(_read(own, what=str(own)))
+    kept = flat(read_file(own, what=str(own)))
     names = _classes(cls, kept)
     if strange := [name for name in kept if name not in names]:
         raise UserError(
@@ -274,7 +276,7 @@ def _preset_path(name: str, presets: Path | None) -> Path:
     return presets / f"{name}.yaml"
 
 
-def _read(path: Path, *, what: str) -> dict[str, Any]:
+def read_file(path: Path, *, what: str) -> dict[str, Any]:
     """The mapping in a YAML or JSON file, flat. {} for an empty file."""
     try:
         text = path.read_text(encoding="utf-8")

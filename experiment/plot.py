@@ -5,8 +5,10 @@ python -m experiment.plot runs/a runs/b --label scratch pretrained --out curve.p
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -52,32 +54,42 @@ def plot_curves(
     levels: horizontal dashed lines, such as {"random": 812.0}.
     UserError: a run lacks the column, or `out` is no kind of picture or cannot be written.
     """
+    with picture(out, x="agent steps", y="mean return" if column == "r" else column) as axes:
+        axes.set_title(title)
+        for number, (label, runs) in enumerate(curves.items()):
+            colour = f"C{number}"
+            drawn = [smooth(*read_curve(run, column), window=window) for run in runs]
+            if len(drawn) > 1:
+                for steps, values in drawn:
+                    axes.plot(steps, values, color=colour, alpha=0.3, linewidth=0.8)
+            steps, values = mean_curve(drawn)
+            marker = "o" if len(steps) < 3 else None  # one point has no line
+            axes.plot(steps, values, color=colour, label=label, linewidth=1.8, marker=marker)
+        for number, (label, value) in enumerate((levels or {}).items()):
+            colour = f"C{len(curves) + number}"
+            axes.axhline(value, color=colour, label=label, linestyle="--", linewidth=1.2)
+    return out
+
+
+@contextmanager
+def picture(out: Path, *, x: str, y: str = "mean return") -> Iterator[Any]:
+    """Axes of that name to draw on, which are then written to `out` with a legend.
+
+    UserError: `out` is no kind of picture, or cannot be written.
+    """
     if out.suffix not in KINDS:
         raise UserError(f"cannot draw {out}: expected a name that ends in {', '.join(KINDS)}")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.2), dpi=120, layout="constrained")
     axes = figure.subplots()
-    for number, (label, runs) in enumerate(curves.items()):
-        colour = f"C{number}"
-        drawn = [smooth(*read_curve(run, column), window=window) for run in runs]
-        if len(drawn) > 1:
-            for steps, values in drawn:
-                axes.plot(steps, values, color=colour, alpha=0.3, linewidth=0.8)
-        steps, values = mean_curve(drawn)
-        marker = "o" if len(steps) < 3 else None  # one point has no line
-        axes.plot(steps, values, color=colour, label=label, linewidth=1.8, marker=marker)
-    for number, (label, value) in enumerate((levels or {}).items()):
-        colour = f"C{len(curves) + number}"
-        axes.axhline(value, color=colour, label=label, linestyle="--", linewidth=1.2)
-    axes.set_xlabel("agent steps")
-    axes.set_ylabel("mean return" if column == "r" else column)
-    axes.set_title(title)
+    yield axes
+    axes.set(xlabel=x, ylabel=y)
     axes.grid(alpha=0.3)
-    axes.legend()
+    if labels := axes.get_legend_handles_labels()[1]:
+        axes.legend(fontsize="small" if len(labels) > 6 else None)
     with drafted(out) as draft:
         figure.savefig(draft)
-    return out
 
 
 def read_curve(run: Path, column: str) -> tuple[np.ndarray, np.ndarray]:

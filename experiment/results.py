@@ -51,14 +51,15 @@ def store(path: Path, result: dict[str, Any]) -> None:
     write_text(path, json.dumps(without_nan(result), indent=1, allow_nan=False) + "\n")
 
 
-def read_result(path: Path) -> dict[str, Any]:
-    """A stored result. UserError: it is none."""
+def read_result(path: Path, *, expected: str = "expected a result.json") -> dict[str, Any]:
+    """A stored result. UserError: it is none; expected: what is said then."""
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path}: {error}; expected a result.json") from None
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"cannot read {path}: {reason}; {expected}") from None
     if not isinstance(result, dict):
-        raise UserError(f"{path} is no result: expected a result.json, one mapping")
+        raise UserError(f"{path} is no result: {expected}, one mapping")
     return result
 
 

@@ -1,9 +1,7 @@
 """A run's folder: config.json, metrics.csv, episodes.csv, checkpoints/."""
 
-import json
 import signal
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +10,7 @@ from typing import Any, NamedTuple, final
 
 from experiment.config import to_dict
 from experiment.errors import UserError
-from experiment.files import replace_text, unwritable
+from experiment.files import make_folder, unwritable, write_json
 from experiment.metrics import EpisodeLog, Metrics
 from experiment.progress import Progress
 
@@ -39,10 +37,7 @@ class RunFolder:
             raise UserError(
                 f"run folder {path} already holds a run; give another --run-dir, or {how}"
             )
-        try:
-            run.checkpoints.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise _unwritable(run.path, error) from None
+        make_folder(run.checkpoints)
         run.write_config(config)
         return run
 
@@ -54,12 +49,8 @@ class RunFolder:
             raise UserError(
                 f"{path} is not a run folder (no config.json); start one without --resume"
             )
-        try:
-            run.checkpoints.mkdir(exist_ok=True)
-            with tempfile.TemporaryFile(dir=run.path):
-                pass
-        except OSError as error:
-            raise _unwritable(run.path, error) from None
+        make_folder(run.checkpoints)
+        make_folder(run.path)
         return run
 
     @property
@@ -77,10 +68,7 @@ class RunFolder:
             values = {**values, "resume": False}
         if "run" in values:
             values = {**values, "run": {**values["run"], "resume": False}}
-        try:
-            replace_text(self.path / "config.json", json.dumps(values, indent=2) + "\n")
-        except OSError as error:
-            raise _unwritable(self.path, error) from None
+        write_json(self.path / "config.json", values)
 
 
 class Reports(NamedTuple):
@@ -164,8 +152,3 @@ def numbered_folder(parent: Path | str, name: str) -> Path:
     except OSError as error:
         raise unwritable(parent, error) from None
     raise UserError(f"{parent} already holds 99999 folders {name}-NNN; give another folder")
-
-
-def _unwritable(path: Path, error: OSError) -> UserError:
-    reason = error.strerror or str(error)
-    return UserError(f"cannot write run folder {path}: {reason}; give a writable --run-dir")

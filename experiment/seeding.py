@@ -1,6 +1,5 @@
-"""Seeds, and the states of random number generators, to go on exactly from them."""
+"""Seeds, and the states of the global random number generators, to go on exactly from them."""
 
-import json
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,20 +51,6 @@ def aside(seed: int) -> Iterator[None]:
         yield
     finally:
         set_rng_state(state)
-
-
-def generator_state(generator: np.random.Generator) -> str:
-    """State of a NumPy generator as JSON text (its integers have 128 bits; msgpack has 64)."""
-
-    def plain(value: Any) -> Any:
-        return value.tolist() if isinstance(value, np.ndarray) else int(value)
-
-    return json.dumps(generator.bit_generator.state, default=plain)
-
-
-def set_generator_state(generator: np.random.Generator, state: str) -> None:
-    """Set what `generator_state` returned. ValueError: of another kind of generator."""
-    generator.bit_generator.state = json.loads(state)
 
 
 def _bytes_tensor(data: bytes) -> torch.Tensor:

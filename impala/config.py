@@ -9,6 +9,7 @@ from experiment.errors import UserError
 from experiment.ranges import Count, Momentum, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
 from experiment.schedules import parse_schedule
+from nets.settings import NetSettings
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class ImpalaConfig:
     run: RunSettings = RunSettings(levels=TRAINING, run_dir="runs/impala")
     env: EnvSettings = env_settings()
     evaluation: EvaluationSettings = EvaluationSettings()
+    net: NetSettings = NetSettings()
     acting: ActorSettings = ActorSettings()
 
     # The machine
@@ -31,14 +33,6 @@ class ImpalaConfig:
     save memory, or to keep to the cache."""
 
     # The net
-    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
-    """Convolutions before the fully connected layer."""
-    widths: str = ""
-    """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
-    pool: bool = False
-    """impala and mobilenet: keep each channel's mean only, so that images may have any size."""
-    hidden: Count = 512
-    """Units of the fully connected layer."""
     initialisation: Literal["default", "orthogonal", "xavier"] = "default"
     """Weights before the outputs: orthogonal, xavier, or default: orthogonal but for impala's and
     mobilenet's convolutions, which have a way of their own."""

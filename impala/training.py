@@ -14,8 +14,9 @@ from experience.saving import save_run
 from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.device import prepare_device
 from experiment.errors import UserError
+from experiment.generators import generator_state, set_generator_state
 from experiment.optimiser import optimiser_tensors, restore_optimiser
-from experiment.seeding import generator_state, rng_state, seed_everything, set_generator_state
+from experiment.seeding import rng_state, seed_everything
 from impala.agent import ImpalaAgent, make_net
 from impala.config import ImpalaConfig
 from impala.learner import Learner

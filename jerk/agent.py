@@ -143,7 +143,7 @@ class JerkAgent:
         self.counts["lost"] += sum(planned[row][0] is not None for row in asked)
         found = self.by_memory(asked, seen)
         left = [r for r, (action, _) in enumerate(planned) if action is None and r not in found]
-        found |= self.by_policy(left, obs)
+        found |= self.by_policy(left, obs, plays)
         actions = np.zeros(len(plays), np.int64)
         for row, (action, who) in enumerate(planned):
             # Drawn also where a lost plan goes on.
@@ -156,9 +156,11 @@ class JerkAgent:
     def shares(self) -> Shares:
         """Of the policy and the memory, as soon as they know something."""
         config = self.config
+        able = self.able_policy() is not None
         return Shares(
-            policy=config.policy_share if self.able_policy() is not None else 0.0,
+            policy=config.policy_share if able else 0.0,
             memory=config.memory_share if self.memory is not None and len(self.memory) else 0.0,
+            replays=config.replays_share if able else 0.0,
         )
 
     def by_memory(self, rows: list[int], seen: Any) -> dict[int, int]:
@@ -174,12 +176,21 @@ class JerkAgent:
         best = np.where(np.isnan(answers.values), -np.inf, answers.values).argmax(axis=1)
         return {rows[i]: int(best[i]) for i in near}
 
-    def by_policy(self, rows: list[int], obs: NDArray[np.uint8]) -> dict[int, int]:
-        """What the policy would do in these rows, if it may play."""
+    def by_policy(
+        self, rows: list[int], obs: NDArray[np.uint8], plays: Sequence[Play]
+    ) -> dict[int, int]:
+        """What the policy does in these rows, if it may play: what it drew lately, or draws now."""
         policy = self.able_policy()
-        if not rows or policy is None or self.config.policy_share == 0.0:
+        if policy is None or not self.config.policy_plays:
             return {}
-        return dict(zip(rows, policy.actor.act(obs[rows], explore=True).tolist(), strict=True))
+        for row, play in enumerate(plays):
+            play.holding = max(0, play.holding - 1) if row in rows else 0
+        found = {row: plays[row].actions[-1] for row in rows if plays[row].holding}
+        if new := [row for row in rows if row not in found]:
+            found |= zip(new, policy.actor.act(obs[new], explore=True).tolist(), strict=True)
+            for row in new:
+                plays[row].holding = self.config.policy_hold
+        return found
 
     def recognise(self, image: NDArray[np.uint8]) -> str:
         """The level whose first observation this is, or nothing."""
@@ -270,7 +281,7 @@ class JerkAgent:
             check_fits(self.policy, self.config)
         elif self.config.needs_policy:
             raise UserError(
-                "learn, policy_share and embed need a policy: give --policy CHECKPOINT, or new"
+                "learn, embed and policy shares need a policy: give --policy CHECKPOINT, or new"
             )
 
 

@@ -94,6 +94,12 @@ class JerkConfig:
     policy_share: Share = 0.0
     """Part of the bouts to the right that the policy plays, and the first episode on each level; a
     new one plays once it has learned."""
+    policy_replays: Share | None = None
+    """The same part of the replays, where they have left their way or are over; none given:
+    policy_share."""
+    policy_hold: Count = 1
+    """Agent steps that each of its actions is held: the fewer changes, the more often a replay gets
+    through."""
     memory_share: Share = 0.0
     """Part of them that the episodic memory plays, as soon as it remembers something."""
     memory_capacity: Count = 100_000
@@ -131,8 +137,20 @@ class JerkConfig:
             raise UserError(
                 "recover and closed_loop both say where a replay goes on: leave one out"
             )
-        if self.policy_share + self.memory_share > 1.0:
-            raise UserError("policy_share and memory_share must be 1 or less together")
+        if max(self.policy_share, self.replays_share) + self.memory_share > 1.0:
+            raise UserError(
+                "policy_share (or policy_replays) and memory_share must be 1 or less together"
+            )
+
+    @property
+    def replays_share(self) -> float:
+        """The policy's part of the replays."""
+        return self.policy_share if self.policy_replays is None else self.policy_replays
+
+    @property
+    def policy_plays(self) -> bool:
+        """Whether the policy has a part in exploring."""
+        return max(self.policy_share, self.replays_share) > 0.0
 
     @property
     def embeds(self) -> bool:
@@ -148,4 +166,4 @@ class JerkConfig:
     def needs_policy(self) -> bool:
         """Whether anything asks the policy."""
         by_policy = self.embeds and self.embed == "policy"
-        return self.learn or self.policy_share > 0.0 or by_policy
+        return self.learn or self.policy_plays or by_policy

@@ -67,6 +67,8 @@ class Shares(NamedTuple):
 
     policy: float = 0.0
     memory: float = 0.0
+    replays: float = 0.0
+    """The policy's, in a replay."""
 
 
 def explore(

@@ -137,6 +137,8 @@ class Play:
     """The explorer, where it is one of rhythm."""
     gained: float = 0.0
     """Return so far."""
+    holding: int = 0
+    """Steps that the policy's last action is still held."""
 
     def next_action(
         self,
@@ -159,8 +161,10 @@ class Play:
         action = self.plan.next_action(seen, config=config)
         if action is not None:
             return action, "memory" if self.plan.lost else "rule"
-        if self.kind == "replay" and not config.go_on:
-            return moves.wait, "rule"
+        if self.kind == "replay":
+            if not config.go_on:
+                return moves.wait, "rule"
+            shares = shares._replace(policy=shares.replays)
         if self.rhythm is not None:
             if self.bout.steps_left == 0:
                 self.bout = Bout(steps_left=-1, player=draw_player(rng, shares))

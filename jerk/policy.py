@@ -103,7 +103,7 @@ def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> Polic
 
 def check_fits(policy: Policy, config: JerkConfig) -> None:
     """UserError: a part that the config switches on would do nothing, or harm, with this policy."""
-    if config.policy_share > 0.0 and not policy.knows and not config.learn:
+    if config.policy_plays and not policy.knows and not config.learn:
         raise UserError("a new policy plays once it has learned; add --learn, or give --policy")
     theirs, ours = policy.actor.config.env.spec().actions, config.env.spec().actions
     if config.write_replay and policy.given and theirs != ours:

@@ -16,9 +16,10 @@ from experience.episodes import pack, unpack, write_episodes
 from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.errors import UserError
 from experiment.files import write_text
+from experiment.generators import generator_state, set_generator_state
 from experiment.optimiser import optimiser_tensors, restore_optimiser
 from experiment.run_folder import RunFolder
-from experiment.seeding import generator_state, rng_state, set_generator_state, set_rng_state
+from experiment.seeding import rng_state, set_rng_state
 from jerk.config import JerkConfig
 from jerk.play import Play
 
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 REPLAY = "replay"
 RECORDINGS = "recordings"
 """Folder of the .bk2 files, in the run's."""
-PARTS = ("closed_loop", "memory_share", "policy_share", "learn", "write_replay", "record", "policy")
+PARTS = (
+    *("closed_loop", "memory_share", "policy_share", "policy_replays"),
+    *("learn", "write_replay", "record", "policy"),
+)
 """Fields that decide what is kept of an episode, or who plays."""
 COUNTERS = ("env_steps", "updates", "learning_since")
 

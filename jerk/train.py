@@ -6,7 +6,6 @@ python -m jerk.train --preset mutating --levels GAME:STATE --timesteps 200000 --
 
 from collections import deque
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from envs import VectorEnv, ended_episodes, make_for
+from envs import VectorEnv, ended_episodes, make_for, train
 from experience.episodes import Episode
 from experiment.config import load_run_config
 from experiment.device import prepare_device
@@ -137,7 +136,8 @@ class Training:
         """An episode on that level; first: its first observation [C,H,W]. The policy plays a
         level's first one alone, if it may play."""
         self.sequences.starts.setdefault(level, first.copy())
-        alone = self.agent.shares().policy > 0.0 and self.sequences.best(level) is None
+        plays = self.config.policy_plays and self.agent.able_policy() is not None
+        alone = plays and self.sequences.best(level) is None
         play = begin(
             level,
             self.sequences,
@@ -256,11 +256,8 @@ class Training:
 def main(argv: Sequence[str] | None = None) -> None:
     """Search as the command line says."""
     config = parse(argv)
-    settings = config.run
-    folder = Path(settings.run_dir) / RECORDINGS
-    envs = make_for(config, record_dir=folder if config.record else None)
-    with closing(envs):
-        run(envs, config, settings.run_dir, init=settings.init or None)
+    folder = Path(config.run.run_dir) / RECORDINGS
+    train(run, config, make_for(config, record_dir=folder if config.record else None))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,18 @@
 """A policy and a value function in one net."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from nets.encoders import Encoder, encoder_of
 from nets.heads import ActorCriticHead
-from nets.noisy import Noises, NoisyLinear, signed_root
+from nets.initialise import initialiser
+from nets.noisy import Noises, NoisyLinear, PlainLinear, signed_root
 from nets.recurrent import RecurrentCore
+from nets.settings import NetSettings
 
 
 class ActorCritic(nn.Module):
@@ -61,6 +67,26 @@ class ActorCritic(nn.Module):
             return signed_root(torch.from_numpy(np.stack(rows))).to(device)
 
         return [(draw(m.inputs), draw(m.outputs)) for m in self.noisy_layers()] or None
+
+
+def make_trunk(
+    net: NetSettings,
+    image: tuple[int, int, int],
+    *,
+    initialisation: str,
+    linear: Callable[[int, int], nn.Module] = PlainLinear,
+) -> tuple[Encoder, Any]:
+    """Untrained convolutions and the fully connected layer behind them, for images [C,H,W].
+
+    initialisation: of `initialiser`; default: orthogonal, but for convolutions that have a way of
+    their own.
+    """
+    encoder, initialise = encoder_of(net, image), initialiser(initialisation)
+    if initialisation != "default" or net.encoder in ("nature", "data-efficient"):
+        initialise(encoder)
+    hidden = linear(encoder.features, net.hidden)
+    initialise(hidden)
+    return encoder, hidden
 
 
 def sample_actions(log_probs: Tensor, uniforms: Tensor) -> Tensor:

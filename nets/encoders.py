@@ -15,6 +15,15 @@ from nets.blocks import (
     XResidualBlock,
     convolution,
 )
+from nets.settings import NetSettings
+
+
+def laid_out(obs: Tensor, dtype: torch.dtype) -> Tensor:
+    """uint8 [B,C,H,W] channels last, as autocast's numbers where that is on, else of that type."""
+    device = obs.device.type
+    if torch.is_autocast_enabled(device):
+        dtype = torch.get_autocast_dtype(device)
+    return obs.contiguous(memory_format=torch.channels_last).to(dtype)
 
 
 class PixelConv(nn.Conv2d):
@@ -27,10 +36,7 @@ class PixelConv(nn.Conv2d):
     shift = 0
 
     def forward(self, obs: Tensor) -> Tensor:
-        device = obs.device.type
-        half = torch.is_autocast_enabled(device)
-        dtype = torch.get_autocast_dtype(device) if half else self.weight.dtype
-        pixels = obs.contiguous(memory_format=torch.channels_last).to(dtype)
+        pixels = laid_out(obs, self.weight.dtype)
         if self.shift:
             pixels = pixels - self.shift
         return self._conv_forward(pixels, self.weight * (1.0 / 255.0), self.bias)
@@ -42,11 +48,7 @@ class Pixels(nn.Module):
     shift = 0
 
     def forward(self, obs: Tensor) -> Tensor:
-        device = obs.device.type
-        half = torch.is_autocast_enabled(device)
-        dtype = torch.get_autocast_dtype(device) if half else torch.float32
-        pixels = obs.contiguous(memory_format=torch.channels_last).to(dtype)
-        return (pixels - self.shift) / 255.0
+        return (laid_out(obs, torch.float32) - self.shift) / 255.0
 
 
 def width_of(layers: nn.Module, image: tuple[int, int, int], *, what: str) -> int:
@@ -78,9 +80,13 @@ class Encoder(nn.Module):
         return features
 
 
-def attending(channels: int, parts: Sequence[str]) -> list[nn.Module]:
-    """Self-attention behind the last convolution, if it is among the parts."""
-    return [SelfAttention(channels)] if "attention" in parts else []
+def ended(
+    layers: Sequence[nn.Module], channels: int, parts: Sequence[str], *, pool: bool = False
+) -> list[nn.Module]:
+    """Layers with what comes behind the last convolution: self-attention, if it is among the parts,
+    and the mean over the image."""
+    attention = [SelfAttention(channels)] if "attention" in parts else []
+    return [*layers, *attention, *([MeanOverImage()] if pool else [])]
 
 
 def nature(
@@ -104,9 +110,8 @@ def nature(
         nn.ReLU(),
         nn.Conv2d(second, third, 3, stride=1),
         nn.ReLU(),
-        *attending(third, parts),
     ]
-    return Encoder([*layers, MeanOverImage()] if pool else layers, image)
+    return Encoder(ended(layers, third, parts, pool=pool), image)
 
 
 def data_efficient(image: tuple[int, int, int], *, parts: Sequence[str] = ()) -> Encoder:
@@ -119,9 +124,8 @@ def data_efficient(image: tuple[int, int, int], *, parts: Sequence[str] = ()) ->
         nn.ReLU(),
         nn.Conv2d(32, 64, 5, stride=5),
         nn.ReLU(),
-        *attending(64, parts),
     ]
-    return Encoder(layers, image)
+    return Encoder(ended(layers, 64, parts), image)
 
 
 def impala(
@@ -149,9 +153,9 @@ def impala(
             ResidualBlock(outputs, parts),
         ]
         inputs = outputs
-    layers += attending(inputs, parts)
     end: list[nn.Module] = [nn.ReLU(), MeanOverImage()] if pool else [nn.ReLU()]
-    return Encoder([*layers, *(reversed(end) if "pool-first" in parts else end)], image)
+    end = end[::-1] if "pool-first" in parts else end
+    return Encoder([*ended(layers, inputs, parts), *end], image)
 
 
 def separable(inputs: int, outputs: int, *, stride: int) -> list[nn.Module]:
@@ -186,8 +190,7 @@ def mobilenet(
         if isinstance(layer, nn.Conv2d) and layer.bias is not None:
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
             nn.init.zeros_(layer.bias)
-    layers += attending(widths[-1], parts)
-    return Encoder([*layers, MeanOverImage()] if pool else layers, image)
+    return Encoder(ended(layers, widths[-1], parts, pool=pool), image)
 
 
 def xresnet(
@@ -202,8 +205,7 @@ def xresnet(
     for number, (inputs, outputs) in enumerate(pairwise((image[0], *widths))):
         stride = 2 if number < 3 else 1
         layers.append(XResidualBlock(inputs, outputs, stride=stride, parts=parts))
-    layers += attending(widths[-1], parts)
-    return Encoder([*layers, MeanOverImage()] if pool else layers, image)
+    return Encoder(ended(layers, widths[-1], parts, pool=pool), image)
 
 
 ENCODERS = {
@@ -245,6 +247,12 @@ def parse_parts(text: str, encoder: str) -> tuple[str, ...]:
                 f"not {part!r}"
             )
     return parts
+
+
+def encoder_of(net: NetSettings, image: tuple[int, int, int]) -> Encoder:
+    """The encoder that a config asks for. UserError: as `make_encoder`, or what is no list."""
+    widths, parts = parse_widths(net.widths), parse_parts(net.encoder_parts, net.encoder)
+    return make_encoder(net.encoder, image, widths=widths, pool=net.pool, parts=parts)
 
 
 def make_encoder(

@@ -6,6 +6,7 @@ from pathlib import Path
 from torch import Tensor, nn
 
 from experiment.checkpoint import load_checkpoint
+from experiment.config import flat
 from experiment.errors import UserError
 from nets.baselines import read_baselines
 from nets.encoders import Encoder
@@ -20,13 +21,7 @@ def load_net(
 
     UserError: they are of another shape; `same` says which settings make it.
     """
-    try:
-        net.load_state_dict(weights)
-    except RuntimeError as error:
-        reason = str(error).splitlines()[-1].strip()
-        raise UserError(
-            f"{source} holds a net of another shape ({reason}); use the same {same}"
-        ) from None
+    _fit(net, weights, f"{source} holds a net of another shape ({{}}); use the same {same}")
 
 
 def load_encoder(encoder: Encoder, source: Path | str) -> None:
@@ -36,14 +31,17 @@ def load_encoder(encoder: Encoder, source: Path | str) -> None:
     UserError: `source` cannot be read, or its net has no encoder or another one.
     """
     state, name = _encoder_weights(source, encoder.image)
+    same = "the same --encoder, image, colour and frame stack"
+    _fit(encoder, state, f"{source} holds another encoder ({name}: {{}}); use {same}")
+
+
+def _fit(module: nn.Module, weights: Mapping[str, Tensor], otherwise: str) -> None:
+    """Give a module these weights. UserError: `otherwise`, with the reason in it."""
     try:
-        encoder.load_state_dict(state)
+        module.load_state_dict(weights)
     except RuntimeError as error:
         reason = str(error).splitlines()[-1].strip()
-        raise UserError(
-            f"{source} holds another encoder ({name}: {reason}); "
-            "use the same --encoder, image, colour and frame stack"
-        ) from None
+        raise UserError(otherwise.replace("{}", reason)) from None
 
 
 def _encoder_weights(
@@ -54,7 +52,7 @@ def _encoder_weights(
         weights, name = read_baselines(source, image=image), "nature"
     else:
         saved = load_checkpoint(source)
-        weights, name = saved.tensors.get("net", {}), saved.config.get("encoder", "unnamed")
+        weights, name = saved.tensors.get("net", {}), flat(saved.config).get("encoder", "unnamed")
     state = {
         key.removeprefix(PREFIX): value for key, value in weights.items() if key.startswith(PREFIX)
     }

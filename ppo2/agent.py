@@ -4,11 +4,10 @@ from functools import partial
 from pathlib import Path
 
 from experiment.checkpoint import load_checkpoint
-from nets.actor_critic import ActorCritic
+from nets.actor_critic import ActorCritic, make_trunk
 from nets.baselines import read_baselines
-from nets.encoders import make_encoder, parse_parts, parse_widths
 from nets.heads import ActorCriticHead
-from nets.initialise import initialiser
+from nets.initialise import xavier
 from nets.net_agent import ActorCriticAgent
 from nets.noisy import NoisyLinear, PlainLinear
 from nets.recurrent import RecurrentCore
@@ -22,26 +21,19 @@ def make_net(config: PPO2Config) -> ActorCritic:
     uniform.
     """
     spec = config.env.spec()
-    encoder = make_encoder(
-        config.encoder,
+    encoder, hidden = make_trunk(
+        config.net,
         spec.observation_shape,
-        widths=parse_widths(config.widths),
-        pool=config.pool,
-        parts=parse_parts(config.encoder_parts, config.encoder),
+        initialisation=config.initialisation,
+        linear=partial(NoisyLinear, sigma0=config.sigma0) if config.noisy else PlainLinear,
     )
-    initialise = initialiser(config.initialisation)
-    if config.initialisation != "default" or config.encoder in ("nature", "data-efficient"):
-        initialise(encoder)
-    linear = partial(NoisyLinear, sigma0=config.sigma0) if config.noisy else PlainLinear
-    hidden = linear(encoder.features, config.hidden)
-    initialise(hidden)
-    core, features = None, config.hidden
+    core, features = None, config.net.hidden
     if config.recurrent != "none":
-        core = RecurrentCore(config.recurrent, config.hidden, hidden=config.recurrent_hidden)
+        core = RecurrentCore(config.recurrent, features, hidden=config.recurrent_hidden)
         features = core.features
     head = ActorCriticHead(features, actions=spec.actions, noisy=config.noisy, sigma0=config.sigma0)
     if config.initialisation == "xavier-all":
-        initialise(head)
+        xavier(head)
     return ActorCritic(encoder, hidden=hidden, core=core, head=head)
 
 

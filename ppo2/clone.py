@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
-from typing import Literal
 
 import numpy as np
 import torch
@@ -40,6 +39,7 @@ from experiment.run_folder import RunFolder
 from experiment.run_settings import RunSettings
 from experiment.seeding import seed_everything
 from nets.actor_critic import sample_actions
+from nets.settings import NetSettings
 from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
 from ppo2.demonstrations import UNKNOWN, Demonstrations, of_episodes
@@ -78,16 +78,6 @@ class CloneConfig:
     device: str = "auto"
     """cpu, cuda, cuda:1, or auto: cuda where there is one."""
 
-    # The net
-    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
-    """Convolutions before the fully connected layer."""
-    widths: str = ""
-    """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
-    pool: bool = False
-    """impala and mobilenet: keep each channel's mean only, so that images may have any size."""
-    hidden: Count = 512
-    """Units of the fully connected layer."""
-
     # Learning
     updates: Count = 10_000
     """Steps of Adam. What is played with the expert is played during the first half of them."""
@@ -105,6 +95,7 @@ class CloneConfig:
     gamma: Share = 0.99
     """Discount of the returns per agent step."""
 
+    net: NetSettings = NetSettings()
     env: EnvSettings = env_settings()
 
     def __post_init__(self) -> None:
@@ -112,10 +103,8 @@ class CloneConfig:
 
     def agent(self) -> PPO2Config:
         """The config of the agent that comes of it."""
-        names = ("encoder", "widths", "pool", "hidden", "gamma")
         run = RunSettings(levels=self.levels, num_envs=self.num_envs, seed=self.seed)
-        own = {name: getattr(self, name) for name in names}
-        return PPO2Config(run=run, env=self.env, **own)
+        return PPO2Config(run=run, env=self.env, net=self.net, gamma=self.gamma)
 
 
 def action_weights(counts: NDArray[np.integer], *, balance: float) -> Tensor:

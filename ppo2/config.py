@@ -8,6 +8,7 @@ from experiment.errors import UserError
 from experiment.ranges import Count, Momentum, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
 from experiment.schedules import parse_schedule
+from nets.settings import NetSettings
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,7 @@ class PPO2Config:
     run: RunSettings = RunSettings(levels=TRAINING, run_dir="runs/ppo2")
     env: EnvSettings = env_settings()
     evaluation: EvaluationSettings = EvaluationSettings()
+    net: NetSettings = NetSettings()
 
     # What is played
     serial: bool = False
@@ -60,18 +62,6 @@ class PPO2Config:
     """Weight of the sum of the encoder's squared weights in the loss."""
 
     # The net
-    encoder: Literal["nature", "data-efficient", "impala", "mobilenet", "xresnet"] = "nature"
-    """Convolutions before the fully connected layer."""
-    widths: str = ""
-    """Channels of nature's convolutions, or of each stage of impala, mobilenet, xresnet, such as
-    16,32,32; empty: their own."""
-    pool: bool = False
-    """Keep each channel's mean only, so that images may have any size; not of data-efficient."""
-    encoder_parts: str = ""
-    """What the encoder has besides, with commas between: attention, shifted, pool-first, separable,
-    group-norm, squeeze-excite."""
-    hidden: Count = 512
-    """Units of the fully connected layer."""
     initialisation: Literal["default", "orthogonal", "xavier", "xavier-all", "kaiming"] = "default"
     """Weights before the outputs (xavier-all: of these too); default: orthogonal but for impala's
     and mobilenet's convolutions, which have a way of their own."""

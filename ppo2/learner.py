@@ -125,7 +125,7 @@ class Learner:
         if config.normalise == "rollout":
             batch = replace(batch, advantages=normalised(batch.advantages, self.group))
         rows: list[dict[str, Tensor]] = []
-        dropped = config.hidden if config.dropout > 0.0 else 0
+        dropped = config.net.hidden if config.dropout > 0.0 else 0
         drawn = dropped + (self.augmentation.draws if self.augmentation else 0)
         for epoch, minibatches in enumerate(epochs):
             if drawn:
@@ -181,7 +181,7 @@ class Learner:
         """Loss with gradient, and what it is made of, of one part of a minibatch."""
         config, kept = self.config, None
         if config.dropout > 0.0 and mb.chance is not None:
-            kept = (mb.chance[:, : config.hidden] >= config.dropout) / (1.0 - config.dropout)
+            kept = (mb.chance[:, : config.net.hidden] >= config.dropout) / (1.0 - config.dropout)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             logits, values, _ = self.net(
                 mb.obs.permute(0, 3, 1, 2),

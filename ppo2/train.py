@@ -7,7 +7,6 @@ torchrun --nproc-per-node 2 -m ppo2.train --preset joint --num-envs 8 --run-dir 
 """
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs import VectorEnv, level_names, make_for
+from envs import VectorEnv, level_names, make_for, train
 from envs.evaluation import judged
 from experience.advantages import explained_variance, generalised_advantages
 from experience.rollouts import minibatches
@@ -190,10 +189,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = resolve(parse(argv))
     with joined(config.run.device) as device:
         config = replaced(config, device=device)
-        settings = config.run
-        envs = make_envs(config, Group())
-        with closing(envs):
-            run(envs, config, settings.run_dir, init=settings.init or None)
+        train(run, config, make_envs(config, Group()))
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ import numpy as np
 
 from experiment.config import parse_command, positional
 from experiment.errors import UserError, command
-from experiment.files import drafted, write_text
+from experiment.files import write_text
 from experiment.metrics import read_columns
+from experiment.plot import picture
 from experiment.results import read_result
 from experiment.statistics import t_interval
 from procgen_env.games import normalised, parse_games
@@ -143,64 +144,48 @@ def table(groups: Mapping[tuple[Any, ...], Sequence[Row]], *, constants: str) ->
 def plot_steps(runs: Mapping[str, Sequence[Path]], out: Path) -> None:
     """Train and test returns over steps: the mean over runs, in a band from least to most; of one
     run its standard deviation over episodes."""
-    from matplotlib.figure import Figure
+    with picture(out, x="agent steps") as axes:
+        for number, (label, folders) in enumerate(runs.items()):
+            for name, style in (("train", "-"), ("test", "--")):
+                curves = [evaluated(folder, name) for folder in folders]
+                count = min(len(steps) for steps, *_ in curves)
+                steps, colour = curves[0][0][:count], f"C{number}"
+                values = np.array([curve[:count] for _, curve, _ in curves])
+                if len(curves) == 1:
+                    spread = curves[0][2]
+                    values = np.array([values[0] - spread, values[0], values[0] + spread])
+                axes.plot(steps, values.mean(axis=0), style, color=colour, label=f"{label} {name}")
+                ends = values.min(axis=0), values.max(axis=0)
+                axes.fill_between(steps, *ends, color=colour, alpha=0.15)
+    print(out)
 
-    figure = Figure(figsize=(7.2, 4.2), dpi=120, layout="constrained")
-    axes = figure.subplots()
-    for number, (label, folders) in enumerate(runs.items()):
-        for name, style in (("train", "-"), ("test", "--")):
-            curves = []
-            for folder in folders:
-                columns = read_columns(folder / "metrics.csv")
-                if f"{name}_return" not in columns:
-                    raise UserError(f"{folder} was not evaluated while it learned; plot others")
-                good = np.isfinite(columns[f"{name}_return"])
-                kinds = ("step", f"{name}_return", f"{name}_std")
-                curves.append([columns[kind][good] for kind in kinds])
-            count = min(len(steps) for steps, *_ in curves)
-            steps, colour = curves[0][0][:count], f"C{number}"
-            values = np.array([curve[:count] for _, curve, _ in curves])
-            if len(curves) == 1:
-                spread = curves[0][2]
-                values = np.array([values[0] - spread, values[0], values[0] + spread])
-            axes.plot(steps, values.mean(axis=0), style, color=colour, label=f"{label} {name}")
-            axes.fill_between(
-                steps, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.15
-            )
-    finish(figure, axes, "agent steps", out)
+
+def evaluated(folder: Path, name: str) -> list[np.ndarray]:
+    """Steps, mean returns and standard deviations of a run's evaluations on a set of levels.
+    UserError: it has none."""
+    columns = read_columns(folder / "metrics.csv")
+    if f"{name}_return" not in columns:
+        raise UserError(f"{folder} was not evaluated while it learned; plot others")
+    good = np.isfinite(columns[f"{name}_return"])
+    return [columns[kind][good] for kind in ("step", f"{name}_return", f"{name}_std")]
 
 
 def plot_levels(groups: Mapping[tuple[Any, ...], Sequence[Row]], out: Path) -> None:
     """Train and test returns over the number of levels, a line for each game."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 4.2), dpi=120, layout="constrained")
-    axes = figure.subplots()
     games = sorted({(game, mode) for game, mode, levels, _ in groups if levels})
     if not games:
         raise UserError("no run has a limited number of levels: --gap compares such")
-    for number, (game, mode) in enumerate(games):
-        mine = sorted((key[2], rows) for key, rows in groups.items() if key[:2] == (game, mode))
-        mine = [(levels, rows) for levels, rows in mine if levels]
-        for name, style in (("train", "-o"), ("test", "--s")):
-            values = [[getattr(row, name) for row in rows] for _, rows in mine]
-            counts, colour = [levels for levels, _ in mine], f"C{number}"
-            means = [float(np.mean(v)) for v in values]
-            axes.plot(counts, means, style, color=colour, label=f"{game} {name}")
-            axes.fill_between(counts, list(map(min, values)), list(map(max, values)), alpha=0.15,
-                              color=colour)  # fmt: skip
-    axes.set_xscale("log")
-    finish(figure, axes, "training levels", out)
-
-
-def finish(figure: Any, axes: Any, xlabel: str, out: Path) -> None:
-    """Label a plot and write it."""
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel("mean return")
-    axes.grid(alpha=0.3)
-    axes.legend()
-    with drafted(out) as draft:
-        figure.savefig(draft)
+    with picture(out, x="training levels") as axes:
+        axes.set_xscale("log")
+        for number, played in enumerate(games):
+            mine = sorted((k[2], rows) for k, rows in groups.items() if k[:2] == played and k[2])
+            for name, style in (("train", "-o"), ("test", "--s")):
+                values = [[getattr(row, name) for row in rows] for _, rows in mine]
+                counts, colour = [levels for levels, _ in mine], f"C{number}"
+                means = [float(np.mean(v)) for v in values]
+                axes.plot(counts, means, style, color=colour, label=f"{played[0]} {name}")
+                ends = list(map(min, values)), list(map(max, values))
+                axes.fill_between(counts, *ends, alpha=0.15, color=colour)
     print(out)
 
 

@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium.error import InvalidAction, ResetNeeded
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
+from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
+from envs.base import VectorBase
 from envs.contract import Infos, Step, row_seeds
 from envs.frames import FrameHistory
 from experiment.errors import UserError
-from experiment.seeding import generator_state, set_generator_state
+from experiment.generators import generator_state, set_generator_state
 from procgen_env.config import COLOURS, SIZE, ProcgenConfig
-from procgen_env.games import ACTIONS, NOTHING, check_mode, parse_games
+from procgen_env.games import NOTHING, check_mode, parse_games
 from procgen_env.pool import Ints, Pool
 
 
-class ProcgenVectorEnv(VectorEnv):
+class ProcgenVectorEnv(VectorBase):
     """The contract of `envs.VectorEnv` on EnvPool, a pool for each game.
 
     infos["episode_record"]: r (raw return), l, level ("coinrun:SEED"), progress (1.0 where
@@ -37,16 +35,9 @@ class ProcgenVectorEnv(VectorEnv):
     ) -> None:
         """games, seeds: of each environment. UserError: a game lacks the mode of config."""
         check_mode(sorted(set(games)), config.distribution_mode)
-        self.games, self.config, self.num_envs = list(games), config, len(games)
-        self.env_spec = config.spec()
-        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
+        super().__init__(len(games), config.spec())
+        self.games, self.config, self.levels = list(games), config, list(games)
         self.render_mode = None
-        shape = self.env_spec.observation_shape
-        self.single_observation_space = gymnasium.spaces.Box(0, 255, shape, np.uint8)
-        self.single_action_space = gymnasium.spaces.Discrete(self.env_spec.actions)
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self.levels = list(games)
         self.pools: list[Pool] = []
         self.begin(seeds)
 
@@ -115,11 +106,7 @@ class ProcgenVectorEnv(VectorEnv):
         assert self.stepping.isdisjoint(rows.tolist()), "step_async twice without step_wait"
         if not self.resets[rows].all():
             raise ResetNeeded("call reset() before the first step")
-        assert np.shape(actions) == (len(rows),), f"actions {np.shape(actions)} for {len(rows)}"
-        played = np.array(actions, np.int64)
-        if ((played < 0) | (played >= len(ACTIONS))).any():
-            last = len(ACTIONS) - 1
-            raise InvalidAction(f"no actions {played.tolist()}: expected 0 to {last} each")
+        played = self.checked(actions, len(rows))
         self.stepping.update(rows.tolist())
         for i, row in enumerate(rows.tolist()):
             before = self.actions[row]
@@ -186,11 +173,6 @@ class ProcgenVectorEnv(VectorEnv):
             infos,
         )
 
-    def step(self, actions: NDArray[np.integer]) -> Step:
-        """step_async and step_wait in one."""
-        self.step_async(actions)
-        return self.step_wait()
-
     def save_states(self) -> list[dict[str, Any]]:
         """What each row's future follows from; `restore_states` goes on exactly."""
         assert not self.stepping, "save_states between step_async and step_wait"
@@ -212,11 +194,7 @@ class ProcgenVectorEnv(VectorEnv):
         UserError: other environments, or the levels come out otherwise.
         """
         self.assert_open()
-        if len(states) != self.num_envs:
-            raise UserError(
-                f"the saved run has {len(states)} environments, this one {self.num_envs}: "
-                "resume with the same --num-envs"
-            )
+        self.check_states(states)
         self.begin([state["seed"] for state in states])
         for pool in self.pools:
             self.replay(pool, states)
@@ -244,11 +222,6 @@ class ProcgenVectorEnv(VectorEnv):
             rows, frames, rewards, *_ = pool.receive()
             self.frames.add(rows, frames)
             self.returns[rows] += rewards
-
-    def assert_open(self) -> None:
-        """A closed environment cannot go on."""
-        if self.closed:
-            raise RuntimeError("this vector environment is closed")
 
     def close_extras(self, **kwargs: Any) -> None:
         """Let the pools' threads end."""

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from experiment.device import computes_in_bf16
 from experiment.package import Actions, Flags, Images
-from nets.encoders import make_encoder, parse_parts, parse_widths
+from nets.encoders import encoder_of
 from nets.heads import QHead
 from nets.net_agent import NetAgent
 from rainbow.config import RainbowConfig
@@ -17,18 +17,12 @@ from rainbow.learner import RainbowNet, q_values, support
 def make_net(config: RainbowConfig) -> RainbowNet:
     """An untrained net for that config, its weights drawn from torch's generator."""
     spec = config.env.spec()
-    encoder = make_encoder(
-        config.encoder,
-        spec.observation_shape,
-        widths=parse_widths(config.widths),
-        pool=config.pool,
-        parts=parse_parts(config.encoder_parts, config.encoder),
-    )
+    encoder = encoder_of(config.net, spec.observation_shape)
     head = QHead(
         encoder.features,
         actions=spec.actions,
         atoms=config.atoms if config.distributional else 1,
-        hidden=config.hidden,
+        hidden=config.net.hidden,
         dueling=config.dueling,
         noisy=config.noisy,
         sigma0=config.sigma0,

@@ -7,6 +7,7 @@ from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
 from experiment.errors import UserError
 from experiment.ranges import Count, Finite, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
+from nets.settings import NetSettings
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,7 @@ class RainbowConfig:
     run: RunSettings = RunSettings(levels=TRAINING, timesteps=500_000, run_dir="runs/rainbow")
     env: EnvSettings = env_settings()
     evaluation: EvaluationSettings = EvaluationSettings()
+    net: NetSettings = NetSettings()
 
     # What it starts from
     init_replay: Natural = 100_000
@@ -43,18 +45,6 @@ class RainbowConfig:
     """CPU threads of the learner; 0: PyTorch decides."""
 
     # The net
-    encoder: Literal["nature", "data-efficient", "impala", "mobilenet", "xresnet"] = "nature"
-    """Convolutions before the head."""
-    widths: str = ""
-    """Channels of nature's convolutions, or of each stage of impala, mobilenet, xresnet, such as
-    16,32,32; empty: their own."""
-    pool: bool = False
-    """Keep each channel's mean only, so that images may have any size; not of data-efficient."""
-    encoder_parts: str = ""
-    """What the encoder has besides, with commas between: attention, shifted, pool-first, separable,
-    group-norm, squeeze-excite."""
-    hidden: Count = 512
-    """Units of the fully connected layer."""
     streams: Literal["shared", "separate"] = "shared"
     """Dueling streams on one hidden layer, or on one each."""
 
@@ -126,10 +116,7 @@ class RainbowConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        for every in ("evaluate_every", "sight_every"):
-            if getattr(self.evaluation, every) % self.log_every:
-                flag = "--" + every.replace("_", "-")
-                raise UserError(f"{flag} must be a multiple of --log-every ({self.log_every})")
+        self.evaluation.check_rows(self.log_every)
         if self.freeze_encoder_updates and not self.init_encoder:
             raise UserError(
                 "--freeze-encoder-updates keeps what --init-encoder gives: give that too"

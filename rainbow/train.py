@@ -7,19 +7,16 @@ python -m rainbow.train --levels GAME:STATE --num-envs 1 --init runs/pretrained 
 
 import copy
 from collections.abc import Sequence
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from envs import VectorEnv, ended_episodes, make_for
+from envs import VectorEnv, ended_episodes, make_for, train
 from envs.evaluation import judged
-from experience.episodes import episodes_of
-from experience.handover import seed_replay
 from experience.off_policy import OffPolicy
-from experiment.checkpoint import load_checkpoint
+from experiment.checkpoint import Checkpoint
 from experiment.config import load_run_config
 from experiment.errors import command
 from experiment.run_folder import interruptible, reports
@@ -138,16 +135,12 @@ class Training(OffPolicy):
         """What is counted, by its attribute's name."""
         return {**super().counters(), "frozen_updates": self.frozen_updates}
 
-    def start_from(self, init: Path | str) -> None:
-        """Take the weights of another run's checkpoint, and its newest transitions as a seed; of
-        recorded episodes without a Rainbow, only these."""
-        saved, config = load_checkpoint(init), self.config
-        if saved.agent == "rainbow" or not episodes_of(saved):
-            fresh = copy.deepcopy(self.agent.net)
-            self.agent.load_weights(saved)
-            blend(self.agent.net, fresh, share=config.init_shrink)
-            self.learner.copy_target()
-        self.seeded = seed_replay(self.replay, saved, config.init_replay, ours=config.env)
+    def take(self, saved: Checkpoint) -> None:
+        """Take a checkpoint's weights, shrunk towards fresh ones as asked."""
+        fresh = copy.deepcopy(self.agent.net)
+        self.agent.load_weights(saved)
+        blend(self.agent.net, fresh, share=self.config.init_shrink)
+        self.learner.copy_target()
 
     def take_encoder(self, source: Path | str) -> None:
         """Take the convolutions of any agent's checkpoint, and keep them for a while as asked."""
@@ -160,10 +153,7 @@ class Training(OffPolicy):
 def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says."""
     config = parse(argv)
-    settings = config.run
-    envs = make_for(config)
-    with closing(envs):
-        run(envs, config, settings.run_dir, init=settings.init or None)
+    train(run, config, make_for(config))
 
 
 if __name__ == "__main__":

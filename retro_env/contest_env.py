@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 
+from experiment.generators import generator_state, set_generator_state
 from retro_env.emulator import BUTTONS, Emulator
 from retro_env.levels import Level
 from retro_env.registered import METADATA
@@ -103,39 +104,16 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return {
             "emulator": self.emulator.save(),
             "held": self.held,
-            "random": pack_generator(self.np_random),
+            "random": generator_state(self.np_random),
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue exactly where `save` was called."""
         self.emulator.restore(saved["emulator"])
         self.held, self.lacks = saved["held"], ""
-        self.np_random = unpack_generator(saved["random"])
+        set_generator_state(self.np_random, saved["random"])
 
     def close(self) -> None:
         """Free this process's one emulator."""
         self.emulator.close()
         self.lacks = "this environment is closed: make another"
-
-
-def pack_generator(generator: np.random.Generator) -> dict[str, Any]:
-    """A PCG64 generator's state in small integers (its own are too wide for msgpack)."""
-    state = generator.bit_generator.state
-    return {
-        "state": str(state["state"]["state"]),
-        "inc": str(state["state"]["inc"]),
-        "has_uint32": state["has_uint32"],
-        "uinteger": state["uinteger"],
-    }
-
-
-def unpack_generator(packed: dict[str, Any]) -> np.random.Generator:
-    """The generator that `pack_generator` was given."""
-    bits = np.random.PCG64()
-    bits.state = {
-        "bit_generator": "PCG64",
-        "state": {"state": int(packed["state"]), "inc": int(packed["inc"])},
-        "has_uint32": packed["has_uint32"],
-        "uinteger": packed["uinteger"],
-    }
-    return np.random.Generator(bits)

@@ -4,7 +4,6 @@ Each .bk2, such as `retro_env.play --record` writes, is played again frame by fr
 would have seen, done and earned becomes a recorded episode.
 """
 
-import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -15,7 +14,7 @@ import numpy as np
 import stable_retro
 
 from experience.episodes import Episode, write_episodes
-from experiment.errors import UserError, command
+from experiment.errors import Parser, UserError, command
 from retro_env.config import ACTIONS, EnvConfig
 from retro_env.emulator import BUTTONS
 from retro_env.integrations import full_name, state_bytes, states
@@ -116,7 +115,7 @@ def replayed(recording: Path, config: EnvConfig) -> Episode:
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m retro_env.demonstrate", description=__doc__)
+    parser = Parser(prog="python -m retro_env.demonstrate", description=__doc__)
     parser.add_argument("recordings", nargs="+", type=Path, metavar="RECORDING.bk2")
     parser.add_argument("--out", type=Path, required=True, help="folder for the recorded episodes")
     arguments = parser.parse_args(argv)

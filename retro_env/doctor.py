@@ -41,12 +41,15 @@ TRY_PROCGEN = (
 )
 
 
+Status = Literal["ok", "optional", "missing"]
+
+
 @dataclass(frozen=True)
 class Fact:
     """One line of the report. status: fine, missing but optional, or missing and needed."""
 
     topic: str
-    status: Literal["ok", "optional", "missing"]
+    status: Status
     text: str
 
 
@@ -62,30 +65,18 @@ def package_facts() -> Iterator[Fact]:
             yield Fact("package", "missing", f"{name}: run scripts/install")
 
 
-def emulator_fact() -> Fact:
-    """Whether an emulator starts and steps, tried in a process of its own."""
+def tried(topic: str, code: str, otherwise: Status, fine: str) -> Fact:
+    """Whether something starts and steps, tried in a process of its own. otherwise: the status
+    where it does not; fine: what is said where it does."""
     try:
-        argv = [sys.executable, "-c", TRY_OUT]
+        argv = [sys.executable, "-c", code]
         done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     except subprocess.TimeoutExpired:
-        return Fact("emulator", "missing", "does not answer within 60 s")
+        return Fact(topic, otherwise, "does not answer within 60 s")
     if done.returncode == 0:
-        return Fact("emulator", "ok", "starts, and steps the game that stable-retro brings")
-    last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-    return Fact("emulator", "missing", f"does not start: {last}")
-
-
-def procgen_fact() -> Fact:
-    """Whether Procgen starts and steps, tried in a process of its own."""
-    try:
-        argv = [sys.executable, "-c", TRY_PROCGEN]
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-    except subprocess.TimeoutExpired:
-        return Fact("procgen", "optional", "does not answer within 60 s")
-    if done.returncode == 0:
-        return Fact("procgen", "ok", "16 games, on EnvPool")
+        return Fact(topic, "ok", fine)
     last = (done.stderr.strip().splitlines() or ["no message"])[-1].rpartition("Error: ")[2]
-    return Fact("procgen", "optional", f"does not start: {last}")
+    return Fact(topic, otherwise, f"does not start: {last}")
 
 
 def rom_fact() -> Fact:
@@ -147,7 +138,9 @@ def compute_facts() -> Iterator[Fact]:
 
 def facts() -> list[Fact]:
     """Everything, in the order of the report."""
-    found = [*package_facts(), emulator_fact(), procgen_fact(), rom_fact()]
+    steps = "starts, and steps the game that stable-retro brings"
+    found = [*package_facts(), tried("emulator", TRY_OUT, "missing", steps)]
+    found += [tried("procgen", TRY_PROCGEN, "optional", "16 games, on EnvPool"), rom_fact()]
     found += [split_fact(name) for name in split_names()]
     return [*found, display_fact(), film_fact(), *compute_facts()]
 

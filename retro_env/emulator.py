@@ -99,9 +99,7 @@ class Emulator:
     def frame(self, mask: int) -> tuple[float, bool]:
         """Run one frame with these buttons held: (reward, whether the episode has ended)."""
         retro = self.retro
-        pad = self.pads.get(mask)
-        if pad is None:
-            pad = self.pad(mask)
+        pad = self.pad(mask)
         retro.em.set_button_mask(pad, 0)
         if retro.movie is not None:
             for button in range(BUTTONS):

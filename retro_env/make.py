@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import gymnasium
+from gymnasium.wrappers import TransformReward
 
 from experiment.errors import UserError
 from retro_env import wrappers
@@ -50,20 +51,24 @@ def make_contest_env(
     """
     config = config or EnvConfig()
     level = parse_level(level) if isinstance(level, str) else level
-    folder = Path(record_dir) if record_dir is not None else None
     if backend_of([level], config) == "native":
-        return NativeContestEnv(level, config, record_dir=folder)
-    return emulated(level, config, record_dir=folder)
+        return NativeContestEnv(level, config, record_dir=as_path(record_dir))
+    return emulated(level, config, record_dir=record_dir)
 
 
-def emulated(level: Level, config: EnvConfig, *, record_dir: Path | None) -> gymnasium.Env:
+def as_path(record_dir: Path | str | None) -> Path | None:
+    """A folder, if there is one."""
+    return None if record_dir is None else Path(record_dir)
+
+
+def emulated(level: Level, config: EnvConfig, *, record_dir: Path | str | None) -> gymnasium.Env:
     """`make_contest_env` in an emulator, whatever config.backend says."""
     env: gymnasium.Env = ContestEnv(
         level,
         scenario=config.scenario,
         frame_skip=config.frame_skip,
         stick_probability=config.stick_probability,
-        record_dir=record_dir,
+        record_dir=as_path(record_dir),
     )
     return wrappers.StepLimit(env, steps=config.episode_steps)
 
@@ -78,7 +83,7 @@ def wrap_agent(env: gymnasium.Env, config: EnvConfig) -> gymnasium.Env:
     if config.backtracking:
         env = wrappers.AllowBacktracking(env)
     if config.reward_scale != 1.0:
-        env = wrappers.ScaleReward(env, scale=config.reward_scale)
+        env = TransformReward(env, lambda reward: float(reward) * config.reward_scale)
     height, width = config.image_height, config.image_width
     env = wrappers.Warp(env, height=height, width=width, grey=config.colour == "grey")
     return wrappers.FrameStack(env, depth=config.frame_stack)
@@ -93,10 +98,9 @@ def make_env(
     """
     config = config or EnvConfig()
     level = parse_level(level) if isinstance(level, str) else level
-    folder = Path(record_dir) if record_dir is not None else None
     if backend_of([level], config) == "native":
-        return NativeEnv(level, config, record_dir=folder)
-    return wrap_agent(emulated(level, config, record_dir=folder), config)
+        return NativeEnv(level, config, record_dir=as_path(record_dir))
+    return wrap_agent(emulated(level, config, record_dir=record_dir), config)
 
 
 def make_rotating_env(
@@ -107,9 +111,7 @@ def make_rotating_env(
     record_dir: Path | str | None = None,
 ) -> gymnasium.Env:
     """As `make_env` in an emulator, going from level to level of the list (see LevelRotation)."""
-    env = emulated(
-        levels[0], config, record_dir=Path(record_dir) if record_dir is not None else None
-    )
+    env = emulated(levels[0], config, record_dir=record_dir)
     return wrap_agent(wrappers.LevelRotation(env, levels, rotate_every=rotate_every), config)
 
 
@@ -143,7 +145,7 @@ def make_vec(
         config=config,
         seed=seed,
         rotate_every=rotate_every,
-        record_dir=None if record_dir is None else Path(record_dir),
+        record_dir=as_path(record_dir),
     )
 
 

@@ -9,13 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium.error import InvalidAction, ResetNeeded
+from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 
+from envs.base import VectorBase
 from envs.contract import Infos, Step
 from experiment.errors import UserError
 from retro_env.config import EnvConfig
@@ -29,7 +27,7 @@ GAMES_A_THREAD = 32
 """Fewer are stepped sooner by one thread: handing them over takes longer than they do."""
 
 
-class NativeVectorEnv(VectorEnv):
+class NativeVectorEnv(VectorBase):
     """The contract of `envs.VectorEnv` in this process, on as many threads as pay.
 
     Interface, rewards, random draws and pictures are those of RetroVectorEnv.
@@ -49,19 +47,12 @@ class NativeVectorEnv(VectorEnv):
         record_dir: Path | None,
         threads: int = 0,
     ) -> None:
-        self.num_envs = count = len(levels)
-        self.env_spec = config.spec()
-        self.metadata = {**METADATA, "autoreset_mode": AutoresetMode.SAME_STEP}
+        count = len(levels)
+        super().__init__(count, config.spec())
+        self.metadata |= METADATA
         self.render_mode = "rgb_array"
-        self.single_observation_space = gymnasium.spaces.Box(
-            0, 255, config.observation_shape, np.uint8
-        )
-        self.single_action_space = gymnasium.spaces.Discrete(config.actions)
-        self.observation_space = batch_space(self.single_observation_space, count)
-        self.action_space = batch_space(self.single_action_space, count)
         self.seed: int | None = seed
         self.scale = POINTS * config.reward_scale
-        self.levels = [""] * count
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         parts = max(1, min(threads or min(cores or 1, count // GAMES_A_THREAD), count))
         games = sorted({level.game for row in levels for level in row})
@@ -119,13 +110,9 @@ class NativeVectorEnv(VectorEnv):
         """Begin a step of all rows, or of `part`. Errors: ResetNeeded, InvalidAction."""
         rows = range(self.num_envs)[part or slice(None)]
         self.assert_idle(rows)
-        actions = np.asarray(actions)
-        assert actions.shape == (len(rows),), f"actions {actions.shape} for {len(rows)}"
         if not all(self.levels[rows.start : rows.stop]):
             raise ResetNeeded("call reset() before the first step")
-        if ((actions < 0) | (actions >= self.env_spec.actions)).any():
-            last = self.env_spec.actions - 1
-            raise InvalidAction(f"no actions {actions.tolist()}: expected 0 to {last} each")
+        actions = self.checked(actions, len(rows))
         batch = Batch(rows, self.env_spec.observation_shape)
         self.stepping.append(batch)
         for found in self.parts:
@@ -164,11 +151,6 @@ class NativeVectorEnv(VectorEnv):
             )
         return obs, gains * self.scale, terminated, truncated, infos
 
-    def step(self, actions: np.ndarray) -> Step:
-        """step_async and step_wait in one."""
-        self.step_async(actions)
-        return self.step_wait()
-
     def render(self) -> tuple[np.ndarray, ...]:
         """Every row's screen now, uint8 [H, W, 3]."""
         self.assert_idle()
@@ -182,11 +164,7 @@ class NativeVectorEnv(VectorEnv):
     def restore_states(self, states: list[dict[str, Any]]) -> np.ndarray:
         """Continue from `save_states`, in an environment of the same make -> observations."""
         self.assert_idle()
-        if len(states) != self.num_envs:
-            raise UserError(
-                f"the saved run has {len(states)} environments, this one {self.num_envs}: "
-                "resume with the same --num-envs"
-            )
+        self.check_states(states)
         for i, state in enumerate(states):
             part, k = self.row(i)
             part.restore(k, state)
@@ -196,8 +174,7 @@ class NativeVectorEnv(VectorEnv):
 
     def assert_idle(self, rows: range | None = None) -> None:
         """Neither closed nor, for these rows or any, between step_async and step_wait."""
-        if self.closed:
-            raise RuntimeError("this vector environment is closed: make another")
+        self.assert_open()
         for batch in self.stepping:
             assert rows is not None, "called between step_async and step_wait"
             assert not set(batch.rows) & set(rows), "step_async twice without step_wait"

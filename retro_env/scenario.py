@@ -28,11 +28,6 @@ OPERATIONS: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def identity(value: int, reference: int) -> int:
-    """The operation of a specification that names none."""
-    return value
-
-
 def make_scenario(spec: dict[str, Any], data: Any) -> "Scenario":
     """The fastest exact evaluation of `spec`, the parsed scenario file that `data` has loaded."""
     scripted = "scripts" in spec or any("script" in spec.get(k, {}) for k in ("reward", "done"))
@@ -64,7 +59,7 @@ class Term:
     def __init__(self, name: str, spec: dict[str, Any], *, measurement: str) -> None:
         self.name = name
         self.is_delta = spec.get("measurement", measurement) == "delta"
-        self.operation = OPERATIONS.get(spec.get("op", ""), identity)
+        self.operation = OPERATIONS.get(spec.get("op", ""), lambda value, _: value)
         self.reference = int(spec.get("reference", 0))
         # Single precision, as in the emulator's library, so that sums agree to the last bit.
         self.reward = np.float32(spec.get("reward", 0))

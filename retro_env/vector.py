@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import mmap
 import os
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import msgspec
 import numpy as np
-from gymnasium.error import InvalidAction, ResetNeeded
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
+from gymnasium.error import ResetNeeded
 
+from envs.base import VectorBase
 from envs.contract import Infos, Step, row_seeds
 from experiment.errors import UserError
 from retro_env.config import EnvConfig
-from retro_env.contest_env import ContestEnv
 from retro_env.integrations import custom_folders
 from retro_env.levels import Level, parse_level
-from retro_env.protocol import PLAIN, STEP, SharedBatch, receive_message, send_message
+from retro_env.registered import METADATA
 
 CLOSE_SECONDS = 10.0
 """How long workers may take to write their recordings and leave."""
@@ -78,8 +73,10 @@ def row_starts(
     ]
 
 
-class RetroVectorEnv(VectorEnv):
+class RetroVectorEnv(VectorBase):
     """The contract of `envs.VectorEnv` on emulators, each in a process of its own.
+
+    Parent and workers exchange messages in msgpack: [what to do, with what], [how it went, answer].
 
     infos["episode_record"] holds arrays [N] (see EpisodeRecord), their mask is
     infos["_episode_record"]. A worker's error or death closes all and raises: UserError or
@@ -97,20 +94,13 @@ class RetroVectorEnv(VectorEnv):
         rotate_every: int,
         record_dir: Path | None,
     ) -> None:
-        self.num_envs = len(levels)
-        self.env_spec = config.spec()
-        self.metadata = {**ContestEnv.metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
+        super().__init__(len(levels), config.spec())
+        self.metadata |= METADATA
         self.render_mode = "rgb_array"
-        self.single_observation_space = gymnasium.spaces.Box(
-            0, 255, config.observation_shape, np.uint8
-        )
-        self.single_action_space = gymnasium.spaces.Discrete(config.actions)
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.seed: int | None = seed
-        self.levels = [""] * self.num_envs
+        self.obs = np.zeros((self.num_envs, *config.observation_shape), np.uint8)
         self.stepping: set[int] = set()
-        self.sockets: list[socket.socket] = []
+        self.connections: list[Connection] = []
         self.launcher: subprocess.Popen[bytes] | None = None
         self.workers: list[int] = []
         self.start_workers(
@@ -124,44 +114,33 @@ class RetroVectorEnv(VectorEnv):
         )
 
     def start_workers(self, setup: dict[str, Any]) -> None:
-        """Share memory, start the launcher, wait until every worker has its environment."""
-        shape = self.single_observation_space.shape
-        assert shape is not None
-        pairs = [socket.socketpair() for _ in range(self.num_envs)]
-        self.sockets = [ours for ours, _ in pairs]
-        theirs = [other for _, other in pairs]
-        folder = "/dev/shm" if Path("/dev/shm").is_dir() else None
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.truncate(SharedBatch.size(num_envs=self.num_envs, shape=shape))
-            memory = mmap.mmap(file.fileno(), 0)
-            self.batch = SharedBatch(memory, num_envs=self.num_envs, shape=shape)
-            descriptors = [sock.fileno() for sock in theirs]
-            root = str(Path(__file__).resolve().parents[1])
-            path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-            # A group of its own: Ctrl-C reaches the parent only, which then closes the sockets.
-            # Not a session of its own: Linux would share the cores between both evenly.
-            self.launcher = subprocess.Popen(
-                [sys.executable, "-m", "retro_env.worker"],
-                stdin=subprocess.PIPE,
-                pass_fds=[*descriptors, file.fileno()],
-                env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
-                process_group=0,
-            )
-            assert self.launcher.stdin is not None
-            message = {**setup, "sockets": descriptors, "memory": file.fileno()}
-            with self.launcher.stdin as stdin:
-                stdin.write(msgspec.msgpack.encode(message))
-        for sock in theirs:
-            sock.close()
+        """Start the launcher, wait until every worker has its environment."""
+        pairs = [Pipe() for _ in range(self.num_envs)]
+        self.connections = [ours for ours, _ in pairs]
+        descriptors = [theirs.fileno() for _, theirs in pairs]
+        root = str(Path(__file__).resolve().parents[1])
+        path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+        # A group of its own: Ctrl-C reaches the parent only, which then closes the connections.
+        # Not a session of its own: Linux would share the cores between both evenly.
+        self.launcher = subprocess.Popen(
+            [sys.executable, "-m", "retro_env.worker"],
+            stdin=subprocess.PIPE,
+            pass_fds=descriptors,
+            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+            process_group=0,
+        )
+        assert self.launcher.stdin is not None
+        with self.launcher.stdin as stdin:
+            stdin.write(msgspec.msgpack.encode({**setup, "connections": descriptors}))
+        for _, theirs in pairs:
+            theirs.close()
         self.workers = [self.receive(i) for i in range(self.num_envs)]
 
     def receive(self, index: int) -> Any:
-        """A worker's answer: None to a plain step. A worker's error or end raises."""
+        """A worker's answer. A worker's error or end raises."""
         try:
-            if self.sockets[index].recv(1) == PLAIN:
-                return None
-            status, value = receive_message(self.sockets[index])
-        except (EOFError, ConnectionResetError):
+            status, value = msgspec.msgpack.decode(self.connections[index].recv_bytes())
+        except (EOFError, OSError):
             status, value = "ended", None
         if status == "ok":
             return value
@@ -174,12 +153,23 @@ class RetroVectorEnv(VectorEnv):
         raise RuntimeError(f"{where} failed:\n{value}")
 
     def send(self, index: int, name: str, argument: Any) -> None:
-        """Ask a worker for something other than a step."""
-        assert not self.stepping, f"{name} between step_async and step_wait"
+        """Let a worker do something."""
         try:
-            send_message(self.sockets[index], [name, argument])
+            self.connections[index].send_bytes(msgspec.msgpack.encode([name, argument]))
         except (BrokenPipeError, ConnectionResetError):
             self.receive(index)
+
+    def ask(self, name: str, arguments: Mapping[int, Any]) -> list[Any]:
+        """Some workers' answers to something other than a step."""
+        self.assert_open()
+        assert not self.stepping, f"{name} between step_async and step_wait"
+        for index, argument in arguments.items():
+            self.send(index, name, argument)
+        return [self.receive(index) for index in arguments]
+
+    def image(self, pixels: bytes) -> np.ndarray:
+        """An observation as it travels -> uint8 [C, H, W], to be read only."""
+        return np.frombuffer(pixels, np.uint8).reshape(self.obs.shape[1:])
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -189,20 +179,19 @@ class RetroVectorEnv(VectorEnv):
         seed: one for all, or one per worker. Without it, the first reset takes make_vec's.
         options: "reset_mask" bool [N], "levels": see `envs.VectorEnv`. UserError: no such level.
         """
-        self.assert_open()
         first = self.seed if seed is None else seed
-        starts = row_starts(self.num_envs, first, options)
-        for i, begin, level in starts:
-            start = {"seed": begin, "level": level and (level.game, level.state)}
-            self.send(i, "reset", start)
+        starts = {
+            i: {"seed": begin, "level": level and (level.game, level.state)}
+            for i, begin, level in row_starts(self.num_envs, first, options)
+        }
+        answers = self.ask("reset", starts)
         self.seed = None
         infos: Infos = {}
-        for i, _, _ in starts:
-            answer = self.receive(i)
-            self.levels[i] = answer["level"]
+        for i, answer in zip(starts, answers, strict=True):
+            self.obs[i], self.levels[i] = self.image(answer["obs"]), answer["level"]
             if answer["episode"]:
                 infos = self._add_info(infos, {"episode_record": answer["episode"]}, i)
-        return self.batch.obs.copy(), {**infos, "level": np.array(self.levels, dtype=object)}
+        return self.obs.copy(), {**infos, "level": np.array(self.levels, dtype=object)}
 
     def step_async(self, actions: np.ndarray, part: slice | None = None) -> None:
         """Let every worker take its step, or those of `part`, so that some run while what others
@@ -212,87 +201,55 @@ class RetroVectorEnv(VectorEnv):
         if not all(self.levels[i] for i in numbers):
             raise ResetNeeded("call reset() before the first step")
         assert self.stepping.isdisjoint(numbers), "step_async twice without step_wait"
-        actions = np.asarray(actions)
-        assert actions.shape == (len(numbers),), f"actions {actions.shape} for {len(numbers)}"
-        if ((actions < 0) | (actions >= self.env_spec.actions)).any():
-            last = self.env_spec.actions - 1
-            raise InvalidAction(f"no actions {actions.tolist()}: expected 0 to {last} each")
-        self.batch.actions[numbers.start : numbers.stop] = actions
+        played = self.checked(actions, len(numbers)).tolist()
         self.stepping.update(numbers)
-        for i in numbers:
-            try:
-                self.sockets[i].send(STEP)
-            except (BrokenPipeError, ConnectionResetError):
-                self.receive(i)
+        for i, action in zip(numbers, played, strict=True):
+            self.send(i, "step", action)
 
     def step_wait(self, part: slice | None = None) -> Step:
         """Collect their answers."""
         rows = part or slice(None)
         numbers = range(self.num_envs)[rows]
         assert self.stepping.issuperset(numbers), "step_wait without step_async"
-        reports = {i: report for i in numbers if (report := self.receive(i))}
+        answers = [self.receive(i) for i in numbers]
         self.stepping.difference_update(numbers)
         infos: Infos = {}
-        for i, report in reports.items():
-            self.levels[i] = report["level"]
-            last = self.batch.final_obs[i].copy()
-            ended = {"final_obs": last, "episode_record": report["episode"]}
-            infos = self._add_info(infos, ended, i)
-        batch = self.batch
-        return (
-            batch.obs[rows].copy(),
-            batch.rewards[rows].copy(),
-            batch.terminated[rows].copy(),
-            batch.truncated[rows].copy(),
-            infos,
-        )
-
-    def step(self, actions: np.ndarray) -> Step:
-        """step_async and step_wait in one."""
-        self.step_async(actions)
-        return self.step_wait()
+        for i, (pixels, *_, ended) in zip(numbers, answers, strict=True):
+            self.obs[i] = self.image(pixels)
+            if ended:
+                self.levels[i] = ended["level"]
+                final = {"final_obs": self.image(ended["final_obs"]).copy()}
+                infos = self._add_info(infos, {**final, "episode_record": ended["episode"]}, i)
+        rewards = np.array([answer[1] for answer in answers], np.float64)
+        terminated, truncated = (np.array([a[k] for a in answers], bool) for k in (2, 3))
+        return self.obs[rows].copy(), rewards, terminated, truncated, infos
 
     def render(self) -> tuple[np.ndarray, ...]:
         """Every worker's screen now, uint8 [H, W, 3]."""
-        self.assert_open()
-        for i in range(self.num_envs):
-            self.send(i, "render", None)
-        found = [self.receive(i) for i in range(self.num_envs)]
+        found = self.ask("render", dict.fromkeys(range(self.num_envs)))
         return tuple(np.frombuffer(s["pixels"], np.uint8).reshape(s["shape"]) for s in found)
 
     def save_states(self) -> list[dict[str, Any]]:
         """Every worker's whole state, for msgpack; `restore_states` continues exactly."""
-        for i in range(self.num_envs):
-            self.send(i, "save", None)
-        return [self.receive(i) for i in range(self.num_envs)]
+        return self.ask("save", dict.fromkeys(range(self.num_envs)))
 
     def restore_states(self, states: list[dict[str, Any]]) -> np.ndarray:
         """Continue from `save_states`, in an environment of the same make -> observations.
 
         The workers replay their episodes' frames: seconds for long ones.
         """
-        if len(states) != self.num_envs:
-            raise UserError(
-                f"the saved run has {len(states)} environments, this one {self.num_envs}: "
-                "resume with the same --num-envs"
-            )
+        self.check_states(states)
         if any("backend" in state for state in states):
             raise UserError("the saved run was played natively: resume with --backend native")
-        for i, state in enumerate(states):
-            self.send(i, "restore", state)
-        self.levels = [self.receive(i) for i in range(self.num_envs)]
+        self.levels = self.ask("restore", dict(enumerate(states)))
+        self.obs[:] = [self.image(state["obs"]) for state in states]
         self.seed = None
-        return self.batch.obs.copy()
-
-    def assert_open(self) -> None:
-        """A closed environment cannot go on."""
-        if self.closed:
-            raise RuntimeError("this vector environment is closed: make another")
+        return self.obs.copy()
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close the sockets: the workers write their recordings and leave."""
-        for sock in self.sockets:
-            sock.close()
+        """Close the connections: the workers write their recordings and leave."""
+        for connection in self.connections:
+            connection.close()
         if self.launcher is None:
             return
         try:

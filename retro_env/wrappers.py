@@ -27,13 +27,17 @@ CONTEST_PROGRESS = 9000.0
 class Stateful(gymnasium.Wrapper):
     """A wrapper with a memory between steps, as a dict that msgpack can carry."""
 
+    kept: tuple[str, ...] = ()
+    """Names of what it remembers."""
+
     def save(self) -> dict[str, Any]:
         """What `restore` needs to continue exactly."""
-        raise NotImplementedError
+        return {name: getattr(self, name) for name in self.kept}
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue where `save` was called."""
-        raise NotImplementedError
+        for name in self.kept:
+            setattr(self, name, saved[name])
 
 
 class Turns:
@@ -93,8 +97,7 @@ class LevelRotation(Stateful):
         return {"index": turns.index, "steps": turns.steps, "fresh": turns.fresh}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        self.turns.index, self.turns.steps = saved["index"], saved["steps"]
-        self.turns.fresh = saved["fresh"]
+        vars(self.turns).update(saved)
 
 
 class Discretise(gymnasium.Wrapper):
@@ -117,6 +120,8 @@ class Discretise(gymnasium.Wrapper):
 class StepLimit(Stateful):
     """Truncates an episode after `steps` agent steps; 0: never. Contest: 4500."""
 
+    kept = ("steps",)
+
     def __init__(self, env: gymnasium.Env, *, steps: int) -> None:
         super().__init__(env)
         self.limit = steps
@@ -132,12 +137,6 @@ class StepLimit(Stateful):
         obs, reward, terminated, truncated, info = self.env.step(action)
         self.steps += 1
         return obs, reward, terminated, truncated or 0 < self.limit <= self.steps, info
-
-    def save(self) -> dict[str, Any]:
-        return {"steps": self.steps}
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        self.steps = saved["steps"]
 
 
 def episode_record(
@@ -164,6 +163,8 @@ def episode_record(
 class EpisodeRecord(Stateful):
     """infos["episode_record"] on the last step of an episode, and at a reset of one that is cut by
     it. (`episode` is Gymnasium's RecordEpisodeStatistics'.)"""
+
+    kept = ("level", "total", "furthest", "steps")
 
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)
@@ -206,24 +207,14 @@ class EpisodeRecord(Stateful):
             rotated=rotated,
         )
 
-    def save(self) -> dict[str, Any]:
-        return {
-            "level": self.level,
-            "total": self.total,
-            "furthest": self.furthest,
-            "steps": self.steps,
-        }
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        self.level, self.steps = saved["level"], saved["steps"]
-        self.total, self.furthest = saved["total"], saved["furthest"]
-
 
 class AllowBacktracking(Stateful):
     """Reward is the increase of the furthest progress so far, so going back costs nothing.
 
     Source: openai/retro-baselines, AllowBacktracking.
     """
+
+    kept = ("total", "furthest")
 
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)
@@ -242,25 +233,6 @@ class AllowBacktracking(Stateful):
         gain = max(0.0, self.total - self.furthest)
         self.furthest = max(self.furthest, self.total)
         return obs, gain, terminated, truncated, info
-
-    def save(self) -> dict[str, Any]:
-        return {"total": self.total, "furthest": self.furthest}
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        self.total, self.furthest = saved["total"], saved["furthest"]
-
-
-class ScaleReward(gymnasium.Wrapper):
-    """Multiplies the reward by a factor."""
-
-    def __init__(self, env: gymnasium.Env, *, scale: float) -> None:
-        super().__init__(env)
-        self.scale = scale
-
-    def step(self, action: Any) -> Step:
-        """Same step, scaled reward."""
-        obs, reward, terminated, truncated, info = self.env.step(action)
-        return obs, float(reward) * self.scale, terminated, truncated, info
 
 
 class Warp(gymnasium.Wrapper):

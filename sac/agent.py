@@ -6,7 +6,7 @@ from torch import Tensor
 from experiment.device import computes_in_bf16
 from experiment.package import Actions, Flags, Images
 from nets.actor_critic import sample_actions
-from nets.encoders import make_encoder, parse_widths
+from nets.encoders import encoder_of
 from nets.net_agent import NetAgent
 from sac.config import SACConfig
 from sac.learner import SACNet
@@ -15,15 +15,8 @@ from sac.learner import SACNet
 def make_net(config: SACConfig) -> SACNet:
     """An untrained net for that config, its weights drawn from torch's generator."""
     spec = config.env.spec()
-    encoder = make_encoder(
-        config.encoder,
-        spec.observation_shape,
-        widths=parse_widths(config.widths),
-        pool=config.pool,
-    )
-    return SACNet(
-        encoder, actions=spec.actions, hidden=config.hidden, temperature=config.temperature
-    )
+    encoder, hidden = encoder_of(config.net, spec.observation_shape), config.net.hidden
+    return SACNet(encoder, actions=spec.actions, hidden=hidden, temperature=config.temperature)
 
 
 class SACAgent(NetAgent[SACNet, SACConfig]):

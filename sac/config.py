@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
-from experiment.errors import UserError
 from experiment.ranges import Count, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
+from nets.settings import NetSettings
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,7 @@ class SACConfig:
     run: RunSettings = RunSettings(levels=TRAINING, timesteps=500_000, run_dir="runs/sac")
     env: EnvSettings = env_settings()
     evaluation: EvaluationSettings = EvaluationSettings()
+    net: NetSettings = NetSettings()
 
     # What it starts from
     init_replay: Natural = 100_000
@@ -32,16 +33,6 @@ class SACConfig:
     CPU that has instructions for it."""
     torch_threads: Natural = 0
     """CPU threads of the learner; 0: PyTorch decides."""
-
-    # The net
-    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
-    """Convolutions before the heads."""
-    widths: str = ""
-    """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
-    pool: bool = False
-    """impala and mobilenet: keep each channel's mean only, so that images may have any size."""
-    hidden: Count = 512
-    """Units of the hidden layer that the policy and each critic have of their own."""
 
     # What is aimed at
     gamma: Share = 0.99
@@ -85,7 +76,4 @@ class SACConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        for every in ("evaluate_every", "sight_every"):
-            if getattr(self.evaluation, every) % self.log_every:
-                flag = "--" + every.replace("_", "-")
-                raise UserError(f"{flag} must be a multiple of --log-every ({self.log_every})")
+        self.evaluation.check_rows(self.log_every)

@@ -6,16 +6,13 @@ python -m sac.train --preset procgen --levels procgen:coinrun --run-dir runs/coi
 """
 
 from collections.abc import Sequence
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from envs import VectorEnv, ended_episodes, make_for
+from envs import VectorEnv, ended_episodes, make_for, train
 from envs.evaluation import judged
-from experience.episodes import episodes_of
-from experience.handover import seed_replay
 from experience.off_policy import OffPolicy
-from experiment.checkpoint import load_checkpoint
+from experiment.checkpoint import Checkpoint
 from experiment.config import load_run_config
 from experiment.errors import command
 from experiment.run_folder import interruptible, reports
@@ -90,24 +87,17 @@ class Training(OffPolicy):
         self.agent = SACAgent(net, config, device=str(self.device))
         self.learner = Learner(net, config, device=self.device)
 
-    def start_from(self, init: Path | str) -> None:
-        """Take the weights of another run's checkpoint, and its newest transitions as a seed; of
-        recorded episodes without a SAC, only these."""
-        saved, config = load_checkpoint(init), self.config
-        if saved.agent == "sac" or not episodes_of(saved):
-            self.agent.load_weights(saved)
-            follow(self.learner.target, self.agent.net, rate=1.0)
-        self.seeded = seed_replay(self.replay, saved, config.init_replay, ours=config.env)
+    def take(self, saved: Checkpoint) -> None:
+        """Take a checkpoint's weights."""
+        self.agent.load_weights(saved)
+        follow(self.learner.target, self.agent.net, rate=1.0)
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says."""
     config = parse(argv)
-    settings = config.run
-    envs = make_for(config)
-    with closing(envs):
-        run(envs, config, settings.run_dir, init=settings.init or None)
+    train(run, config, make_for(config))
 
 
 if __name__ == "__main__":

@@ -6,14 +6,12 @@ python -m studies.sight --agent rainbow/pretrained --draws --run-dir runs/sight
 
 import dataclasses
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 from contest.match.agents import Agent, Mode, load_policy
-from contest.sight import check_looks
-from envs import level_names, make
-from envs.episodes import side_by_side
-from envs.sight import PATIENCE, PLAYS, ROWS, measure
+from contest.sight import check_looks, tested
+from envs import level_names
+from envs.sight import PATIENCE, PLAYS
 from experiment.config import parse_command, replaced
 from experiment.errors import command
 from experiment.files import make_folder
@@ -47,17 +45,8 @@ def play(config: SightConfig) -> None:
     policy, settings = load_policy(Agent("", config.agent, mode, "cpu"), seed=config.seed)
     check_looks(policy, config.agent)
     settings = replaced(settings, episode_steps=config.timesteps)
-    count = len(level_names(config.levels))
-    rows = count * side_by_side(config.episodes, most=ROWS // count)
-    with closing(make(config.levels, settings, num_envs=rows)) as envs:
-        sight = measure(
-            policy,
-            envs,
-            episodes=config.episodes * count,
-            seed=config.seed,
-            explore=config.draws,
-            patience=PATIENCE,
-        )
+    levels, options = level_names(config.levels), {"seed": config.seed, "explore": config.draws}
+    sight = tested(policy, levels, settings, episodes=config.episodes, patience=PATIENCE, **options)
     for name in PLAYS:
         folder, steps = config.run_dir / ("" if name == PLAYS[0] else name), 0
         make_folder(folder)

@@ -4,9 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
-from experiment.config import nearest_text, preset_names
+from experiment.config import nearest_text, preset_names, read_file
 from experiment.errors import UserError
 from experiment.ranges import Count, Natural
 
@@ -79,10 +77,4 @@ def read_plan(name: str) -> dict[str, Any]:
     if not name.endswith(".yaml") and name not in known:
         raise UserError(f"no plan {name!r}; {nearest_text(name, known)}, or give a FILE.yaml")
     path = Path(name) if name.endswith(".yaml") else PLANS / f"{name}.yaml"
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise UserError(f"cannot read plan {path}: {' '.join(str(error).split())}") from None
-    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
-        raise UserError(f"plan {path} must hold one mapping of field names to values")
-    return values
+    return read_file(path, what=f"plan {path}")

@@ -10,9 +10,9 @@ import numpy as np
 
 from experiment.config import flat, load_config, nearest_text, to_dict
 from experiment.errors import UserError
-from experiment.files import drafted
 from experiment.metrics import read_columns
 from experiment.package import find
+from experiment.plot import picture
 from studies.report import number, table
 from studies.runner import record_of
 from studies.study import Kind, Study, cells
@@ -156,10 +156,7 @@ def markdown(rows: Sequence[Scores]) -> str:
 def draw(rows: Sequence[Scores], out: Path, *, title: str) -> None:
     """The score over the first field, with two standard deviations, a line for each combination of
     the others and for each kind of score."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 4.2), dpi=120, layout="constrained")
-    axes, (field, *others) = figure.subplots(), list(rows[0].point)
+    field, *others = rows[0].point
     values = list(dict.fromkeys(row.point[field] for row in rows))
     numbers = [as_number(value) for value in values]
     numeric = all(map(math.isfinite, numbers))
@@ -173,21 +170,15 @@ def draw(rows: Sequence[Scores], out: Path, *, title: str) -> None:
             label = f"{label} {SCORES[name]}".strip() if len(names) > 1 else label
             at = numbers[place] if numeric else float(place)
             lines.setdefault(label, []).append((at, *row.found[name]))
-    for label, line in lines.items():
-        x, y, spread = zip(*sorted(line), strict=True)
-        axes.errorbar(x, y, yerr=spread, label=label or None, marker="o", capsize=3)
-    if not numeric:
-        axes.set_xticks(range(len(values)), values)
-    elif min(numbers) > 0.0 and max(numbers) / min(numbers) >= WIDE:
-        axes.set_xscale("log")
-    axes.set_xlabel(field)
-    axes.set_ylabel("mean return ± 2 σ")
-    axes.set_title(title)
-    axes.grid(alpha=0.3)
-    if any(lines):
-        axes.legend(fontsize="small")
-    with drafted(out) as draft:
-        figure.savefig(draft)
+    with picture(out, x=field, y="mean return ± 2 σ") as axes:
+        axes.set_title(title)
+        for label, line in lines.items():
+            x, y, spread = zip(*sorted(line), strict=True)
+            axes.errorbar(x, y, yerr=spread, label=label or None, marker="o", capsize=3)
+        if not numeric:
+            axes.set_xticks(range(len(values)), values)
+        elif min(numbers) > 0.0 and max(numbers) / min(numbers) >= WIDE:
+            axes.set_xscale("log")
 
 
 def as_number(text: str) -> float:

@@ -1,6 +1,7 @@
 """The acting side of TRPO: pick actions, be saved, be loaded."""
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from experiment.package import Actions, Flags, Images
-from nets.actor_critic import sample_actions
-from nets.encoders import Encoder, make_encoder, parse_widths
-from nets.initialise import POLICY_GAIN, VALUE_GAIN, initialiser, orthogonal
+from nets.actor_critic import make_trunk, sample_actions
+from nets.encoders import Encoder
+from nets.initialise import POLICY_GAIN, VALUE_GAIN, orthogonal
 from nets.net_agent import NetAgent
 from nets.noisy import Noises
 from trpo.config import TRPOConfig
@@ -74,21 +75,8 @@ class TRPONet(nn.Module):
 def make_net(config: TRPOConfig) -> TRPONet:
     """An untrained net for that config, its weights drawn from torch's generator."""
     spec = config.env.spec()
-    initialise = initialiser(config.initialisation)
-
-    def trunk() -> tuple[Encoder, nn.Linear]:
-        encoder = make_encoder(
-            config.encoder,
-            spec.observation_shape,
-            widths=parse_widths(config.widths),
-            pool=config.pool,
-        )
-        if config.initialisation != "default" or config.encoder in ("nature", "data-efficient"):
-            initialise(encoder)
-        hidden = nn.Linear(encoder.features, config.hidden)
-        initialise(hidden)
-        return encoder, hidden
-
+    image, initialisation = spec.observation_shape, config.initialisation
+    trunk = partial(make_trunk, config.net, image, initialisation=initialisation)
     encoder, hidden = trunk()
     critic = trunk() if config.critic == "apart" else None
     return TRPONet(encoder, hidden, actions=spec.actions, critic=critic)
@@ -101,9 +89,6 @@ class TRPOAgent(NetAgent[TRPONet, TRPOConfig]):
     same = "encoder, hidden, critic, actions, image and stack"
     make_net = staticmethod(make_net)
     logits = True
-
-    def __init__(self, net: TRPONet, config: TRPOConfig, *, device: str = "cpu") -> None:
-        super().__init__(net, config, device=device)
 
     def autocast(self) -> AbstractContextManager[Any]:
         """All is fp32: in bf16 a KL divergence of a hundredth is rounding error."""

@@ -7,6 +7,7 @@ from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
 from experiment.errors import UserError
 from experiment.ranges import Count, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
+from nets.settings import NetSettings
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,7 @@ class TRPOConfig:
     run: RunSettings = RunSettings(levels=TRAINING, run_dir="runs/trpo")
     env: EnvSettings = env_settings()
     evaluation: EvaluationSettings = EvaluationSettings()
+    net: NetSettings = NetSettings()
 
     # The machine
     torch_threads: Natural = 0
@@ -26,14 +28,6 @@ class TRPOConfig:
     """Rows of a rollout that a gradient or Fisher-vector product is computed of at a time."""
 
     # The nets
-    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
-    """Convolutions before the fully connected layer."""
-    widths: str = ""
-    """Channels of each stage of impala or mobilenet, such as 16,32,32; empty: their own."""
-    pool: bool = False
-    """impala and mobilenet: keep each channel's mean only, so that images may have any size."""
-    hidden: Count = 512
-    """Units of the fully connected layer."""
     initialisation: Literal["default", "orthogonal", "xavier"] = "default"
     """Weights before the outputs: orthogonal, xavier, or default: orthogonal but for impala's and
     mobilenet's convolutions, which have a way of their own."""

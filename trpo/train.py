@@ -7,7 +7,6 @@ torchrun --nproc-per-node 2 -m trpo.train --preset fast --run-dir runs/two
 """
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from envs import VectorEnv, make_for
+from envs import VectorEnv, make_for, train
 from envs.evaluation import judged
 from experience.advantages import explained_variance, generalised_advantages
 from experience.collector import Collector
@@ -165,9 +164,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse(argv)
     with joined(config.run.device) as device:
         config = replaced(config, device=device)
-        envs = make_for(config, part=Group().share(config.run.num_envs))
-        with closing(envs):
-            run(envs, config, config.run.run_dir, init=config.run.init or None)
+        train(run, config, make_for(config, part=Group().share(config.run.num_envs)))
 
 
 if __name__ == "__main__":

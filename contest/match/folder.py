@@ -1,7 +1,6 @@
 """A contest's folder: the jobs in it, whose it is, and who may write to it now."""
 
 import contextlib
-import json
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 from filelock import lock_descriptor
 
+from experiment import results
 from experiment.errors import UserError
 from experiment.files import write_json
 from retro_env.levels import Level
@@ -27,22 +27,16 @@ def job_folder(out: Path, level: Level, seed: int) -> Path:
 
 def read_result(folder: Path) -> dict[str, Any] | None:
     """A job's result.json; None where there is none."""
-    try:
-        found: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found
+    with contextlib.suppress(UserError):
+        return results.read_result(folder / "result.json")
+    return None
 
 
 def read_facts(out: Path) -> dict[str, Any]:
     """contest.json: who played, and what. Errors: UserError."""
-    try:
-        found: dict[str, Any] = json.loads((out / "contest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        text = f"cannot read {out / 'contest.json'}: {reason}; give a folder that contest.run wrote"
-        raise UserError(text) from None
-    return found
+    return results.read_result(
+        out / "contest.json", expected="give a folder that contest.run wrote"
+    )
 
 
 def is_over(folder: Path) -> bool:

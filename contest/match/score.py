@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -52,32 +52,6 @@ class Score:
     """Episodes that reached the level's end."""
     steps: int
     """Agent steps of all episodes."""
-
-
-def play(
-    policy: Policy,
-    envs: VectorEnv,
-    steps: int,
-    *,
-    seed: int | None = None,
-    explore: bool = False,
-    on_step: Callable[[int, list[Episode]], None] | None = None,
-) -> list[Episode]:
-    """Let `policy` play `steps` agent steps, summed over the environments -> every episode.
-
-    seed: of the environments. explore: see `Policy`. on_step(steps done, episodes so far): for
-    showing progress. Episodes under way at the end count with what they reached.
-    """
-    episodes: list[Episode] = []
-    done = 0
-    for ended in steps_of(policy, envs, seed=seed, explore=explore):
-        episodes += map(as_episode, ended)
-        done += envs.num_envs
-        if on_step is not None:
-            on_step(done, episodes)
-        if done >= steps:
-            break
-    return episodes + unfinished_episodes(envs)
 
 
 def steps_of(

@@ -4,12 +4,11 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium.vector import VectorEnv
 
 from contest.wire.client import RemoteEnv
 from contest.wire.protocol import GymRemoteError
+from envs.base import VectorBase
 from envs.contract import Infos, Step
 from experiment.errors import UserError
 from retro_env import EnvConfig
@@ -17,7 +16,7 @@ from retro_env.make import wrap_agent
 from retro_env.wrappers import Discretise
 
 
-class RemoteVectorEnv(VectorEnv):
+class RemoteVectorEnv(VectorBase):
     """The contract of `envs.VectorEnv` on one remote level.
 
     The server has the budget. An episode that ends with the budget's last step is reported as any
@@ -26,15 +25,13 @@ class RemoteVectorEnv(VectorEnv):
     Errors: GymRemoteError's kinds.
     """
 
-    num_envs = 1
     saves_states = resets_rows = False
 
     def __init__(self, directory: Path | str, *, config: EnvConfig, level: str = "remote") -> None:
         """directory: where the server is. level: its name in episodes; the wire has none."""
+        super().__init__(1, config.spec())
         self.remote = RemoteEnv(directory, level=level)
         self.env = wrap_agent(self.remote, config)
-        self.env_spec = config.spec()
-        self.single_action_space = gymnasium.spaces.Discrete(config.actions)
         self.buttons = Discretise(self.remote, actions=config.actions).buttons
         self.levels = [level]
         self.action: int | None = None
@@ -48,10 +45,8 @@ class RemoteVectorEnv(VectorEnv):
 
     def step_async(self, actions: np.ndarray, part: slice | None = None) -> None:
         """Let the server play the step; `step_wait` collects it. part: of one row it is all."""
-        actions = np.asarray(actions)
-        assert actions.shape == (1,), f"actions {actions.shape} for one environment"
         assert self.action is None, "step_async twice without step_wait"
-        action = int(actions[0])
+        action = int(self.checked(actions, 1)[0])
         self.remote.begin(self.buttons[action])
         self.action = action
 
@@ -69,11 +64,6 @@ class RemoteVectorEnv(VectorEnv):
                 obs = self.env.reset()[0]
         ends = np.array([terminated]), np.array([truncated])
         return obs[np.newaxis], np.array([reward], np.float64), *ends, infos
-
-    def step(self, actions: np.ndarray) -> Step:
-        """step_async and step_wait in one."""
-        self.step_async(actions)
-        return self.step_wait()
 
     def save_states(self) -> list[dict[str, Any]]:
         """Nothing: a checkpoint made here keeps what was learned, not where the level stood."""

@@ -49,7 +49,7 @@ def test_config_has_the_two_sections_and_repeats_none_of_their_fields(agent):
     assert len(names) == len(set(names))
 
 
-SECTIONS = ("run", "env", "evaluation", "acting")
+SECTIONS = ("run", "env", "evaluation", "net", "acting")
 
 
 @pytest.mark.parametrize("agent", AGENTS)

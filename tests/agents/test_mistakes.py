@@ -70,7 +70,11 @@ OWN = {
         (["--freeze-encoder-updates", "9"], "give that too"),
         (["--initial-priorities", "--no-prioritised"], "--no-prioritised"),
         (["--sight-every", "15"], "--sight-every must be a multiple of --log-every (10)"),
-        *((["--v-max", "inf"], "--v-m"), (["--v-min", "nan"], "--v-m"), (["--v-min=-inf"], "--v-m")),
+        *(
+            (["--v-max", "inf"], "--v-m"),
+            (["--v-min", "nan"], "--v-m"),
+            (["--v-min=-inf"], "--v-m"),
+        ),
     ],
     "sac": [
         (["--replay-size", "7"], "--replay-size"),

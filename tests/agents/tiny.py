@@ -22,7 +22,9 @@ TOO = {
         *("--learning-rate", "1e-3"),
     ],
     "jerk": [
-        *("--preset", "hybrid", "--log-every", "10", "--update-every", "5", "--batch-size", "8"),
+        *("--preset", "mutating", "--closed-loop", "--memory-share", "0.25", "--write-replay"),
+        *("--policy", "new", "--policy-share", "0.5", "--learn", "--torch-threads", "1"),
+        *("--log-every", "10", "--update-every", "5", "--batch-size", "8"),
         *("--episode-steps", "12", "--max-return", "30"),
     ],
     "ppo2": ["--rollout-steps", "6", "--minibatches", "2", "--rotate-every", "20"],

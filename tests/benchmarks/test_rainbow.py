@@ -14,7 +14,6 @@ from experiment.results import ROOT
 def repeat(*, whole: float = 200.0, peer: float = 50.0) -> rainbow.Repeat:
     """Parts of one setting: an update of 8 + 2 ms, all else 1 ms."""
     return {
-        "tree": {"find_and_set_ms": 0.1},
         "replay": {
             "sample_and_update_ms": 2.0,
             "sample_and_update_cpu_ms": 2.0,

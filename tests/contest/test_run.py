@@ -195,7 +195,10 @@ def test_package_adapts_through_its_own_loop(tmp_path: Path, checkpoint: Path) -
     assert result["agent"]["flags"] == ["--learning-starts", "20"]
     (folder,) = tmp_path.glob("*/seed-0")
     config = json.loads((folder / "training" / "config.json").read_text())
-    assert (config["hidden"], config["learning_starts"]) == (16, 20)  # checkpoint's, and the flag
+    assert (config["net"]["hidden"], config["learning_starts"]) == (
+        16,
+        20,
+    )  # checkpoint's, and the flag
     run = config["run"]
     assert (run["num_envs"], run["timesteps"], run["seed"]) == (1, 100, 0)
     assert not (folder / "training" / "checkpoints").exists()

@@ -7,12 +7,11 @@ import torch
 
 from experiment.config import from_dict
 from experiment.errors import UserError
+from experiment.generators import generator_state, set_generator_state
 from experiment.run_settings import RunSettings
 from experiment.seeding import (
-    generator_state,
     rng_state,
     seed_everything,
-    set_generator_state,
     set_rng_state,
 )
 

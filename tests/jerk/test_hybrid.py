@@ -11,6 +11,7 @@ from experience.episodes import episodes_of, unpack
 from experiment.checkpoint import load_agent, load_checkpoint
 from experiment.config import replaced
 from experiment.errors import UserError
+from jerk.explorer import Rhythm
 from jerk.learner import Bout
 from jerk.memory import BestRuns, sample
 from jerk.play import Play
@@ -26,7 +27,7 @@ from tests.jerk.test_train import preset, rainbow_config, saved_rainbow
 
 def test_memory_holds_what_was_seen_before_each_action_and_what_came_after(course, tmp_path):
     """The seed stored observations after the action, rewards so far, and LEFT only."""
-    config = preset("hybrid", policy="", policy_share=0.0, learn=False, num_envs=1)
+    config = preset("parts", policy="", policy_share=0.0, learn=False, num_envs=1)
     training, envs = Training(config, 1), course(1)
     obs, _ = envs.reset()
     training.begin(obs, envs.levels)
@@ -52,7 +53,7 @@ def test_memory_holds_what_was_seen_before_each_action_and_what_came_after(cours
 
 def test_memory_prefers_near_experience_and_knows_where_it_has_none(course):
     """In the seed, the distance was ignored."""
-    training = Training(preset("hybrid", policy="", policy_share=0.0, learn=False), 2)
+    training = Training(preset("parts", policy="", policy_share=0.0, learn=False), 2)
     rng = np.random.default_rng(0)
     here, far = (v / np.linalg.norm(v) for v in rng.standard_normal((2, 128)))
     near = here + 0.02 * rng.standard_normal(128)
@@ -68,7 +69,7 @@ def test_memory_prefers_near_experience_and_knows_where_it_has_none(course):
 
 
 def test_policy_learns_while_the_search_goes_on(course, tmp_path):
-    config = preset("hybrid", timesteps=1200, update_every=4, learning_rate=3e-3)
+    config = preset("parts", timesteps=1200, update_every=4, learning_rate=3e-3)
     run(course(2), config, tmp_path / "run")
     saved, runs = load_checkpoint(tmp_path / "run"), BestRuns(config.runs)
     for one in unpack(saved.arrays, saved.state["runs"]):
@@ -91,7 +92,7 @@ def test_policy_learns_while_the_search_goes_on(course, tmp_path):
     ids=["no policy", "no memory", "open loop", "no learning", "policy's embedding"],
 )
 def test_each_part_of_the_hybrid_can_be_switched(course, tmp_path, flags):
-    agent = run(course(2), preset("hybrid", timesteps=200, **flags), tmp_path / "run")
+    agent = run(course(2), preset("parts", timesteps=200, **flags), tmp_path / "run")
     saved = load_checkpoint(tmp_path / "run")
     assert ("memory-returns" in saved.arrays) == (flags.get("memory_share") != 0.0)
     assert ("net" in saved.tensors) == (flags.get("policy") != "")
@@ -100,8 +101,8 @@ def test_each_part_of_the_hybrid_can_be_switched(course, tmp_path, flags):
 
 
 def test_new_run_takes_memory_and_policy_of_another(course, tmp_path):
-    source = run(course(2), preset("hybrid"), tmp_path / "source")
-    training = Training(preset("hybrid", num_envs=1), 1)
+    source = run(course(2), preset("parts"), tmp_path / "source")
+    training = Training(preset("parts", num_envs=1), 1)
     training.start_from(tmp_path / "source")
     assert len(training.memory) == len(load_checkpoint(tmp_path / "source").arrays["memory-used"])
     for key, value in source.policy.actor.net.state_dict().items():
@@ -110,7 +111,7 @@ def test_new_run_takes_memory_and_policy_of_another(course, tmp_path):
 
 @pytest.mark.parametrize(("scale", "backtracking"), [(0.01, True), (2.0, False)])
 def test_rainbow_starts_from_the_best_runs_without_a_net(course, tmp_path, scale, backtracking):
-    run(course(2), preset("hybrid", timesteps=1000), tmp_path / "jerk")
+    run(course(2), preset("parts", timesteps=1000), tmp_path / "jerk")
     config = rainbow_config(reward_scale=scale, backtracking=backtracking)
     training = rainbow.train.Training(config, 1)
     fresh = {k: v.clone() for k, v in training.agent.net.state_dict().items()}
@@ -127,7 +128,7 @@ def test_rainbow_starts_from_the_best_runs_without_a_net(course, tmp_path, scale
 
 def test_a_run_goes_on_before_the_replay_that_it_wrote(course, tmp_path):
     """Its last checkpoint was damaged, and taken away."""
-    config = preset("hybrid", timesteps=600, checkpoint_every=200)
+    config = preset("parts", timesteps=600, checkpoint_every=200)
     run(course(2), config, tmp_path / "jerk")
     before = load_checkpoint(tmp_path / "jerk/replay").arrays.stored
     shutil.rmtree(tmp_path / "jerk/checkpoints/step-000000600")
@@ -140,7 +141,7 @@ def test_a_rainbow_behind_jerk_gets_its_net_and_the_best_runs_back(course, tmp_p
     config = rainbow_config()
     RainbowAgent(make_net(config), config).save(tmp_path / "rainbow")
     flags = {"timesteps": 1000, "learning_rate": 1e-3, "policy": "new"}
-    agent = run(course(2), preset("hybrid", **flags), tmp_path / "jerk", init=tmp_path / "rainbow")
+    agent = run(course(2), preset("parts", **flags), tmp_path / "jerk", init=tmp_path / "rainbow")
     assert isinstance(agent.policy.actor, RainbowAgent)
     learned = load_agent(tmp_path / "jerk/replay")
     assert isinstance(learned, RainbowAgent) and learned.config.env.reward_scale == 0.5
@@ -154,7 +155,7 @@ def test_a_rainbow_takes_the_runs_alone_where_another_agent_was_behind_jerk(cour
         PPO2Config(), image_height=36, image_width=36, hidden=16, encoder="data-efficient"
     )
     PPO2Agent(ppo2_net(config), config).save(tmp_path / "ppo2")
-    run(course(2), preset("hybrid", policy=str(tmp_path / "ppo2")), tmp_path / "jerk")
+    run(course(2), preset("parts", policy=str(tmp_path / "ppo2")), tmp_path / "jerk")
     assert isinstance(load_agent(tmp_path / "jerk/replay"), PPO2Agent)
     training = rainbow.train.Training(rainbow_config(), 1)
     training.start_from(tmp_path / "jerk/replay")
@@ -170,20 +171,20 @@ def test_runs_of_more_actions_are_refused_by_rainbow_in_one_line(course, tmp_pat
 
 
 def test_policy_and_memory_explore_as_soon_as_they_know_something(course):
-    training = Training(preset("hybrid"), 1)
+    training = Training(preset("parts"), 1)
     training.start_from(None)
-    assert training.agent.shares() == (0.0, 0.0)
+    assert training.agent.shares() == (0.0, 0.0, 0.0)
     training.memory.add(np.ones(128), 1, 1.0)
     training.updates = FIRST_UPDATES - 2
     training.update()
-    assert training.agent.shares() == (0.0, 0.25)
+    assert training.agent.shares() == (0.0, 0.25, 0.0)
     training.update()
-    assert training.agent.shares() == (0.5, 0.25)
+    assert training.agent.shares() == (0.5, 0.25, 0.5)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_a_policy_plays_where_the_memory_has_no_answer_if_it_has_a_share(share, monkeypatch):
-    training = Training(preset("hybrid", policy_share=share), 1)
+    training = Training(preset("parts", policy_share=share), 1)
     training.start_from(None)
     training.agent.policy.knows = True
     plays, wait = [Play("course", bout=Bout(steps_left=9, player="memory"))], 4
@@ -193,35 +194,74 @@ def test_a_policy_plays_where_the_memory_has_no_answer_if_it_has_a_share(share, 
     assert (training.agent.explore(plays, blank, training.rng) == wait) == (share > 0.0)
 
 
+def test_a_policy_may_play_on_in_replays_alone(course):
+    config = preset("recovering", policy="new", policy_replays=1.0, learn=True)
+    training = Training(config, 1)
+    training.start_from(None)
+    training.agent.policy.knows = True
+    rng = np.random.default_rng(0)
+    asks = {
+        "moves": training.agent.moves,
+        "config": config,
+        "shares": training.agent.shares(),
+        "sequences": training.sequences,
+    }
+    for kind, player in (("explore", "rule"), ("mutant", "rule"), ("replay", "policy")):
+        play = Play("course", kind, rhythm=Rhythm.drawn(rng))
+        assert play.next_action(rng, **asks)[1] == player
+    training.begin(np.zeros((1, 4, 36, 36), np.uint8), ["course"])
+    assert training.plays[0].bout.player == "policy"  # the first episode of a level is its own
+
+
+def test_a_policys_action_is_held_until_others_play(course, monkeypatch):
+    training = Training(preset("parts", policy_hold=3, memory_share=0.0, closed_loop=False), 1)
+    training.start_from(None)
+    training.agent.policy.knows = True
+    drawn, play = iter(range(7)), Play("course", bout=Bout(steps_left=-1, player="policy"))
+    act = lambda obs, explore: np.full(len(obs), next(drawn))  # noqa: E731
+    monkeypatch.setattr(training.agent.policy.actor, "act", act)
+    blank = np.zeros((1, 4, 36, 36), np.uint8)
+    for step in range(9):
+        if step == 4:
+            play.bout = Bout()
+        if step == 5:
+            play = Play.restore(play.save(), training.sequences)
+            play.bout = Bout(steps_left=-1, player="policy")
+        play.add(int(training.agent.explore([play], blank, training.rng)[0]), 0.0)
+    right = training.agent.moves.right
+    assert play.actions[4] in (right, training.agent.moves.right_jump)
+    assert play.actions[:4] + play.actions[5:] == [0, 0, 0, 1, 2, 2, 2, 3]
+
+
 def test_a_named_policy_comes_before_the_one_of_a_run_and_two_are_refused(course, tmp_path):
-    run(course(2), preset("hybrid", timesteps=200), tmp_path / "jerk")
+    run(course(2), preset("parts", timesteps=200), tmp_path / "jerk")
     named = saved_rainbow(tmp_path / "rainbow")
-    training = Training(preset("hybrid", policy=named), 2)
+    training = Training(preset("parts", policy=named), 2)
     training.start_from(tmp_path / "jerk")
     assert isinstance(training.agent.policy.actor, RainbowAgent) and training.agent.policy.knows
     assert len(training.sequences) > 0
     with pytest.raises(UserError, match="both give a policy"):
-        Training(preset("hybrid", policy=named), 2).start_from(tmp_path / "rainbow")
-    training = Training(preset("hybrid"), 2)
+        Training(preset("parts", policy=named), 2).start_from(tmp_path / "rainbow")
+    training = Training(preset("parts"), 2)
     training.start_from(tmp_path / "rainbow")
     assert isinstance(training.agent.policy.actor, RainbowAgent)
 
 
 def test_a_policy_that_would_never_play_is_refused(tmp_path):
     with pytest.raises(UserError, match="--learn"):
-        Training(preset("hybrid", learn=False, write_replay=False), 2).start_from(None)
+        Training(preset("parts", learn=False, write_replay=False), 2).start_from(None)
 
 
 def test_runs_for_rainbow_and_other_images_are_no_start(course, tmp_path):
-    run(course(2), preset("hybrid"), tmp_path / "run")
+    run(course(2), preset("parts"), tmp_path / "run")
     with pytest.raises(UserError, match="no policy"):
-        Training(preset("hybrid"), 2).start_from(tmp_path / "run/replay")
+        Training(preset("parts"), 2).start_from(tmp_path / "run/replay")
     with pytest.raises(UserError, match="--image-height"):
-        Training(preset("hybrid", image_height=40), 2).start_from(tmp_path / "run")
+        Training(preset("parts", image_height=40), 2).start_from(tmp_path / "run")
 
 
 def test_runs_of_more_actions_than_the_rainbow_behind_has_are_not_written(tmp_path):
-    config = preset("hybrid", policy=saved_rainbow(tmp_path / "rainbow"), actions=10)
+    config = preset("parts", policy=saved_rainbow(tmp_path / "rainbow"), actions=10)
     with pytest.raises(UserError, match="--no-write-replay"):
         Training(config, 2).start_from(None)
     Training(replaced(config, write_replay=False), 2).start_from(None)
@@ -229,7 +269,7 @@ def test_runs_of_more_actions_than_the_rainbow_behind_has_are_not_written(tmp_pa
 
 def test_the_policys_first_episode_says_what_is_worth_imitating(course, tmp_path):
     named = saved_rainbow(tmp_path / "rainbow")
-    config = preset("hybrid", policy=named, timesteps=400, update_every=4)
+    config = preset("parts", policy=named, timesteps=400, update_every=4)
     for returned, learns in ((-1.0, True), (99.0, False)):
         training = Training(config, 1)
         training.start_from(None)
@@ -266,21 +306,21 @@ def test_a_sequence_without_embeddings_gets_them_at_a_replay(course, tmp_path):
 
 def test_what_a_policy_knows_goes_with_its_checkpoint(course, tmp_path):
     """A new one that never learned is not taken for a trained one by the next run."""
-    agent = run(course(2), preset("hybrid", timesteps=200), tmp_path / "short")
+    agent = run(course(2), preset("parts", timesteps=200), tmp_path / "short")
     agent.save(tmp_path / "alone")
     for source in ("short", "alone"):
-        training = Training(preset("hybrid"), 2)
+        training = Training(preset("parts"), 2)
         training.start_from(tmp_path / source)
         assert training.agent.policy is not None and training.agent.shares().policy == 0.0
-        named = Training(preset("hybrid", policy=str(tmp_path / source)), 2)
+        named = Training(preset("parts", policy=str(tmp_path / source)), 2)
         named.start_from(None)
         assert named.agent.shares().policy == 0.0
     with pytest.raises(UserError, match="--learn"):
-        Training(preset("hybrid", learn=False), 2).start_from(tmp_path / "short")
+        Training(preset("parts", learn=False), 2).start_from(tmp_path / "short")
     training.updates = FIRST_UPDATES
     training.update()
     training.agent.save(tmp_path / "learned")
-    training = Training(preset("hybrid"), 2)
+    training = Training(preset("parts"), 2)
     training.start_from(tmp_path / "learned")
     assert training.agent.shares().policy == 0.5
 
@@ -291,9 +331,9 @@ def test_a_rainbow_behind_two_runs_comes_back_as_it_was(course, tmp_path, by, wr
     torch.manual_seed(0)  # one Rainbow in six plays as well as its runs, and learns nothing
     named = saved_rainbow(tmp_path / "rainbow")
     flags = {"timesteps": 600, "learning_rate": 1e-2, "num_envs": 1}
-    first = preset("hybrid", policy=named, write_replay=writes, **flags)
+    first = preset("parts", policy=named, write_replay=writes, **flags)
     learned = run(course(1), first, tmp_path / "first").policy.actor.net.state_dict()
-    second = preset("hybrid", policy=str(tmp_path / "first") if by == "policy" else "", **flags)
+    second = preset("parts", policy=str(tmp_path / "first") if by == "policy" else "", **flags)
     run(course(1), second, tmp_path / "second", init=tmp_path / "first" if by == "init" else None)
     given = load_agent(tmp_path / "second/replay").net.state_dict()
     for key, value in load_agent(named).net.state_dict().items():
@@ -302,7 +342,7 @@ def test_a_rainbow_behind_two_runs_comes_back_as_it_was(course, tmp_path, by, wr
 
 
 def test_what_one_encoder_remembers_is_not_given_to_another(course, tmp_path):
-    config = preset("hybrid", embed="policy", policy=saved_rainbow(tmp_path / "rainbow"))
+    config = preset("parts", embed="policy", policy=saved_rainbow(tmp_path / "rainbow"))
     run(course(2), config, tmp_path / "run")
     with pytest.raises(UserError, match="leave out --policy or --init"):
         Training(config, 2).start_from(tmp_path / "run")
@@ -319,7 +359,7 @@ def test_a_policy_that_nothing_would_ask_is_refused(tmp_path):
 
 
 def test_a_kept_run_does_not_hold_the_rest_of_its_episode(course, tmp_path):
-    config = preset("hybrid", num_envs=1)
+    config = preset("parts", num_envs=1)
     training, envs = Training(config, 1), course(1)
     training.start_from(None)
     obs, _ = envs.reset()

@@ -18,7 +18,23 @@ LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 ROOT = Path(__file__).parents[2]
 
 
+PARTS = {
+    "closed_loop": True,
+    "policy": "new",
+    "policy_share": 0.5,
+    "memory_share": 0.25,
+    "learn": True,
+    "write_replay": True,
+    "encoder": "data-efficient",
+    "torch_threads": 1,
+}
+"""What a search may have besides its rules."""
+
+
 def preset(name, **changes):
+    """A tiny run's config; parts: what mutates, with all parts."""
+    if name == "parts":
+        name, changes = "mutating", {**PARTS, **changes}
     config = load_config(JerkConfig, ["--preset", name], presets=PRESETS, command="test")
     quick = {
         "timesteps": 600,
@@ -63,7 +79,7 @@ def test_agent_learns_the_course(course, tmp_path, name, steps, scale):
 
 
 def test_a_stopped_run_with_a_trained_policy_goes_on_exactly(course, tmp_path):
-    config = preset("hybrid", policy=saved_rainbow(tmp_path / "rainbow"))
+    config = preset("parts", policy=saved_rainbow(tmp_path / "rainbow"))
     run(course(2), config, tmp_path / "whole")
     with pytest.raises(Stop):
         run(stopping(course(2), tmp_path / "parts"), config, tmp_path / "parts")
@@ -113,7 +129,7 @@ def test_checkpoint_of_more_actions_is_refused_in_one_line(course, tmp_path):
 
 def test_memory_and_sequences_are_capped(course, tmp_path):
     """In the seed, neither was, and nothing was recognised as known."""
-    run(course(2), preset("hybrid", memory_capacity=30, sequences=3), tmp_path / "run")
+    run(course(2), preset("parts", memory_capacity=30, sequences=3), tmp_path / "run")
     saved = load_checkpoint(tmp_path / "run")
     assert len(saved.arrays["memory-returns"]) == 30
     assert saved.arrays["memory-counts"][0] > 100  # merged
@@ -121,7 +137,7 @@ def test_memory_and_sequences_are_capped(course, tmp_path):
 
 
 def test_metrics_show_how_the_search_stands(course, tmp_path):
-    run(course(2), preset("hybrid", timesteps=800), tmp_path / "run")
+    run(course(2), preset("parts", timesteps=800), tmp_path / "run")
     columns = read_columns(tmp_path / "run/metrics.csv")
     assert list(columns)[1:6] == ["best", "replays", "accepted", "memory", "hit_rate"]
     assert 0.0 < columns["hit_rate"][-1] <= 1.0 and columns["memory"][-1] > 0
@@ -148,8 +164,8 @@ def saved_rainbow(folder):
     ],
 )
 def test_a_run_goes_on_with_the_parts_that_it_had(course, tmp_path, flags):
-    run(course(2), preset("hybrid", timesteps=200), tmp_path / "run")
-    config = preset("hybrid", timesteps=300, resume=True, **flags)
+    run(course(2), preset("parts", timesteps=200), tmp_path / "run")
+    config = preset("parts", timesteps=300, resume=True, **flags)
     (name,) = flags
     with pytest.raises(UserError, match=name.replace("_", "-")):
         run(course(2), config, tmp_path / "run")

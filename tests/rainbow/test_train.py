@@ -107,7 +107,7 @@ def save_encoder(folder, config):
     save_checkpoint(
         folder,
         agent="ppo2",
-        config={"encoder": config.encoder},
+        config={"encoder": config.net.encoder},
         counters={"env_steps": 0},
         tensors={"net": {f"encoder.{key}": value for key, value in encoder.items()}},
     )

@@ -2,11 +2,11 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from dataclasses import replace
+from multiprocessing.connection import Pipe
 from pathlib import Path
 
 import msgspec
@@ -207,10 +207,10 @@ def test_workers_leave_when_the_parent_is_killed():
 
 
 def test_an_error_that_nobody_hears_any_more_ends_a_worker_quietly():
-    ours, theirs = socket.socketpair()
+    ours, theirs = Pipe()
     ours.close()
     setup = {"levels": [[("NoGame", "Level1")]], "config": {}, "rotate_every": 0}
-    run_worker(theirs, {**setup, "record_dir": None}, None, 0)
+    run_worker(theirs, {**setup, "record_dir": None}, 0)
     theirs.close()
 
 

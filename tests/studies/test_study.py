@@ -44,15 +44,6 @@ def test_every_kind_has_flags_that_its_module_takes(name: str, kind: str) -> Non
         assert all(needed(study, cell, other) for other in study.kinds if f"<{other}>" in kind)
 
 
-def test_all_parts_of_jerk_together_are_its_hybrid_preset() -> None:
-    built = parsed(read("jerk-ablation"), "learning")
-    words = ["--preset", "hybrid", "--policy", "some"]
-    preset = flat(to_dict(importlib.import_module("jerk.train").parse(words)))
-    unlike = {name for name in built if built[name] != preset[name]}
-    # The net of a policy that nobody gave, and files for others: no part of the search.
-    assert unlike <= {"encoder", "hidden", "write_replay"}
-
-
 def test_both_ppos_have_the_same_flags_on_a_level() -> None:
     kinds = read("ppo2").kinds
     assert kinds["adapt/scratch"].words == kinds["adapt/sb3-scratch"].words

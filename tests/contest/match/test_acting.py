@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from contest.evaluate import play_episodes
-from contest.match.score import play, steps_of
+from contest.match.score import steps_of
 from contest.wire.protocol import TimestepTimeoutError
 from contest.wire.remote_vec import RemoteVectorEnv
 from experiment.config import from_dict
@@ -62,10 +63,9 @@ def test_remembering_agent_is_told_where_evaluated_episodes_begin() -> None:
 def test_remembering_agent_is_told_where_scored_episodes_begin() -> None:
     agent = Remembering()
     envs = make_vec([LEVEL], num_envs=1, config=SHORT)
-    try:
-        play(agent, envs, 6)
-    finally:
-        envs.close()
+    with closing(envs):
+        for _ in islice(steps_of(agent, envs), 6):
+            pass
     assert agent.told == OF_THREE * 2
 
 

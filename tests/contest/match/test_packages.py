@@ -70,7 +70,7 @@ def test_the_hybrid_brings_its_policy_and_its_memory_along(
     rainbow = contest("rainbow", "adapt", None) / "agent"
     before = tmp_path / "before"
     flags = {"policy": str(rainbow), "num_envs": 1, "timesteps": 300, "log_every": 10}
-    jerk.train.run(Course(1), preset("hybrid", **flags), before)
+    jerk.train.run(Course(1), preset("parts", **flags), before)
     rainbow.rename(tmp_path / "elsewhere")  # its net is in the checkpoint, with what it learned
     out = contest("jerk", "adapt", before)
     remembered = [read_columns(run / "metrics.csv")["memory"] for run in (before, out / "training")]

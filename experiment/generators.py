@@ -1,0 +1,20 @@
+"""States of NumPy's random number generators, without torch, which takes seconds to import."""
+
+import json
+from typing import Any
+
+import numpy as np
+
+
+def generator_state(generator: np.random.Generator) -> str:
+    """State of a NumPy generator as JSON text (its integers have 128 bits; msgpack has 64)."""
+
+    def plain(value: Any) -> Any:
+        return value.tolist() if isinstance(value, np.ndarray) else int(value)
+
+    return json.dumps(generator.bit_generator.state, default=plain)
+
+
+def set_generator_state(generator: np.random.Generator, state: str) -> None:
+    """Set what `generator_state` returned. ValueError: of another kind of generator."""
+    generator.bit_generator.state = json.loads(state)

@@ -1,0 +1,28 @@
+"""What an agent's config says of its net: a section of it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from experiment.ranges import Count, check
+
+
+@dataclass(frozen=True)
+class NetSettings:
+    """The net: convolutions, and the fully connected layers behind them."""
+
+    # The net
+    encoder: Literal["nature", "data-efficient", "impala", "mobilenet", "xresnet"] = "nature"
+    """Convolutions before the fully connected layers."""
+    widths: str = ""
+    """Channels of nature's convolutions, or of each stage of impala, mobilenet, xresnet, such as
+    16,32,32; empty: their own."""
+    pool: bool = False
+    """Keep each channel's mean only, so that images may have any size; not of data-efficient."""
+    encoder_parts: str = ""
+    """What the encoder has besides, with commas between: attention, shifted, pool-first, separable,
+    group-norm, squeeze-excite."""
+    hidden: Count = 512
+    """Units of each fully connected layer before the outputs."""
+
+    def __post_init__(self) -> None:
+        check(self)
