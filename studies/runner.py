@@ -99,8 +99,9 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
     if others:
         record["sight"] = {name: level_means(read_episodes(folder / name)) for name in others}
     played = episode_columns(folder)
-    if not kind.adds:
-        record["grown"] = losses.grown(played, made_with(study, cell)["steps"])
+    steps = made_with(study, cell)["steps"]
+    if not kind.adds and played["step"].max() <= steps:  # else levels were played in turn
+        record["grown"] = losses.grown(played, steps)
     if "kind" in played:
         record["lost"] = losses.lost(played)
     if kind.last:

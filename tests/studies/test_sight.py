@@ -48,6 +48,7 @@ def test_a_study_tells_what_its_three_plays_earned(
         assert {one.l for one in episodes} == {10}
     eyes = collect(study, out)["eyes"]
     assert (eyes["episodes"], eyes["steps"]) == (8, 80)  # its own pictures count
+    assert "grown" not in eyes  # levels were played in turn
     for play in PLAYS[1:]:
         by_level = eyes["sight"][play]
         assert by_level.keys() == eyes["runs"].keys()
