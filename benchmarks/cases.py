@@ -18,6 +18,8 @@ from experiment.errors import Parser, UserError
 from experiment.results import ROOT, write_result
 
 THREADS = (1, 2)
+BACKENDS = ("emulator", "native")
+"""What plays the level: peers have the first alone, and older results are of it."""
 RESULTS = Path(__file__).parent / "results"
 Row = dict[str, float]
 Repeat = dict[str, Row]
@@ -38,15 +40,16 @@ def run(
     repeats: int = 3,
     suffix: str = "",
     environment: Mapping[str, str] = MappingProxyType({}),
-    **more: float | None,
+    **more: float | tuple[str, ...] | None,
 ) -> None:
     """The command `python -m benchmarks.NAME`; `text` is its module's.
 
     table: rows of all repeats. here: measures a case in this process, of its own; peers: the
     commands of those that run elsewhere. measure: measures the cases of a repeat, where processes
     of their own will not do. suffix: of the result's name. environment: of these processes.
-    more: further options and their defaults, such as seconds=15.0; None: a path. UserError: a wrong
-    option, or a case that failed.
+    more: further options and their defaults, such as seconds=15.0; None: a path; several words: one
+    of them, by default the first. A result names its `backend`, where there is that option.
+    UserError: a wrong option, or a case that failed.
     """
     parser = Parser(
         prog=f"python -m benchmarks.{name}",
@@ -64,6 +67,10 @@ def run(
     parser.add_argument("--only", nargs="+", default=[""], help=help_)
     flags = {option: f"--{option.replace('_', '-')}" for option in more}
     for option, default in more.items():
+        if isinstance(default, tuple):
+            help_ = f"(default: {default[0]})"
+            parser.add_argument(flags[option], choices=default, default=default[0], help=help_)
+            continue
         kind, shown = (Path, "none") if default is None else (type(default), default)
         parser.add_argument(flags[option], type=kind, default=default, help=f"(default: {shown})")
     options = parser.parse_args()
@@ -86,8 +93,11 @@ def run(
     for row in rows:
         print(json.dumps(row))
     if options.write:
-        path = RESULTS / f"{name}{suffix}.json"
-        write_result(path, {"rows": rows}, module=f"benchmarks.{name}")
+        backend = vars(options).get("backend")
+        ending = f"_{backend}" if backend in BACKENDS[1:] else ""
+        content = {"backend": backend} if backend else {}
+        path = RESULTS / f"{name}{suffix}{ending}.json"
+        write_result(path, {**content, "rows": rows}, module=f"benchmarks.{name}")
 
 
 def chosen(cases: Sequence[str], options: Options) -> list[str]:
@@ -108,8 +118,8 @@ def peer_commands(peers: Mapping[str, tuple[str, str, list[str]]]) -> dict[str, 
     def line(name: str, threads: int, options: Options) -> list[str]:
         environment, module, more = peers[name]
         python = str(peer_python(environment)) if environment else sys.executable
-        timing = ["--seconds", str(options.seconds), "--threads", str(threads)]
-        return [python, "-m", f"benchmarks.peers.{module}", *timing, *more]
+        same = ["--seconds", str(options.seconds), "--backend", options.backend]
+        return [python, "-m", f"benchmarks.peers.{module}", *same, "--threads", str(threads), *more]
 
     return {f"{name}-{n}": partial(line, name, n) for name in peers for n in THREADS}
 

@@ -35,9 +35,10 @@ ENTRIES = 20_000
 Actions = NDArray[Any]
 
 
-def make_config(preset: str, num_envs: int, steps: int) -> JerkConfig:
+def make_config(preset: str, num_envs: int, options: Options) -> JerkConfig:
     """A preset for one level, without checkpoints on the way."""
-    return cast(JerkConfig, preset_config(parse, preset, num_envs=num_envs, timesteps=steps))
+    flags = {"num_envs": num_envs, "timesteps": options.steps, "backend": options.backend}
+    return cast(JerkConfig, preset_config(parse, preset, **flags))
 
 
 def spied(config: JerkConfig, play: Callable[[Any], Any]) -> tuple[list[Actions], Actions]:
@@ -70,12 +71,12 @@ def spied(config: JerkConfig, play: Callable[[Any], Any]) -> tuple[list[Actions]
     return played, marks[-1] - marks[0]
 
 
-def whole(preset: str, num_envs: int, steps: int) -> Row:
+def whole(preset: str, num_envs: int, options: Options) -> Row:
     """A run beside its own actions. UserError: too few steps to measure anything."""
-    least = WARM_UP * num_envs
+    least, steps = WARM_UP * num_envs, options.steps
     if steps <= least:
         raise UserError(f"--steps must be above {least}, the warm-up, not {steps}")
-    config = make_config(preset, num_envs, steps)
+    config = make_config(preset, num_envs, options)
 
     def again(envs: Any) -> None:
         envs.reset(seed=config.run.seed)
@@ -108,9 +109,9 @@ def observations(config: JerkConfig, count: int) -> NDArray[np.uint8]:
     return np.stack(seen)
 
 
-def parts(steps: int) -> Row:
+def parts(options: Options) -> Row:
     """The hybrid's calls, one by one."""
-    config = make_config("hybrid", 1, steps)
+    config = make_config("hybrid", 1, options)
     obs, spec = observations(config, 600), config.env.spec()
     policy = new_policy(config, device="cpu").actor
     by_frames = Embedder(None, config=config, device="cpu")
@@ -139,16 +140,16 @@ def parts(steps: int) -> Row:
     }
     measured: Row = {}
     for name, call in calls.items():
-        measured |= timed(call, seconds=min(2.0, steps / 3000), name=name)
+        measured |= timed(call, seconds=min(2.0, options.steps / 3000), name=name)
     return measured
 
 
 def run_here(case: str, options: Options) -> Row:
     """Measure a case in this process."""
     if case == "parts":
-        return parts(options.steps)
+        return parts(options)
     preset, num_envs = case.split("-")
-    return whole(preset, int(num_envs), options.steps)
+    return whole(preset, int(num_envs), options)
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
@@ -161,7 +162,8 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
 def main() -> None:
     """The command line."""
     one = {"OMP_NUM_THREADS": "1"}
-    cases.run("jerk", __doc__, CASES, here=run_here, table=table, environment=one, steps=6000)
+    more: Any = {"steps": 6000, "backend": cases.BACKENDS}
+    cases.run("jerk", __doc__, CASES, here=run_here, table=table, environment=one, **more)
 
 
 if __name__ == "__main__":

@@ -41,9 +41,9 @@ def preset_config(parse: Callable[[Sequence[str]], Any], preset: str, **flags: o
     return parse(["--preset", preset, *words])
 
 
-def make_envs(settings: Any = None, num_envs: int = WORKERS) -> Any:
+def make_envs(settings: Any, num_envs: int = WORKERS) -> Any:
     """Environments on the level that every agent plays."""
-    return make(LEVEL, settings or EnvConfig(), num_envs=num_envs, seed=0)
+    return make(LEVEL, settings, num_envs=num_envs, seed=0)
 
 
 def one_env(seconds: float, **settings: Any) -> Row:
@@ -65,10 +65,10 @@ def one_env(seconds: float, **settings: Any) -> Row:
     return {"steps_per_second": rate, "episodes_per_second": each}
 
 
-def env_only(seconds: float, envs: Any = None) -> Row:
-    """Environments with random actions (eight, or those given: they are closed): agent steps per
-    second, CPU time of a vector step."""
-    with closing(envs or make_envs()) as envs:
+def env_only(seconds: float, envs: Any) -> Row:
+    """Environments with random actions, which are then closed: agent steps per second, CPU time of
+    a vector step."""
+    with closing(envs):
         envs.reset(seed=0)
         random = np.random.default_rng(0)
         timed(lambda: envs.step(random.integers(0, 7, envs.num_envs)), seconds=0.5, name="warm_up")

@@ -23,6 +23,7 @@ from experiment.errors import command
 from ppo2.config import PPO2Config
 from ppo2.train import learn, parse, run
 from ppo2.training import Training
+from retro_env.config import EnvConfig
 
 PRECISIONS, SUFFIX = cases.precisions()
 SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in cases.THREADS]
@@ -69,11 +70,12 @@ class Cycles:
         }
 
 
-def shared_config(precision: str, threads: int) -> PPO2Config:
+def shared_config(precision: str, threads: int, backend: str) -> PPO2Config:
     """The contest preset, with what every agent in this comparison shares."""
     config: PPO2Config = preset_config(
         parse,
         "contest",
+        backend=backend,
         precision=precision,
         torch_threads=threads,
         num_envs=WORKERS,
@@ -94,14 +96,15 @@ def act_alone(training: Training, obs: NDArray[np.uint8], random: np.random.Gene
             training.collector.add((rewards, flags, flags, {}), levels=[""] * len(flags), part=part)
 
 
-def whole_and_parts(seconds: float, *, precision: str, threads: int) -> Row:
+def whole_and_parts(seconds: float, **setting: Any) -> Row:
     """Cycles of `ppo2.train`, after each of which its parts run alone: the emulators with random
     actions, acting for eight observations without emulators, learning.
 
     of_bound is taken within a cycle, so that most of what else the machine does cancels. All are
     medians over cycles, the first one left out.
     """
-    config, envs = shared_config(precision, threads), make_envs()
+    config = shared_config(**setting)
+    envs = make_envs(config.env)
     training, random = Training(config, WORKERS), np.random.default_rng(0)
     cycles: list[NDArray[np.float64]] = []
     with (
@@ -135,9 +138,10 @@ def whole_and_parts(seconds: float, *, precision: str, threads: int) -> Row:
     }
 
 
-def end_to_end(seconds: float, *, precision: str, threads: int) -> Row:
+def end_to_end(seconds: float, **setting: Any) -> Row:
     """`ppo2.train.run` as it is."""
-    config, envs = shared_config(precision, threads), make_envs()
+    config = shared_config(**setting)
+    envs = make_envs(config.env)
     cycles = Cycles(seconds, envs.workers)
     # Marked at the first wait of each rollout: one step late, every time.
     waits = itertools.cycle(range(ROLLOUT_STEPS * config.act_parts))
@@ -148,10 +152,11 @@ def end_to_end(seconds: float, *, precision: str, threads: int) -> Row:
 def run_here(case: str, options: Options) -> Row:
     """Measure a case of this project in this process."""
     if case == "env":
-        return env_only(options.seconds)
+        return env_only(options.seconds, make_envs(EnvConfig(backend=options.backend)))
     name, precision, threads = case.split("-")
     measure = whole_and_parts if name == "parts" else end_to_end
-    return measure(options.seconds, precision=precision, threads=int(threads))
+    setting = {"precision": precision, "threads": int(threads), "backend": options.backend}
+    return measure(options.seconds, **setting)
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
@@ -171,7 +176,7 @@ def main() -> None:
     """The command line."""
     peers = cases.peer_commands(PEERS)
     options: Any = {"here": run_here, "peers": peers, "table": table, "suffix": SUFFIX}
-    cases.run("ppo2", __doc__, CASES, **options, seconds=15.0)
+    cases.run("ppo2", __doc__, CASES, **options, seconds=15.0, backend=cases.BACKENDS)
 
 
 if __name__ == "__main__":

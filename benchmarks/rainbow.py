@@ -23,6 +23,7 @@ from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import Learner
 from rainbow.train import parse, run
+from retro_env.config import EnvConfig
 
 PRECISIONS, SUFFIX = cases.precisions()
 SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in cases.THREADS]
@@ -61,11 +62,12 @@ EPISODE = 250
 """Agent steps of the made-up episodes that fill a replay: about what random play lasts."""
 
 
-def shared_config(preset: str, precision: str, threads: int) -> RainbowConfig:
+def shared_config(preset: str, precision: str, threads: int, backend: str) -> RainbowConfig:
     """A preset, with what every agent in this comparison shares."""
     config: RainbowConfig = parts.preset_config(
         parse,
         preset,
+        backend=backend,
         precision=precision,
         torch_threads=threads,
         num_envs=WORKERS,
@@ -121,7 +123,7 @@ def priorities(seconds: float) -> Row:
 def replay_whole(seconds: float) -> Row:
     """Whole batches with their frames from 100,000 slots in use, and what a transition takes."""
     before = resident()
-    config = shared_config("contest", "fp32", 1)
+    config = shared_config("contest", "fp32", 1, cases.BACKENDS[0])
     replay = make_replay(config, WORKERS, capacity=FILL)
     add = fill(replay, FILL + 2 * WORKERS * EPISODE)
     held, drawable = resident() - before, np.count_nonzero(replay.tree.leaves)
@@ -138,10 +140,10 @@ def replay_whole(seconds: float) -> Row:
     }
 
 
-def learner(seconds: float, *, precision: str, threads: int) -> Row:
+def learner(seconds: float, **setting: Any) -> Row:
     """Updates alone, on one batch, and acting for eight observations."""
-    config = shared_config("contest", precision, threads)
-    device = prepare_device("cpu", threads=threads)
+    config = shared_config("contest", **setting)
+    device = prepare_device("cpu", threads=config.torch_threads)
     seed_everything(0)
     replay = make_replay(config, WORKERS, capacity=4_000)
     fill(replay, 3_200)
@@ -157,20 +159,25 @@ def learner(seconds: float, *, precision: str, threads: int) -> Row:
     }
 
 
-def end_to_end(seconds: float, *, preset: str, precision: str, threads: int) -> Row:
+def end_to_end(seconds: float, *, preset: str, **setting: Any) -> Row:
     """`rainbow.train.run` as it is, timed from a while after its first update."""
     clock = Stopwatch(seconds)
-    parts.run_until(clock.tick, run, parts.make_envs(), shared_config(preset, precision, threads))
+    config = shared_config(preset, **setting)
+    parts.run_until(clock.tick, run, parts.make_envs(config.env), config)
     return clock.result()
 
 
 def run_here(case: str, options: Options) -> Row:
     """Measure a case of this project in this process."""
-    simple = {"priorities": priorities, "replay": replay_whole, "env": parts.env_only}
+    simple = {"priorities": priorities, "replay": replay_whole}
     if case in simple:
         return simple[case](options.seconds)
+    if case == "env":
+        envs = parts.make_envs(EnvConfig(backend=options.backend))
+        return parts.env_only(options.seconds, envs)
     name, precision, threads = case.split("-")
     setting: dict[str, Any] = {"precision": precision, "threads": int(threads)}
+    setting["backend"] = options.backend
     if name == "learner":
         return learner(options.seconds, **setting)
     preset = "laptop" if name == "laptop" else "contest"
@@ -217,7 +224,9 @@ def main() -> None:
     """The command line."""
     peers, cores = cases.peer_commands(PEERS), os.cpu_count() or 1
     options: Any = {"here": run_here, "peers": peers, "table": table, "suffix": SUFFIX}
-    cases.run("rainbow", __doc__, CASES, **options, seconds=15.0, cores=cores)
+    cases.run(
+        "rainbow", __doc__, CASES, **options, seconds=15.0, cores=cores, backend=cases.BACKENDS
+    )
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
 """python -m cartridge.sanitize PROGRAM: all acts, for many frames, in a build with sanitizers.
 
-`make -C cartridge sanitized` builds the program and runs this. It plays proofs, parts of them with
-random play behind, and random play; what it counted goes to sanitized.json beside this."""
+`make -C cartridge sanitized` builds the program and runs this. It plays what ppo2/pretrained played
+natively, parts of proofs with random play behind, and random play; what it counted goes to
+sanitized.json beside this."""
 
 import gzip
 import json
 import subprocess
 import tempfile
-from argparse import ArgumentParser
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,52 +17,102 @@ import numpy as np
 from cartridge.build_states import FOLDER
 from cartridge.levels.oracle import read_proof
 from cartridge.levels.pack import FILE
-from cartridge.levels.splits import level_names
-from experiment.errors import UserError, command
+from cartridge.levels.splits import GAME, level_names
+from contest.match.agents import Agent, load_policy
+from experiment.errors import Parser, UserError, command
 from experiment.results import write_result
+from retro_env import Level
 from retro_env.config import SEVEN
 from retro_env.engine import PADS
+from retro_env.native import NativeVectorEnv
 
-RUN = 1_000_000
-"""Frames of one process; each has its own chances."""
+PLAYER = "ppo2"
+STEPS = 1_500
+"""Agent steps of learned play on each act that are recorded for a run."""
+PROOFS, RANDOM = 3, 6
+"""Episodes of the other kinds on each act in a run."""
+KINDS = {"random": 0, "proof": 1, "learned": 2}
 RESULT = Path(__file__).parent / "sanitized.json"
 
 
-def moves() -> bytes:
-    """For each act in order, how many frames its proof has and the pad of each."""
+def proof(level: str, random: np.random.Generator) -> bytes:
+    """The pad of each frame of an act's proof, up to a random place or its end."""
     pads = [sum(PADS[name] for name in held.split()) for held in SEVEN]
-    ways = [bytes(pads[a] for a in read_proof(name) for _ in range(4)) for name in level_names()]
-    return b"".join(np.uint32(len(way)).tobytes() + way for way in ways)
+    way = bytes(pads[a] for a in read_proof(level) for _ in range(4))
+    return way[: random.integers(len(way) * 4 // 3)]
 
 
-@command
-def main() -> None:
-    """Run it and store the counts. UserError: a sanitizer found something."""
-    parser = ArgumentParser(prog="python -m cartridge.sanitize", description=__doc__)
-    parser.add_argument("program", type=Path)
-    parser.add_argument("--frames", type=int, default=10_000_000)
-    options = parser.parse_args()
+def learned(seed: int) -> Iterator[tuple[int, bytes]]:
+    """Of each episode that the agent ends, drawing its actions under the contest's rules: number of
+    the act, and the pad of each frame."""
+    agent, config = load_policy(Agent(PLAYER, PLAYER, "frozen", "cpu"), seed=seed)
+    pads = [sum(PADS[name] for name in held.split()) for held in SEVEN]
+    rows = [[Level(GAME, name)] for name in level_names()]
+    envs = NativeVectorEnv(
+        rows, config=config, seed=seed, rotate_every=0, record_dir=None, threads=1
+    )
+    game = envs.parts[0].games.game
+    ways = [bytearray() for _ in rows]
+    obs, _ = envs.reset()
+    for _ in range(STEPS):
+        actions = agent.act(obs, explore=True)
+        obs, _, terminated, truncated, _ = envs.step(actions)
+        for act, way in enumerate(ways):
+            pad = pads[actions[act]]
+            first = way[-1] if game["stuck"][act] else pad
+            way += bytes([first, *[pad] * (int(game["frames"][act]) - 1)])
+            if terminated[act]:
+                yield act, bytes(way)
+            if terminated[act] or truncated[act]:
+                way.clear()
+    envs.close()
+
+
+def episodes(run: int) -> bytes:
+    """All that a run plays, in random order, as the program reads it."""
+    random = np.random.default_rng(run)
+    found = [("learned", act, way) for act, way in learned(run)]
+    for act, level in enumerate(level_names()):
+        found += [("proof", act, proof(level, random)) for _ in range(PROOFS)]
+        found += [("random", act, b"")] * RANDOM
+    packed = [
+        np.array([act, KINDS[kind], len(way)], "<u4").tobytes() + way for kind, act, way in found
+    ]
+    return b"".join(packed[i] for i in random.permutation(len(packed)))
+
+
+def play(program: Path, frames: int) -> Iterator[Counter[str]]:
+    """Runs of the program until it has played so many frames -> its counts after each. UserError: a
+    sanitizer found something, or an episode ended elsewhere."""
     with tempfile.TemporaryDirectory() as folder:
-        files = {"pack": gzip.decompress((FOLDER / FILE).read_bytes()), "moves": moves()}
-        for name, content in files.items():
-            (Path(folder) / name).write_bytes(content)
-        arguments = [str(Path(folder) / name) for name in files]
-        program = str(options.program.absolute())
+        pack, played = Path(folder) / "pack", Path(folder) / "episodes"
+        pack.write_bytes(gzip.decompress((FOLDER / FILE).read_bytes()))
         counts: Counter[str] = Counter(findings=0)
-        while counts["frames"] < options.frames:
+        while counts["frames"] < max(frames, 1):
             counts["runs"] += 1
-            frames = min(RUN, options.frames - counts["frames"])
+            played.write_bytes(episodes(counts["runs"]))
             done = subprocess.run(
-                [program, *arguments, str(frames), str(counts["runs"])],
+                [program.absolute(), pack, played, str(counts["runs"])],
                 capture_output=True,
                 text=True,
                 check=False,
             )
             if done.returncode:
-                raise UserError(f"a sanitizer found something, mend it: {done.stderr[:2000]}")
+                raise UserError(f"found something, mend it: {done.stderr[:2000]}")
             counts.update(json.loads(done.stdout))
-            print(json.dumps(counts), flush=True)
-            write_result(RESULT, dict(counts), module="cartridge.sanitize")
+            yield counts
+
+
+@command
+def main() -> None:
+    """Run it and store the counts."""
+    parser = Parser(prog="python -m cartridge.sanitize", description=__doc__)
+    parser.add_argument("program", type=Path)
+    parser.add_argument("--frames", type=int, default=10_000_000, help="play until so many")
+    options = parser.parse_args()
+    for counts in play(options.program, options.frames):
+        print(json.dumps(counts), flush=True)
+    write_result(RESULT, dict(counts), module="cartridge.sanitize")
 
 
 if __name__ == "__main__":

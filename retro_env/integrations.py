@@ -116,12 +116,14 @@ def has_rom(game: str) -> bool:
     return True
 
 
-def check_playable(game: str, state: str, *, scenario: str, native: bool = True) -> None:
-    """Raise a UserError that says what is missing: game, state, ROM or scenario.
+def check_playable(game: str, *wanted: str, scenario: str, native: bool = True) -> None:
+    """Raise a UserError that says what is missing: game, one of the wanted states, ROM or scenario.
     native: whether a game that plays without an emulator may lack its ROM."""
     game = full_name(game)
-    if state not in states(game):
-        raise UserError(f"{game} has no state {state!r}{nearest(state, states(game))}")
+    known = states(game)
+    for state in wanted:
+        if state not in known:
+            raise UserError(f"{game} has no state {state!r}{nearest(state, known)}")
     if not has_rom(game) and is_native(game):
         if not native:
             raise UserError(

@@ -1,6 +1,8 @@
 """Levels and splits: what the words behind `--levels` mean."""
 
 import csv
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,17 +61,18 @@ def parse_level(text: str) -> Level:
     return parse_level(found[0])
 
 
-def checked(game: str, state: str) -> Level:
+def checked(game: str, state: str, *, states_of: Callable[[str], Sequence[str]] = states) -> Level:
     """A level whose game and state exist; UserError otherwise."""
     game = full_name(game)
-    if state not in states(game):
+    if state not in states_of(game):
         raise UserError(f"{game} has no state {state!r}{nearest(state, states(game))}")
     return Level(game, state)
 
 
 def read_levels(path: Path) -> list[Level]:
     """Levels of a CSV file with the columns game and state. Errors: UserError."""
-    return [checked(level.game, level.state) for level in rows_of(path)]
+    once = functools.cache(states)
+    return [checked(level.game, level.state, states_of=once) for level in rows_of(path)]
 
 
 def rows_of(path: Path) -> list[Level]:

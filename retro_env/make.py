@@ -133,8 +133,9 @@ def make_vec(
     missing).
     """
     config = config or EnvConfig()
-    for level in levels:
-        check_playable(level.game, level.state, scenario=config.scenario)
+    for game in dict.fromkeys(level.game for level in levels):
+        wanted = [level.state for level in levels if level.game == game]
+        check_playable(game, *wanted, scenario=config.scenario)
     rows = assign_levels(
         levels, num_envs=num_envs, rotate_every=rotate_every, seed=seed, serial=serial
     )

@@ -82,8 +82,10 @@ def _roms(content: Any) -> Iterator[str]:
 def origin(result: Mapping[str, Any]) -> str:
     """How and where it was measured."""
     machine = result["machine"]
+    backends = {"": "", "emulator": "in emulators; ", "native": "natively; "}
+    backend = backends[result.get("backend", "")]
     return (
-        f"`{result['command']}` at commit {result['commit']}; {machine['cores']} cores, "
+        f"`{result['command']}` at commit {result['commit']}; {backend}{machine['cores']} cores, "
         f"{machine['memory_gib']} GiB, Python {machine['python']}, torch {machine['torch']}."
     )
 

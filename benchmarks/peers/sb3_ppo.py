@@ -36,7 +36,8 @@ def main() -> None:
     """Learn until the time is over; print one line."""
     options = arguments(__doc__)
     torch.set_num_threads(options.threads)
-    make: Any = usual_env if options.usual else functools.partial(make_env, LEVEL, EnvConfig())
+    ours = functools.partial(make_env, LEVEL, EnvConfig(backend=options.backend))
+    make: Any = usual_env if options.usual else ours
     workers = SubprocVecEnv([make] * WORKERS)
     envs: Any = workers
     if options.usual:

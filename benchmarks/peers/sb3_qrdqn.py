@@ -49,7 +49,8 @@ def main() -> None:
     options = shared.arguments(__doc__)
     torch.set_num_threads(options.threads)
     stopwatch = shared.Stopwatch(options.seconds)
-    envs = SubprocVecEnv([functools.partial(make_env, shared.LEVEL, EnvConfig())] * shared.WORKERS)
+    make = functools.partial(make_env, shared.LEVEL, EnvConfig(backend=options.backend))
+    envs = SubprocVecEnv([make] * shared.WORKERS)
     small = {"features_extractor_class": SmallExtractor} if options.small else {}
     model = QRDQN(
         "CnnPolicy",

@@ -51,6 +51,7 @@ def arguments(description: str | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--seconds", type=float, required=True, help="measured after the warm-up")
     parser.add_argument("--threads", type=int, required=True, help="CPU threads of torch")
+    parser.add_argument("--backend", required=True, choices=("emulator", "native"))
     parser.add_argument("--quantiles", type=int, default=200, help="of QR-DQN's head")
     help_ = "QR-DQN on the laptop preset's encoder and hidden layer"
     parser.add_argument("--small", action="store_true", help=help_)

@@ -81,7 +81,7 @@ def main() -> None:
     torch.manual_seed(0)
     np.random.seed(0)  # noqa: NPY002 - its replay draws from there
     stopwatch = shared.Stopwatch(options.seconds)
-    make = functools.partial(make_env, shared.LEVEL, EnvConfig())
+    make = functools.partial(make_env, shared.LEVEL, EnvConfig(backend=options.backend))
     envs = ShmemVectorEnv([make] * shared.WORKERS)
     algorithm = make_algorithm(envs.observation_space[0], envs.action_space[0])
     replay = PrioritizedVectorReplayBuffer(

@@ -45,7 +45,7 @@ static void prepare_row(s16 row, s16 first_column)
 
 static void upload_column(void)
 {
-    u16 address = PLANE_A + (u16)(column_pending << 2);
+    u16 address = PLANE_A + ((u16)column_pending << 2);
     if (column_pending < 0)
         return;
     vdp_upload(column_words[0], address, PLANE_ROWS * 2, 128);

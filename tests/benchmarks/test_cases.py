@@ -77,6 +77,20 @@ def test_whole_result_is_stored(
     assert result["machine"]["cores"]
 
 
+def test_result_names_its_back_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(cases, "RESULTS", tmp_path)
+    options: Any = {"table": lambda repeats, options: median_cases(repeats), "repeats": 1}
+    options["measure"] = lambda wanted, options: {"a": {"ms": 1.0}}
+    for words, name in (("--write", "some.json"), ("--write --backend native", "some_native.json")):
+        monkeypatch.setattr(sys, "argv", ["some", *words.split()])
+        run("some", None, ["a"], **options, backend=cases.BACKENDS)
+        result = json.loads((tmp_path / name).read_text())
+        assert result["backend"] == ("native" if "native" in words else "emulator")
+    monkeypatch.setattr(sys, "argv", ["some", "--backend", "wasm"])
+    with pytest.raises(UserError, match="--backend: invalid choice: 'wasm'"):
+        run("some", None, ["a"], **options, backend=cases.BACKENDS)
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

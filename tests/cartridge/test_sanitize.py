@@ -1,0 +1,48 @@
+"""The build with sanitizers plays what was recorded, and says where it ends elsewhere."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cartridge import build_states, sanitize
+from experiment.errors import UserError
+
+CARTRIDGE = build_states.INTEGRATION.parent
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """It, built anew."""
+    for name in ("clang", "make"):
+        if shutil.which(name) is None:
+            pytest.skip(f"no {name}")
+    built = tmp_path_factory.mktemp("sanitized") / "sanitized"
+    command = ["make", "-s", "-C", CARTRIDGE, f"BUILD={built.parent}", built]
+    subprocess.run(command, check=True, capture_output=True)
+    return built
+
+
+@pytest.mark.slow
+def test_all_kinds_of_play_are_without_a_finding(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sanitize, "STEPS", 200)
+    monkeypatch.setattr(sanitize, "PROOFS", 1)
+    monkeypatch.setattr(sanitize, "RANDOM", 1)
+    (counts,) = sanitize.play(program, 1)
+    assert counts["findings"] == 0
+    assert min(counts[f"{kind}_frames"] for kind in sanitize.KINDS) > 0
+    assert sum(counts[f"{kind}_frames"] for kind in sanitize.KINDS) == counts["frames"]
+
+
+@pytest.mark.slow
+def test_recorded_play_that_ends_elsewhere_is_found(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sanitize, "learned", lambda seed: iter([(0, bytes(100))]))
+    monkeypatch.setattr(sanitize, "PROOFS", 0)
+    monkeypatch.setattr(sanitize, "RANDOM", 0)
+    with pytest.raises(UserError, match="of learned play was over after"):
+        next(sanitize.play(program, 1))
