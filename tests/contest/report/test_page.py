@@ -92,6 +92,8 @@ def test_page_has_scores_references_and_a_film(report: Path) -> None:
     assert "random (reference)" not in text  # it has played itself
     assert "No film of" not in text
     assert "seed 1: return" in text
+    offered = text[text.index('id="film-level"') :].partition("</select>")[0]
+    assert re.findall("<option>(.*)</option>", offered) == [LEVELS[0]]  # no level without a film
     (video,) = re.findall(r'src="data:video/mp4;base64,([^"]+)"', text)
     assert base64.b64decode(video)[4:8] == b"ftyp"
     (poster,) = re.findall(r'poster="data:image/jpeg;base64,([^"]+)"', text)
