@@ -22,8 +22,6 @@ TOO = {
         *("--learning-rate", "1e-3"),
     ],
     "jerk": [
-        *("--preset", "mutating", "--closed-loop", "--memory-share", "0.25", "--write-replay"),
-        *("--policy", "new", "--policy-share", "0.5", "--learn", "--torch-threads", "1"),
         *("--log-every", "10", "--update-every", "5", "--batch-size", "8"),
         *("--episode-steps", "12", "--max-return", "30"),
     ],
@@ -39,11 +37,19 @@ TOO = {
     "trpo": ["--rollout-steps", "6", "--minibatches", "2", "--rotate-every", "20"],
 }
 """What an agent needs besides, to learn and to end episodes within so few steps."""
+PARTS = {
+    "jerk": [
+        *("--preset", "mutating", "--closed-loop", "--memory-share", "0.25", "--write-replay"),
+        *("--policy", "new", "--policy-share", "0.5", "--learn", "--torch-threads", "1"),
+    ]
+}
+"""All that an agent can have besides, where no preset is asked for."""
 
 
 def words(agent, *flags):
     """The arguments of a tiny run's command."""
-    return [*FLAGS, *TOO.get(agent, []), *map(str, flags)]
+    parts = [] if "--preset" in flags else PARTS.get(agent, [])
+    return [*FLAGS, *TOO.get(agent, []), *parts, *map(str, flags)]
 
 
 def tiny(agent, *flags):

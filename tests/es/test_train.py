@@ -264,7 +264,7 @@ def test_checkpoint_means_init():
         (["--sigma-decay", "2"], "--sigma-decay"),
         (["--sigma-decay", "0.5", "--sigma-final", "0"], "sigma_final"),
         (["--levels", LEVEL, "--init", "/nowhere"], "checkpoint"),
-        (["--levels", LEVEL, "--run-dir", "/proc/nowhere"], "run"),
+        (["--levels", LEVEL, "--run-dir", "/proc/nowhere"], "/proc/nowhere"),
     ],
 )
 def test_bad_input_is_one_clear_line(arguments, words, tmp_path, monkeypatch, capsys):
