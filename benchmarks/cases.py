@@ -182,11 +182,12 @@ def median_row(label: dict[str, str], values: Sequence[float | None], **aim: flo
 def quotient(
     repeat: Repeat, above: str, below: str, metric: str = "", *, best: Any = max
 ) -> float | None:
-    """The best of the cases that begin with `above` over the best of those with `below`, by their
-    first number or another; None where one was not measured."""
+    """The best of the cases that begin with `above`, or the one of that very name, over the best of
+    those with `below`, by their first number or another; None where one was not measured."""
     found = []
     for prefix in (above, below):
-        rows = [row for case, row in repeat.items() if case.startswith(prefix)]
+        alike = [row for case, row in repeat.items() if case.startswith(prefix)]
+        rows = [repeat[prefix]] if prefix in repeat else alike
         if not rows:
             return None
         found.append(best(row[metric or next(iter(row))] for row in rows))

@@ -131,6 +131,7 @@ def test_quotient_takes_the_best_of_each() -> None:
     assert quotient(repeat, "ours-", "peer-") == 3.0
     assert quotient(repeat, "peer-", "ours-", "cpu", best=min) == 4.0
     assert quotient(repeat, "ours-", "other-") is None
+    assert quotient({"a": {"rate": 2.0}, "a_2": {"rate": 6.0}, "b": {"rate": 1.0}}, "a", "b") == 2.0
 
 
 def test_ratios_are_medians_of_ratios_within_repeats() -> None:
