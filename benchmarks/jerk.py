@@ -1,4 +1,4 @@
-"""How much of the emulators' speed does JERK leave, and what does each part of the hybrid cost?
+"""How much of the emulators' speed does JERK leave, and what does each of its parts cost?
 
 Cases: benchmarks/cases.md; aims: benchmarks/README.md.
 """
@@ -18,11 +18,12 @@ from benchmarks import cases
 from benchmarks.cases import Options, Repeat, Row, Rows, median_cases
 from benchmarks.parts import cpu_seconds, make_envs, preset_config, timed
 from experience.episodes import Episode
+from experiment.checkpoint import load_checkpoint
 from experiment.errors import UserError, command
 from jerk.config import JerkConfig
 from jerk.learner import Learner, locate
 from jerk.memory import sample
-from jerk.policy import Embedder, new_policy
+from jerk.policy import Embedder, taken_policy
 from jerk.train import parse, run
 from lsh_memory import EpisodicMemory, MemoryConfig
 
@@ -110,10 +111,10 @@ def observations(config: JerkConfig, count: int) -> NDArray[np.uint8]:
 
 
 def parts(options: Options) -> Row:
-    """The hybrid's calls, one by one."""
+    """The calls of what a search may have besides its rules, one by one; the hybrid's policy."""
     config = make_config("hybrid", 1, options)
     obs, spec = observations(config, 600), config.env.spec()
-    policy = new_policy(config, device="cpu").actor
+    policy = taken_policy(load_checkpoint(config.policy), config, device="cpu").actor
     by_frames = Embedder(None, config=config, device="cpu")
     encoder: Any = policy.net.encoder
     by_policy = Embedder(encoder, config=config, device="cpu")
