@@ -139,7 +139,8 @@ class JerkConfig:
             )
         if max(self.policy_share, self.replays_share) + self.memory_share > 1.0:
             raise UserError(
-                "policy_share (or policy_replays) and memory_share must be 1 or less together"
+                "--memory-share and --policy-share (or --policy-replays) must be 1 or less "
+                f"together: lower --memory-share {self.memory_share:g}, or the other"
             )
 
     @property

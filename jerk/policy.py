@@ -95,8 +95,8 @@ def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> Polic
     check_alike(theirs.env, config.env, source=source, wider=True)
     if not (config.needs_policy or config.write_replay):
         raise UserError(
-            f"nothing would ask the policy in {source}: give --policy-share, --learn or --preset "
-            "hybrid, or leave the policy out"
+            f"nothing would ask the policy in {source}: give --policy-share, --policy-replays, "
+            "--learn or --preset hybrid, or leave the policy out"
         )
     return policy
 
