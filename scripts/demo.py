@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from contest.evaluate import PATIENCE, play_episodes
-from contest.match.agents import Agent, load_policy, make_config, resolve
+from contest.match.agents import Agent, load_policy, make_config
 from contest.match.references import REFERENCES
 from contest.match.score import Episode, read_episodes, score, score_table, unfinished_episodes
 from contest.watch import Moment, film, watch
@@ -31,13 +31,13 @@ SECOND = 15
 """Agent steps in a second of play."""
 STILL = 5
 """Seconds without a new highest return after which a player's film ends."""
-SHIPPED, LEARNING = "Rainbow, shipped", "Rainbow learning"
+SHIPPED = "as shipped"
 SEARCH, AFTER = "JERK, searching", "JERK, after that"
 
 
 @dataclasses.dataclass(frozen=True)
 class DemoConfig:
-    """Play an unseen act without learning, then let agents learn it: scores, curves, a film."""
+    """Play an unseen act without learning, then let JERK learn it: scores, a curve, films."""
 
     quick: bool = False
     """Less of everything where nothing is given, in under two minutes."""
@@ -45,12 +45,10 @@ class DemoConfig:
     """Folder in which a new folder demo-001, demo-002, … is made."""
     level: str = "RustCavern.Act2"
     """Held-out level to play, GAME:STATE or the STATE of a split's level."""
-    agent: str = "rainbow"
-    """What plays as it is shipped, and learns on: a checkpoint of Rainbow, or its name."""
+    agent: str = "ppo2"
+    """What plays as it is, as while it learns: a checkpoint, or the name of a shipped agent."""
     search_steps: Count = 200_000
     """Agent steps of JERK's search."""
-    learn_steps: Natural = 0
-    """Agent steps of Rainbow's learning; 0: none."""
     episodes: Count = 20
     """Episodes of each that does not learn."""
     film: bool = True
@@ -72,7 +70,9 @@ class Demo:
     played: dict[str, list[Episode]] = dataclasses.field(default_factory=dict)
     seen: dict[str, list[Moment]] = dataclasses.field(default_factory=dict)
 
-    def play(self, label: str, policy: Policy, settings: EnvConfig) -> None:
+    def play(
+        self, label: str, policy: Policy, settings: EnvConfig, *, explore: bool = False
+    ) -> None:
         """Score a player that does not learn, and keep what its first episode looks like."""
         seed, patience = self.config.seed, PATIENCE * SECOND
         self.played[label], _ = play_episodes(
@@ -81,6 +81,7 @@ class Demo:
             settings,
             episodes=self.config.episodes,
             seed=seed,
+            explore=explore,
             patience=patience,
         )
         with contextlib.closing(make_env(self.level, settings)) as env:
@@ -88,6 +89,7 @@ class Demo:
                 policy,
                 env,
                 seed=seed,
+                explore=explore,
                 reward_scale=settings.reward_scale,
                 patience=STILL * SECOND,
                 filmed=True,
@@ -104,9 +106,9 @@ class Demo:
         return folder
 
 
-def prepare(argv: list[str]) -> tuple[Demo, Agent]:
+def prepare(argv: list[str]) -> tuple[Demo, tuple[Policy, EnvConfig]]:
     """Everything that can go wrong by the user's hand, before anything long begins -> the demo, and
-    what is shipped."""
+    what is shipped, with its settings."""
     read = functools.partial(load_config, DemoConfig, argv, presets=None, command="scripts/demo")
     config = read()
     if config.quick:
@@ -115,14 +117,14 @@ def prepare(argv: list[str]) -> tuple[Demo, Agent]:
     if len(levels) != 1:
         raise UserError(f"--level takes one level as GAME:STATE, got {config.level!r}")
     check_playable(levels[0].game, levels[0].state, scenario="contest")
-    shipped = resolve(Agent("rainbow", config.agent, device="cpu"))
+    shipped = load_policy(Agent("", config.agent, "explore", "cpu"), seed=config.seed)
     return Demo(config, levels[0], numbered_folder(config.runs, "demo")), shipped
 
 
 def verdict(demo: Demo) -> str:
     """What the search is worth, learning included, beside the best that learns nothing."""
     means = {label: score(label, played).mean for label, played in demo.played.items()}
-    best = max((name for name in means if name in [*REFERENCES, SHIPPED]), key=means.__getitem__)
+    best = max((name for name in means if name not in (SEARCH, AFTER)), key=means.__getitem__)
     low, high = welch_interval(*([e.r for e in demo.played[name]] for name in (SEARCH, best)))
     proven = "" if low > 0.0 or high < 0.0 else "; too few to tell"
     return (
@@ -138,12 +140,12 @@ def filmed(demo: Demo, name: str) -> Path:
     return film(demo.folder / name, demo.seen, spec.action_names, frame_skip=spec.frame_skip)
 
 
-def report(demo: Demo, curves: dict[str, Path], seconds: float) -> None:
-    """The film, the curve, the table, result.json, and where they are."""
+def report(demo: Demo, run: Path, seconds: float) -> None:
+    """The film, the search's curve, the table, result.json, and where they are."""
     scores = [score(label, played) for label, played in demo.played.items()]
     files = [filmed(demo, "film.mp4")] if demo.config.film else []
     still = {row.label: row.mean for row in scores if row.label in demo.seen and row.label != AFTER}
-    runs = {label: [folder] for label, folder in curves.items() if read_episodes(folder)}
+    runs = {SEARCH: [run]} if read_episodes(run) else {}
     title = f"Return on {demo.level.state}, which no agent was trained on"
     picture = demo.folder / "curve.png"
     files.append(plot_curves(runs, picture, window=10, title=title, levels=still))
@@ -172,20 +174,16 @@ def main() -> None:
     print(f"1/3 {', '.join(REFERENCES)} and {config.agent} as it is shipped play {level}")
     for name in REFERENCES:
         demo.play(name, *load_policy(Agent(name), seed=config.seed))
-    frozen = dataclasses.replace(shipped, mode="frozen")
-    demo.play(SHIPPED, *load_policy(frozen, seed=config.seed))
+    demo.play(f"{config.agent}, {SHIPPED}", *shipped, explore=True)
     if config.film:
         print(f"    side by side: {filmed(demo, 'before.mp4')}")
     print(f"2/3 Learning: JERK searches {config.search_steps:,} steps")
     search = Agent("jerk", flags=("--preset", "recovering"), device="cpu")
-    curves = {SEARCH: demo.train(SEARCH, search, config.search_steps)}
-    if config.learn_steps:
-        print(f"    Learning: {config.agent} goes on for {config.learn_steps:,} steps")
-        curves[LEARNING] = demo.train(LEARNING, shipped, config.learn_steps)
-    found = Agent("jerk", str(curves[SEARCH]), "frozen", "cpu")
+    run = demo.train(SEARCH, search, config.search_steps)
+    found = Agent("jerk", str(run), "frozen", "cpu")
     demo.play(AFTER, *load_policy(found, seed=config.seed))
     print("3/3 Drawing the curve, and filming all of them side by side")
-    report(demo, curves, began)
+    report(demo, run, began)
 
 
 if __name__ == "__main__":

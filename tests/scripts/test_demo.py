@@ -8,7 +8,7 @@ import pytest
 
 from contest.match.references import REFERENCES
 from contest.match.score import Episode
-from scripts.demo import AFTER, LEARNING, SEARCH, SHIPPED, DemoConfig, prepare, verdict
+from scripts.demo import AFTER, SEARCH, SHIPPED, DemoConfig, prepare, verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -70,17 +70,18 @@ def test_verdict_says_what_the_figures_say(tmp_path: Path) -> None:
 def test_a_tiny_demo_makes_all_its_files_and_keeps_earlier_ones(tmp_path: Path) -> None:
     (tmp_path / "demo-001").mkdir()
     (tmp_path / "demo-001" / "result.json").write_text("mine")
-    steps = ["--search-steps", "2000", "--learn-steps", "300", "--episodes", "2"]
+    steps = ["--search-steps", "2000", "--episodes", "2"]
     done = demo("--quick", "--runs", str(tmp_path), *steps)
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "demo-002"
     assert (tmp_path / "demo-001" / "result.json").read_text() == "mine"
     result = json.loads((folder / "result.json").read_text())
-    labels = [*REFERENCES, SHIPPED, SEARCH, LEARNING, AFTER]
+    shipped = f"ppo2, {SHIPPED}"
+    labels = [*REFERENCES, shipped, SEARCH, AFTER]
     rows = {row["label"]: row for row in result["scores"]}
     assert list(rows) == labels
-    assert [rows[label]["steps"] for label in (SEARCH, LEARNING)] == [2000, 300]
-    assert all(rows[label]["episodes"] == 2 for label in (*REFERENCES, SHIPPED, AFTER))
+    assert rows[SEARCH]["steps"] == 2000
+    assert all(rows[label]["episodes"] == 2 for label in (*REFERENCES, shipped, AFTER))
     assert all(label in done.stdout for label in labels) and result["verdict"] in done.stdout
     assert (folder / "curve.png").is_file()
     for name in ("before.mp4", "film.mp4"):
