@@ -122,15 +122,17 @@ def prepare(argv: list[str]) -> tuple[Demo, tuple[Policy, EnvConfig]]:
 
 
 def verdict(demo: Demo) -> str:
-    """What the search is worth, learning included, beside the best that learns nothing."""
+    """What the search is worth, learning included, beside the best that never learned."""
     means = {label: score(label, played).mean for label, played in demo.played.items()}
-    best = max((name for name in means if name not in (SEARCH, AFTER)), key=means.__getitem__)
+    best = max(REFERENCES, key=means.__getitem__)
     low, high = welch_interval(*([e.r for e in demo.played[name]] for name in (SEARCH, best)))
     proven = "" if low > 0.0 or high < 0.0 else "; too few to tell"
+    shipped = next(name for name in means if name.endswith(SHIPPED))
     return (
         f"All {len(demo.played[SEARCH])} episodes of the search, the first too, have a mean return "
-        f"{means[SEARCH] - means[best]:+z,.0f} beside {best}, the best that learns nothing "
-        f"(95 % {low:z,.0f} – {high:z,.0f}, over the episodes of this run{proven})."
+        f"{means[SEARCH] - means[best]:+z,.0f} beside {best}, the best that never learned "
+        f"(95 % {low:z,.0f} – {high:z,.0f}, over the episodes of this run{proven}). "
+        f"{shipped}, which learned on other acts, has {means[shipped]:,.0f}."
     )
 
 
