@@ -21,7 +21,7 @@ from experience.episodes import Episode
 from experiment.checkpoint import load_checkpoint
 from experiment.errors import UserError, command
 from jerk.config import JerkConfig
-from jerk.learner import Learner, locate
+from jerk.learner import Learner
 from jerk.memory import sample
 from jerk.policy import Embedder, taken_policy
 from jerk.train import parse, run
@@ -115,10 +115,8 @@ def parts(options: Options) -> Row:
     config = make_config("hybrid", 1, options)
     obs, spec = observations(config, 600), config.env.spec()
     policy = taken_policy(load_checkpoint(config.policy), config, device="cpu").actor
-    by_frames = Embedder(None, config=config, device="cpu")
-    encoder: Any = policy.net.encoder
-    by_policy = Embedder(encoder, config=config, device="cpu")
-    rows = by_frames(obs)
+    embed = Embedder(config)
+    rows = embed(obs)
     memory = EpisodicMemory(MemoryConfig(config.embedding, actions=spec.actions))
     rng = np.random.default_rng(0)
     noisy = rows[rng.integers(0, len(rows), ENTRIES)]
@@ -128,12 +126,9 @@ def parts(options: Options) -> Row:
         "level", np.zeros(599, np.uint8), np.ones(599), False, spec.action_names, 4, obs[:, -1:]
     )
     learner = Learner(policy, config, device="cpu")
-    places = rows.astype(np.float16)
     draw = partial(sample, [(best, 599.0)], config.batch_size, rng, frame_stack=spec.frame_stack)
     calls: dict[str, Callable[[], Any]] = {
-        "embed_frames": lambda: by_frames(obs[:1]),
-        "embed_policy": lambda: by_policy(obs[:1]),
-        "locate": lambda: locate(places, rows[300], expected=303, window=8, limit=1.0),
+        "embed": lambda: embed(obs[:1]),
         "memory_ask": lambda: memory.action_values_batch(rows[:1], config.memory_neighbours),
         "memory_add": lambda: memory.add(rng.standard_normal(config.embedding), 1, 1.0),
         "policy_act": lambda: policy.act(obs[:1], explore=True),

@@ -44,9 +44,8 @@ class Row:
 class JerkAgent:
     """Recognises a level by its first observation and replays its best sequence.
 
-    In a closed loop where the config says so, as the search replays, but for the memory. After the
-    sequence, and on a level that it does not recognise, the policy acts; without one that knows
-    something, it runs to the right.
+    After the sequence, and on a level that it does not recognise, the policy acts; without one that
+    knows something, it runs to the right.
     """
 
     def __init__(self, config: JerkConfig, *, device: str = "cpu") -> None:
@@ -58,10 +57,9 @@ class JerkAgent:
             load_scripts(config.scripts, self.moves.names)  # UserError: there are none
         self.policy: Policy | None = None
         self.embedder: Embedder | None = None
-        if config.embeds and config.embed == "frames":
-            self.embedder = Embedder(None, config=config, device=device)
         self.memory: EpisodicMemory | None = None
         if config.memory_share > 0.0:
+            self.embedder = Embedder(config)
             self.memory = EpisodicMemory(
                 MemoryConfig(
                     config.embedding, actions=self.spec.actions, capacity=config.memory_capacity
@@ -70,13 +68,6 @@ class JerkAgent:
         self.counts: Counter[str] = Counter()
         """What the search did, for its metrics."""
         self.rows: list[Row] = []
-
-    def take_policy(self, policy: Policy) -> None:
-        """Let this policy act and, where the config says so, embed by its encoder as it is."""
-        self.policy = policy
-        if self.config.embeds and self.config.embed == "policy":
-            encoder: Any = policy.actor.net.encoder
-            self.embedder = Embedder(encoder, config=self.config, device=self.device)
 
     def able_policy(self) -> Policy | None:
         """The policy, as soon as it knows something."""
@@ -96,7 +87,6 @@ class JerkAgent:
             actions = policy.actor.act(obs, explore=explore)
         elif explore:
             raise UserError("this agent has no chance to act with: give --mode frozen")
-        seen = self.embedder(obs) if self.embedder is not None else None
         for index, image in enumerate(obs):
             if starts is not None and starts[index]:
                 self.rows[index] = Row()
@@ -105,8 +95,7 @@ class JerkAgent:
                 self.rows[index] = Row(Plan.of(self.sequences.best(level)))
             row = self.rows[index]
             row.start = level
-            action = row.plan.next_action(None if seen is None else seen[index], config=self.config)
-            if action is not None:
+            if (action := row.plan.next_action()) is not None:
                 actions[index] = action
         return actions
 
@@ -114,14 +103,12 @@ class JerkAgent:
         """The next actions [N] of N episodes of the search; obs uint8 [N,C,H,W], of which they keep
         what is needed.
 
-        Where an episode's plan is lost, the memory is asked, and where the rule does not explore,
-        the memory or the policy: where the memory has no answer, the policy, and where that may not
-        play, a step or a jump to the right.
+        Where the rule does not explore, the memory or the policy is asked: where the memory has no
+        answer, the policy, and where that may not play, a step or a jump to the right.
         """
         config = self.config
-        seen: Any = [None] * len(plays)
-        if self.embedder is not None:
-            seen = self.embedder(obs)
+        seen: Any = None if self.embedder is None else self.embedder(obs)
+        if seen is not None:
             for play, row in zip(plays, seen.astype(np.float16), strict=True):
                 play.embeddings.append(row)
         if config.keeps_frames:
@@ -130,27 +117,19 @@ class JerkAgent:
         shares = self.shares()
         planned = [
             play.next_action(
-                rng,
-                moves=self.moves,
-                config=config,
-                shares=shares,
-                sequences=self.sequences,
-                seen=row,
+                rng, moves=self.moves, config=config, shares=shares, sequences=self.sequences
             )
-            for play, row in zip(plays, seen, strict=True)
+            for play in plays
         ]
         asked = [row for row, (_, who) in enumerate(planned) if who == "memory"]
-        self.counts["lost"] += sum(planned[row][0] is not None for row in asked)
         found = self.by_memory(asked, seen)
         left = [r for r, (action, _) in enumerate(planned) if action is None and r not in found]
         found |= self.by_policy(left, obs, plays)
         actions = np.zeros(len(plays), np.int64)
-        for row, (action, who) in enumerate(planned):
-            # Drawn also where a lost plan goes on.
-            default = 0
-            if who != "rule" and row not in found:  # a jump about as often as exploration has them
-                default = self.moves.right_jump if rng.random() < 0.3 else self.moves.right
-            actions[row] = found.get(row, default if action is None else action)
+        for row, (action, _) in enumerate(planned):
+            if action is None and row not in found:  # a jump about as often as exploration has them
+                action = self.moves.right_jump if rng.random() < 0.3 else self.moves.right
+            actions[row] = found[row] if action is None else action
         return actions
 
     def shares(self) -> Shares:
@@ -200,11 +179,8 @@ class JerkAgent:
         return ""
 
     def tensors(self) -> dict[str, Mapping[str, torch.Tensor]]:
-        """Nets for a checkpoint: the policy's, as it came too, and the encoder that embeds."""
-        found = {} if self.policy is None else self.policy.tensors()
-        if self.embedder is not None and self.embedder.encoder is not None:
-            found["embedder"] = self.embedder.encoder.state_dict()
-        return found
+        """Nets for a checkpoint: the policy's, as it came too."""
+        return {} if self.policy is None else self.policy.tensors()
 
     def state(self) -> dict[str, Any]:
         """Everything else of it, for msgpack."""
@@ -220,17 +196,9 @@ class JerkAgent:
         """Take a checkpoint's sequences and policy. UserError where it is another agent's."""
         made = from_dict(JerkConfig, saved.of("jerk").config)
         check_alike(made.env, self.config.env, source=saved.folder, wider=True)
-        for name in ("embed", "embedding"):
-            theirs, ours = getattr(made, name), getattr(self.config, name)
-            if theirs != ours:
-                raise UserError(
-                    f"{saved.folder} has {name} {theirs}, this run {ours}; give --{name} {theirs}"
-                )
         self.sequences.restore(saved.state["sequences"])
         if (policy := policy_of(saved, device=self.device)) is not None:
-            self.take_policy(policy)
-        if "embedder" in saved.tensors and self.embedder is not None and self.embedder.encoder:
-            self.embedder.encoder.load_state_dict(saved.tensors["embedder"])
+            self.policy = policy
 
     def memory_arrays(self) -> dict[str, NDArray]:
         """The episodic memory for a run's checkpoint, by names of its own."""
@@ -257,15 +225,6 @@ class JerkAgent:
             self.restore(saved)
             self.restore_memory(saved)
             self.sequences.forget_recordings()
-            if (
-                named is not None
-                and self.embedder is not None
-                and self.embedder.encoder is not None
-            ):
-                raise UserError(
-                    f"what {init} remembers was embedded by its own policy, and {source} would see "
-                    "it otherwise; leave out --policy or --init"
-                )
         elif saved is not None and named is not None:
             raise UserError(
                 f"{init} and {source} both give a policy; leave out --policy, or --init (which "
@@ -274,14 +233,14 @@ class JerkAgent:
         elif saved is not None:
             named = saved
         if named is not None:
-            self.take_policy(taken_policy(named, self.config, device=self.device))
+            self.policy = taken_policy(named, self.config, device=self.device)
         elif source == "new" and self.policy is None:
-            self.take_policy(new_policy(self.config, device=self.device))
+            self.policy = new_policy(self.config, device=self.device)
         if self.policy is not None:
             check_fits(self.policy, self.config)
         elif self.config.needs_policy:
             raise UserError(
-                "learn, embed and policy shares need a policy: give --policy CHECKPOINT, or new"
+                "learn and policy shares need a policy: give --policy CHECKPOINT, or new"
             )
 
 
@@ -298,7 +257,7 @@ def build(
         policy = new_policy(own, device=device)
         policy.actor.net.load_state_dict(weights)
         policy.knows = True
-        agent.take_policy(policy)
+        agent.policy = policy
     return agent
 
 

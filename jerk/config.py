@@ -74,20 +74,6 @@ class JerkConfig:
     sequences: Count = 100
     """Sequences remembered per level; the worst goes first."""
 
-    # Closed-loop replay (hybrid)
-    closed_loop: bool = False
-    """Find the step that a replay is at by what it sees, instead of counting."""
-    window: Count = 8
-    """Steps before and after the expected one that are compared."""
-    match_steps: NonNegative = 1.0
-    """What is seen matches a step nearer to it than this many ordinary steps are to each other."""
-    lost_steps: Natural = 30
-    """Steps on end that may match nothing; with one more a replay is left to explore."""
-    embed: Literal["frames", "policy"] = "frames"
-    """What observations are compared by: frames in small, or the policy's encoder."""
-    embedding: Count = 128
-    """Numbers that an observation is compared by."""
-
     # Exploring with a policy and a memory (hybrid)
     policy: str = ""
     """A checkpoint of any agent, or new: an untrained net, where init gives none; empty: none."""
@@ -104,6 +90,8 @@ class JerkConfig:
     """Part of them that the episodic memory plays, as soon as it remembers something."""
     memory_capacity: Count = 100_000
     """Steps remembered."""
+    embedding: Count = 128
+    """Numbers that an observation is remembered by."""
     memory_neighbours: Count = 50
     """Steps that are asked what each action brought."""
     memory_distance: NonNegative = 0.5
@@ -133,10 +121,6 @@ class JerkConfig:
         check(self)
         if self.slots and not (self.recover and self.go_on):
             raise UserError("slots need to know where a replay fails: add --recover --go-on")
-        if self.recover and self.closed_loop:
-            raise UserError(
-                "recover and closed_loop both say where a replay goes on: leave one out"
-            )
         if max(self.policy_share, self.replays_share) + self.memory_share > 1.0:
             raise UserError(
                 "--memory-share and --policy-share (or --policy-replays) must be 1 or less "
@@ -154,11 +138,6 @@ class JerkConfig:
         return max(self.policy_share, self.replays_share) > 0.0
 
     @property
-    def embeds(self) -> bool:
-        """Whether anything compares observations."""
-        return self.closed_loop or self.memory_share > 0.0
-
-    @property
     def keeps_frames(self) -> bool:
         """Whether anything needs the frames of the best runs."""
         return self.learn or self.write_replay
@@ -166,5 +145,4 @@ class JerkConfig:
     @property
     def needs_policy(self) -> bool:
         """Whether anything asks the policy."""
-        by_policy = self.embeds and self.embed == "policy"
-        return self.learn or self.policy_plays or by_policy
+        return self.learn or self.policy_plays

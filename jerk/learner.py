@@ -1,7 +1,7 @@
 """JERK's rules: pure functions of actions, returns and random draws; then learning from runs.
 
-A sequence is the actions of one episode up to its furthest point. L is its length, D the numbers of
-an embedding. Returns are the contest's, unscaled.
+A sequence is the actions of one episode up to its furthest point. L is its length. Returns are the
+contest's, unscaled.
 """
 
 from collections.abc import Sequence
@@ -138,34 +138,6 @@ def returns_to_go(rewards: Sequence[float], *, gamma: float) -> NDArray[np.float
     for step in range(len(rewards) - 1, -1, -1):
         later = sums[step] = rewards[step] + gamma * later
     return sums
-
-
-def locate(
-    embeddings: NDArray[np.floating],
-    seen: NDArray[np.float32],
-    *,
-    expected: int,
-    window: int,
-    limit: float,
-) -> int | None:
-    """The step of a sequence whose observation looks like `seen`, or None where none does.
-
-    embeddings [L,D] of the observations before each action. Steps expected - window … expected +
-    window are compared; a tenth of an ordinary step counts for each step away, so that where all
-    look alike the expected one is found. limit: in ordinary steps, the mean distance between
-    neighbours in that stretch.
-    """
-    first = max(0, expected - window)
-    near = embeddings[first : expected + window + 1].astype(np.float32)
-    if len(near) == 0:
-        return None
-    ordinary = 1e-3
-    if len(near) > 1:
-        ordinary += float(np.sqrt(((near[1:] - near[:-1]) ** 2).sum(axis=1)).mean())
-    distances = np.sqrt(((near - seen) ** 2).sum(axis=1)) / ordinary
-    away = np.abs(first + np.arange(len(near)) - expected)
-    best = int((distances + 0.1 * away).argmin())
-    return first + best if distances[best] <= limit else None
 
 
 def is_kept(value: float, best: float, *, ratio: float) -> bool:

@@ -15,8 +15,6 @@ from jerk.recovery import Place, Pool, before
 from jerk.slots import Slot
 
 Actions = NDArray[np.uint8]
-EMBEDDED = 8
-"""Sequences of a level whose embeddings are kept."""
 
 
 def to_plain(value: Any) -> Any:
@@ -46,8 +44,6 @@ class Sequence:
     actions: Actions
     returns: list[float]
     """Of the run that found it, then of each replay."""
-    embeddings: NDArray[np.float16] | None = None
-    """Of the observations before each action in that run, [L,D], where replays need them."""
     recording: str = ""
     """The file (.bk2, in recordings/) of the episode that it began, if that was recorded."""
     rewards: NDArray[np.float32] | None = None
@@ -117,7 +113,6 @@ class Sequences:
         actions: Actions,
         value: float,
         *,
-        embeddings: NDArray[np.float16] | None = None,
         rewards: NDArray[np.float32] | None = None,
         latest: int = 0,
     ) -> Sequence | None:
@@ -132,15 +127,9 @@ class Sequences:
             if np.array_equal(sequence.actions, actions):
                 sequence.add_return(value, latest=latest)
                 return sequence
-        new = Sequence(
-            self.next_number, np.array(actions, np.uint8), [value], embeddings, rewards=rewards
-        )
+        new = Sequence(self.next_number, np.array(actions, np.uint8), [value], rewards=rewards)
         self.next_number += 1
         found.append(new)
-        if embeddings is not None:  # the few best keep them: they are most of what one takes
-            seen = [sequence for sequence in found if sequence.embeddings is not None]
-            for sequence in sorted(seen, key=mean_of, reverse=True)[EMBEDDED:]:
-                sequence.embeddings = None
         self.make_room(found)
         return new if any(one is new for one in found) else None
 

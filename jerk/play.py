@@ -22,22 +22,17 @@ from jerk.learner import (
     explore,
     furthest_point,
     is_kept,
-    locate,
     mutate,
 )
 from jerk.memory import Sequence, Sequences, from_plain, to_plain
 from jerk.recovery import GIVE_UP_STEPS, JUMP_STEPS, OFF_RETURN, OFF_STEPS, Place
 
 Kind = Literal["explore", "replay", "mutant"]
-Embedding = NDArray[np.float32]
 
 
 @dataclass
 class Plan:
-    """Actions to be played before all else, and how far that is: a sequence, or a mutant of one.
-
-    A closed loop finds the action that is due by what is seen; an open one counts.
-    """
+    """Actions to be played before all else, and how far that is: a sequence, or a mutant of one."""
 
     source: Sequence | None = None
     actions: Actions = field(default_factory=lambda: np.zeros(0, np.uint8))
@@ -47,10 +42,6 @@ class Plan:
     """The next action."""
     steps: int = 0
     """Played so far."""
-    lost: int = 0
-    """Steps on end at which what is seen matched no step nearby."""
-    looked: bool = False
-    """Whether a step was found by what is seen, so that steps may have been skipped."""
     departed: int | None = None
     """Steps played when the source's own were over; None: they are not."""
     chosen: list[int] = field(default_factory=list)
@@ -86,35 +77,24 @@ class Plan:
             self.actions, self.intact, self.off = other.actions, 0, 0
             self.expected = other.gained
         elif self.off > GIVE_UP_STEPS:
-            self.actions = self.actions[: self.pointer]
-            self.intact = min(self.intact, self.pointer)
+            self.give_up()
 
-    def next_action(self, seen: Embedding | None, *, config: JerkConfig) -> int | None:
-        """The next action, where it is lost (`lost`) the one that is due by count; None where the
-        plan is over, or given up: for too many steps on end nothing was where it should be, or it
-        was thrown back again and again. seen: the embedding of what is seen now."""
-        thrown_back = self.steps - self.pointer > len(self.actions)
-        if self.pointer < len(self.actions) and (self.lost > config.lost_steps or thrown_back):
-            self.actions = self.actions[: self.pointer]
-            self.intact = min(self.intact, self.pointer)
+    def give_up(self) -> None:
+        """Play nothing of it any more."""
+        self.actions = self.actions[: self.pointer]
+        self.intact = min(self.intact, self.pointer)
+
+    def next_action(self) -> int | None:
+        """The next action; None where the plan is over, or given up: it was thrown back again and
+        again."""
+        if self.steps - self.pointer > len(self.actions):
+            self.give_up()
         if self.departed is None and self.pointer >= self.intact:
             self.departed = self.steps
         if self.pointer >= len(self.actions):
             return None
-        found: int | None = self.pointer
-        known = None if self.source is None else self.source.embeddings
-        if config.closed_loop and seen is not None and known is not None and self.departed is None:
-            self.looked = True
-            found = locate(
-                known[: self.intact],
-                seen,
-                expected=self.pointer,
-                window=config.window + self.lost,
-                limit=config.match_steps,
-            )
         self.steps += 1
-        self.lost = self.lost + 1 if found is None else 0
-        self.pointer = (self.pointer if found is None else found) + 1
+        self.pointer += 1
         return int(self.actions[self.pointer - 1])
 
 
@@ -130,7 +110,7 @@ class Play:
     actions: list[int] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
     embeddings: list[NDArray[np.float16]] = field(default_factory=list)
-    """Of the observations before each action, where something compares them."""
+    """Of the observations before each action, where a memory stores them."""
     frames: list[NDArray[np.uint8]] = field(default_factory=list)
     """The newest frames of these observations, where something learns from them."""
     rhythm: Rhythm | None = None
@@ -148,19 +128,16 @@ class Play:
         config: JerkConfig,
         shares: Shares,
         sequences: Sequences,
-        seen: Embedding | None = None,
     ) -> tuple[int | None, Player]:
         """Of the plan as long as there is one, then of exploration (or waiting) -> an action, and
         who may know better. None: nobody else than that player knows one.
 
-        sequences: among which a replay may find another to go on with. seen: the embedding of what
-        is seen now.
+        sequences: among which a replay may find another to go on with.
         """
         if config.recover:
             self.plan.recover(self.gained, lambda: self.nearest(sequences, jump=moves.right_jump))
-        action = self.plan.next_action(seen, config=config)
-        if action is not None:
-            return action, "memory" if self.plan.lost else "rule"
+        if (action := self.plan.next_action()) is not None:
+            return action, "rule"
         if self.kind == "replay":
             if not config.go_on:
                 return moves.wait, "rule"
@@ -252,10 +229,6 @@ def finish(
         source.add_return(value, latest=config.latest_returns)
         if config.slots:
             judge(source, plan)
-        length = len(source.actions)
-        blind = source.embeddings is None and not plan.looked and len(play.embeddings) >= length
-        if blind and value >= source.mean:  # of another run, or dropped: seen on the way
-            source.embeddings = np.stack(play.embeddings[:length])
     length, value = furthest_point(play.rewards)
     waited = play.kind == "replay" and not config.go_on
     known = source is not None and (plan.departed is None or length <= plan.departed)
@@ -263,12 +236,10 @@ def finish(
     if waited or known or not is_kept(value, best, ratio=ratio):
         return None, False
     actions = np.array(play.actions[:length], np.uint8)
-    embeddings = np.stack(play.embeddings[:length]) if play.embeddings else None
     kept = sequences.add(
         play.level,
         actions,
         value,
-        embeddings=embeddings,
         rewards=np.array(play.rewards[:length], np.float32) if config.recover else None,
         latest=config.latest_returns,
     )

@@ -1,13 +1,11 @@
 """What JERK borrows from nets: an embedding of observations, and a policy that explores for it."""
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
 import cv2
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -16,7 +14,6 @@ from experiment.config import flat, to_dict
 from experiment.errors import UserError
 from experiment.package import ScoringPolicy, check_alike, find
 from jerk.config import JerkConfig
-from nets.encoders import Encoder
 
 SIDE = 21
 """A frame's height and width before it is projected."""
@@ -116,19 +113,12 @@ def check_fits(policy: Policy, config: JerkConfig) -> None:
 class Embedder:
     """Observations uint8 [N,C,H,W] -> unit vectors float32 [N,D]: near for what looks alike.
 
-    Features of a policy's encoder as it was at the start (a frozen copy: what is stored stays
-    comparable while the policy learns), or without one the newest and the oldest frame in small;
-    their mean taken off; then a fixed random projection.
+    The newest and the oldest frame in small, their mean taken off; then a fixed random projection.
     """
 
-    def __init__(self, encoder: Encoder | None, *, config: JerkConfig, device: str) -> None:
+    def __init__(self, config: JerkConfig) -> None:
         self.channels = config.env.spec().channels
-        self.device = torch.device(device)
-        self.encoder = None
         inputs = 2 * SIDE * SIDE * self.channels
-        if encoder is not None:
-            self.encoder = copy.deepcopy(encoder).requires_grad_(False)
-            inputs = encoder.features
         # Not the run's seed: memories of several runs are comparable.
         rng = np.random.default_rng(0)
         matrix = rng.standard_normal((inputs, config.embedding), np.float32)
@@ -143,12 +133,6 @@ class Embedder:
 
     def features(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
         """[N,C,H,W] -> [N,inputs]."""
-        if self.encoder is not None:
-            with torch.no_grad():
-                found: NDArray[np.float32] = (
-                    self.encoder(torch.from_numpy(obs).to(self.device)).float().cpu().numpy()
-                )
-            return found
         last = obs.shape[1] - self.channels
         small = [
             cv2.resize(frame, (SIDE, SIDE), interpolation=cv2.INTER_AREA)

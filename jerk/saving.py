@@ -30,7 +30,7 @@ REPLAY = "replay"
 RECORDINGS = "recordings"
 """Folder of the .bk2 files, in the run's."""
 PARTS = (
-    *("closed_loop", "memory_share", "policy_share", "policy_replays"),
+    *("memory_share", "policy_share", "policy_replays"),
     *("learn", "write_replay", "record", "policy"),
 )
 """Fields that decide what is kept of an episode, or who plays."""

@@ -245,8 +245,6 @@ class Training:
             "improved": counts["improved"],
             **self.latest,
         }
-        if self.config.closed_loop:
-            values["lost"] = counts["lost"]
         if self.recent_returns:
             values["mean_return"] = float(np.mean(self.recent_returns))
         return values

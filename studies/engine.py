@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Search all levels, one after the other. UserError: the preset needs pictures."""
     config = parse(argv)
     wider = config.env.spec().action_names != SEVEN
-    if config.embeds or config.keeps_frames or config.needs_policy or wider:
+    if config.memory_share or config.keeps_frames or config.needs_policy or wider:
         raise UserError("these settings of JERK need pictures or other actions; give others")
     levels = level_names(config.run.levels)
     games = dict.fromkeys(name.rpartition(":")[0] for name in levels)

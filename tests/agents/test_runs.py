@@ -38,7 +38,7 @@ VARIANTS = {
     "jerk": [
         ["--preset", "mutating"],
         ["--preset", "recovering", "--reward-scale", "0.02"],
-        ["--embed", "policy", "--memory-share", "0"],
+        ["--memory-share", "0"],
         ["--memory-capacity", "20", "--sequences", "2"],
     ],
     "ppo2": [RECURRENT, CURIOUS, ["--noisy", "--no-normalise-returns"]],

@@ -39,7 +39,7 @@ TOO = {
 """What an agent needs besides, to learn and to end episodes within so few steps."""
 PARTS = {
     "jerk": [
-        *("--preset", "mutating", "--closed-loop", "--memory-share", "0.25", "--write-replay"),
+        *("--preset", "mutating", "--memory-share", "0.25", "--write-replay"),
         *("--policy", "new", "--policy-share", "0.5", "--learn", "--torch-threads", "1"),
     ]
 }

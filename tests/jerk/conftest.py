@@ -1,4 +1,4 @@
-"""A longer corridor with four holes, where changed actions can be made to come late."""
+"""A longer corridor with four holes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,25 +12,17 @@ LENGTH, HOLES, LIMIT = 30, (7, 13, 20, 26), 80
 
 
 class Course(Corridor):
-    """As Corridor, 30 columns long. Exploration alone gets through one time in a hundred.
+    """As Corridor, 30 columns long. Exploration alone gets through one time in a hundred."""
 
-    late: whether the 1st, 2nd, … change of action in an episode comes a step late; from there on,
-    none does.
-    """
-
-    def __init__(self, num_envs: int, *, late: tuple[bool, ...] = ()) -> None:
+    def __init__(self, num_envs: int) -> None:
         super().__init__(num_envs)
         self.levels = ["course"] * num_envs
-        self.late = late
-        self.before = [-1] * num_envs
-        self.changes = [0] * num_envs
 
     def step_wait(self) -> tuple[np.ndarray, ...]:
         rewards = np.zeros(self.num_envs)
         terminated, truncated = np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
         infos: dict[str, Any] = {}
         for env, action in enumerate(self.actions):
-            action = self.applied(env, int(action))
             fell = action == RIGHT and self.position[env] + 1 in HOLES
             moved = action in (RIGHT, JUMP)
             self.position[env] += moved
@@ -53,34 +45,10 @@ class Course(Corridor):
                 self._restart(env)
         return self.stacks.copy(), rewards, terminated, truncated, infos
 
-    def applied(self, env: int, action: int) -> int:
-        """The action that counts at this step."""
-        before, self.before[env] = self.before[env], action
-        if before in (-1, action):
-            return action
-        self.changes[env] += 1
-        number = self.changes[env] - 1
-        return before if number < len(self.late) and self.late[number] else action
-
-    def save_states(self) -> list[dict[str, Any]]:
-        states = super().save_states()
-        for state, before, changes in zip(states, self.before, self.changes, strict=True):
-            state.update(before=before, changes=changes)
-        return states
-
-    def restore_states(self, states: list[dict[str, Any]]) -> np.ndarray:
-        self.before = [state["before"] for state in states]
-        self.changes = [state["changes"] for state in states]
-        return super().restore_states(states)
-
     def _frame(self, env: int) -> np.ndarray:
         frame = np.full((36, 36), 30, np.uint8)
         frame[:, self.position[env] : self.position[env] + 5] = 220
         return frame
-
-    def _restart(self, env: int) -> None:
-        super()._restart(env)
-        self.before[env], self.changes[env] = -1, 0
 
 
 @pytest.fixture

@@ -85,11 +85,9 @@ def test_policy_learns_while_the_search_goes_on(course, tmp_path):
     [
         {"policy": "", "policy_share": 0.0, "learn": False},
         {"memory_share": 0.0},
-        {"closed_loop": False, "memory_share": 0.0},
         {"learn": False, "write_replay": False, "policy_share": 0.0},
-        {"embed": "policy"},
     ],
-    ids=["no policy", "no memory", "open loop", "no learning", "policy's embedding"],
+    ids=["no policy", "no memory", "no learning"],
 )
 def test_each_part_of_the_hybrid_can_be_switched(course, tmp_path, flags):
     agent = run(course(2), preset("parts", timesteps=200, **flags), tmp_path / "run")
@@ -97,7 +95,7 @@ def test_each_part_of_the_hybrid_can_be_switched(course, tmp_path, flags):
     assert ("memory-returns" in saved.arrays) == (flags.get("memory_share") != 0.0)
     assert ("net" in saved.tensors) == (flags.get("policy") != "")
     assert ("episode-frames" in saved.arrays) == (flags.get("write_replay") is not False)
-    assert (agent.embedder is None) == (flags.get("closed_loop") is False)
+    assert (agent.embedder is None) == (flags.get("memory_share") == 0.0)
 
 
 def test_new_run_takes_memory_and_policy_of_another(course, tmp_path):
@@ -214,7 +212,7 @@ def test_a_policy_may_play_on_in_replays_alone(course):
 
 
 def test_a_policys_action_is_held_until_others_play(course, monkeypatch):
-    training = Training(preset("parts", policy_hold=3, memory_share=0.0, closed_loop=False), 1)
+    training = Training(preset("parts", policy_hold=3, memory_share=0.0), 1)
     training.start_from(None)
     training.agent.policy.knows = True
     drawn, play = iter(range(7)), Play("course", bout=Bout(steps_left=-1, player="policy"))
@@ -291,19 +289,6 @@ def test_the_policys_first_episode_says_what_is_worth_imitating(course, tmp_path
         assert any(not torch.equal(before[k], after[k]) for k in before) == learns
 
 
-def test_a_sequence_without_embeddings_gets_them_at_a_replay(course, tmp_path):
-    run(course(2), preset("mutating", timesteps=800), tmp_path / "blind")
-    assert not any(
-        one["embeddings"]
-        for found in load_checkpoint(tmp_path / "blind").state["sequences"]["levels"].values()
-        for one in found
-    )
-    config = preset("mutating", timesteps=800, closed_loop=True, exploit_bias=1.0)
-    agent = run(course(2), config, tmp_path / "run", init=tmp_path / "blind")
-    best = agent.sequences.best("course")
-    assert best.embeddings is not None and best.embeddings.shape == (len(best.actions), 128)
-
-
 def test_what_a_policy_knows_goes_with_its_checkpoint(course, tmp_path):
     """A new one that never learned is not taken for a trained one by the next run."""
     agent = run(course(2), preset("parts", timesteps=200), tmp_path / "short")
@@ -339,14 +324,6 @@ def test_a_rainbow_behind_two_runs_comes_back_as_it_was(course, tmp_path, by, wr
     for key, value in load_agent(named).net.state_dict().items():
         assert torch.equal(value, given[key])
     assert any(not torch.equal(given[key], learned[key]) for key in given)
-
-
-def test_what_one_encoder_remembers_is_not_given_to_another(course, tmp_path):
-    config = preset("parts", embed="policy", policy=saved_rainbow(tmp_path / "rainbow"))
-    run(course(2), config, tmp_path / "run")
-    with pytest.raises(UserError, match="leave out --policy or --init"):
-        Training(config, 2).start_from(tmp_path / "run")
-    Training(replaced(config, policy=""), 2).start_from(tmp_path / "run")
 
 
 def test_a_policy_that_nothing_would_ask_is_refused(tmp_path):

@@ -13,7 +13,6 @@ from jerk.learner import (
     find_moves,
     furthest_point,
     is_kept,
-    locate,
     mutate,
     resample,
     returns_to_go,
@@ -219,54 +218,6 @@ def test_returns_to_go_look_forward():
     np.testing.assert_allclose(returns_to_go([1.0, 0.0, 2.0], gamma=0.5), [1.5, 1.0, 2.0])
     np.testing.assert_allclose(returns_to_go([1.0, 0.0, 2.0], gamma=1.0), [3.0, 2.0, 2.0])
     assert len(returns_to_go([], gamma=0.9)) == 0
-
-
-def line(*places):
-    """Embeddings of places on a line."""
-    return np.array([[place, 0.0] for place in places], np.float16)
-
-
-def seen(place):
-    return np.array([place, 0.0], np.float32)
-
-
-def test_locate_finds_the_step_that_was_seen():
-    places = line(*range(20))
-    for step in (7, 10, 13):
-        assert locate(places, seen(step), expected=10, window=5, limit=1.0) == step
-
-
-def test_locate_looks_within_its_window_only():
-    places = line(*range(20))
-    assert locate(places, seen(3.0), expected=10, window=5, limit=1.0) is None
-    assert locate(places, seen(3.0), expected=10, window=7, limit=1.0) == 3
-
-
-def test_locate_knows_what_it_has_never_seen():
-    places = line(*range(20))
-    strange = np.array([10.0, 1.5], np.float32)
-    assert locate(places, strange, expected=10, window=5, limit=1.0) is None
-    assert locate(places, strange, expected=10, window=5, limit=2.0) == 10
-
-
-def test_locate_stays_at_the_expected_step_where_all_look_alike():
-    assert locate(line(*[3.0] * 20), seen(3.0), expected=8, window=5, limit=1.0) == 8
-    stop = line(0, 1, 2, 2, 2, 2, 3)
-    assert locate(stop, seen(2.0), expected=4, window=5, limit=1.0) == 4
-
-
-@pytest.mark.parametrize("expected", [0, 19])
-def test_locate_works_at_both_ends(expected):
-    assert locate(line(*range(20)), seen(expected), expected=expected, window=5, limit=1.0) == (
-        expected
-    )
-
-
-def test_locate_takes_the_shortest_sequences():
-    assert locate(line(4.0), seen(4.0), expected=0, window=3, limit=1.0) == 0
-    assert locate(line(4.0), seen(4.1), expected=0, window=3, limit=1.0) is None
-    empty = np.zeros((0, 2), np.float16)
-    assert locate(empty, seen(4.0), expected=0, window=3, limit=1.0) is None
 
 
 def test_bouts_to_the_right_are_shared_out_and_those_to_the_left_are_not():

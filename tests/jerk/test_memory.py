@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from experience.episodes import Episode
-from jerk.memory import EMBEDDED, BestRuns, Sequences, sample
+from jerk.memory import BestRuns, Sequences, sample
 from retro_env.config import SEVEN
 
 
@@ -57,13 +57,13 @@ def test_stored_actions_do_not_change_with_the_callers():
 def test_saved_sequences_come_back_through_msgpack():
     sequences = filled(capacity=3)
     sequences.starts["one"] = np.arange(8, dtype=np.uint8).reshape(2, 2, 2)
-    rows = np.arange(6, dtype=np.float16).reshape(1, 6)
-    sequences.add("one", actions(4), 6.0, embeddings=rows)
+    rewards = np.array([6.0], np.float32)
+    sequences.add("one", actions(4), 6.0, rewards=rewards)
     saved = msgspec.msgpack.decode(msgspec.msgpack.encode(sequences.save()))
     other = Sequences(3)
     other.restore(saved)
     assert other.save() == sequences.save()
-    np.testing.assert_array_equal(other.levels["one"][-1].embeddings, rows)
+    np.testing.assert_array_equal(other.levels["one"][-1].rewards, rewards)
     assert other.add("one", actions(6), 8.0).number == 4
     np.testing.assert_array_equal(other.starts["one"], sequences.starts["one"])
 
@@ -124,15 +124,6 @@ def test_sampled_steps_have_the_observation_before_the_action():
 def test_runs_are_better_than_a_return_of_their_level():
     found = three_runs().better({"one": 5.0, "two": 2.0})
     assert [(run.total_reward, best) for run, best in found] == [(10.0, 10.0), (3.0, 3.0)]
-
-
-def test_only_the_best_sequences_keep_their_embeddings():
-    sequences = Sequences(30)
-    for value in range(20):
-        actions = np.full(value + 1, 3, np.uint8)
-        sequences.add("level", actions, float(value), embeddings=np.zeros((value + 1, 2), "f2"))
-    kept = [s.mean for s in sequences.levels["level"] if s.embeddings is not None]
-    assert kept == list(range(20 - EMBEDDED, 20))
 
 
 def test_a_smaller_memory_keeps_the_best_of_a_larger_one():

@@ -6,7 +6,7 @@ from jerk import PRESETS
 from jerk.config import JerkConfig
 from jerk.learner import Shares, find_moves
 from jerk.memory import Sequences
-from jerk.play import Play, begin, finish
+from jerk.play import Plan, Play, begin, finish
 from jerk.recovery import COST, GOOD, LEFT, MORE, NEAR, Place, Pool, places
 from jerk.slots import Slot, Variant
 from retro_env.config import SEVEN
@@ -92,6 +92,16 @@ def test_the_pool_follows_what_is_remembered():
     assert first not in sequences.levels[LEVEL]
     got = sequences.nearest(LEVEL, place, jump=JUMP)
     assert got is None or got[0] is not first
+
+
+def test_a_plan_that_is_thrown_back_again_and_again_is_left():
+    plan = Plan.of(remembered(1, length=20).best(LEVEL))
+    steps = 0
+    while plan.next_action() is not None:
+        plan.pointer = 6 if plan.pointer == 10 else plan.pointer
+        steps += 1
+        assert steps < 200
+    assert 20 < steps < 60
 
 
 def drive(play, sequences, rewards):

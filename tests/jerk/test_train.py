@@ -19,7 +19,6 @@ ROOT = Path(__file__).parents[2]
 
 
 PARTS = {
-    "closed_loop": True,
     "policy": "new",
     "policy_share": 0.5,
     "memory_share": 0.25,
@@ -159,7 +158,7 @@ def saved_rainbow(folder):
 @pytest.mark.parametrize(
     "flags",
     [
-        *({"closed_loop": False}, {"memory_share": 0.0}, {"write_replay": False}),
+        *({"memory_share": 0.0}, {"write_replay": False}),
         *({"record": True}, {"policy": "runs/other"}),
     ],
 )
