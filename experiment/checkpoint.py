@@ -215,17 +215,17 @@ def latest_checkpoint(path: Path | str) -> Path:
             return complete[-1]
     if (own := shipped(str(path))) is not None:
         return latest_checkpoint(own)
-    if not path.is_dir():
-        reason = "it is a file, not a folder" if path.exists() else "there is no such folder"
-        raise UserError(
-            f"no checkpoint at {path}: {reason}; give a run or a checkpoint's folder, or the name "
-            f"of an agent that comes with one ({', '.join(filter(shipped, AGENTS))})"
-        )
     if (path / "config.json").is_file() and not _FOLDER.fullmatch(path.name):
         raise UserError(
             f"the run in {path} has saved no checkpoint: give one that has, or start it anew"
         )
-    raise UserError(f"no checkpoint in {path}: expected meta.json, or checkpoints/step-… in it")
+    reason = "it is a file, not a folder" if path.exists() else "there is no such folder"
+    if path.is_dir():
+        reason = "no meta.json is in it, nor checkpoints/step-…"
+    raise UserError(
+        f"no checkpoint at {path}: {reason}; give a run or a checkpoint's folder, or the name of "
+        f"an agent that comes with one ({', '.join(filter(shipped, AGENTS))})"
+    )
 
 
 def agent_of(folder: Path | str) -> str:

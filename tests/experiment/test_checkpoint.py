@@ -197,7 +197,7 @@ def test_nothing_to_load_is_a_user_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="a file, not a folder"):
         load_checkpoint(tmp_path / "file")
-    with pytest.raises(UserError, match=r"expected meta\.json"):
+    with pytest.raises(UserError, match=r"no meta\.json .* comes with one \(rainbow, ppo2\)"):
         load_checkpoint(tmp_path)
 
 
