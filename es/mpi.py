@@ -1,7 +1,7 @@
 """The processes of a run: one alone, or as many as MPI has started.
 
 They share a counter, by which they claim episodes, and exchange bytes: records of episodes, and
-where an update is divided, sums of noise.
+sums of noise.
 """
 
 import contextlib

@@ -210,9 +210,7 @@ class Reports(ExitStack):
             episode = {name: record[name] for name in ("r", "progress", "finished")}
             episode |= {"l": record["steps"], "level": training.levels[plan.slots[task.slot]]}
             self.episodes.log(step, task.member, episode)
-        shown = {**values, "waiting": training.timing["waiting"]}
-        names = ("return", "current", "best", "waiting") if values else ()
-        self.progress.update(step, {name: shown[name] for name in names if name in shown})
+        self.progress.update(step, values)
         every = training.config.run.checkpoint_every
         if values:
             self.metrics.log(step, values, timing=training.timing)

@@ -114,7 +114,7 @@ def test_pair_meets_the_same_level_and_chance(quick, tmp_path):
 
 
 def test_metrics_are_those_of_the_episodes(quick, tmp_path):
-    config = replaced(quick, timesteps=300, levels_per_generation=0, evaluate_every=2)
+    config = replaced(quick, timesteps=700, levels_per_generation=0, evaluate_every=2)
     run(Lanes(1), config, tmp_path / "run")
     metrics, episodes = (read_columns(tmp_path / f"run/{n}.csv") for n in ("metrics", "episodes"))
     for row, step in enumerate(metrics["step"]):
