@@ -106,9 +106,9 @@ def test_generation_without_evaluation_has_the_pairs_episodes_only():
 
 
 def test_pairs_take_levels_in_turn_over_generations():
-    plans = [Plan(4, g, pairs=4, slots=(1, 3, 8), evaluates=True) for g in range(3)]
+    plans = [Plan(4, g, pairs=5, slots=(1, 3, 8), evaluates=True) for g in range(3)]
     turns = [plan.turns.tolist() for plan in plans]
-    assert turns == [[0, 1, 2, 0], [1, 2, 0, 1], [2, 0, 1, 2]]
+    assert turns == [[0, 1, 2, 0, 1], [2, 0, 1, 2, 0], [1, 2, 0, 1, 2]]
     for plan, expected in zip(plans, turns, strict=True):
         tasks = [plan.task(number) for number in range(3, len(plan))]
         for sign in (1, -1):
