@@ -9,7 +9,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,41 +22,35 @@ from experiment.metrics import read_columns
 
 CAP, PAIRS, MEMBER_PAIRS = 150, 1000, 8
 """Agent steps of an episode; pairs of the updates, and of the runs."""
-LAYERS: dict[str, dict[str, Any]] = {
-    "head": {},
-    "fc": {"layer": "fc"},
-    "fc-rank1": {"layer": "fc", "rank": 1},
-}
+LAYERS = {"head": (3_591, 1), "fc": (1_606_144, 99)}
+"""Weights of a Nature net's searched layer, and blocks of noise in them."""
 RANKS = (1, 2)
 CASES = [
     *(f"{kind}-{n}" for kind in ("env", "ranks") for n in RANKS),
     *(f"update-{name}" for name in LAYERS),
 ]
 AIM = 0.9
-FC, BLOCKS = 1_606_144, 99
-"""Weights of the fully connected layer of Nature, and blocks of noise in them."""
 CLAIM, HOP, BANDWIDTH = 10e-6, 20e-6, 1e9
 """Of the simulation: seconds, seconds, bytes per second."""
 
 
-def update_only(name: str) -> Row:
-    """The update of a Nature net after PAIRS pairs."""
+def update_only(name: Literal["head", "fc"]) -> Row:
+    """The update of a Nature net after PAIRS pairs, in one process."""
     import torch
 
-    from es.agent import ESAgent, shapes
+    from es.agent import ESAgent
     from es.config import ESConfig
     from es.learner import Learner
     from es.memory import Noise
+    from es.mpi import World
 
     torch.set_num_threads(1)
-    values: dict[str, Any] = {"pairs": PAIRS, **LAYERS[name]}
-    config = ESConfig(**values)
-    agent = ESAgent.start(config)
-    noise = Noise(0, shapes(agent.net, agent.names), config.rank)
-    learner = Learner(agent.theta, config, noise=noise)
-    returns = np.random.default_rng(0).random((PAIRS, 2, 1))
+    config = ESConfig(pairs=PAIRS, layer=name)
+    theta = ESAgent.start(config).theta
+    learner = Learner(theta, config, noise=Noise(0, len(theta)))
+    returns, levels = np.random.default_rng(0).random((PAIRS, 2)), np.zeros(PAIRS, int)
     began, cpu = time.perf_counter(), time.process_time()
-    learner.update(returns, generation=0)
+    learner.update(returns, levels, generation=0, world=World())
     return {
         "weights": learner.noise.size,
         "seconds": time.perf_counter() - began,
@@ -146,15 +140,12 @@ def simulate(lengths: NDArray[np.float64], step_seconds: float, updates: Row) ->
             row |= {"waiting": waiting, "exchange_seconds": exchange}
             row["bytes_sent_by_each"] = per_process * RECORD.itemsize + 24
             for name, seconds in updates.items():
-                update = seconds * pairs / PAIRS
+                weights, blocks = LAYERS[name]
+                update = seconds * pairs / PAIRS / min(processes, blocks)
+                update += 4 * weights / BANDWIDTH + hops
                 row[f"{name}_efficiency"] = durations.sum() / (
                     processes * (played + exchange + update)
                 )
-            sums = 4 * FC / BANDWIDTH + hops
-            divided = updates["fc"] * pairs / PAIRS / min(processes, BLOCKS) + sums
-            row["fc_divided_efficiency"] = durations.sum() / (
-                processes * (played + exchange + divided)
-            )
             rows.append({key: round(float(value), 6) for key, value in row.items()})
     return rows
 

@@ -71,10 +71,10 @@ class Cycles:
 
 
 def shared_config(precision: str, threads: int, backend: str) -> PPO2Config:
-    """The contest preset, with what every agent in this comparison shares."""
+    """The published values, with what every agent in this comparison shares."""
     config: PPO2Config = preset_config(
         parse,
-        "contest",
+        "published",
         backend=backend,
         precision=precision,
         torch_threads=threads,

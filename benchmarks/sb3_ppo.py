@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
-from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 from torch import Tensor, nn
 
 from envs import ended_episodes, train
@@ -47,7 +47,6 @@ LACKING: dict[str, Any] = {
     "encoder_parts": "",
     "value_clip_range": None,
     "kl_penalty": 0.0,
-    "normalise_returns": False,
     "target_kl": 0.0,
     "learning_rate_schedule": "constant",
     "clip_schedule": "constant",
@@ -75,7 +74,8 @@ def settings(config: Mapping[str, Any]) -> dict[str, Any]:
 
     Differs from `ppo2`, by Stable-Baselines3's own make: fp32; advantages over N−1 rows' deviation;
     the clipped value loss is of the moved value alone, not the larger of two; steps are dealt out
-    to minibatches without regard to environments.
+    to minibatches without regard to environments; returns are scaled by their deviation so far at
+    each step, not once per rollout.
     """
     for name, value in LACKING.items():
         if config[name] != value:
@@ -163,6 +163,15 @@ class Envs(VecEnv):
     env_method = set_attr  # type: ignore[assignment]
 
 
+def wrapped(envs: Any, config: Mapping[str, Any]) -> VecEnv:
+    """Environments for it, rewards scaled as these settings say."""
+    made = Envs(envs, seed=config["seed"])
+    if not config["normalise_returns"]:
+        return made
+    gamma = config["gamma"] if config["return_gamma"] is None else config["return_gamma"]
+    return VecNormalize(made, norm_obs=False, gamma=gamma)
+
+
 class Recorder(BaseCallback):
     """Writes episodes and a row of metrics per rollout, and ends the run at its last step."""
 
@@ -210,7 +219,7 @@ def run(
     device = prepare_device(values["device"], threads=values["torch_threads"])
     seed_everything(values["seed"])
     agent = PPO2Agent(make_net(config), config)
-    model = PPO("CnnPolicy", Envs(envs, seed=values["seed"]), device=device, **told)
+    model = PPO("CnnPolicy", wrapped(envs, values), device=device, **told)
     if init:
         agent.start_from(init)
         for theirs, ours in pairs(model, agent.net):

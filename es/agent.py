@@ -13,23 +13,26 @@ from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from es.config import ESConfig
-from experiment.checkpoint import agent_of, load_agent, load_checkpoint, save_checkpoint
+from experiment.checkpoint import agent_of, load_agent
 from experiment.config import from_dict, to_dict
 from experiment.errors import UserError
 from experiment.package import Actions, Flags, Images, ScoringPolicy, check_alike, find
+from nets.net_agent import NetAgent
 
 Policy = ScoringPolicy
 """An agent whose net can be searched. The net's first part is its `encoder`, and a fully connected
 layer behind that is called `hidden`, or something that ends so."""
 
 
-class ESAgent:
+class ESAgent(NetAgent[Any, ESConfig]):
     """Acts by the best score; by a draw from the policy where the config says so, or exploring."""
 
+    name, config_type, same = "es", ESConfig, "agent and settings"
+
     def __init__(self, policy: Any, config: ESConfig) -> None:
-        self.policy, self.net, self.config = policy, policy.net, config
+        super().__init__(policy.net, config, device=policy.device)
+        self.policy = policy
         self.logits: bool = policy.logits
-        self.device = next(policy.net.parameters()).device
         self.names = searched_names(policy, config.layer)
 
     @torch.no_grad()
@@ -51,14 +54,9 @@ class ESAgent:
         parameters = [self.net.get_parameter(name) for name in self.names]
         return parameters_to_vector(parameters).detach().cpu().numpy()
 
-    def take(self, theta: NDArray[np.float32]) -> None:
-        """Let the searched weights be these, [D]."""
+    @theta.setter
+    def theta(self, theta: NDArray[np.float32]) -> None:
         fill(self.net, self.names, theta)
-
-    def save(self, folder: Path | str) -> None:
-        """Write weights and config, without a run's state, as a checkpoint that `load` reads."""
-        tensors = {"net": self.net.state_dict()}
-        save_checkpoint(folder, agent="es", config=self.config, tensors=tensors)
 
     @classmethod
     def start(
@@ -78,24 +76,25 @@ class ESAgent:
         searched = {"agent": name, "config": to_dict(policy.config)}
         return cls(policy, replace(config, searched=(searched,)))
 
+    @classmethod
+    def build(
+        cls,
+        config: Mapping[str, Any],
+        weights: Mapping[str, Tensor] | None = None,
+        *,
+        device: str = "cpu",
+    ) -> "ESAgent":
+        """The agent of a checkpoint's config and of its net's weights; without these an untrained
+        one."""
+        own = from_dict(ESConfig, config)
+        if not own.searched:
+            return cls.start(own, device=device)
+        (searched,) = own.searched
+        policy = find(searched["agent"]).build(searched["config"], weights, device=device)
+        return cls(policy, own)
 
-def build(
-    config: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None, *, device: str = "cpu"
-) -> ESAgent:
-    """The agent of a checkpoint's config and of its net's weights; without these an untrained
-    one."""
-    own = from_dict(ESConfig, config)
-    if weights is None:
-        return ESAgent.start(own, device=device)
-    (searched,) = own.searched
-    policy = find(searched["agent"]).build(searched["config"], weights, device=device)
-    return ESAgent(policy, own)
 
-
-def load(folder: Path | str, *, device: str = "cpu") -> ESAgent:
-    """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
-    saved = load_checkpoint(folder).of("es")
-    return build(saved.config, saved.tensors["net"], device=device)
+build, load = ESAgent.build, ESAgent.load
 
 
 def check(policy: Any, config: ESConfig, *, name: str, source: Path | str) -> None:
@@ -123,16 +122,6 @@ def searched_names(policy: Policy, layer: str) -> list[str]:
     found = torch.autograd.grad(scores.sum(), parameters, allow_unused=True)
     used = [name for name, slope in zip(names, found, strict=True) if slope is not None]
     return [name for name in used if name.rpartition(".")[0].endswith("hidden") == (layer == "fc")]
-
-
-def shapes(net: nn.Module, names: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """(out, in) of the searched layers, each of which has a matrix and then a bias."""
-    found = []
-    for matrix, bias in zip(names[::2], names[1::2], strict=True):
-        out, inputs = net.get_parameter(matrix).shape
-        assert net.get_parameter(bias).shape == (out,), f"{matrix} and {bias} are no layer"
-        found.append((out, inputs))
-    return tuple(found)
 
 
 def fill(net: nn.Module, names: Sequence[str], vector: NDArray[np.float32]) -> None:

@@ -5,8 +5,7 @@ numbers of members and returns, and any of them can draw any member's noise agai
 """
 
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,61 +43,38 @@ def stream(seed: int, generation: int, pair: int, *, block: int = 0) -> np.rando
 
 @dataclass(frozen=True)
 class Noise:
-    """The noise of a run on a flat vector of weights: for each layer a matrix [out,in], row by
-    row, then its bias [out].
+    """The noise of a run on a flat vector of `size` weights: standard normal, in blocks of BLOCK.
 
-    seed: the run's. layers: (out, in) of each. rank: 0: every number is drawn by itself; r: a
-    matrix is A Bᵀ / √r with A [out,r], B [in,r], so that r · (out + in) numbers are drawn for it.
-    Either way each number has mean 0 and variance 1.
+    seed: the run's.
     """
 
     seed: int
-    layers: tuple[tuple[int, int], ...]
-    rank: int = 0
-
-    @property
-    def size(self) -> int:
-        """Weights in all."""
-        return sum(out * (inputs + 1) for out, inputs in self.layers)
+    size: int
 
     @property
     def blocks(self) -> int:
-        """Blocks of a pair's noise; 1 for thin matrices."""
-        return 1 if self.rank else -(-self.size // BLOCK)
+        """Blocks of a pair's noise."""
+        return -(-self.size // BLOCK)
 
     def block(self, generation: int, pair: int, number: int) -> Floats:
-        """Block `number` of a pair's noise, where each number is drawn by itself."""
+        """Block `number` of a pair's noise."""
         count = min(BLOCK, self.size - number * BLOCK)
         rng = stream(self.seed, generation, pair, block=number)
         return rng.standard_normal(count, np.float32)
 
-    def factors(self, generation: int, pair: int) -> list[tuple[Floats, Floats, Floats]]:
-        """(A [out,r], B [in,r], noise of the bias [out]) of each layer, where there is a rank."""
-        rng, rank = stream(self.seed, generation, pair), self.rank
-        draw: Any = partial(rng.standard_normal, dtype=np.float32)
-        return [(draw((out, rank)), draw((ins, rank)), draw(out)) for out, ins in self.layers]
-
     def whole(self, generation: int, pair: int) -> Floats:
         """All of a pair's noise, [size]."""
-        if not self.rank:
-            drawn = [self.block(generation, pair, number) for number in range(self.blocks)]
-            return np.concatenate(drawn)
-        scale = np.float32(1.0 / np.sqrt(self.rank))
-        parts = []
-        for a, b, bias in self.factors(generation, pair):
-            parts += [(a @ b.T * scale).ravel(), bias]
-        return np.concatenate(parts)
+        return np.concatenate([self.block(generation, pair, n) for n in range(self.blocks)])
 
 
 @dataclass(frozen=True)
 class Task:
     """One episode of a generation. pair: −1 for the current policy. sign: 1 noise added, −1 taken
-    off, 0 none. slot: which of the generation's levels. repeat: of an evaluation."""
+    off, 0 none. slot: which of the generation's levels."""
 
     pair: int
     sign: int
     slot: int
-    repeat: int = 0
 
     @property
     def member(self) -> int:
@@ -108,69 +84,52 @@ class Task:
 
 @dataclass(frozen=True)
 class Plan:
-    """The episodes of a generation: first those of the current policy, then the pairs'.
+    """The episodes of a generation: first those of the current policy, one on each level, then two
+    of each pair, both on one level.
 
-    seed, generation: of the run. slots: numbers of the levels. evaluations: episodes of the current
-    policy on each. steps: cap of an episode. levels_per_pair: on how many levels both members of a
-    pair play, one pair going on where the last one ended; 0: on all.
+    seed, generation: of the run. slots: numbers of the levels. evaluates: whether the current
+    policy plays.
     """
 
     seed: int
     generation: int
     pairs: int
     slots: tuple[int, ...]
-    evaluations: int
-    steps: int
-    levels_per_pair: int = 0
-
-    @property
-    def played(self) -> int:
-        """Episodes of each member."""
-        count = len(self.slots)
-        return min(self.levels_per_pair, count) if self.levels_per_pair else count
+    evaluates: bool
 
     @property
     def first(self) -> int:
         """The number of the first pair's first episode."""
-        return self.evaluations * len(self.slots)
+        return len(self.slots) if self.evaluates else 0
+
+    @cached_property
+    def turns(self) -> NDArray[np.int64]:
+        """The slot that each pair plays, [pairs]; a generation goes on where the last one ended, so
+        that all levels have their turn."""
+        return (self.generation * self.pairs + np.arange(self.pairs)) % len(self.slots)
 
     def __len__(self) -> int:
-        return self.first + 2 * self.pairs * self.played
+        return self.first + 2 * self.pairs
 
     def task(self, number: int) -> Task:
         """The episode of that number."""
         if number < self.first:
-            repeat, slot = divmod(number, len(self.slots))
-            return Task(-1, 0, slot, repeat)
-        member, turn = divmod(number - self.first, self.played)
-        slot = int(self.turns(member // 2)[turn])
-        return Task(member // 2, -1 if member % 2 else 1, slot)
-
-    def turns(self, pair: NDArray[np.int64] | int) -> NDArray[np.int64]:
-        """The slots that a pair plays, [..., played]; generations go on where the last one ended,
-        so that all levels have their turn."""
-        before = self.generation * self.pairs + np.asarray(pair, np.int64)
-        return (before[..., None] * self.played + np.arange(self.played)) % len(self.slots)
+            return Task(-1, 0, number)
+        pair, second = divmod(number - self.first, 2)
+        return Task(pair, -1 if second else 1, int(self.turns[pair]))
 
     def episode_seed(self, task: Task) -> int:
         """Of chance in the episode: the same for both members of a pair."""
-        entropy = [self.seed, self.generation, task.pair + 1, task.slot, task.repeat]
+        entropy = [self.seed, self.generation, task.pair + 1, task.slot, 0]
         return int(np.random.SeedSequence(entropy).generate_state(1)[0])
 
-    def table(self, records: NDArray[np.void]) -> tuple[Floats, Floats]:
-        """Records of all episodes in any order -> returns of the pairs [pairs,2,slots] (noise
-        added, taken off; nan where a pair did not play), and of the current policy
-        [evaluations,slots]."""
-        ordered = records[np.argsort(records["task"])]
-        whole = np.array_equal(ordered["task"], np.arange(len(self)))
+    def returns(self, records: NDArray[np.void]) -> tuple[Floats, Floats]:
+        """Records of all episodes, in their order -> returns of the pairs [pairs,2] (noise added,
+        taken off), and of the current policy [slots], or [0]."""
+        whole = np.array_equal(records["task"], np.arange(len(self)))
         assert whole, "an episode is missing, or there twice"
-        totals, slots = ordered["total"], len(self.slots)
-        current = totals[: self.first].reshape(self.evaluations, slots)
-        returns = np.full((self.pairs, 2, slots), np.nan, np.float32)
-        pairs = np.arange(self.pairs)
-        played = totals[self.first :].reshape(self.pairs, 2, self.played)
-        returns[pairs[:, None], :, self.turns(pairs)] = played.transpose(0, 2, 1)
-        return returns, current
+        totals = records["total"]
+        return totals[self.first :].reshape(self.pairs, 2), totals[: self.first]
 
 
 def draw_levels(seed: int, generation: int, *, levels: int, count: int) -> tuple[int, ...]:

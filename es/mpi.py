@@ -1,11 +1,12 @@
 """The processes of a run: one alone, or as many as MPI has started.
 
 They share a counter, by which they claim episodes, and exchange bytes: records of episodes, and
-where an update is divided, sums of noise.
+sums of noise.
 """
 
 import contextlib
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import final
@@ -107,27 +108,32 @@ class Together(World):
 
 
 @final
-class AgreedError(UserError):
-    """A user's mistake that every process knows of."""
+class Agreed(SystemExit):
+    """Every process of the run ends, and one of them has said why."""
 
 
 @contextlib.contextmanager
 def agreeing(world: World) -> Iterator[None]:
-    """What one process cannot do, none does. Errors: AgreedError, in every process, with the
-    UserError of the first one that has any."""
+    """What one process cannot do, none does.
+
+    Errors: of one process alone, the UserError itself; of many, Agreed in every one, when the first
+    has said the first of their UserErrors.
+    """
     problem = ""
     try:
         yield
     except UserError as error:
+        if world.size == 1:
+            raise
         problem = str(error)
-    problems = [found.decode() for found in world.exchange(problem.encode())]
-    if any(problems):
-        raise AgreedError(next(filter(None, problems)))
+    said = list(filter(None, world.exchange(problem.encode())))
+    if said and world.rank == 0:
+        print(f"error: {said[0].decode()}", file=sys.stderr)
+    if said:
+        raise Agreed(2)
 
 
-def processes(*, otherwise: int) -> int:
+def processes() -> int:
     """How many processes MPICH's or Open MPI's mpirun has started, without asking MPI."""
-    for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE"):
-        if found := os.environ.get(name):
-            return int(found)
-    return otherwise
+    environment = os.environ
+    return int(environment.get("PMI_SIZE") or environment.get("OMPI_COMM_WORLD_SIZE") or 1)

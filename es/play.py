@@ -3,7 +3,7 @@
 import copy
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from envs import VectorEnv, ended_episodes
 from es.agent import ESAgent, Policy, fill
-from es.memory import RECORD, Noise, Plan, Task
+from es.memory import RECORD, Noise, Plan
 from es.mpi import World
 
 
@@ -102,10 +102,9 @@ Record = tuple[int, int, float, float, float, bool]
 
 @dataclass
 class Episode:
-    """An episode under way in a row."""
+    """An episode under way in a row. number: of its task in the plan."""
 
     number: int
-    task: Task
     rng: np.random.Generator
     total: float = 0.0
     steps: int = 0
@@ -126,8 +125,8 @@ class Player:
     """This process's rows. `play` is all there is to do with them.
 
     Where the environment resets single rows, each begins the level that it claims, with a seed of
-    the episode's own, and is cut after the plan's steps; rows that have nothing to play stand.
-    Elsewhere episodes follow each other as they come, and all rows step always.
+    the episode's own; rows that have nothing to play stand. Elsewhere episodes follow each other as
+    they come, and all rows step always.
     """
 
     def __init__(
@@ -137,71 +136,56 @@ class Player:
         self.begins, self.actions = envs.resets_rows, envs.env_spec.actions
         self.obs, _ = envs.reset(seed=agent.config.run.seed)
         self.members = Members(agent, envs.num_envs)
-        self.drawn: tuple[tuple[int, int], NDArray[np.float32]] | None = None
         self.rows: list[Episode | None] = [None] * envs.num_envs
         self.fresh = set(range(envs.num_envs))
         """Rows that stand at an episode's beginning."""
 
     def play(
-        self, plan: Plan, world: World, *, theta: NDArray[np.float32], sigma: float, budget: int
+        self, plan: Plan, world: World, *, theta: NDArray[np.float32], budget: int
     ) -> tuple[NDArray[np.void], int]:
         """Play what this process can claim of a generation -> (records [N], agent steps taken).
 
-        budget: agent steps after which it ends where rows do not begin what they claim; the
-        generation is then incomplete, unless it ended by itself.
+        theta: the weights without noise, [D]. budget: agent steps after which it ends where rows do
+        not begin what they claim; the generation is then incomplete, unless it ended by itself.
         """
         records: list[Record] = []
         claims, steps = world.claims(len(plan)), 0
         for row in range(len(self.rows)):
             self.members.put(row, theta)
-        self.begin(plan, claims, theta=theta, sigma=sigma)
+        self.begin(plan, claims, theta=theta)
         while any(self.rows) and (self.begins or steps < budget):
             ended = self.step()
             steps += len(self.rows)
             world.progress()
-            over = {
-                row: episode
-                for row, episode in enumerate(self.rows)
-                if episode and (row in ended or episode.steps == plan.steps)
-            }
-            self.fresh |= ended.keys() | over.keys()
-            for row in over:
-                self.rows[row] = None
-                self.members.put(row, theta)
-            if self.fresh:
-                cut = over.keys() - ended.keys()
-                ended |= self.begin(plan, claims, theta=theta, sigma=sigma, cut=cut)
-            records += [episode.record(ended[row]) for row, episode in over.items()]
+            for row, said in ended.items():
+                if episode := self.rows[row]:
+                    records.append(episode.record(said))
+                    self.rows[row] = None
+                    self.members.put(row, theta)
+            self.fresh |= ended.keys()
+            if ended:
+                self.begin(plan, claims, theta=theta)
         self.rows = [None] * len(self.rows)
         found = np.array(records, RECORD)
         return found, int(found["steps"].sum()) if self.begins else steps
 
-    def begin(
-        self,
-        plan: Plan,
-        claims: Iterator[int],
-        *,
-        theta: NDArray[np.float32],
-        sigma: float,
-        cut: Set[int] = frozenset(),
-    ) -> dict[int, dict[str, Any]]:
-        """Claim an episode for each fresh row, as long as any are left, and reset these rows and
-        those whose episode is `cut` -> what is said of the latter's, by row."""
+    def begin(self, plan: Plan, claims: Iterator[int], *, theta: NDArray[np.float32]) -> None:
+        """Claim an episode for each fresh row, as long as any are left, and reset these rows."""
         seeds: list[int | None] = [None] * len(self.rows)
         names: list[str | None] = [None] * len(self.rows)
         for row, number in zip(sorted(self.fresh), claims, strict=False):
             task = plan.task(number)
             seed = plan.episode_seed(task)
             if task.sign:
-                noise = self.noise_of(plan, task)
-                self.members.put(row, theta + np.float32(task.sign * sigma) * noise)
-            self.rows[row] = Episode(number, task, chance_of(seed))
+                noise = self.noise.whole(plan.generation, task.pair)
+                scale = np.float32(task.sign * self.agent.config.sigma)
+                self.members.put(row, theta + scale * noise)
+            self.rows[row] = Episode(number, chance_of(seed))
             seeds[row], names[row] = seed, self.levels[plan.slots[task.slot]]
-        mask = np.array([bool(name) or row in cut for row, name in enumerate(names)])
-        if not (self.begins and mask.any()):
-            return {}
-        self.obs, infos = self.envs.reset(seed=seeds, options={"reset_mask": mask, "levels": names})
-        return {episode["env"]: episode for episode in ended_episodes(infos)}
+        mask = np.array([name is not None for name in names])
+        if self.begins and mask.any():
+            options = {"reset_mask": mask, "levels": names}
+            self.obs, _ = self.envs.reset(seed=seeds, options=options)
 
     def step(self) -> dict[int, dict[str, Any]]:
         """A step of the rows that have an episode, elsewhere of all -> what is said of episodes
@@ -221,28 +205,14 @@ class Player:
         self.fresh -= set(rows)
         return ended
 
-    def noise_of(self, plan: Plan, task: Task) -> NDArray[np.float32]:
-        """Noise of a task's pair, drawn once for its episodes that follow each other."""
-        key = (plan.generation, task.pair)
-        if self.drawn is None or self.drawn[0] != key:
-            self.drawn = (key, self.noise.whole(*key))
-        return self.drawn[1]
-
     def act(self) -> NDArray[np.int64]:
         """Actions [K] of all rows; those without an episode act by the current policy."""
-        config = self.agent.config
         scores = self.members.scores(self.obs)
         actions = scores.argmax(dim=1).numpy()
-        if not config.draw_actions and config.action_noise == 0.0:
-            return actions
-        bounds = scores.double().softmax(dim=1).cumsum(dim=1).numpy()
-        for row, episode in enumerate(self.rows):
-            if episode is None:
-                continue
-            draw, which = episode.rng.random(2)
-            noisy = episode.task.sign != 0  # the current policy is evaluated without noise
-            if noisy and draw < config.action_noise:
-                actions[row] = int(which * self.actions)
-            elif config.draw_actions:
-                actions[row] = min(int((bounds[row] <= which).sum()), self.actions - 1)
+        if self.agent.config.draw_actions:
+            bounds = scores.double().softmax(dim=1).cumsum(dim=1).numpy()
+            for row, episode in enumerate(self.rows):
+                if episode:
+                    _, which = episode.rng.random(2)
+                    actions[row] = min(int((bounds[row] <= which).sum()), self.actions - 1)
         return actions

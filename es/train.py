@@ -5,22 +5,23 @@ python -m es.train --init runs/ppo2 --levels bramble-train --run-dir runs/es
 mpirun -n 4 python es/master.py --init runs/ppo2 --levels bramble-train --run-dir runs/es
 """
 
-import sys
 import time
 import zlib
 from collections.abc import Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs import VectorEnv, level_names, make_for
+from envs import train as train_on
 from es import PRESETS
-from es.agent import ESAgent, shapes
+from es.agent import ESAgent
 from es.config import ESConfig
-from es.learner import Learner, share_beaten, sigma_at, steps_at
+from es.learner import Learner
 from es.memory import RECORD, Noise, Plan, draw_levels
 from es.mpi import Interrupted, World, agreeing, processes
 from es.play import Player
@@ -28,7 +29,6 @@ from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.config import load_run_config
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
-from experiment.metrics import Table
 from experiment.optimiser import optimiser_tensors, restore_optimiser
 from experiment.run_folder import interruptible, reports
 from experiment.seeding import seed_everything
@@ -64,7 +64,6 @@ def run(
                 records = training.play(plan)
                 values = training.learn(plan, records) if len(records) == len(plan) else {}
                 reports.write(plan, records, values)
-        training.agent.take(training.learner.theta)  # an episode may have had noise on it
         reports.save()
     return training.agent
 
@@ -91,23 +90,20 @@ class Training:
         # Where rows do not begin what they are told, what plays where is one level to us.
         here = ",".join(sorted(set(self.envs.levels)))
         self.levels = level_names(settings.levels) if begins else [here]
-        noise = Noise(settings.seed, shapes(agent.net, agent.names), self.config.rank)
+        noise = Noise(settings.seed, len(agent.theta))
         self.learner = Learner(agent.theta, self.config, noise=noise)
         self.player = Player(self.envs, agent, noise=noise, levels=self.levels)
 
     def plan(self) -> Plan:
         """The episodes of the generation that is next."""
         config, seed = self.config, self.config.run.seed
-        evaluates = config.evaluate_every > 0 and self.generation % config.evaluate_every == 0
         count = config.levels_per_generation
         return Plan(
             seed=seed,
             generation=self.generation,
             pairs=config.pairs,
             slots=draw_levels(seed, self.generation, levels=len(self.levels), count=count),
-            evaluations=config.evaluate_episodes if evaluates else 0,
-            steps=steps_at(config, self.generation) if self.envs.resets_rows else 0,
-            levels_per_pair=config.levels_per_pair,
+            evaluates=config.evaluate_every > 0 and self.generation % config.evaluate_every == 0,
         )
 
     def play(self, plan: Plan) -> Records:
@@ -117,16 +113,11 @@ class Training:
 
         Errors: RuntimeError (the processes have come to differ).
         """
-        world, began = self.world, time.monotonic()
+        world, theta, began = self.world, self.learner.theta, time.monotonic()
         waited, sent = world.waited, world.sent
-        mine, steps = self.player.play(
-            plan,
-            world,
-            theta=self.learner.theta,
-            sigma=sigma_at(self.config, self.generation),
-            budget=self.config.run.timesteps - self.env_steps,
-        )
-        head = np.array([steps, zlib.crc32(self.learner.theta.tobytes())], np.int64).tobytes()
+        budget = self.config.run.timesteps - self.env_steps
+        mine, steps = self.player.play(plan, world, theta=theta, budget=budget)
+        head = np.array([steps, zlib.crc32(theta.tobytes())], np.int64).tobytes()
         answers = world.exchange(head + mine.tobytes(), may_leave=True)
         heads = np.array([np.frombuffer(answer[:16], np.int64) for answer in answers])
         if (heads[:, 1] != heads[0, 1]).any():
@@ -143,37 +134,26 @@ class Training:
             "waiting": (world.waited - waited) / seconds,
             "bytes": world.sent - sent,
         }
-        return records[np.argsort(records["task"])]
+        return np.sort(records, order="task")
 
     def learn(self, plan: Plan, records: Records) -> dict[str, float]:
         """One update from a whole generation -> its metrics."""
         world, began, sent = self.world, time.monotonic(), self.world.sent
-        returns, current = plan.table(records)
-        divided = self.config.divide_update and world.size > 1
-        learned = self.learner.update(
-            returns,
-            generation=self.generation,
-            rank=world.rank,
-            size=world.size,
-            exchange=world.exchange if divided else None,
-        )
-        self.agent.take(self.learner.theta)
+        (returns, current), slots = plan.returns(records), plan.turns
+        learned = self.learner.update(returns, slots, generation=self.generation, world=world)
+        self.agent.theta = self.learner.theta
         self.generation += 1
         self.timing["update_seconds"] = time.monotonic() - began
         self.timing["bytes"] += world.sent - sent
-        members = returns.astype(np.float64).reshape(-1, returns.shape[2])
-        members = members[:, ~np.isnan(members).all(axis=0)]  # fewer turns than levels
+        spreads = [returns[slots == slot].std(dtype=np.float64) for slot in np.unique(slots)]
         values = {
-            "return": float(np.nanmean(members)),
-            "best": float(np.nanmean(members, axis=1).max()),
-            "spread": float(np.nanstd(members, axis=0).mean()),
+            "return": float(returns.mean(dtype=np.float64)),
+            "best": float(returns.max()),
+            "spread": float(np.mean(spreads)),
         }
         if current.size:
             values["current"] = float(current.mean(dtype=np.float64))
-            values["rank"] = share_beaten(
-                current.mean(axis=0), returns.reshape(-1, returns.shape[2])
-            )
-        return {**values, **learned, "steps_cap": plan.steps, "generation": self.generation}
+        return {**values, **learned, "generation": self.generation}
 
     def save(self, folder: Path) -> None:
         """Write a checkpoint from which `restore` goes on exactly, on any number of processes."""
@@ -196,13 +176,12 @@ class Training:
                 f"{saved.folder} holds an agent without its run, which cannot go on; start "
                 f"another run with --init {saved.folder}"
             )
-        for name in ("layer", "optimiser"):
-            if saved.config[name] != getattr(self.config, name):
-                raise UserError(
-                    f"{saved.folder} has {name} {saved.config[name]}, not "
-                    f"{getattr(self.config, name)}: resume with the same, or start another with "
-                    "--init"
-                )
+        theirs, ours = saved.config["layer"], self.config.layer
+        if theirs != ours:
+            raise UserError(
+                f"{saved.folder} has layer {theirs}, not {ours}: resume with the same, or start "
+                "another with --init"
+            )
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.env_steps = saved.counters["env_steps"]
         self.generation = saved.counters["generation"]
@@ -218,10 +197,8 @@ class Reports(ExitStack):
             return
         config, steps = training.config, training.env_steps
         self.saved = steps if config.run.resume else None
-        both = reports(run_dir, config, "es", env_steps=steps)
-        self.folder, self.metrics, self.episodes, self.progress = self.enter_context(both)
-        timing = Table(self.folder.path / "timing.csv", ["step"], resume_step=self.saved)
-        self.timing = self.enter_context(closing(timing))
+        own = reports(run_dir, config, "es", env_steps=steps)
+        self.folder, self.metrics, self.episodes, self.progress = self.enter_context(own)
 
     def write(self, plan: Plan, records: Records, values: dict[str, float]) -> None:
         """A generation's episodes and metrics, and where it is due its checkpoint."""
@@ -233,17 +210,12 @@ class Reports(ExitStack):
             episode = {name: record[name] for name in ("r", "progress", "finished")}
             episode |= {"l": record["steps"], "level": training.levels[plan.slots[task.slot]]}
             self.episodes.log(step, task.member, episode)
-        if not values:
-            self.progress.update(step)
-            return
-        self.metrics.log(step, values)
-        self.timing.append({"step": step, **training.timing})
-        shown = ("return", "current", "rank", "best")
-        numbers = {name: values[name] for name in shown if name in values}
-        self.progress.update(step, numbers | {"waiting": training.timing["waiting"]})
+        self.progress.update(step, values)
         every = training.config.run.checkpoint_every
-        if every and training.generation % every == 0:
-            self.save()
+        if values:
+            self.metrics.log(step, values, timing=training.timing)
+            if every and training.generation % every == 0:
+                self.save()
 
     def save(self) -> None:
         """A checkpoint, unless this moment has one."""
@@ -252,33 +224,27 @@ class Reports(ExitStack):
             self.saved = self.training.env_steps
 
 
-def parse(arguments: Sequence[str]) -> ESConfig:
-    """The config of a command line, in which --init may be called --checkpoint."""
-    given = ["--init" if word == "--checkpoint" else word for word in arguments]
-    given = [w.replace("--checkpoint=", "--init=", 1) for w in given]
-    return load_run_config(ESConfig, given, presets=PRESETS, command="python -m es.train")
+parse = partial(load_run_config, ESConfig, presets=PRESETS, command="python -m es.train")
+"""Arguments of a command line -> its config."""
 
 
-def train(argv: Sequence[str], world: World) -> None:
+def train(argv: Sequence[str] | None, world: World) -> None:
     """Train as a command line says, in this process of the world."""
-    with ExitStack() as stack:
-        with agreeing(world):
-            config = parse(argv)
-            settings = config.run
-            envs = make_for(config)
-            stack.enter_context(closing(envs))
-        run(envs, config, settings.run_dir, init=settings.init or None, world=world)
+    with agreeing(world):
+        config = parse(argv)
+        envs = make_for(config)
+    train_on(partial(run, world=world), config, envs)
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says, in one process."""
-    if (count := processes(otherwise=1)) > 1:
+    if (count := processes()) > 1:
         raise UserError(
             f"mpirun has started {count} processes of es.train, each a run of its own in the same "
             f"folder; for one run of all use `mpirun -n {count} python es/master.py …`"
         )
-    train(sys.argv[1:] if argv is None else argv, World())
+    train(argv, World())
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ ELSEWHERE = {
     "env-id": "levels",
     "env": "levels",
     "exp-name": "run-dir",
+    "checkpoint": "init",
     "param-name": "preset",
     "num-timesteps": "timesteps",
     "total-timesteps": "timesteps",

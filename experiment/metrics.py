@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from statistics import fmean
+from types import MappingProxyType
 from typing import Any, final
 
 import numpy as np
@@ -25,6 +26,7 @@ from experiment.files import unwritable, write_text
 PROJECT = "retro-contest-agents"
 ROLLOUT = ("mean_return", "return", "current", "best", "replays", "mutants", "explored", "lost")
 """Metrics of what was played; the others are of learning."""
+NOTHING: Mapping[str, float] = MappingProxyType({})
 EPISODE_COLUMNS = ("step", "env", "level", "r", "l", "progress", "finished")
 
 
@@ -113,11 +115,17 @@ class Metrics(AbstractContextManager):
             self._track = importlib.import_module(track)
             self._track.init(project=PROJECT, name=run_dir.name, config=dict(config or {}))
 
-    def log(self, step: int, values: Mapping[str, float]) -> None:
-        """Write one row: numbers by name, measured up to this env step. UserError: it cannot."""
+    def log(
+        self, step: int, values: Mapping[str, float], *, timing: Mapping[str, float] = NOTHING
+    ) -> None:
+        """Write one row: numbers by name, measured up to this env step. UserError: it cannot.
+
+        timing: further numbers for timing.csv.
+        """
         assert "step" not in values, "that column is of env steps"
         self._table.append({"step": int(step), **values})
-        self._timing.append({"step": int(step), "seconds": time.monotonic() - self._began})
+        seconds = time.monotonic() - self._began
+        self._timing.append({"step": int(step), "seconds": seconds, **timing})
         (then, before), now = self._since, time.monotonic()
         self._since = now, step
         grouped = {group(name): value for name, value in values.items()}

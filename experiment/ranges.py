@@ -28,10 +28,6 @@ Share = Annotated[float, Meta(ge=0.0, le=1.0, description="a number from 0 to 1"
 """A part or a chance: from 0 to 1."""
 Momentum = Annotated[float, Meta(ge=0.0, lt=1.0, description="a number from 0 to below 1")]
 """What is kept of a running sum: from 0 to below 1."""
-Growth = Annotated[float, Meta(ge=1.0, le=LARGEST, description="a finite number of 1 or more")]
-"""A factor that does not shrink: 1 or above, and finite."""
-Decay = Annotated[float, Meta(gt=0.0, le=1.0, description="a number above 0, up to 1")]
-"""A factor that does not grow: above 0, up to 1."""
 WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 

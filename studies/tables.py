@@ -56,10 +56,11 @@ def pages() -> dict[str, str]:
 
 
 def study_page(name: str, result: Mapping[str, Any]) -> str:
-    """Of one study."""
+    """Of one study. A result can have a `note`: what its flags no longer say."""
     source = MARK.format(f"`studies/results/{name}.json`")
     before = [] if result["command"].startswith("python -m studies ") else [BEFORE]
-    parts = [f"# Study: {name}", source, origin(result), *second([result]), *before, NOTES]
+    note = [result["note"]] if "note" in result else []
+    parts = [f"# Study: {name}", source, origin(result), *note, *second([result]), *before, NOTES]
     parts += [page(result)]
     return "\n\n".join(parts) + "\n"
 

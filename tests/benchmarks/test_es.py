@@ -3,16 +3,16 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks.es import BLOCKS, CLAIM, FC, main, schedule, simulate
-from es.agent import ESAgent, shapes
+from benchmarks.es import CLAIM, LAYERS, main, schedule, simulate
+from es.agent import ESAgent
 from es.config import ESConfig
 from es.memory import Noise
 
 
-def test_fully_connected_layer_of_the_simulation_is_the_real_one():
-    agent = ESAgent.start(ESConfig(layer="fc"))
-    noise = Noise(0, shapes(agent.net, agent.names))
-    assert (noise.size, noise.blocks) == (FC, BLOCKS)
+@pytest.mark.parametrize("layer", list(LAYERS))
+def test_layers_of_the_simulation_are_the_real_ones(layer):
+    noise = Noise(0, len(ESAgent.start(ESConfig(layer=layer)).theta))
+    assert (noise.size, noise.blocks) == LAYERS[layer]
 
 
 def test_one_process_plays_everything_and_never_waits():
@@ -26,11 +26,16 @@ def test_slow_episode_holds_up_the_end_and_nothing_else():
     assert waiting == pytest.approx(1.0 - 17.0 / 18.0, abs=1e-3)
 
 
-def test_efficiency_is_lower_where_the_update_is_not_divided():
-    updates = {"head": 0.05, "fc": 15.0, "fc-rank1": 0.15}
-    for row in simulate(np.array([100.0, 400.0, 4500.0]), 0.004, updates)[:4]:
-        assert 0.0 < row["fc_efficiency"] < row["fc_divided_efficiency"] < 1.0
-        assert row["fc-rank1_efficiency"] < row["head_efficiency"] < 1.0 - 0.9 * row["waiting"]
+def test_efficiency_is_what_waiting_exchange_and_update_leave():
+    lengths, updates = np.array([100.0, 400.0, 4500.0]), {"head": 0.05, "fc": 15.0}
+    for row in simulate(lengths, 0.004, updates):
+        assert 0.0 < row["fc_efficiency"] < row["head_efficiency"] < 1.0 - row["waiting"]
+    row = simulate(lengths, 0.004, updates)[0]  # 100 processes and pairs: a block each
+    played = row["play_seconds"]
+    left = (1.0 - row["waiting"]) * played
+    update = 15.0 * 0.1 / 99 + 4e-9 * 1_606_144 + 7 * 20e-6
+    expected = left / (played + row["exchange_seconds"] + update)
+    assert row["fc_efficiency"] == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize(("text", "says"), [(None, "cannot read"), ("step\n1\n", "no column l")])

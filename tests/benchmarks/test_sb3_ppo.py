@@ -13,8 +13,10 @@ pytest.importorskip("stable_baselines3")
 from stable_baselines3 import PPO
 
 from benchmarks import sb3_ppo
+from experience.return_scale import ReturnScale
 from experiment.checkpoint import load_checkpoint
 from experiment.config import flat, replaced, to_dict
+from experiment.distributed import Group
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from ppo2.agent import load
@@ -33,11 +35,12 @@ SHARED = {  # used by the same code: levels, environments, net, when to stop, wh
 TOLD = {
     "rollout_steps", "minibatches", "epochs", "gamma", "lam", "learning_rate", "adam_epsilon",
     "clip", "value_clip", "value_weight", "entropy_weight", "gradient_norm", "normalise",
+    "normalise_returns", "return_gamma",
 }  # fmt: skip
 MEANINGLESS = {  # without what is lacking or refused, or of speed only
     "init_episodes", "precision", "compile", "act_parts", "accumulate", "widths", "pool",
     "recurrent_hidden", "sequence_steps", "sigma0", "rnd_learning_rate",
-    "augment_share", "kl_aim", "rnd_kind", "novelty_progress", "novelty_colours", "return_gamma",
+    "augment_share", "kl_aim", "rnd_kind", "novelty_progress", "novelty_colours",
     "evaluate_episodes", "test_levels", "sight_episodes",
 }  # fmt: skip
 
@@ -124,7 +127,7 @@ def fill(model: PPO, training: Training, corridor: Callable[[int], Any]) -> np.n
 
 def test_one_update_has_the_gradients_of_ours(corridor: Callable[[int], Any]) -> None:
     """Weights, values, advantages, loss weights and clipped gradients in one."""
-    config = small()
+    config = small(normalise_returns=False)  # both are given the corridor's rewards
     training = Training(config, ENVS)
     model = make_model(config, corridor)
     net = training.agent.net
@@ -145,6 +148,24 @@ def test_one_update_has_the_gradients_of_ours(corridor: Callable[[int], Any]) ->
             assert apart < 0.005  # its deviation of advantages is of N−1 rows
     settings = model.policy.optimizer.param_groups[0]
     assert (settings["lr"], settings["eps"]) == (config.learning_rate, config.adam_epsilon)
+
+
+def test_rewards_are_scaled_as_ours(corridor: Callable[[int], Any]) -> None:
+    """At the last step of a rollout both know the same returns."""
+    config = replaced(small(), return_gamma=0.9)
+    envs = sb3_ppo.wrapped(corridor(ENVS), flat(to_dict(config)))
+    plain = sb3_ppo.Envs(corridor(ENVS), seed=0)
+    envs.reset(), plain.reset()
+    rng = np.random.default_rng(0)
+    rewards, ended = np.zeros((2, STEPS, ENVS))
+    for t in range(STEPS):
+        actions = rng.choice([1, 6], size=ENVS, p=[0.7, 0.3])
+        obs, scaled, _, _ = envs.step(actions)
+        same, rewards[t], ended[t], _ = plain.step(actions)
+        assert np.array_equal(obs, same)
+    ours = ReturnScale(ENVS, gamma=0.9)(rewards, ended.astype(bool), Group())
+    assert rewards[-1].any()
+    np.testing.assert_allclose(scaled, ours[-1], rtol=1e-3)
 
 
 def test_initial_weights_are_alike(corridor: Callable[[int], Any]) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from es.mpi import AgreedError, World, agreeing
+from es.mpi import Agreed, World, agreeing
 from es.train import main
 from experiment.checkpoint import load_checkpoint
 from experiment.errors import UserError
@@ -34,14 +34,24 @@ def test_process_alone_claims_every_number_once_per_generation():
     assert world.exchange(b"abc") == [b"abc"]
 
 
-def test_mistake_of_another_process_is_everybodys():
+def test_mistake_of_one_process_is_everybodys_and_the_first_says_it(capsys):
     class Two(World):
-        def exchange(self, payload: bytes) -> list[bytes]:
+        def exchange(self, payload):
             return [payload, b"the disk is full"]
 
-    with pytest.raises(AgreedError, match="the disk is full"), agreeing(Two()):
-        pass
-    with pytest.raises(AgreedError, match="mine"), agreeing(Two()):
+    for rank in (0, 1):
+        world = Two()
+        world.rank, world.size = rank, 2
+        with pytest.raises(Agreed, match="2"), agreeing(world):
+            pass
+        assert capsys.readouterr().err == ("" if rank else "error: the disk is full\n")
+        with pytest.raises(Agreed, match="2"), agreeing(world):
+            raise UserError("mine")
+        assert capsys.readouterr().err == ("" if rank else "error: mine\n")
+
+
+def test_mistake_of_a_process_alone_stays_what_it_is():
+    with pytest.raises(UserError, match="mine"), agreeing(World()):
         raise UserError("mine")
 
 

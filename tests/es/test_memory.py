@@ -30,7 +30,7 @@ def test_stream_is_philox_of_run_generation_pair_and_block():
 
 
 def test_noise_does_not_depend_on_what_was_drawn_before():
-    noise = Noise(5, ((40, 2000),))
+    noise = Noise(5, 80_040)
     ahead = noise.whole(2, 9)
     for pair in range(3):
         noise.whole(2, pair)
@@ -38,13 +38,12 @@ def test_noise_does_not_depend_on_what_was_drawn_before():
     np.testing.assert_array_equal(noise.block(2, 9, 1), ahead[BLOCK : 2 * BLOCK])
 
 
-@pytest.mark.parametrize("rank", [0, 1, 3])
-def test_noise_has_mean_zero_and_variance_one(rank):
-    noise = Noise(1, ((60, 50), (4, 60)), rank)
+def test_noise_has_mean_zero_and_variance_one():
+    noise = Noise(1, 3_304)
     draws = np.stack([noise.whole(0, pair) for pair in range(300)])
-    assert draws.shape == (300, 60 * 51 + 4 * 61) and draws.dtype == np.float32
+    assert draws.shape == (300, 3_304) and draws.dtype == np.float32
     assert abs(draws.mean()) < 0.01 and abs(draws.var() - 1.0) < 0.02
-    assert np.abs(draws.mean(axis=0)).max() < 0.4  # 6 standard errors of 300, thick tails
+    assert np.abs(draws.mean(axis=0)).max() < 0.4  # 6 standard errors of 300
     assert abs(np.corrcoef(draws[0], draws[1])[0, 1]) < 0.15
 
 
@@ -62,28 +61,14 @@ def test_every_part_of_the_key_gives_other_noise():
     assert len({tuple(values) for values in drawn}) == 5
 
 
-def test_low_rank_noise_is_the_product_written_plainly():
-    noise = Noise(3, ((5, 4), (2, 5)), 2)
-    slow = []
-    for a, b, bias in noise.factors(1, 8):
-        slow += [
-            sum(a[i, k] * b[j, k] for k in range(2)) / 2**0.5
-            for i in range(len(a))
-            for j in range(len(b))
-        ]
-        slow += bias.tolist()
-    np.testing.assert_allclose(noise.whole(1, 8), slow, rtol=1e-5)
-    assert np.linalg.matrix_rank(noise.whole(1, 8)[:20].reshape(5, 4)) == 2
-
-
-PLAN = Plan(seed=4, generation=6, pairs=3, slots=(2, 5), evaluations=2, steps=100)
+PLAN = Plan(seed=4, generation=6, pairs=3, slots=(2, 5), evaluates=True)
 
 
 def test_plan_has_every_episode_once():
     tasks = [PLAN.task(number) for number in range(len(PLAN))]
-    assert len(set(tasks)) == len(PLAN) == 2 * 2 + 3 * 2 * 2
-    assert [task.member for task in tasks] == [0] * 4 + [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]
-    assert [task.slot for task in tasks] == [0, 1] * 8
+    assert len(set(tasks)) == len(PLAN) == 2 + 3 * 2
+    assert [task.member for task in tasks] == [0, 0, 1, 2, 3, 4, 5, 6]
+    assert [task.slot for task in tasks] == [0, 1, 0, 0, 1, 1, 0, 0]
 
 
 def test_pair_shares_its_chance_and_nobody_else_does():
@@ -91,54 +76,43 @@ def test_pair_shares_its_chance_and_nobody_else_does():
     for number in range(len(PLAN)):
         task = PLAN.task(number)
         by_seed.setdefault(PLAN.episode_seed(task), []).append(task)
-    assert len(by_seed) == 4 + 3 * 2
+    assert len(by_seed) == 2 + 3
     for tasks in by_seed.values():
-        assert len({(task.pair, task.slot, task.repeat) for task in tasks}) == 1
+        assert len({(task.pair, task.slot) for task in tasks}) == 1
         assert tasks[0].sign == 0 or {task.sign for task in tasks} == {1, -1}
 
 
-def test_table_takes_records_in_any_order():
+def test_returns_are_those_of_the_members_and_of_the_current_policy():
     records = np.zeros(len(PLAN), RECORD)
     records["task"] = np.arange(len(PLAN))
-    records["total"] = np.arange(len(PLAN)) * 1.5
-    shuffled = np.random.default_rng(0).permutation(records)
-    returns, current = PLAN.table(shuffled)
-    assert current.tolist() == [[0.0, 1.5], [3.0, 4.5]]
-    assert returns[0].tolist() == [[6.0, 7.5], [9.0, 10.5]]
+    for record in records:
+        task = PLAN.task(int(record["task"]))
+        record["total"] = 100 * task.slot + 10 * task.pair + task.sign
+    returns, current = PLAN.returns(records)
+    assert current.tolist() == [-10.0, 90.0]  # of "pair" −1
+    assert returns.tolist() == [[1.0, -1.0], [111.0, 109.0], [21.0, 19.0]]
     for missing in (records[:-1], np.r_[records[:-1], records[:1]]):
         with pytest.raises(AssertionError):
-            PLAN.table(missing)
+            PLAN.returns(missing)
+
+
+def test_generation_without_evaluation_has_the_pairs_episodes_only():
+    plan = Plan(4, 6, pairs=3, slots=(2, 5), evaluates=False)
+    assert [plan.task(number) for number in range(6)] == [PLAN.task(2 + n) for n in range(6)]
+    records = np.zeros(len(plan), RECORD)
+    records["task"] = np.arange(6)
+    returns, current = plan.returns(records)
+    assert returns.shape == (3, 2) and current.shape == (0,)
 
 
 def test_pairs_take_levels_in_turn_over_generations():
-    plans = [
-        Plan(4, generation, pairs=4, slots=(1, 3, 8), evaluations=1, steps=9, levels_per_pair=2)
-        for generation in range(3)
-    ]
-    turns = [[plan.turns(pair).tolist() for pair in range(4)] for plan in plans]
-    assert turns[0] == [[0, 1], [2, 0], [1, 2], [0, 1]] and turns[1][0] == [2, 0]
-    played = [slot for turn in turns for pair in turn for slot in pair]
-    assert sorted(played) == [0] * 8 + [1] * 8 + [2] * 8
+    plans = [Plan(4, g, pairs=5, slots=(1, 3, 8), evaluates=True) for g in range(3)]
+    turns = [plan.turns.tolist() for plan in plans]
+    assert turns == [[0, 1, 2, 0, 1], [2, 0, 1, 2, 0], [1, 2, 0, 1, 2]]
     for plan, expected in zip(plans, turns, strict=True):
-        assert len(plan) == 3 + 4 * 2 * 2
         tasks = [plan.task(number) for number in range(3, len(plan))]
         for sign in (1, -1):
-            found = [task.slot for task in tasks if task.sign == sign]
-            assert found == [slot for pair in expected for slot in pair]
-
-
-def test_table_leaves_out_what_a_pair_did_not_play():
-    plan = Plan(4, 1, pairs=2, slots=(1, 3, 8), evaluations=1, steps=9, levels_per_pair=1)
-    records = np.zeros(len(plan), RECORD)
-    records["task"] = np.arange(len(plan))
-    for record in records:
-        task = plan.task(int(record["task"]))
-        record["total"] = 100 * task.slot + 10 * task.pair + task.sign
-    returns, current = plan.table(records)
-    assert current.tolist() == [[-10.0, 90.0, 190.0]]  # of "pair" −1
-    nan = np.nan  # generation 1: its first pair plays the third level, its second the first
-    expected = [[[nan, nan, 201], [nan, nan, 199]], [[11, nan, nan], [9, nan, nan]]]
-    np.testing.assert_array_equal(returns, np.array(expected, np.float32))
+            assert [task.slot for task in tasks if task.sign == sign] == expected
 
 
 def test_record_of_an_episode_is_21_bytes():

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from envs import make
-from es.agent import ESAgent, shapes
-from es.memory import Noise, Plan, Task
+from es.agent import ESAgent
+from es.memory import Noise, Plan
 from es.mpi import World
 from es.play import Episode, Members, Player, chance_of
 from experiment.config import replaced
@@ -15,52 +15,42 @@ from tests.es.lanes import LEVELS, Lanes
 from tests.es.test_agent import images, ppo2, rainbow
 
 
-def player_of(config, rows=1):
-    """A player and its policy's chances of each action; rows after the first are members."""
+@pytest.mark.parametrize("draws", [False, True])
+def test_actions_are_the_best_or_drawn_by_the_episodes_own_chance(quick, draws):
     torch.manual_seed(0)
-    agent = ESAgent.start(config)
-    noise = Noise(0, shapes(agent.net, agent.names))
-    player = Player(Lanes(rows), agent, noise=noise, levels=LEVELS)
+    agent = ESAgent.start(replaced(quick, draw_actions=draws))
+    player = Player(Lanes(2), agent, noise=Noise(0, len(agent.theta)), levels=LEVELS)
     player.obs[:] = np.random.default_rng(0).integers(256, size=(4, 36, 36))
     theta = agent.theta * np.float32(300.0)  # an untrained policy hardly prefers anything
-    for row in range(rows):
+    for row in range(2):
         player.members.put(row, theta)
-        player.rows[row] = Episode(row, Task(row - 1, min(row, 1), 0), np.random.default_rng(row))
-    agent.take(theta)
-    scores = agent.scores(torch.from_numpy(player.obs[:1]))[0]
-    return player, scores.softmax(dim=0).detach().numpy()
-
-
-@pytest.mark.parametrize("draws", [False, True])
-@pytest.mark.parametrize("noise", [0.0, 0.7])
-def test_actions_have_their_chances_and_only_members_have_action_noise(quick, draws, noise):
-    config = replaced(quick, draw_actions=draws, action_noise=noise)
-    player, policy = player_of(config, rows=2)
+        player.rows[row] = Episode(row, np.random.default_rng(row))
+    agent.theta = theta
+    policy = agent.scores(torch.from_numpy(player.obs[:1]))[0].softmax(dim=0).detach().numpy()
     assert 0.3 < policy.max() < 0.7
-    plain = policy if draws else np.eye(7)[policy.argmax()]
+    expected = policy if draws else np.eye(7)[policy.argmax()]
     actions = np.stack([player.act() for _ in range(4_000)])
-    for row, expected in ((0, plain), (1, (1.0 - noise) * plain + noise / 7)):
+    for row in range(2):
         found = np.bincount(actions[:, row], minlength=7) / len(actions)
         np.testing.assert_allclose(found, expected, atol=0.04)  # 5 standard errors
+    assert (actions[:, 0] != actions[:, 1]).any() == draws
 
 
-def plan_of(levels, *, steps, pairs=1, evaluations=1):
-    return Plan(
-        seed=3, generation=0, pairs=pairs, slots=levels, evaluations=evaluations, steps=steps
-    )
+def plan_of(levels, *, pairs=1):
+    return Plan(seed=3, generation=0, pairs=pairs, slots=levels, evaluates=True)
 
 
 def play(envs, config, plan, levels=LEVELS):
-    """The records of a generation's episodes, and a list of the steps that their rows took."""
+    """The records of a generation's episodes, and how many steps their rows took."""
     torch.manual_seed(0)
-    agent = ESAgent.start(config)
-    player = Player(envs, agent, noise=Noise(0, shapes(agent.net, agent.names)), levels=levels)
-    records, steps = player.play(plan, World(), theta=agent.theta, sigma=1.0, budget=0)
+    agent = ESAgent.start(replaced(config, sigma=1.0))
+    player = Player(envs, agent, noise=Noise(0, len(agent.theta)), levels=levels)
+    records, steps = player.play(plan, World(), theta=agent.theta, budget=0)
     return np.sort(records, order="task"), steps
 
 
 def test_returns_are_the_games_whatever_scale_rewards_have(quick):
-    plain, _ = play(Lanes(1), quick, plan_of((0, 1), steps=9))
+    plain, _ = play(Lanes(1), quick, plan_of((0, 1), pairs=2))
 
     class Scaled(Lanes):
         env_spec = dataclasses.replace(Lanes.env_spec, reward_scale=0.25)
@@ -69,19 +59,18 @@ def test_returns_are_the_games_whatever_scale_rewards_have(quick):
             obs, rewards, *rest = super().step_wait(part)
             return obs, rewards * 0.25, *rest
 
-    scaled, _ = play(Scaled(1), quick, plan_of((0, 1), steps=9))
+    scaled, _ = play(Scaled(1), quick, plan_of((0, 1), pairs=2))
     np.testing.assert_array_equal(plain, scaled)
     assert plain["total"].any()
 
 
 @pytest.mark.parametrize("rows", [1, 3])
-def test_capped_episodes_are_recorded_whole_and_rows_without_one_stand(quick, rows):
+def test_episodes_are_recorded_whole_and_rows_without_one_stand(quick, rows):
     envs = Lanes(rows)
-    records, steps = play(envs, quick, plan_of((0, 1), steps=2, pairs=2))
-    assert records["task"].tolist() == list(range(10)) and set(records["steps"]) == {2}
-    np.testing.assert_allclose(records["progress"], records["r"] / 8)
-    assert envs.stepped == steps == 20 and not records["finished"].any()
-    assert not envs.steps.any()  # what is cut is reset, though nothing follows
+    records, steps = play(envs, quick, plan_of((0, 1), pairs=2))
+    assert records["task"].tolist() == list(range(6))
+    assert envs.stepped == steps == records["steps"].sum()
+    assert not envs.steps.any()  # all stand at an episode's beginning
 
 
 class Recorder:
@@ -109,21 +98,17 @@ class Recorder:
 def test_episodes_of_real_levels_are_those_of_an_environment_alone(quick):
     config = replaced(quick, draw_actions=True, episode_steps=60)
     found = Recorder(make(",".join(LEVELS), config.env, num_envs=2, seed=0))
-    # A cap below the environment's own, and just that.
-    for cap in (25, 60):
-        records, _ = play(found, config, plan_of((0, 1), steps=cap))
-        settings = replaced(config.env, episode_steps=cap)
-        for number, record in enumerate(records):
-            level, seed, actions = found.begun[number]
-            env = make_env(level, settings)
-            env.reset(seed=seed)
-            infos = [env.step(action)[-1] for action in actions]
-            env.close()
-            episode = infos[-1]["episode_record"]
-            for name in ("r", "progress", "finished"):
-                assert record[name] == np.float32(episode[name])
-            assert record["steps"] == episode["l"] == len(actions)
-        found.begun.clear()
+    records, _ = play(found, config, plan_of((0, 1), pairs=2))
+    for number, record in enumerate(records):
+        level, seed, actions = found.begun[number]
+        env = make_env(level, config.env)
+        env.reset(seed=seed)
+        infos = [env.step(action)[-1] for action in actions]
+        env.close()
+        episode = infos[-1]["episode_record"]
+        for name in ("r", "progress", "finished"):
+            assert record[name] == np.float32(episode[name])
+        assert record["steps"] == episode["l"] == len(actions)
     found.close()
 
 
@@ -155,7 +140,7 @@ def test_each_row_has_the_scores_of_a_net_with_its_weights(quick, tmp_path, sour
     assert torch.equal(members.scores(images(3)), scores)
     np.testing.assert_array_equal(agent.theta, start)
     for row, theta in enumerate(thetas):
-        agent.take(theta)
+        agent.theta = theta
         alone = agent.scores(torch.from_numpy(images(3)[row : row + 1]))[0].detach()
         torch.testing.assert_close(scores[row], alone, rtol=1e-5, atol=1e-5)
     assert (scores[0] - scores[1]).abs().max() > 0.01

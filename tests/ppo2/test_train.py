@@ -10,12 +10,13 @@ import torch
 import ppo2.pieces
 import ppo2.train
 from experiment.checkpoint import load_agent
-from experiment.config import replaced
+from experiment.config import flat, replaced, to_dict
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from ppo2.config import PPO2Config
 from ppo2.train import choose, main, parse, resolve, run
 from ppo2.training import Training
+from tests.conftest import LENGTH, Corridor
 from tests.runs import ROOT, assert_same_run
 
 QUICK = replaced(
@@ -67,6 +68,32 @@ def test_ppo2_learns_the_corridor(corridor, tmp_path, flags):
     assert play(agent, corridor(1)) == 8.0  # the end; random play falls into the hole before 4
     explained = read_columns(tmp_path / "run/metrics.csv")["explained_variance"]
     assert explained[-10:].mean() > 0.5 > explained[:5].mean()
+
+
+class Paid(Corridor):
+    """Rewards of the contest's size, as a preset scales them."""
+
+    def __init__(self, num_envs, *, scale):
+        super().__init__(num_envs)
+        self.scale = 10_000.0 / LENGTH * scale
+
+    def step_wait(self, part=slice(None)):
+        obs, rewards, *others = super().step_wait(part)
+        return obs, self.scale * rewards, *others
+
+
+@pytest.mark.parametrize(
+    ("preset", "follows"),
+    [("contest", True), ("fast", True), ("joint", True), ("pretrain", True), ("published", False)],
+)
+def test_critic_follows_returns_of_the_contests_size(tmp_path, preset, follows):
+    names = ("gamma", "lam", "clip", "entropy_weight", "normalise_returns")
+    own = flat(to_dict(parse(["--preset", preset])))
+    config = replaced(QUICK, timesteps=2560, num_envs=4, rollout_steps=32, epochs=4)
+    config = replaced(config, checkpoint_every=0, **{name: own[name] for name in names})
+    run(Paid(4, scale=own["reward_scale"]), config, tmp_path / "run")
+    explained = read_columns(tmp_path / "run/metrics.csv")["explained_variance"]
+    assert (explained[-5:].mean() > 0.8) == follows
 
 
 def untrained_return(corridor, seed):

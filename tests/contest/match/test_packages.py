@@ -22,7 +22,7 @@ FLAGS = {
     "rainbow": (*IMAGE, "--hidden", "16", "--learning-starts", "20"),
     "ppo2": (*IMAGE, "--hidden", "16", "--rollout-steps", "8", "--minibatches", "2"),
     "sac": (*IMAGE, "--hidden", "16", "--learning-starts", "20"),
-    "es": (*IMAGE, "--hidden", "16", "--pairs", "2", "--start-steps", "3"),
+    "es": (*IMAGE, "--hidden", "16", "--pairs", "2"),
     "jerk": IMAGE,
 }
 Name = Literal["rainbow", "ppo2", "sac", "es", "jerk"]
