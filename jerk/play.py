@@ -22,7 +22,7 @@ from jerk.learner import (
     explore,
     furthest_point,
     is_kept,
-    truncate,
+    mutate,
 )
 from jerk.memory import Sequence, Sequences, from_plain, to_plain
 from jerk.recovery import GIVE_UP_STEPS, JUMP_STEPS, OFF_RETURN, OFF_STEPS, Place
@@ -203,9 +203,8 @@ def begin(
         return Play(level, "replay", plan, rhythm=rhythm)
     if not config.mutate:
         return Play(level, rhythm=rhythm)
-    length = truncate(len(best.actions), rng)
-    plan = Plan(best, best.improved()[:length], length, expected=best.gained)
-    return Play(level, "mutant", plan, rhythm=rhythm)
+    actions, intact = mutate(best.improved(), rng, best=best.mean, config=config)
+    return Play(level, "mutant", Plan(best, actions, intact, expected=best.gained), rhythm=rhythm)
 
 
 def finish(

@@ -23,7 +23,7 @@ TOO = {
     ],
     "jerk": [
         *("--log-every", "10", "--update-every", "5", "--batch-size", "8"),
-        *("--episode-steps", "12"),
+        *("--episode-steps", "12", "--max-return", "30"),
     ],
     "ppo2": ["--rollout-steps", "6", "--minibatches", "2", "--rotate-every", "20"],
     "rainbow": [
