@@ -1,7 +1,7 @@
 """The one place that knows all families of environments; each is imported when it is needed."""
 
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -120,9 +120,10 @@ def make_for(config: Any, **options: Any) -> VectorEnv:
     return envs
 
 
-def train(run: Callable[..., Any], config: Any, envs: VectorEnv) -> None:
-    """Let an agent's `run` play these environments as its config says, which ends them."""
-    with closing(envs):
+def train(run: Callable[..., Any], config: Any, envs: VectorEnv | None) -> None:
+    """Let an agent's `run` play these environments as its config says, which ends them. None: its
+    actors make their own."""
+    with closing(envs) if envs else nullcontext():
         run(envs, config, config.run.run_dir, init=config.run.init or None)
 
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, final
 
+import numpy as np
 from numpy.typing import NDArray
 
 from experiment.errors import UserError
@@ -33,14 +34,29 @@ class ActorSettings:
     0: this process plays."""
     ray_address: str = ""
     """The Ray cluster where they run: auto, or host:port; empty: this machine."""
-    actor_ahead: Natural = 1
-    """Blocks that an actor plays while the learner has not learned from its last one: more keep it
-    busy, with older weights; 0: it waits."""
 
     def __post_init__(self) -> None:
         check(self)
         if self.ray_address and not self.actors:
             raise UserError("--ray-address is where actors run: give --actors too")
+
+    def check_share(self, num_envs: int) -> None:
+        """UserError: so many environments cannot be shared evenly."""
+        if self.actors and num_envs % self.actors:
+            raise UserError(f"--num-envs {num_envs} cannot be shared by {self.actors} actors")
+
+    def share(self, index: int, num_envs: int) -> slice:
+        """The environments of an actor."""
+        share = num_envs // self.actors
+        return slice(index * share, (index + 1) * share)
+
+
+def actor_seed(seed: int, index: int, begun: int) -> int:
+    """What an actor draws by. The first one of a new run draws as a player in the learner's process
+    would. All others draw otherwise, and those that begin later: begun differs then."""
+    if not index and not begun:
+        return seed
+    return int(np.random.SeedSequence([seed, index, begun]).generate_state(1)[0])
 
 
 class Player(Protocol):
@@ -179,12 +195,14 @@ def on_ray(
     *,
     settings: ActorSettings,
     version: int,
+    ahead: int = 0,
 ) -> Iterator[OnRay]:
     """Actors, for as long as they are needed.
 
     make(index, begun): the player of an actor; begun: the version of the weights with which the
     actors began, or a number drawn for one that died. weights: gives the learner's. version: of
-    these now. UserError: no cluster, or too small a one.
+    these now. ahead: blocks that an actor plays while it is not let go on. UserError: no cluster, or
+    too small a one.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -209,6 +227,6 @@ def on_ray(
         cores = int(ray.cluster_resources().get("CPU", 0))
         if cores < count:
             raise UserError(f"the Ray cluster has {cores} CPUs: give --actors {cores} or fewer")
-        yield OnRay(make, weights, count=count, ahead=settings.actor_ahead, version=version)
+        yield OnRay(make, weights, count=count, ahead=ahead, version=version)
     finally:
         ray.shutdown()

@@ -41,6 +41,11 @@ class ImpalaConfig:
     recurrent_hidden: Count = 256
     """Units of that memory."""
 
+    # Actors
+    actor_ahead: Natural = 1
+    """Blocks that an actor plays while the learner has not learned from its last one: more keep it
+    busy, with older weights; 0: it waits."""
+
     # What is learned from
     rollout_steps: Count = 128
     """Agent steps of each environment in a block (the paper's unroll length)."""
@@ -92,7 +97,4 @@ class ImpalaConfig:
                 f"c_bar ({self.c_bar:g}) must not exceed rho_bar ({self.rho_bar:g}); the paper has "
                 "1 for both"
             )
-        if self.acting.actors and self.run.num_envs % self.acting.actors:
-            raise UserError(
-                f"--num-envs {self.run.num_envs} cannot be shared by {self.acting.actors} actors"
-            )
+        self.acting.check_share(self.run.num_envs)

@@ -6,11 +6,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple, final
 
-import numpy as np
 import torch
 
 from envs import VectorEnv, make_for
-from experience.actors import Actors, Here, Weights, on_ray
+from experience.actors import Actors, Here, Weights, actor_seed, on_ray
 from experience.collector import Collector
 from experience.saving import restore_run
 from experiment.checkpoint import Checkpoint
@@ -56,8 +55,7 @@ class Player:
     def play(self, weights: Weights | None, version: int) -> Block:
         """See `experience.actors.Player`."""
         if weights is not None:
-            tensors = {name: torch.tensor(array) for name, array in weights.items()}
-            self.agent.net.load_state_dict(tensors)
+            self.agent.take_arrays(weights)
         collector = self.collector
         before = collector.env_steps
         self.obs = collector.play(self.envs, self.obs)
@@ -77,16 +75,10 @@ class Player:
 
 
 def make_player(config: ImpalaConfig, index: int, begun: int) -> Player:
-    """The player of an actor in a process of its own, with its share of the environments. The first
-    actor of a run draws as a player in the learner's process. All others draw otherwise, and those
-    that begin later: begun differs then."""
+    """The player of an actor in a process of its own, with its share of the environments."""
     torch.set_num_threads(1)
-    share = config.run.num_envs // config.acting.actors
-    part = slice(index * share, (index + 1) * share)
-    seed = config.run.seed
-    if index or begun:
-        seed = int(np.random.SeedSequence([seed, index, begun]).generate_state(1)[0])
-    own = replaced(config, device="cpu", seed=seed)
+    part = config.acting.share(index, config.run.num_envs)
+    own = replaced(config, device="cpu", seed=actor_seed(config.run.seed, index, begun))
     agent = ImpalaAgent(make_net(own), own)
     return Player(agent, make_for(config, part=part), first=part.start).begin()
 
@@ -111,8 +103,9 @@ def playing(
         return
     with on_ray(
         partial(make_player, agent.config),
-        lambda: {name: value.cpu().numpy() for name, value in agent.net.state_dict().items()},
+        agent.arrays,
         settings=agent.config.acting,
         version=version,
+        ahead=agent.config.actor_ahead,
     ) as actors:
         yield actors

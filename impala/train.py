@@ -6,11 +6,10 @@ python -m impala.train --preset fast --levels bramble-train --actors 2 --run-dir
 """
 
 from collections.abc import Sequence
-from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
 
-from envs import VectorEnv, make_for
+from envs import VectorEnv, make_for, train
 from envs.evaluation import judged
 from experience.actors import Here
 from experiment.checkpoint import load_checkpoint
@@ -85,10 +84,7 @@ def run(
 def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says."""
     config = parse(argv)
-    settings = config.run
-    envs = None if config.acting.actors else make_for(config)
-    with closing(envs) if envs else nullcontext():
-        run(envs, config, settings.run_dir, init=settings.init or None)
+    train(run, config, None if config.acting.actors else make_for(config))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -71,6 +72,14 @@ class NetAgent(Generic[Net, Config]):
     def load_weights(self, saved: Checkpoint) -> None:
         """Take a checkpoint's net. UserError where it is another agent's or of another shape."""
         self.take(saved.of(self.name).tensors["net"], saved.folder)
+
+    def arrays(self) -> dict[str, NDArray]:
+        """The net's weights, for another process's agent to `take_arrays`."""
+        return {name: value.cpu().numpy() for name, value in self.net.state_dict().items()}
+
+    def take_arrays(self, weights: Mapping[str, NDArray]) -> None:
+        """Take what `arrays` gave."""
+        self.net.load_state_dict({name: torch.tensor(rows) for name, rows in weights.items()})
 
     def take(self, weights: Mapping[str, Tensor], source: Path | str) -> None:
         """Take a net's weights, which are from `source`. UserError where it has another shape."""

@@ -25,7 +25,7 @@ class Counter:
 
 
 @contextmanager
-def counters(settings):
+def counters(settings, *, ahead=1):
     """-> what takes a block and lets its actor go on, the blocks taken so far, and the actors; the
     weights are the number of these blocks."""
     taken = []
@@ -37,14 +37,14 @@ def counters(settings):
         return played
 
     weights = lambda: {"w": np.array([len(taken)])}  # noqa: E731
-    with on_ray(Counter, weights, settings=settings, version=0) as actors:
+    with on_ray(Counter, weights, settings=settings, version=0, ahead=ahead) as actors:
         yield take, taken, actors
 
 
 @pytest.mark.parametrize("ahead", [0, 2])
 def test_weights_are_as_old_as_the_blocks_that_an_actor_is_ahead(ahead, ray_address):
-    settings = ActorSettings(actors=1, actor_ahead=ahead, ray_address=ray_address)
-    with counters(settings) as (take, _, actors):
+    settings = ActorSettings(actors=1, ray_address=ray_address)
+    with counters(settings, ahead=ahead) as (take, _, actors):
         for number in range(6):
             played = take()
             assert played.block["number"] == number + 1
@@ -53,7 +53,7 @@ def test_weights_are_as_old_as_the_blocks_that_an_actor_is_ahead(ahead, ray_addr
 
 
 def test_actors_wait_for_a_learner_that_is_behind(ray_address):
-    settings = ActorSettings(actors=2, actor_ahead=1, ray_address=ray_address)
+    settings = ActorSettings(actors=2, ray_address=ray_address)
     with counters(settings) as (take, _, actors):
         for _ in range(5):
             take()
