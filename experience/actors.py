@@ -201,8 +201,8 @@ def on_ray(
 
     make(index, begun): the player of an actor; begun: the version of the weights with which the
     actors began, or a number drawn for one that died. weights: gives the learner's. version: of
-    these now. ahead: blocks that an actor plays while it is not let go on. UserError: no cluster, or
-    too small a one.
+    these now. ahead: blocks that an actor may play before it is let go on. UserError: no cluster,
+    or too small a one.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")

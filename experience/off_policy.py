@@ -1,5 +1,6 @@
 """What a run is made of that learns from a replay: counters, checkpoints to go on from exactly."""
 
+import sys
 from collections import deque
 from pathlib import Path
 from typing import Any, ClassVar
@@ -54,6 +55,8 @@ class OffPolicy:
         settings = config.run
         seeding.seed_everything(settings.seed)
         self.config, self.num_envs = config, num_envs
+        self.together = num_envs
+        """Environments of one step."""
         self.env_steps = self.updates = self.seeded = 0
         self.recent_returns: deque[float] = deque(maxlen=100)
         self.latest: dict[str, torch.Tensor] = {}
@@ -75,7 +78,7 @@ class OffPolicy:
 
     def passes(self, every: int) -> bool:
         """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""
-        return every > 0 and self.env_steps > 0 and self.env_steps % every < self.num_envs
+        return every > 0 and self.env_steps > 0 and self.env_steps % every < self.together
 
     def updates_due(self) -> int:
         """Updates that should have been made by now; none more while there is nothing to draw."""
@@ -102,8 +105,9 @@ class OffPolicy:
         """What is counted, by its attribute's name."""
         return {"env_steps": self.env_steps, "updates": self.updates, "seeded": self.seeded}
 
-    def save(self, folder: Path, envs: VectorEnv) -> Path:
-        """Write a checkpoint from which `restore` goes on exactly."""
+    def save(self, folder: Path, envs: VectorEnv | None) -> Path:
+        """Write a checkpoint from which `restore` goes on exactly; without environments, in new
+        episodes."""
         return save_checkpoint(
             folder,
             agent=self.name,
@@ -119,12 +123,13 @@ class OffPolicy:
                 "rng": seeding.rng_state(),
                 "replay_rng": generator_state(self.rng),
                 "recent_returns": list(self.recent_returns),
-                "envs": saved_states(envs),
+                **({} if envs is None else {"envs": saved_states(envs)}),
             },
         )
 
-    def restore(self, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
-        """Be what the last checkpoint of a run was -> the observations to act on."""
+    def restore(self, run_dir: Path | str, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
+        """Be what the last checkpoint of a run was -> the observations to act on; None where new
+        episodes are to begin: actors play, or played."""
         saved, config = load_to_resume(run_dir), self.config
         self.agent.load_weights(saved)
         if "replay_rng" not in saved.state:
@@ -140,6 +145,13 @@ class OffPolicy:
             setattr(self, name, saved.counters[name])
         self.recent_returns.extend(saved.state["recent_returns"])
         set_generator_state(self.rng, saved.state["replay_rng"])
-        obs = envs.restore_states(saved.state["envs"])
+        obs = None
+        if envs is not None and "envs" in saved.state:
+            obs = envs.restore_states(saved.state["envs"])
+        else:
+            print(
+                f"{self.name}: going on with the saved nets and replay; new episodes begin",
+                file=sys.stderr,
+            )
         seeding.set_rng_state(saved.state["rng"])
         return obs

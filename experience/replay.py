@@ -113,22 +113,38 @@ class Replay:
         terminated: NDArray[np.bool_],
         truncated: NDArray[np.bool_],
         final_obs: Sequence[NDArray[np.uint8]],
+        *,
+        first: int = 0,
     ) -> Ints:
-        """Remember one step of each environment: obs [N,C,H,W] before it; actions, rewards and
-        flags [N]; final_obs N times [C,H,W], read only where an episode ended.
+        """Remember one step of N environments: obs [N,C,H,W] before it; actions, rewards and flags
+        [N]; final_obs N times [C,H,W], read only where an episode ended. first: the ring of the
+        first of them; their number, all of them by default, is that of the actions.
 
         -> the slots [K] whose transitions are complete now, and can be drawn.
         """
-        envs = np.arange(self.num_envs)
+        envs = first + np.arange(len(actions))
         ended = terminated | truncated
         ends = np.where(terminated, TERMINATED, np.where(truncated, TRUNCATED, GOES_ON))
-        slots, ages = self.heads.copy(), self.episode_ages.copy()
+        slots, ages = self.heads[envs], self.episode_ages[envs]
         self._write(envs, obs, actions, rewards, ends)
         if ended.any():
             over = np.flatnonzero(ended)
-            self._write(over, np.stack([final_obs[env] for env in over.tolist()]), 0, 0.0, FINAL)
-            self.episode_ages[over] = 0
-        return self._admit(slots, ages, ended)
+            finals = np.stack([final_obs[row] for row in over.tolist()])
+            self._write(envs[over], finals, 0, 0.0, FINAL)
+            self.episode_ages[envs[over]] = 0
+        return self._admit(envs, slots, ages, ended)
+
+    def cut(self, envs: Ints) -> None:
+        """What comes next in these rings belongs to new episodes: those under way are truncated, at
+        their newest observation."""
+        envs = envs[self.episode_ages[envs] > 0]
+        newest, ages = (self.heads[envs] - 1) % self.slots, self.episode_ages[envs] - 1
+        self.ends[envs * self.slots + newest] = FINAL
+        self.episode_ages[envs] = 0
+        longer = ages > 0
+        envs, last, ages = envs[longer], (newest[longer] - 1) % self.slots, ages[longer] - 1
+        self.ends[envs * self.slots + last] = TRUNCATED
+        self._admit(envs, last, ages, np.ones(len(envs), bool))
 
     def _write(
         self,
@@ -152,13 +168,13 @@ class Replay:
         self.filled[envs] = np.minimum(self.filled[envs] + 1, self.slots)
         self.episode_ages[envs] += 1
 
-    def _admit(self, slots: Ints, ages: Ints, ended: NDArray[np.bool_]) -> Ints:
+    def _admit(self, envs: Ints, slots: Ints, ages: Ints, ended: NDArray[np.bool_]) -> Ints:
         """Make those slots drawable whose n steps are now complete: the one n back, and at the end
         of an episode all behind it -> these."""
         back = np.arange(self.n_step + 1)
         ready = (back <= ages[:, None]) & (ended[:, None] | (back == self.n_step))
-        envs, steps = np.nonzero(ready)
-        flat: Ints = envs * self.slots + (slots[envs] - steps) % self.slots
+        rows, steps = np.nonzero(ready)
+        flat: Ints = envs[rows] * self.slots + (slots[rows] - steps) % self.slots
         self.tree.set(flat, self.max_priority)
         return flat
 

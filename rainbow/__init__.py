@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 __all__ = ["NOT_INHERITED", "PRESETS", "Config", "RainbowAgent", "build", "load", "run"]
 
 PRESETS = Path(__file__).parent / "presets"
-NOT_INHERITED = {"init_encoder": "", "freeze_encoder_updates": 0, "sight_every": 0}
+NOT_INHERITED = {
+    "init_encoder": "",
+    "freeze_encoder_updates": 0,
+    "sight_every": 0,
+    "actors": 0,
+    "ray_address": "",
+}
 __getattr__ = lazily({"rainbow.agent": "RainbowAgent build load", "rainbow.train": "run"})
 answer_early(__name__, Config, PRESETS)

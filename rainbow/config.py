@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
+from experience.actors import ActorSettings
 from experiment.errors import UserError
 from experiment.ranges import Count, Finite, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
@@ -18,6 +19,7 @@ class RainbowConfig:
     env: EnvSettings = env_settings()
     evaluation: EvaluationSettings = EvaluationSettings()
     net: NetSettings = NetSettings()
+    acting: ActorSettings = ActorSettings()
 
     # What it starts from
     init_replay: Natural = 100_000
@@ -43,6 +45,11 @@ class RainbowConfig:
     """Compile the update with torch.compile (CUDA graphs on a GPU)."""
     torch_threads: Natural = 0
     """CPU threads of the learner; 0: PyTorch decides."""
+
+    # Actors
+    block_steps: Count = 16
+    """Agent steps of each environment that an actor sends together. It plays the next ones, with
+    newer weights, while the learner learns from these."""
 
     # The net
     streams: Literal["shared", "separate"] = "shared"
@@ -117,6 +124,7 @@ class RainbowConfig:
     def __post_init__(self) -> None:
         check(self)
         self.evaluation.check_rows(self.log_every)
+        self.acting.check_share(self.run.num_envs)
         if self.freeze_encoder_updates and not self.init_encoder:
             raise UserError(
                 "--freeze-encoder-updates keeps what --init-encoder gives: give that too"

@@ -1,6 +1,7 @@
 """A user's mistakes: one line, exit code 2, nothing written."""
 
 import resource
+import sys
 
 import pytest
 
@@ -69,6 +70,8 @@ OWN = {
         (["--init-encoder", "no/such/run"], "no/such/run"),
         (["--freeze-encoder-updates", "9"], "give that too"),
         (["--initial-priorities", "--no-prioritised"], "--no-prioritised"),
+        (["--actors", "3"], "--num-envs 2"),
+        (["--ray-address", "auto"], "--actors"),
         (["--sight-every", "15"], "--sight-every must be a multiple of --log-every (10)"),
         *(
             (["--v-max", "inf"], "--v-m"),
@@ -95,6 +98,13 @@ OWN = {
 )
 def test_bad_input_is_refused_in_one_line(agent, flags, said, capsys, tmp_path):
     assert said in refused(agent, capsys, "--run-dir", tmp_path / "run", *flags)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("agent", ["impala", "rainbow"])
+def test_actors_without_ray_are_refused(agent, capsys, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert "[actors]" in refused(agent, capsys, "--run-dir", tmp_path / "run", "--actors", "1")
     assert not (tmp_path / "run").exists()
 
 

@@ -75,6 +75,18 @@ class World:
             self.images(reached),
         )
 
+    def cut(self, replay: Replay, envs: list[int]) -> None:
+        """Begin new episodes there, whatever is under way."""
+        for e in envs:
+            if episode := self.episodes[e][-1]:
+                last = episode.pop()
+                if episode:
+                    episode[-1].end = "truncated"
+                    self.finals[episode[-1].obs[-1]] = last.obs
+                self.episodes[e].append([])
+            self.obs[e] = self.fresh()
+        replay.cut(np.array(envs))
+
     def expected(self) -> dict[int, tuple]:
         """Newest frame of obs -> (obs, action, return, next_obs, discount), if it is complete."""
         table = {}

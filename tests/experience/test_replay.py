@@ -61,6 +61,39 @@ def test_what_a_step_completes_is_what_becomes_drawable(num_envs):
         assert sorted(complete) == sorted(set(drawable(replay)) - before)
 
 
+def test_an_episode_that_is_cut_ends_at_its_newest_observation():
+    replay = make_replay(40 * 3, 3)
+    world = World(3, [1, 4, 7], ["terminated", "truncated"])
+    rng = np.random.default_rng(0)
+    for step in range(130):
+        world.step(replay)
+        if rng.random() < 0.4:
+            world.cut(replay, [0, 2] if step % 2 else [1])
+        found = assert_all_drawable_are_right(replay, world)
+        if step < 15:  # before wraparound: all that is complete, and no more
+            assert found == {f for f, row in world.expected().items() if row[3] not in world.obs}
+
+
+def test_rows_that_come_apart_are_remembered_as_if_together():
+    class Parts:
+        def add(self, *arrays):
+            ends = ((0, 1), (1, 3))
+            return np.concatenate([apart.add(*(x[a:b] for x in arrays), first=a) for a, b in ends])
+
+    together, apart = make_replay(120, 3), make_replay(120, 3)
+    worlds = [World(3, [1, 4, 7], ["terminated", "truncated"]) for _ in range(2)]
+    for _ in range(90):
+        complete = [world.step(to) for world, to in zip(worlds, (together, Parts()), strict=True)]
+        assert sorted(complete[0]) == sorted(complete[1])
+    ours, theirs = together.arrays(), apart.arrays()
+    for name, rows in ours.items():
+        np.testing.assert_array_equal(
+            np.concatenate([*map(np.atleast_1d, rows)]),
+            np.concatenate([*map(np.atleast_1d, theirs[name])]),
+            err_msg=name,
+        )
+
+
 def test_final_observations_are_never_drawn():
     replay = make_replay(60, 1)
     world = World(1, [4], ["truncated"])

@@ -1,0 +1,152 @@
+"""Where Rainbow's steps are played: in this process, or in those of actors."""
+
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs import VectorEnv, ended_episodes, make_for
+from experience.actors import OnRay, Weights, actor_seed, on_ray
+from experiment.config import replaced
+from rainbow.config import RainbowConfig
+from rainbow.training import Step, Training
+
+
+@final
+class Here:
+    """Environments of this process, and the agent that plays them."""
+
+    def __init__(
+        self,
+        training: Training,
+        envs: VectorEnv,
+        obs: NDArray[np.uint8] | None = None,
+        *,
+        first: int = 0,
+    ) -> None:
+        """obs: to go on from; None: new episodes begin. first: number of the first environment."""
+        self.training, self.envs, self.first = training, envs, first
+        self.begins = obs is None
+        if obs is None:
+            seed = actor_seed(training.config.run.seed, 0, training.env_steps)
+            obs, _ = envs.reset(seed=seed)
+        self.obs = obs
+
+    def begin(self) -> None:
+        """Let the environments take a step."""
+        training, epsilon = self.training, self.training.epsilon()
+        if epsilon is not None:
+            epsilon = epsilon[self.first : self.first + len(self.obs)]
+        self.actions = training.agent.act(self.obs, explore=True, epsilon=epsilon)
+        self.envs.step_async(self.actions)
+
+    def wait(self) -> Step:
+        """The step that was begun."""
+        before, newest = self.obs, slice(-self.envs.env_spec.channels, None)
+        self.obs, rewards, terminated, truncated, infos = self.envs.step_wait()
+        step = Step(
+            before[:, newest],
+            self.actions,
+            rewards,
+            terminated,
+            truncated,
+            [image[newest] for image in infos.get("final_obs", ())],
+            ended_episodes(infos),
+            self.first,
+            self.begins,
+        )
+        self.begins = False
+        return step
+
+    def summary(self) -> dict[str, float]:
+        """Metrics of playing: none."""
+        return {}
+
+
+@final
+class There:
+    """Actors, whose blocks are taken step by step."""
+
+    def __init__(self, training: Training, actors: OnRay) -> None:
+        self.training, self.actors = training, actors
+        self.steps: deque[Step] = deque()
+        self.weights = dict.fromkeys(range(training.config.acting.actors), training.updates)
+        """Of each actor's next block, as a number of updates."""
+        self.lag = 0
+
+    def begin(self) -> None:
+        """Actors do by themselves."""
+
+    def wait(self) -> Step:
+        """The next step of a block. An actor whose block is begun plays its next one, with the
+        weights as they are now; so none is further ahead than that."""
+        if not self.steps:
+            training, (actor, _, block) = self.training, self.actors.next()
+            self.steps.extend(block)
+            self.lag = training.updates - self.weights[actor]
+            self.weights[actor] = training.updates
+            played = sum(len(step.actions) for step in block)
+            self.actors.go_on(actor, training.env_steps + played)
+        return self.steps.popleft()
+
+    def summary(self) -> dict[str, float]:
+        """Updates that the last block's weights were behind when it came; actors' deaths."""
+        return {"policy_lag": self.lag, "actor_restarts": self.actors.restarts}
+
+
+@final
+class Player:
+    """An actor's: a share of the environments, a copy of the net, a replay of the last steps."""
+
+    def __init__(self, config: RainbowConfig, index: int, begun: int) -> None:
+        """See `experience.actors.on_ray`."""
+        num_envs = config.run.num_envs
+        slots = max(config.env.spec().steps_back) + config.n_step + 4  # a replay's fewest
+        own = replaced(
+            config,
+            device="cpu",
+            torch_threads=1,
+            seed=actor_seed(config.run.seed, index, begun),
+            replay_size=slots * num_envs,
+        )
+        part = config.acting.share(index, num_envs)
+        self.training = Training(own, num_envs)
+        self.here = Here(self.training, make_for(config, part=part), first=part.start)
+
+    def play(self, weights: Weights, version: int) -> list[Step]:
+        """A block. version: agent steps of the run before it. Its priorities are of these weights,
+        the target's too."""
+        training = self.training
+        training.agent.take_arrays(weights)
+        training.learner.copy_target()
+        training.env_steps = version
+        return [self.step() for _ in range(training.config.block_steps)]
+
+    def step(self) -> Step:
+        """One step, with its losses."""
+        self.here.begin()
+        step = self.here.wait()
+        return step._replace(losses=self.training.add(step))
+
+
+@contextmanager
+def playing(
+    training: Training, envs: VectorEnv | None, obs: NDArray[np.uint8] | None
+) -> Iterator[Here | There]:
+    """What plays for a run. envs: of this process; None: actors have them. obs: to go on from, see
+    `Here`."""
+    if envs is not None:
+        yield Here(training, envs, obs)
+        return
+    config: RainbowConfig = training.config
+    with on_ray(
+        partial(Player, config),
+        training.agent.arrays,
+        settings=config.acting,
+        version=training.env_steps,
+    ) as actors:
+        yield There(training, actors)

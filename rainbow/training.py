@@ -1,0 +1,110 @@
+"""A Rainbow run's state: all that changes while `train.run` loops, but for what plays."""
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experience.off_policy import OffPolicy
+from experiment.checkpoint import Checkpoint
+from nets.transfer import load_encoder
+from rainbow.agent import RainbowAgent, make_net
+from rainbow.config import RainbowConfig
+from rainbow.learner import Learner, blend, epsilon_ladder, linear
+
+
+class Step(NamedTuple):
+    """An agent step of N environments."""
+
+    obs: NDArray[np.uint8]
+    """[N,c,H,W]: the newest frame of each observation before it, which is all that is kept."""
+    actions: NDArray[np.int64]
+    """[N]; so are the following."""
+    rewards: NDArray[np.floating]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    final_obs: Sequence[NDArray[np.uint8]]
+    """N times [c,H,W], to be read where an episode ended; empty where none did."""
+    episodes: list[dict[str, Any]]
+    """That ended in it."""
+    first: int
+    """Number of the first environment, counted over all players."""
+    begins: bool
+    """Their player begins with it: it does not go on with what was played in them before."""
+    losses: NDArray[np.float32] | None = None
+    """Of the transitions that it completes [K], where an actor computed them."""
+
+
+class Training(OffPolicy):
+    """Rainbow's nets, and what a run is made of."""
+
+    name = "rainbow"
+
+    def __init__(self, config: RainbowConfig, num_envs: int) -> None:
+        super().__init__(config, num_envs)
+        self.frozen_updates = 0
+        net = make_net(config).to(self.device)
+        self.agent = RainbowAgent(net, config, device=str(self.device))
+        self.learner = Learner(net, config, device=self.device)
+
+    def epsilon(self) -> NDArray[np.float32] | None:
+        """Rates of random actions now, [N]; None: the noise explores."""
+        config = self.config
+        if config.noisy:
+            return None
+        rate = linear(
+            config.epsilon_start,
+            config.epsilon_final,
+            step=self.env_steps,
+            steps=config.epsilon_steps,
+        )
+        return epsilon_ladder(rate, self.num_envs, exponent=config.epsilon_ladder)
+
+    def update(self) -> None:
+        """Draw a batch, learn from it, and set its priorities."""
+        config = self.config
+        beta = linear(
+            config.priority_beta,
+            config.priority_beta_final,
+            step=self.env_steps,
+            steps=config.priority_beta_steps or config.run.timesteps,
+        )
+        # Without gradients Adam passes the encoder over and begins with it when it thaws.
+        self.agent.net.encoder.requires_grad_(self.updates >= self.frozen_updates)
+        self.learn(beta=beta)
+
+    def add(self, step: Step) -> NDArray[np.float32] | None:
+        """Remember and count a step -> the losses [K] that became the priorities of the transitions
+        that it completes, where they do."""
+        replay, count, losses = self.replay, len(step.actions), step.losses
+        if step.begins:
+            replay.cut(step.first + np.arange(count))
+        complete = replay.add(*step[:6], first=step.first)
+        if self.config.initial_priorities and len(complete):
+            if losses is None:
+                batch = replay.gather(complete, np.ones(len(complete), np.float32))
+                losses = self.learner.priorities(batch)
+            replay.update_priorities(complete, losses)
+        self.env_steps += count
+        self.together = count
+        return losses
+
+    def counters(self) -> dict[str, int]:
+        """What is counted, by its attribute's name."""
+        return {**super().counters(), "frozen_updates": self.frozen_updates}
+
+    def take(self, saved: Checkpoint) -> None:
+        """Take a checkpoint's weights, shrunk towards fresh ones as asked."""
+        fresh = copy.deepcopy(self.agent.net)
+        self.agent.load_weights(saved)
+        blend(self.agent.net, fresh, share=self.config.init_shrink)
+        self.learner.copy_target()
+
+    def take_encoder(self, source: Path | str) -> None:
+        """Take the convolutions of any agent's checkpoint, and keep them for a while as asked."""
+        load_encoder(self.agent.net.encoder, source)
+        self.learner.copy_target()
+        self.frozen_updates = self.config.freeze_encoder_updates
