@@ -46,15 +46,15 @@ class Here:
 
     def wait(self) -> Step:
         """The step that was begun."""
-        before, newest = self.obs, slice(-self.envs.env_spec.channels, None)
+        newest = self.obs[:, -self.training.replay.frames.shape[1] :]
         self.obs, rewards, terminated, truncated, infos = self.envs.step_wait()
         step = Step(
-            before[:, newest],
+            newest,
             self.actions,
             rewards,
             terminated,
             truncated,
-            [image[newest] for image in infos.get("final_obs", ())],
+            infos.get("final_obs", ()),
             ended_episodes(infos),
             self.first,
             self.begins,
@@ -79,7 +79,7 @@ class There:
         self.lag = 0
 
     def begin(self) -> None:
-        """Actors do by themselves."""
+        """Nothing: actors begin by themselves."""
 
     def wait(self) -> Step:
         """The next step of a block. An actor whose block is begun plays its next one, with the
@@ -117,12 +117,13 @@ class Player:
         self.training = Training(own, num_envs)
         self.here = Here(self.training, make_for(config, part=part), first=part.start)
 
-    def play(self, weights: Weights, version: int) -> list[Step]:
+    def play(self, weights: Weights | None, version: int) -> list[Step]:
         """A block. version: agent steps of the run before it. Its priorities are of these weights,
         the target's too."""
         training = self.training
-        training.agent.take_arrays(weights)
-        training.learner.copy_target()
+        if weights is not None:
+            training.agent.take_arrays(weights)
+            training.learner.copy_target()
         training.env_steps = version
         return [self.step() for _ in range(training.config.block_steps)]
 

@@ -27,7 +27,7 @@ class Step(NamedTuple):
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
     final_obs: Sequence[NDArray[np.uint8]]
-    """N times [c,H,W], to be read where an episode ended; empty where none did."""
+    """N times [C,H,W], to be read where an episode ended; empty where none did."""
     episodes: list[dict[str, Any]]
     """That ended in it."""
     first: int

@@ -40,6 +40,7 @@ def run(
     training = Training(config, envs.num_envs)
     if settings.resume:
         obs = training.restore(run_dir, envs)
+        assert obs is not None, "nobody else plays"
     else:
         if init:
             training.start_from(init)
