@@ -5,6 +5,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,8 @@ class Player:
     def __init__(
         self, envs: VectorEnv, agent: ESAgent, *, noise: Noise, levels: Sequence[str]
     ) -> None:
-        self.envs, self.agent, self.noise, self.levels = envs, agent, noise, levels
+        self.envs, self.agent, self.levels = envs, agent, levels
+        self.noise = lru_cache(maxsize=1)(noise.whole)  # once for a pair's two episodes
         self.begins, self.actions = envs.resets_rows, envs.env_spec.actions
         self.obs, _ = envs.reset(seed=agent.config.run.seed)
         self.members = Members(agent, envs.num_envs)
@@ -177,7 +179,7 @@ class Player:
             task = plan.task(number)
             seed = plan.episode_seed(task)
             if task.sign:
-                noise = self.noise.whole(plan.generation, task.pair)
+                noise = self.noise(plan.generation, task.pair)
                 scale = np.float32(task.sign * self.agent.config.sigma)
                 self.members.put(row, theta + scale * noise)
             self.rows[row] = Episode(number, chance_of(seed))

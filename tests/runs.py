@@ -4,8 +4,13 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from experience.actors import OnRay
 from experiment.checkpoint import latest_checkpoint
 
 ROOT = Path(__file__).parents[1]
@@ -77,3 +82,25 @@ def interrupted(command: list[str], run_dir: Path) -> str:
     said = process.communicate(timeout=240)[1]
     assert process.returncode != 0
     return said
+
+
+def as_words(flags: Mapping[str, Any]) -> list[str]:
+    """Them on a command line."""
+    return [word for name, value in flags.items() for word in (f"--{name}", str(value))]
+
+
+def kill_an_actor(monkeypatch: pytest.MonkeyPatch, *, after: int) -> list[Any]:
+    """Kill the process of an actor when so many blocks were taken, and one more has come -> all
+    blocks, as they are taken."""
+    taken: list[Any] = []
+    take = OnRay.next
+
+    def watched(self: OnRay) -> Any:
+        played = take(self)
+        if len(taken) == after:
+            os.kill(self.processes[played.actor], signal.SIGKILL)
+        taken.append(played)
+        return played
+
+    monkeypatch.setattr(OnRay, "next", watched)
+    return taken

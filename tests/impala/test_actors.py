@@ -1,7 +1,5 @@
 """IMPALA with actors in processes of Ray, on the free game."""
 
-import os
-import signal
 import subprocess
 import sys
 
@@ -10,7 +8,6 @@ import pytest
 import torch
 
 import impala.train
-from experience.actors import OnRay
 from experiment.checkpoint import load_checkpoint
 from experiment.config import replaced
 from experiment.metrics import read_columns
@@ -18,7 +15,7 @@ from impala.config import ImpalaConfig
 from impala.play import make_player
 from impala.train import run
 from impala.training import Training
-from tests.runs import ROOT, kill_at
+from tests.runs import ROOT, as_words, kill_an_actor, kill_at
 
 pytest.importorskip("ray")
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
@@ -45,7 +42,7 @@ def with_actors(ray_address, actors, **flags):
 
 
 def test_one_actor_that_waits_equals_none(ray_address, tmp_path):
-    impala.train.main([*words(FLAGS), "--run-dir", str(tmp_path / "none")])
+    impala.train.main([*as_words(FLAGS), "--run-dir", str(tmp_path / "none")])
     run(None, with_actors(ray_address, 1, actor_ahead=0), tmp_path / "one")
     nets = [load_checkpoint(tmp_path / name).tensors["net"] for name in ("none", "one")]
     for name, tensor in nets[0].items():
@@ -53,11 +50,6 @@ def test_one_actor_that_waits_equals_none(ray_address, tmp_path):
     for table in ("metrics.csv", "episodes.csv"):
         assert (tmp_path / "none" / table).read_text() == (tmp_path / "one" / table).read_text()
     assert len(read_columns(tmp_path / "one/episodes.csv")["r"]) >= 10
-
-
-def words(flags):
-    """Them on a command line."""
-    return [word for name, value in flags.items() for word in (f"--{name}", str(value))]
 
 
 def test_actors_share_the_environments_and_draw_differently():
@@ -76,17 +68,7 @@ def test_actors_share_the_environments_and_draw_differently():
 
 
 def test_a_run_goes_on_when_an_actor_was_killed(ray_address, tmp_path, monkeypatch):
-    taken = []
-
-    def watched(self):
-        played = real(self)
-        if len(taken) == 4:
-            os.kill(self.processes[played.actor], signal.SIGKILL)
-        taken.append(played)
-        return played
-
-    real = OnRay.next
-    monkeypatch.setattr(OnRay, "next", watched)
+    taken = kill_an_actor(monkeypatch, after=4)
     run(None, with_actors(ray_address, 1, timesteps=256), tmp_path)
     rows = read_columns(tmp_path / "metrics.csv")
     assert rows["actor_restarts"][-1] == 1
@@ -100,7 +82,7 @@ def test_a_run_goes_on_when_an_actor_was_killed(ray_address, tmp_path, monkeypat
 
 @pytest.mark.slow
 def test_a_learner_that_was_killed_goes_on_from_its_checkpoint(ray_address, tmp_path):
-    flags = words({**FLAGS, "timesteps": 3200, "actors": 2, "ray_address": ray_address})
+    flags = as_words({**FLAGS, "timesteps": 3200, "actors": 2, "ray_address": ray_address})
     command = [sys.executable, "-m", "impala.train"]
     kill_at(64, [*command, *flags, "--run-dir", str(tmp_path)], tmp_path)
     saved = load_checkpoint(tmp_path)

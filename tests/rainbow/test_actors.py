@@ -1,7 +1,5 @@
 """Rainbow with actors in processes of Ray, on the free game."""
 
-import os
-import signal
 import subprocess
 import sys
 
@@ -10,7 +8,6 @@ import pytest
 import torch
 
 import rainbow.train
-from experience.actors import OnRay
 from experience.replay import FINAL
 from experiment.arrays import whole
 from experiment.checkpoint import load_checkpoint
@@ -20,7 +17,7 @@ from rainbow.config import RainbowConfig
 from rainbow.learner import epsilon_ladder
 from rainbow.play import Player
 from rainbow.train import Training, run
-from tests.runs import ROOT, kill_at
+from tests.runs import ROOT, as_words, kill_an_actor, kill_at
 
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 FLAGS = {
@@ -51,18 +48,16 @@ APE_X = {
 }
 
 
-def words(flags):
-    """Them on a command line."""
-    return [word for name, value in flags.items() for word in (f"--{name}", str(value))]
-
-
 def with_actors(ray_address, actors, **flags):
     return replaced(QUICK, actors=actors, ray_address=ray_address, **flags)
 
 
 def test_one_actor_that_sends_single_steps_equals_none(ray_address, tmp_path):
     ours = {"epsilon_steps": 100, "block_steps": 1}
-    flags = [*words({**FLAGS, **ours}), "--no-noisy"]  # noise would be of another stream of draws
+    flags = [
+        *as_words({**FLAGS, **ours}),
+        "--no-noisy",
+    ]  # noise would be of another stream of draws
     rainbow.train.main([*flags, "--run-dir", str(tmp_path / "none")])
     run(None, with_actors(ray_address, 1, noisy=False, **ours), tmp_path / "one")
     none, one = (load_checkpoint(tmp_path / name) for name in ("none", "one"))
@@ -118,17 +113,7 @@ def test_blocks_make_one_replay_whoever_plays_them():
 
 
 def test_a_run_goes_on_when_an_actor_was_killed(ray_address, tmp_path, monkeypatch):
-    taken = []
-
-    def watched(self):
-        played = real(self)
-        if len(taken) == 4:
-            os.kill(self.processes[played.actor], signal.SIGKILL)
-        taken.append(played)
-        return played
-
-    real = OnRay.next
-    monkeypatch.setattr(OnRay, "next", watched)
+    taken = kill_an_actor(monkeypatch, after=4)
     run(None, with_actors(ray_address, 1, n_step=3), tmp_path)
     rows = read_columns(tmp_path / "metrics.csv")
     assert rows["actor_restarts"][-1] == 1 and rows["policy_lag"].max() > 0
@@ -164,7 +149,7 @@ def test_a_run_of_actors_goes_on_without_and_the_other_way_round(ray_address, tm
 
 @pytest.mark.slow
 def test_a_learner_that_was_killed_goes_on_from_its_checkpoint(ray_address, tmp_path):
-    flags = words({**FLAGS, "timesteps": 3200, "actors": 2, "ray_address": ray_address})
+    flags = as_words({**FLAGS, "timesteps": 3200, "actors": 2, "ray_address": ray_address})
     command = [sys.executable, "-m", "rainbow.train"]
     kill_at(64, [*command, *flags, "--run-dir", str(tmp_path)], tmp_path)
     saved = load_checkpoint(tmp_path)
