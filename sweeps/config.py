@@ -9,6 +9,9 @@ from experiment.errors import UserError
 from experiment.ranges import Count, Natural
 
 PLANS = Path(__file__).parent / "plans"
+OF_GRIDS = ("seeds", "cell", "resources")
+OF_POPULATIONS = ("population", "perturb_every", "ray_address")
+"""Fields that the other kind of sweep would not read."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +72,15 @@ class SweepConfig:
             raise UserError("--pbt needs --engine ray")
         if self.grid and self.engine == "ray":
             raise UserError("--engine ray is for --pbt; a grid runs with local, slurm or lsf")
+        if self.cell and self.engine != "local":
+            raise UserError(
+                "--cell is one run here, and the script gives each job its own: leave it out"
+            )
+        kind, others = ("--grid", OF_GRIDS) if self.pbt else ("--pbt", OF_POPULATIONS)
+        for field in dataclasses.fields(self):
+            if field.name in others and getattr(self, field.name) != field.default:
+                flag = "--" + field.name.replace("_", "-")
+                raise UserError(f"{flag} is for {kind}: leave it out")
 
 
 def read_plan(name: str) -> dict[str, Any]:
