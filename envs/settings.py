@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from envs.contract import EnvSettings
 from envs.episodes import side_by_side
+from envs.families import level_sets
 from envs.sight import ROWS
 from experiment.errors import UserError
 from experiment.ranges import Count, Natural, check
@@ -34,6 +36,11 @@ class EvaluationSettings:
             if getattr(self, every) % log_every:
                 flag = "--" + every.replace("_", "-")
                 raise UserError(f"{flag} must be a multiple of --log-every ({log_every})")
+
+    def check_levels(self, levels: str, settings: EnvSettings) -> None:
+        """UserError: an evaluation is asked for, and there is nothing to be judged on."""
+        if self.evaluate_every:
+            level_sets(levels, settings, test_levels=self.test_levels)
 
     def __post_init__(self) -> None:
         check(self)

@@ -86,6 +86,7 @@ class ImpalaConfig:
 
     def __post_init__(self) -> None:
         check(self)
+        self.evaluation.check_levels(self.run.levels, self.env)
         parse_schedule(self.learning_rate_schedule)
         if self.batch_size % self.rollout_steps:
             raise UserError(

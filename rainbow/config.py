@@ -123,6 +123,7 @@ class RainbowConfig:
 
     def __post_init__(self) -> None:
         check(self)
+        self.evaluation.check_levels(self.run.levels, self.env)
         self.evaluation.check_rows(self.log_every)
         self.acting.check_share(self.run.num_envs)
         if self.freeze_encoder_updates and not self.init_encoder:

@@ -76,4 +76,5 @@ class SACConfig:
 
     def __post_init__(self) -> None:
         check(self)
+        self.evaluation.check_levels(self.run.levels, self.env)
         self.evaluation.check_rows(self.log_every)

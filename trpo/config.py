@@ -78,6 +78,7 @@ class TRPOConfig:
 
     def __post_init__(self) -> None:
         check(self)
+        self.evaluation.check_levels(self.run.levels, self.env)
         if self.rollout_steps % self.minibatches:
             raise UserError(
                 f"rollout_steps ({self.rollout_steps}) must be a multiple of minibatches "

@@ -28,6 +28,7 @@ def said_to(agent, capsys, arguments):
     return said
 
 
+JUDGED = (["--evaluate-every", "100"], "--evaluate-every is for levels of Procgen")
 EVERY = [
     (["--levels", "BrambleDash-Genesis-v0:Nowhere"], "Nowhere"),
     (["--levels", "bramble-trian"], "bramble-train"),
@@ -43,6 +44,7 @@ EVERY = [
 ]
 OWN = {
     "impala": [
+        JUDGED,
         (["--batch-size", "100"], "multiple"),
         (["--c-bar", "2"], "rho_bar"),
         (["--actors", "3"], "--num-envs 2"),
@@ -56,6 +58,7 @@ OWN = {
         (["--rhythm", "--scripts", "none-such"], "seven-buttons"),
     ],
     "ppo2": [
+        JUDGED,
         (["--preset", "contst"], "contest"),
         (["--minibatches", "5"], "multiple"),
         (["--sequence-steps", "3"], "recurrent"),
@@ -65,6 +68,7 @@ OWN = {
         (["--sight-episodes", "17"], "give another number"),
     ],
     "rainbow": [
+        JUDGED,
         (["--levels", "sonic-test"], "import"),
         (["--replay-size", "7"], "--replay-size"),
         (["--init-encoder", "no/such/run"], "no/such/run"),
@@ -80,11 +84,13 @@ OWN = {
         ),
     ],
     "sac": [
+        JUDGED,
         (["--replay-size", "7"], "--replay-size"),
         (["--entropy-target", "1.1"], "entropy"),
         (["--temperature", "0"], "temperature"),
     ],
     "trpo": [
+        JUDGED,
         (["--minibatches", "5"], "multiple"),
         (["--critic", "untrained"], "--update penalty"),
         (["--max-kl", "0"], "--max-kl"),
