@@ -7,6 +7,7 @@ from envs.contract import EnvSettings
 from envs.episodes import side_by_side
 from envs.families import level_sets
 from envs.sight import ROWS
+from experiment.config import only_with
 from experiment.errors import UserError
 from experiment.ranges import Count, Natural, check
 
@@ -18,16 +19,16 @@ class EvaluationSettings:
     # What is played
     evaluate_every: Natural = 0
     """Agent steps between evaluations on training and test levels (of Procgen); 0: none."""
-    evaluate_episodes: Count = 32
+    evaluate_episodes: Count = only_with(32, "evaluate_every")
     """Episodes of each game on either."""
-    test_levels: Literal["auto", "unseen", "all"] = "auto"
+    test_levels: Literal["auto", "unseen", "all"] = only_with("auto", "evaluate_every")
     """Test levels that no training level can be, or all there are; auto: unseen, or all where
     training is on all."""
     sight_every: Natural = 0
     """Agent steps between tests of sight on the training levels: mean return by its own pictures
     (sight/seeing), by those of other moments (sight/shuffled) and by independent draws of its own
     action frequencies (sight/blind); 0: none."""
-    sight_episodes: Count = 48
+    sight_episodes: Count = only_with(48, "sight_every")
     """Episodes of each of the three, on the levels in turn."""
 
     def check_rows(self, log_every: int) -> None:

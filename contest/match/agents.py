@@ -213,7 +213,7 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
         if {name, f"no_{name}"} & given:
             flag = "--" + name.replace("_", "-")
             raise UserError(f"{flag} after -- is set by the contest: leave it out")
-    argv = list(agent.flags)
+    argv = [*(["--init", agent.checkpoint] if agent.checkpoint else []), *agent.flags]
     first = agent.checkpoints()[:1]
     own = bool(first) and not given & {"preset", "config"} and agent_of(first[0]) == agent.name
     if own:

@@ -183,10 +183,16 @@ def test_a_job_of_a_plan_that_names_its_cluster_runs_its_cell(tmp_path, capsys):
     ("words", "said"),
     [
         ([], "--grid FIELD"),
-        (["--grid", "gamma=0,1", "--population", "8"], "--population is for --pbt"),
-        (["--grid", "gamma=0,1", "--ray-address", "auto"], "--ray-address is for --pbt"),
-        (["--grid", "gamma=0,1", "--engine", "lsf", "--cell", "1"], "--cell"),
-        (["--pbt", "gamma=0:1", "--engine", "ray", "--seeds", "3"], "--seeds is for --grid"),
+        (["--grid", "gamma=0,1", "--population", "8"], "--population has no effect without --pbt"),
+        (
+            ["--grid", "gamma=0,1", "--ray-address", "auto"],
+            "--ray-address has no effect without --pbt",
+        ),
+        (["--grid", "gamma=0,1", "--engine", "lsf", "--cell", "1"], "--engine local"),
+        (
+            ["--pbt", "gamma=0:1", "--engine", "ray", "--seeds", "3"],
+            "--seeds has no effect without --grid",
+        ),
     ],
 )
 def test_what_would_do_nothing_is_refused(words, said, capsys):
