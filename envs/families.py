@@ -69,7 +69,8 @@ def make(levels: str, settings: Any, *, num_envs: int, **options: Any) -> Vector
     levels, in order. part (a slice): make only these of them. record_dir: for recordings, where the
     family has any. UserError: what is missing, or the settings are another family's.
     """
-    if not isinstance(settings, settings_class({"levels": levels})):
+    kind: Any = settings_class({"levels": levels})
+    if not isinstance(settings, kind):
         raise UserError(
             f"{levels} is not of the games that these settings are for: give levels of "
             f"{settings.spec().family}"
