@@ -86,6 +86,7 @@ class Pool:
     def nearest(self, place: Place, *, best: float) -> tuple[Sequence, int] | None:
         """The sequence and its step that are most like a place; None where nothing is like it.
         best: the largest mean return of the level's sequences."""
+        # Those that may be near, without looking at all; rounding is left to the line after.
         ends = np.array([place.gained - 2 * NEAR, place.gained + 2 * NEAR], np.float32)
         around = np.sort(self.order[slice(*np.searchsorted(self.ascending, ends))])
         near = around[np.abs(self.gained[around] - place.gained) <= NEAR]

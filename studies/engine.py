@@ -96,9 +96,10 @@ def check(config: JerkConfig) -> None:
     for name, ours in FIXED.items():
         if values[name] != ours:
             flag = name.replace("_", "-")
+            give = f"--no-{flag}" if ours is False else f"--{flag} {ours or repr(ours)}"
             raise UserError(
-                f"{name} is {values[name]!r}, and the engine plays with {ours!r} alone: leave "
-                f"--{flag} out, or use python -m jerk.train"
+                f"{name} is {values[name]!r}, and the engine plays with {ours!r} alone: give "
+                f"{give}, or use python -m jerk.train"
             )
 
 
