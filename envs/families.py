@@ -67,8 +67,14 @@ def make(levels: str, settings: Any, *, num_envs: int, **options: Any) -> Vector
     levels' family. options: seed (0). rotate_every (0): agent steps on a level before the next; 0:
     an episode, where there are more levels than environments. serial (False): all play the same
     levels, in order. part (a slice): make only these of them. record_dir: for recordings, where the
-    family has any. UserError: what is missing.
+    family has any. UserError: what is missing, or the settings are another family's.
     """
+    kind: Any = settings_class({"levels": levels})
+    if not isinstance(settings, kind):
+        raise UserError(
+            f"{levels} is not of the games that these settings are for: give levels of "
+            f"{settings.spec().family}"
+        )
     if of_procgen(levels):
         import procgen_env
 

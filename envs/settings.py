@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from envs.contract import EnvSettings
 from envs.episodes import side_by_side
+from envs.families import level_sets
 from envs.sight import ROWS
+from experiment.config import only_with
 from experiment.errors import UserError
 from experiment.ranges import Count, Natural, check
 
@@ -16,16 +19,16 @@ class EvaluationSettings:
     # What is played
     evaluate_every: Natural = 0
     """Agent steps between evaluations on training and test levels (of Procgen); 0: none."""
-    evaluate_episodes: Count = 32
+    evaluate_episodes: Count = only_with(32, "evaluate_every")
     """Episodes of each game on either."""
-    test_levels: Literal["auto", "unseen", "all"] = "auto"
+    test_levels: Literal["auto", "unseen", "all"] = only_with("auto", "evaluate_every")
     """Test levels that no training level can be, or all there are; auto: unseen, or all where
     training is on all."""
     sight_every: Natural = 0
     """Agent steps between tests of sight on the training levels: mean return by its own pictures
     (sight/seeing), by those of other moments (sight/shuffled) and by independent draws of its own
     action frequencies (sight/blind); 0: none."""
-    sight_episodes: Count = 48
+    sight_episodes: Count = only_with(48, "sight_every")
     """Episodes of each of the three, on the levels in turn."""
 
     def check_rows(self, log_every: int) -> None:
@@ -34,6 +37,11 @@ class EvaluationSettings:
             if getattr(self, every) % log_every:
                 flag = "--" + every.replace("_", "-")
                 raise UserError(f"{flag} must be a multiple of --log-every ({log_every})")
+
+    def check_levels(self, levels: str, settings: EnvSettings) -> None:
+        """UserError: an evaluation is asked for, and there is nothing to be judged on."""
+        if self.evaluate_every:
+            level_sets(levels, settings, test_levels=self.test_levels)
 
     def __post_init__(self) -> None:
         check(self)

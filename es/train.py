@@ -176,12 +176,7 @@ class Training:
                 f"{saved.folder} holds an agent without its run, which cannot go on; start "
                 f"another run with --init {saved.folder}"
             )
-        theirs, ours = saved.config["layer"], self.config.layer
-        if theirs != ours:
-            raise UserError(
-                f"{saved.folder} has layer {theirs}, not {ours}: resume with the same, or start "
-                "another with --init"
-            )
+        saved.check_same(self.config, "layer")
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.env_steps = saved.counters["env_steps"]
         self.generation = saved.counters["generation"]

@@ -78,6 +78,17 @@ class Checkpoint:
             raise UserError(f"{self.folder} is a checkpoint of {self.agent!r}, not of {agent}")
         return self
 
+    def check_same(self, config: Any, *names: str) -> None:
+        """UserError: a run of that config cannot go on from it, for one of these fields differs."""
+        for name in names:
+            theirs, ours = self.config[name], getattr(config, name)
+            if theirs != ours:
+                flag = "--" + name.replace("_", "-")
+                raise UserError(
+                    f"the saved run has {flag} {theirs}, not {ours}: resume with the same, or "
+                    "start another with --init"
+                )
+
 
 def save_checkpoint(
     folder: Path | str,
@@ -222,6 +233,8 @@ def latest_checkpoint(path: Path | str) -> Path:
     reason = "it is a file, not a folder" if path.exists() else "there is no such folder"
     if path.is_dir():
         reason = "no meta.json is in it, nor checkpoints/step-…"
+    if is_package(str(path)):
+        reason = "that agent comes without weights"
     raise UserError(
         f"no checkpoint at {path}: {reason}; give a run or a checkpoint's folder, or the name of "
         f"an agent that comes with one ({', '.join(filter(shipped, AGENTS))})"

@@ -41,6 +41,12 @@ def hidden(default: Any) -> Any:
     return dataclasses.field(default=default, metadata={"hidden": True})
 
 
+def only_with(default: Any, *others: str) -> Any:
+    """A field that is read only where one of the others is on; given as a flag without, it is
+    refused. others: names of fields (on: neither 0, empty, false nor none), or NAME=VALUE."""
+    return dataclasses.field(default=default, metadata={"only_with": others})
+
+
 def positional(metavar: str) -> Any:
     """A field given without a flag; a tuple takes one or more. metavar: as help shows it."""
     return dataclasses.field(metadata={"metavar": metavar})
@@ -64,9 +70,9 @@ def load_config(
     given = read_first(words)
     values = dict(defaults)
     if "preset" in given:
-        values |= read_file(
-            _preset_path(given["preset"], presets), what=f"preset {given['preset']!r}"
-        )
+        name = given["preset"]
+        values |= read_file(_preset_path(name, presets), what=f"preset {name!r}")
+        _check_family(cls, values, given.get("levels"), preset=name)
     if "config" in given:
         values |= read_file(Path(given["config"]), what=f"config file {given['config']}")
     return _with_flags(cls, words, values=values, presets=presets, command=command, files=True)
@@ -191,7 +197,46 @@ def _with_flags(
         files=files,
         presets=preset_names(presets),
     )
-    return from_dict(cls, {**values, **given})
+    config = from_dict(cls, {**values, **given})
+    _check_effects(config, given)
+    return config
+
+
+def _check_family(cls: type, values: Mapping[str, Any], levels: str | None, *, preset: str) -> None:
+    """UserError: a preset's fields are of another family of environments than those levels."""
+    here = _classes(cls, values if levels is None else {**values, "levels": levels})
+    strange = [name for name in _classes(cls, values) if name in values and name not in here]
+    if strange:
+        raise UserError(
+            f"preset {preset!r} is not for --levels {levels}, which have no {strange[0]}: give "
+            "other levels, or another preset"
+        )
+
+
+def _check_effects(config: Any, given: Iterable[str]) -> None:
+    """UserError: nothing would read one of the fields that are given as flags."""
+    values = flat(to_dict(config))
+    owners = _classes(type(config), values)
+    for name in given:
+        (field,) = (f for f in dataclasses.fields(owners[name]) if f.name == name)
+        others = field.metadata.get("only_with", ())
+        if others and not any(_is_on(values, other) for other in others):
+            flags = " or ".join(map(_flag_of, others))
+            flag = "--" + name.replace("_", "-")
+            raise UserError(f"{flag} has no effect without {flags}: give that too, or leave it out")
+
+
+def _is_on(values: Mapping[str, Any], other: str) -> bool:
+    name, equals, value = other.partition("=")
+    if equals:
+        return str(values[name]) == value
+    return bool(values[name]) and values[name] != "none"
+
+
+def _flag_of(other: str) -> str:
+    """What turns a field on, for `only_with`."""
+    name, _, value = other.replace("_", "-").partition("=")
+    return f"--no-{name}" if value == "False" else f"--{name} {value}".strip()
 
 
 def _required(cls: Any) -> bool:

@@ -5,6 +5,7 @@ from typing import Literal
 
 from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
 from experience.actors import ActorSettings
+from experiment.config import only_with
 from experiment.errors import UserError
 from experiment.ranges import Count, Momentum, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
@@ -38,11 +39,11 @@ class ImpalaConfig:
     mobilenet's convolutions, which have a way of their own."""
     recurrent: Literal["none", "gru", "lstm"] = "none"
     """Memory between the fully connected layer and the outputs, learned over a whole block."""
-    recurrent_hidden: Count = 256
+    recurrent_hidden: Count = only_with(256, "recurrent")
     """Units of that memory."""
 
     # Actors
-    actor_ahead: Natural = 1
+    actor_ahead: Natural = only_with(1, "actors")
     """Blocks that an actor plays while the learner has not learned from its last one: more keep it
     busy, with older weights; 0: it waits."""
 
@@ -56,7 +57,7 @@ class ImpalaConfig:
     replay_batches: Natural = 0
     """Batches remembered, to be learned from again; 0: none. At 84x84x4 a batch of 1,024 steps
     takes 29 MB."""
-    replay_proportion: NonNegative = 1.0
+    replay_proportion: NonNegative = only_with(1.0, "replay_batches")
     """Remembered batches learned from for each new one."""
 
     # Learning
@@ -75,7 +76,7 @@ class ImpalaConfig:
     """constant, linear, or points part:factor such as 0:1,0.5:0.3,1:0, joined by lines."""
     optimiser_epsilon: NonNegative = 0.01
     """Of either optimiser."""
-    rmsprop_decay: Momentum = 0.99
+    rmsprop_decay: Momentum = only_with(0.99, "optimiser=rmsprop")
     """Of RMSProp's mean of squares, per step."""
     value_weight: NonNegative = 0.5
     """Of the value loss (half the squared error, summed over the batch)."""
@@ -86,6 +87,7 @@ class ImpalaConfig:
 
     def __post_init__(self) -> None:
         check(self)
+        self.evaluation.check_levels(self.run.levels, self.env)
         parse_schedule(self.learning_rate_schedule)
         if self.batch_size % self.rollout_steps:
             raise UserError(

@@ -126,11 +126,7 @@ class Training:
         state = saved.state
         if "memory_rng" not in state:
             raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init")
-        for name in ("rollout_steps", "batch_size"):
-            theirs, ours = saved.config[name], getattr(self.config, name)
-            if theirs != ours:
-                flag = "--" + name.replace("_", "-")
-                raise UserError(f"the saved run has {flag} {theirs}, not {ours}: resume with that")
+        saved.check_same(self.config, "rollout_steps", "batch_size", "optimiser")
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.env_steps, self.updates = saved.counters["env_steps"], saved.counters["updates"]
         self.recent_returns.extend(state["returns"])

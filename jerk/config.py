@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from envs import HELD_OUT, EnvSettings, env_settings
+from experiment.config import only_with
 from experiment.errors import UserError
 from experiment.ranges import Count, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
@@ -39,7 +40,7 @@ class JerkConfig:
     rhythm: bool = False
     """Instead of such bouts, jump in a rhythm drawn for each episode, and play scripts where that
     gets stuck."""
-    scripts: str = "seven-buttons"
+    scripts: str = only_with("seven-buttons", "rhythm")
     """What is tried there: a YAML file, or the name of one in jerk/scripts."""
 
     # Replaying
@@ -80,23 +81,23 @@ class JerkConfig:
     policy_share: Share = 0.0
     """Part of the bouts to the right that the policy plays, and the first episode on each level; a
     new one plays once it has learned."""
-    policy_replays: Share | None = None
+    policy_replays: Share | None = only_with(None, "go_on")
     """The same part of the replays, where they have left their way or are over; none given:
     policy_share."""
-    policy_hold: Count = 1
+    policy_hold: Count = only_with(1, "policy_share", "policy_replays")
     """Agent steps that each of its actions is held: the fewer changes, the more often a replay gets
     through."""
     memory_share: Share = 0.0
     """Part of them that the episodic memory plays, as soon as it remembers something."""
-    memory_capacity: Count = 100_000
+    memory_capacity: Count = only_with(100_000, "memory_share")
     """Steps remembered."""
-    embedding: Count = 128
+    embedding: Count = only_with(128, "memory_share")
     """Numbers that an observation is remembered by."""
-    memory_neighbours: Count = 50
+    memory_neighbours: Count = only_with(50, "memory_share")
     """Steps that are asked what each action brought."""
-    memory_distance: NonNegative = 0.5
+    memory_distance: NonNegative = only_with(0.5, "memory_share")
     """Those farther than this are not asked (2: opposite)."""
-    gamma: Share = 0.99
+    gamma: Share = only_with(0.99, "memory_share")
     """Discount per agent step of the returns that the memory stores."""
     encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
     """Convolutions of a new policy."""

@@ -3,6 +3,7 @@ the best runs with their frames."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -53,13 +54,14 @@ class Sequence:
     ends: list[int] = field(default_factory=list)
     """The step at which each replay left the plan; L: it did not."""
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """Mean return."""
         return sum(self.returns) / len(self.returns)
 
     def add_return(self, value: float, *, latest: int) -> None:
         """One more replay returned that. latest: how many count; 0: all."""
+        self.__dict__.pop("mean", None)
         self.returns.append(value)
         if latest:
             del self.returns[:-latest]

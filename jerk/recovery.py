@@ -73,6 +73,8 @@ class Pool:
         ]
         lengths = [part.shape[1] for part in steps]
         self.gained, self.reward, self.since_jump = np.concatenate([empty, *steps], axis=1)
+        self.order = np.argsort(self.gained)
+        self.ascending = self.gained[self.order]
         self.which = np.repeat(np.arange(len(lengths)), lengths)
         self.first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         self.whole = np.array([float(rewards.sum()) for _, rewards in known])
@@ -84,7 +86,10 @@ class Pool:
     def nearest(self, place: Place, *, best: float) -> tuple[Sequence, int] | None:
         """The sequence and its step that are most like a place; None where nothing is like it.
         best: the largest mean return of the level's sequences."""
-        near = np.flatnonzero(np.abs(self.gained - place.gained) <= NEAR)
+        # Those that may be near, without looking at all; rounding is left to the line after.
+        ends = np.array([place.gained - 2 * NEAR, place.gained + 2 * NEAR], np.float32)
+        around = np.sort(self.order[slice(*np.searchsorted(self.ascending, ends))])
+        near = around[np.abs(self.gained[around] - place.gained) <= NEAR]
         if not len(near) or best <= 0.0:
             return None
         share = np.array([one.mean for one in self.sequences]) / best

@@ -223,7 +223,7 @@ class Training:
 
     def passes(self, every: int) -> bool:
         """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""
-        return every > 0 and self.env_steps % every < self.num_envs
+        return every > 0 and self.env_steps > 0 and self.env_steps % every < self.num_envs
 
     def summary(self) -> dict[str, float]:
         """The numbers of one row of metrics.csv."""

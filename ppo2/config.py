@@ -144,6 +144,7 @@ class PPO2Config:
 
     def __post_init__(self) -> None:
         check(self)
+        self.evaluation.check_levels(self.run.levels, self.env)
         pieces, rest = divmod(self.rollout_steps, self.sequence_steps)
         whole, num_envs = pieces == 1 < self.sequence_steps, self.run.num_envs
         if whole and num_envs % self.minibatches == 0 < num_envs:

@@ -5,7 +5,7 @@ Arrows move, D, A, W, S, Q, E are the game's other keys; N takes another level, 
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,8 +25,8 @@ class PlayConfig:
 
     game: str = positional("GAME")
     """One of the sixteen, such as coinrun."""
-    distribution_mode: str = "easy"
-    """easy, hard, extreme, memory or exploration."""
+    distribution_mode: Literal["easy", "hard", "extreme", "memory", "exploration"] = "easy"
+    """Kind of levels; not every game has all."""
     start_level: Natural = 0
     """Seed of the first level; counts with num_levels only."""
     num_levels: Natural = 0
@@ -70,8 +70,8 @@ def play(envs: ProcgenVectorEnv, pygame: Any, window: Any) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """The command line."""
     given = parse_command(PlayConfig, argv, command="python -m procgen_env.play")
-    config: Any = ProcgenConfig(
-        distribution_mode=given.distribution_mode,  # type: ignore[arg-type]
+    config = ProcgenConfig(
+        distribution_mode=given.distribution_mode,
         start_level=given.start_level,
         num_levels=given.num_levels,
     )

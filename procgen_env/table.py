@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class TableConfig:
 
     runs: tuple[Path, ...] = positional("RUN")
     """Run folders; those of the same game, mode, number of levels and steps are seeds of a row."""
-    constants: str = "paper"
+    constants: Literal["paper", "repository"] = "paper"
     """Ranges of normalised scores: paper, or repository (jumper and leaper differ)."""
     out: Path = Path("table.md")
     """The Markdown file to write."""

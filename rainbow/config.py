@@ -5,6 +5,7 @@ from typing import Literal
 
 from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
 from experience.actors import ActorSettings
+from experiment.config import only_with
 from experiment.errors import UserError
 from experiment.ranges import Count, Finite, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
@@ -22,10 +23,10 @@ class RainbowConfig:
     acting: ActorSettings = ActorSettings()
 
     # What it starts from
-    init_replay: Natural = 100_000
+    init_replay: Natural = only_with(100_000, "init")
     """Transitions taken over as a seed of the replay from the checkpoint given by init; 0: weights
     only."""
-    init_shrink: Share = 1.0
+    init_shrink: Share = only_with(1.0, "init")
     """Share of each weight given by init, the rest being a fresh net's; 1: taken as it is."""
     init_encoder: str = ""
     """A checkpoint of any agent (or a .joblib of baselines' PPO2) that gives the convolutions."""
@@ -47,7 +48,7 @@ class RainbowConfig:
     """CPU threads of the learner; 0: PyTorch decides."""
 
     # Actors
-    block_steps: Count = 16
+    block_steps: Count = only_with(16, "actors")
     """Agent steps of each environment that an actor sends together. It plays the next ones, with
     newer weights, while the learner learns from these."""
 
@@ -80,13 +81,13 @@ class RainbowConfig:
     """Return of the highest atom, in scaled reward."""
     sigma0: NonNegative = 0.5
     """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
-    epsilon_start: Share = 1.0
+    epsilon_start: Share = only_with(1.0, "noisy=False")
     """Chance of a random action at the start (without noisy)."""
-    epsilon_final: Share = 0.05
+    epsilon_final: Share = only_with(0.05, "noisy=False")
     """Chance of a random action in the end (without noisy)."""
-    epsilon_steps: Natural = 250_000
+    epsilon_steps: Natural = only_with(250_000, "noisy=False")
     """Agent steps over which epsilon falls, in a straight line."""
-    epsilon_ladder: NonNegative = 0.0
+    epsilon_ladder: NonNegative = only_with(0.0, "noisy=False")
     """Environment i of N has a random action at the chance epsilon^(1 + i / (N - 1) times this);
     0: all alike."""
     replay_size: Count = 500_000
@@ -123,6 +124,7 @@ class RainbowConfig:
 
     def __post_init__(self) -> None:
         check(self)
+        self.evaluation.check_levels(self.run.levels, self.env)
         self.evaluation.check_rows(self.log_every)
         self.acting.check_share(self.run.num_envs)
         if self.freeze_encoder_updates and not self.init_encoder:

@@ -3,6 +3,7 @@
 import difflib
 import functools
 import gzip
+import re
 import struct
 from pathlib import Path
 
@@ -58,6 +59,11 @@ def full_name(game: str) -> str:
     for name in (game, f"{game}-v0"):
         if name in known:
             return name
+    if fresh := re.fullmatch(r"BrambleDash(\d+)-Genesis(-v0)?", game):
+        raise UserError(
+            f"no game {game!r} yet: `python -m cartridge.levels new --seeds {fresh[1]} "
+            "--out cartridge/integration` makes it"
+        )
     raise UserError(f"unknown game {game!r}{nearest(game, list(known))}: levels are GAME:STATE")
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
+from experiment.config import only_with
 from experiment.ranges import Count, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
 from nets.settings import NetSettings
@@ -19,7 +20,7 @@ class SACConfig:
     net: NetSettings = NetSettings()
 
     # What it starts from
-    init_replay: Natural = 100_000
+    init_replay: Natural = only_with(100_000, "init")
     """Transitions taken over as a seed of the replay from the checkpoint given by init; 0: weights
     only."""
 
@@ -51,11 +52,11 @@ class SACConfig:
     """Transitions remembered; 7.1 kB each at 84x84 grey."""
     prioritised: bool = False
     """Draw transitions by their last error instead of uniformly."""
-    priority_alpha: NonNegative = 0.6
+    priority_alpha: NonNegative = only_with(0.6, "prioritised")
     """Exponent of the priorities (with prioritised)."""
-    priority_beta: NonNegative = 0.4
+    priority_beta: NonNegative = only_with(0.4, "prioritised")
     """Exponent of the importance weights (with prioritised)."""
-    priority_epsilon: NonNegative = 1e-6
+    priority_epsilon: NonNegative = only_with(1e-6, "prioritised")
     """Added to every error before it becomes a priority (with prioritised)."""
 
     # Learning
@@ -76,4 +77,5 @@ class SACConfig:
 
     def __post_init__(self) -> None:
         check(self)
+        self.evaluation.check_levels(self.run.levels, self.env)
         self.evaluation.check_rows(self.log_every)

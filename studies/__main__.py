@@ -55,6 +55,8 @@ def asked(config: StudyConfig) -> Study:
     """The study as the command line changes it. UserError: it cannot be."""
     study = read(config.study)
     given = dict(word.partition("=")[::2] for word in config.inputs)
+    if not all(given.values()):
+        raise UserError(f"--inputs {' '.join(config.inputs)}: expected NAME=PATH of each")
     for name in given.keys() - study.inputs.keys():
         raise UserError(f"study {config.study} has no input {name!r}: {', '.join(study.inputs)}")
     return msgspec.structs.replace(

@@ -19,8 +19,8 @@ from cartridge.levels.fresh import acts_of
 from cartridge.levels.references import STEP_LIMIT, STICK
 from cartridge.levels.simulator import Simulator
 from envs import level_names, row_seeds
+from experiment.config import flat, to_dict
 from experiment.errors import UserError, command
-from experiment.files import make_folder
 from experiment.metrics import EpisodeLog
 from jerk.config import JerkConfig
 from jerk.learner import Moves, Shares, find_moves
@@ -28,7 +28,18 @@ from jerk.memory import Sequences
 from jerk.play import Play, begin, finish
 from jerk.train import parse
 from retro_env.config import SEVEN
-from studies.study import short
+from studies.study import new_run, short
+
+FIXED = {
+    **dict.fromkeys(("resume", "record", "backtracking"), False),
+    "num_envs": 1,
+    "rotate_every": 0,
+    "init": "",
+    "frame_skip": 4,
+    "stick_probability": STICK,
+    "episode_steps": STEP_LIMIT,
+}
+"""Settings of JERK that the engine has in one way."""
 
 
 def search(simulator: Simulator, level: str, config: JerkConfig, log: EpisodeLog) -> None:
@@ -76,17 +87,31 @@ def episode(
     return status
 
 
-@command
-def main(argv: Sequence[str] | None = None) -> None:
-    """Search all levels, one after the other. UserError: the preset needs pictures."""
-    config = parse(argv)
+def check(config: JerkConfig) -> None:
+    """UserError: the engine does not play so."""
     wider = config.env.spec().action_names != SEVEN
     if config.memory_share or config.keeps_frames or config.needs_policy or wider:
         raise UserError("these settings of JERK need pictures or other actions; give others")
+    values = flat(to_dict(config))
+    for name, ours in FIXED.items():
+        if values[name] != ours:
+            flag = name.replace("_", "-")
+            give = f"--no-{flag}" if ours is False else f"--{flag} {ours or repr(ours)}"
+            raise UserError(
+                f"{name} is {values[name]!r}, and the engine plays with {ours!r} alone: give "
+                f"{give}, or use python -m jerk.train"
+            )
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Search all levels, one after the other. UserError: the settings ask for more."""
+    config = parse(argv)
+    check(config)
     levels = level_names(config.run.levels)
     games = dict.fromkeys(name.rpartition(":")[0] for name in levels)
     simulators = {game: Simulator(acts_of(game)) for game in games}
-    make_folder(Path(config.run.run_dir))
+    new_run(Path(config.run.run_dir))
     with EpisodeLog(config.run.run_dir) as log:
         for name in levels:
             search(simulators[name.rpartition(":")[0]], short(name), config, log)

@@ -15,9 +15,9 @@ from contest.match.score import steps_of, unfinished_episodes
 from envs import level_names, make
 from experiment.config import parse_command, replaced
 from experiment.errors import command
-from experiment.files import make_folder
 from experiment.metrics import EpisodeLog
 from experiment.ranges import Count, Natural
+from studies.study import new_run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +49,7 @@ def play(config: PlayConfig) -> None:
     policy, settings = load_policy(Agent(name, config.agent, mode, "cpu"), seed=config.seed)
     settings = replaced(settings, backtracking=False, episode_steps=config.episode_steps)
     left = config.episodes * len(level_names(config.levels)) or math.inf
-    make_folder(config.run_dir)
+    new_run(config.run_dir)
     with (
         contextlib.closing(make(config.levels, settings, num_envs=1)) as envs,
         EpisodeLog(config.run_dir) as log,

@@ -17,6 +17,7 @@ from experiment.errors import command
 from experiment.files import make_folder
 from experiment.metrics import EpisodeLog
 from experiment.ranges import Count, Natural
+from studies.study import new_run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +45,7 @@ def play(config: SightConfig) -> None:
     mode: Mode = "explore" if config.draws else "frozen"
     policy, settings = load_policy(Agent("", config.agent, mode, "cpu"), seed=config.seed)
     check_looks(policy, config.agent)
+    new_run(config.run_dir)
     settings = replaced(settings, episode_steps=config.timesteps)
     levels, options = level_names(config.levels), {"seed": config.seed, "explore": config.draws}
     sight = tested(policy, levels, settings, episodes=config.episodes, patience=PATIENCE, **options)

@@ -17,6 +17,7 @@ import envs
 from contest.wire.record import rom_hash
 from experiment.config import nearest_text
 from experiment.errors import UserError
+from experiment.files import make_folder
 from experiment.ranges import Natural
 from retro_env.integrations import games
 
@@ -143,6 +144,13 @@ def needs(study: Study, kind: str) -> list[str]:
 def level_names(levels: str) -> tuple[str, ...]:
     """GAME:STATE of all levels of a specification."""
     return tuple(envs.level_names(levels))
+
+
+def new_run(run_dir: Path) -> None:
+    """Make the folder of a run that begins. UserError: it holds one, or cannot be written."""
+    if (run_dir / "episodes.csv").exists():
+        raise UserError(f"{run_dir} already holds a run; give another --run-dir")
+    make_folder(run_dir)
 
 
 def short(level: str) -> str:

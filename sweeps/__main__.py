@@ -9,6 +9,7 @@ python -m sweeps --agent ppo2 --preset fast --pbt gamma=0.9:0.999 --engine ray -
 
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 
 from rich.console import Console
 
@@ -23,7 +24,7 @@ from sweeps.config import SweepConfig, read_plan
 
 def asked(argv: Sequence[str]) -> SweepConfig:
     """The config of a command line, and of the plan that it names. UserError: a bad one."""
-    plans = [value for word, value in zip(argv, [*argv[1:], ""], strict=True) if word == "--plan"]
+    plans = [value for word, value in pairwise(argv) if word == "--plan"]
     plans += [word.removeprefix("--plan=") for word in argv if word.startswith("--plan=")]
     values = read_plan(plans[-1]) if plans else {}
     config = parse_command(SweepConfig, argv, command="python -m sweeps", defaults=values)

@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any, Literal
 
-from experiment.config import nearest_text, preset_names, read_file
+from experiment.config import nearest_text, only_with, preset_names, read_file
 from experiment.errors import UserError
 from experiment.ranges import Count, Natural
 
@@ -36,21 +36,21 @@ class SweepConfig:
     grid: tuple[str, ...] = ()
     """FIELD=A,B,C of the agent's config, or FIELD=A;B where values have commas: all combinations
     are trained."""
-    seeds: Count = 1
+    seeds: Count = only_with(1, "grid")
     """Runs of each combination, of seeds 0, 1, ...."""
     jobs: Count = 2
     """Runs at a time."""
-    cell: Natural = 0
+    cell: Natural = only_with(0, "engine=local")
     """Only the run of that number, from 1 on, as a job script asks for; 0: all, and the table."""
-    resources: str = ""
+    resources: str = only_with("", "engine=slurm", "engine=lsf")
     """slurm, lsf: words for the script's head, such as '--time=10:00:00 --gres=gpu:1'."""
 
     # A population
     pbt: tuple[str, ...] = ()
     """FIELD=LOW:HIGH: values are drawn there, and then move with the population."""
-    population: Count = 4
+    population: Count = only_with(4, "pbt")
     """Runs of a population."""
-    perturb_every: Count = 100_000
+    perturb_every: Count = only_with(100_000, "pbt")
     """Agent steps after which a run may take over a better one's weights and change its values; a
     checkpoint is written as often."""
 
@@ -58,7 +58,7 @@ class SweepConfig:
     engine: Literal["local", "ray", "slurm", "lsf"] = "local"
     """local: a grid's processes here. ray: a population, on Ray Tune. slurm, lsf: print a script
     that runs a grid as jobs."""
-    ray_address: str = ""
+    ray_address: str = only_with("", "pbt")
     """A Ray cluster to run on, or auto for the one this machine is in; none: this machine alone."""
 
     def check(self) -> None:

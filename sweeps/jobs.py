@@ -20,7 +20,8 @@ def script(engine: str, arguments: Sequence[str], *, count: int, out: Path, reso
         # LSF separates a flag from its value: a line each.
         head = [f'-J "sweep[1-{count}]"', f"-o {out}/job-%I.log"]
         head += [f"-{part.strip()}" for part in f" {resources}".split(" -") if part.strip()]
-    mine = [*without(arguments, "--engine", "--resources", "--cell"), "--cell"]
+    # local: a plan may name the cluster.
+    mine = [*without(arguments, "--engine", "--resources"), "--engine", "local", "--cell"]
     command = f'{shlex.join(["python", "-m", "sweeps", *mine])} "{index}"'
     return "\n".join(["#!/bin/bash", *(f"{mark} {line}" for line in head), command])
 

@@ -18,10 +18,10 @@ from typing import Any
 from envs import make_for
 from experiment.config import flat, replaced, to_dict
 from experiment.errors import UserError
-from experiment.files import make_folder, write_text
+from experiment.files import make_folder, write_json, write_text
 from experiment.package import find
 from experiment.plot import plot_curves
-from experiment.results import store
+from experiment.results import read_result, store
 from studies.report import number, table
 from sweeps.config import SweepConfig
 from sweeps.grid import TAKEN, WIDE, agent_config, as_number, words_of
@@ -29,6 +29,8 @@ from sweeps.grid import TAKEN, WIDE, agent_config, as_number, words_of
 QUANTILE, RESAMPLE = 0.25, 0.2
 NAME = "population"
 """Of the folder in --out that Ray keeps."""
+SAME = ("agent", "preset", "levels", "timesteps", "flags", "pbt", "population", "perturb_every")
+"""What may not change while a population goes on: Ray keeps it."""
 WORST = -1e9
 """Score of a run that has ended no episode."""
 Ranges = dict[str, tuple[float, float]]
@@ -55,6 +57,20 @@ def read_ranges(config: SweepConfig) -> Ranges:
             agent_config(config, words_of(point, fields))
         ranges[field] = low, high
     return ranges
+
+
+def same_population(config: SweepConfig) -> None:
+    """UserError: the population in --out was begun with other settings."""
+    path, settings = config.out / f"{NAME}.json", to_dict(config)
+    now = {name: settings[name] for name in SAME} | {"pbt": list(config.pbt)}
+    before = read_result(path) if path.exists() else now
+    for name, value in before.items():
+        if value != now[name]:
+            raise UserError(
+                f"the population in {config.out} was begun with {name} {value!r}, not "
+                f"{now[name]!r}; give the same, or another --out"
+            )
+    write_json(path, now)
 
 
 def as_text(value: float, like: Any) -> str:
@@ -146,6 +162,7 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
     UserError: a bad range, or runs that failed."""
     ranges = read_ranges(config)
     make_folder(config.out)
+    same_population(config)
     os.environ |= {"RAY_CHDIR_TO_TRIAL_DIR": "0", "RAY_USAGE_STATS_ENABLED": "0"}
     import ray
 

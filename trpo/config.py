@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
+from experiment.config import only_with
 from experiment.errors import UserError
 from experiment.ranges import Count, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
@@ -49,19 +50,19 @@ class TRPOConfig:
     update: Literal["natural", "penalty"] = "natural"
     """natural: one step along the natural gradient, as far as max_kl and a line search allow.
     penalty: Adam on the surrogate less penalty times the KL divergence."""
-    max_kl: Positive = 0.01
+    max_kl: Positive = only_with(0.01, "update=natural")
     """natural: mean KL divergence, in nats, that no update exceeds."""
-    cg_steps: Count = 10
+    cg_steps: Count = only_with(10, "update=natural")
     """natural: steps of conjugate gradients."""
-    damping: NonNegative = 0.1
+    damping: NonNegative = only_with(0.1, "update=natural")
     """natural: added to the Fisher matrix's diagonal."""
-    fisher_every: Count = 1
+    fisher_every: Count = only_with(1, "update=natural")
     """natural: the Fisher matrix is estimated from every so many-eth step of the rollout."""
-    backtracks: Count = 10
+    backtracks: Count = only_with(10, "update=natural")
     """natural: lengths of the step that are tried."""
-    backtrack: Share = 0.8
+    backtrack: Share = only_with(0.8, "update=natural")
     """natural: each of these is this part of the one before."""
-    penalty: NonNegative = 0.5
+    penalty: NonNegative = only_with(0.5, "update=penalty")
     """penalty: weight of the KL divergence (the course's beta)."""
 
     # Adam, for the critic apart and for the penalised surrogate
@@ -78,6 +79,7 @@ class TRPOConfig:
 
     def __post_init__(self) -> None:
         check(self)
+        self.evaluation.check_levels(self.run.levels, self.env)
         if self.rollout_steps % self.minibatches:
             raise UserError(
                 f"rollout_steps ({self.rollout_steps}) must be a multiple of minibatches "

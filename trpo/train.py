@@ -153,6 +153,7 @@ class Training:
         saved = load_to_resume(run_dir)
         self.agent.load_weights(saved)
         check_run(saved, self.collector)
+        saved.check_same(self.config, "update")
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.updates = saved.counters["updates"]
         return restore_run(saved, self.collector, envs)

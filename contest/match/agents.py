@@ -19,6 +19,7 @@ from contest.match.score import steps_of
 from contest.wire.client import RemoteEnv
 from contest.wire.protocol import TimestepTimeoutError, WallClockTimeoutError
 from contest.wire.remote_vec import RemoteVectorEnv
+from envs import EnvSettings
 from experiment import load_agent, package
 from experiment.config import flat, load_config, nearest_text, replaced, to_dict
 from experiment.errors import UserError
@@ -152,10 +153,15 @@ def load_policy(agent: Agent, *, seed: int) -> tuple[Policy, EnvConfig]:
     return loaded, contest_settings(loaded.config.env)
 
 
-def contest_settings(env: EnvConfig) -> EnvConfig:
+def contest_settings(env: EnvSettings) -> EnvConfig:
     """What an agent of these settings sees, under the contest's rules. Errors: UserError (it was
-    trained to act more or less often)."""
+    trained on other games, or to act more or less often)."""
     rules = EnvConfig()
+    if not isinstance(env, EnvConfig):
+        raise UserError(
+            f"the agent plays levels of {env.spec().family}, and the contest has others; "
+            "python -m procgen_env.evaluate judges it on its own"
+        )
     if env.frame_skip != rules.frame_skip:
         raise UserError(
             f"the agent was trained with --frame-skip {env.frame_skip}, and the contest has "
@@ -207,7 +213,7 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
         if {name, f"no_{name}"} & given:
             flag = "--" + name.replace("_", "-")
             raise UserError(f"{flag} after -- is set by the contest: leave it out")
-    argv = list(agent.flags)
+    argv = [*(["--init", agent.checkpoint] if agent.checkpoint else []), *agent.flags]
     first = agent.checkpoints()[:1]
     own = bool(first) and not given & {"preset", "config"} and agent_of(first[0]) == agent.name
     if own:

@@ -28,6 +28,7 @@ def said_to(agent, capsys, arguments):
     return said
 
 
+JUDGED = (["--evaluate-every", "100"], "--evaluate-every is for levels of Procgen")
 EVERY = [
     (["--levels", "BrambleDash-Genesis-v0:Nowhere"], "Nowhere"),
     (["--levels", "bramble-trian"], "bramble-train"),
@@ -43,19 +44,26 @@ EVERY = [
 ]
 OWN = {
     "impala": [
+        (["--actor-ahead", "2"], "no effect without --actors"),
+        (["--replay-proportion", "2"], "no effect without --replay-batches"),
+        JUDGED,
         (["--batch-size", "100"], "multiple"),
         (["--c-bar", "2"], "rho_bar"),
         (["--actors", "3"], "--num-envs 2"),
         (["--ray-address", "auto"], "--actors"),
     ],
     "jerk": [
+        (["--preset", "baseline", "--scripts", "x"], "no effect without --rhythm"),
+        (["--preset", "mutating", "--policy-hold", "4"], "--policy-share or --policy-replays"),
         (["--sequences", "0"], "sequences"),
         (["--preset", "baseline", "--policy-share", "0.5"], "--policy"),
+        (["--preset", "mutating", "--levels", "procgen:maze"], "is not for --levels procgen:maze"),
         (["--policy-share", "0.7", "--memory-share", "0.7"], "together"),
         (["--no-learn", "--no-write-replay"], "--learn"),
         (["--rhythm", "--scripts", "none-such"], "seven-buttons"),
     ],
     "ppo2": [
+        JUDGED,
         (["--preset", "contst"], "contest"),
         (["--minibatches", "5"], "multiple"),
         (["--sequence-steps", "3"], "recurrent"),
@@ -65,7 +73,12 @@ OWN = {
         (["--sight-episodes", "17"], "give another number"),
     ],
     "rainbow": [
+        (["--block-steps", "4"], "no effect without --actors"),
+        (["--epsilon-ladder", "7"], "no effect without --no-noisy"),
+        (["--init-shrink", "0.5"], "no effect without --init"),
+        JUDGED,
         (["--levels", "sonic-test"], "import"),
+        (["--preset", "ape-x"], "'ape-x' is not for --levels BrambleDash"),
         (["--replay-size", "7"], "--replay-size"),
         (["--init-encoder", "no/such/run"], "no/such/run"),
         (["--freeze-encoder-updates", "9"], "give that too"),
@@ -80,11 +93,15 @@ OWN = {
         ),
     ],
     "sac": [
+        (["--priority-alpha", "1"], "no effect without --prioritised"),
+        JUDGED,
         (["--replay-size", "7"], "--replay-size"),
         (["--entropy-target", "1.1"], "entropy"),
         (["--temperature", "0"], "temperature"),
     ],
     "trpo": [
+        (["--penalty", "3"], "no effect without --update penalty"),
+        JUDGED,
         (["--minibatches", "5"], "multiple"),
         (["--critic", "untrained"], "--update penalty"),
         (["--max-kl", "0"], "--max-kl"),
@@ -125,6 +142,26 @@ def test_an_agent_without_its_run_is_not_resumed(agent, capsys, tmp_path):
     (tmp_path / "alone/config.json").write_text((tmp_path / "run/config.json").read_text())
     resume = ["--run-dir", tmp_path / "alone", "--resume", "--timesteps", "900"]
     assert "--init" in said_to(agent, capsys, resume)
+
+
+@pytest.mark.parametrize(
+    ("agent", "flag", "value"),
+    [
+        ("es", "--layer", "fc"),
+        ("impala", "--optimiser", "adam"),
+        ("trpo", "--update", "penalty"),
+    ],
+)
+def test_another_optimisers_state_is_not_gone_on_with(agent, flag, value, capsys, tmp_path):
+    train(agent, tmp_path)
+    resume = ["--run-dir", tmp_path, "--resume", "--timesteps", "900", flag, value]
+    assert f"the saved run has {flag}" in said_to(agent, capsys, map(str, resume))
+
+
+@pytest.mark.parametrize("agent", ["jerk", "sac"])
+def test_an_agent_without_weights_of_its_own_is_none_to_begin_with(agent, capsys, tmp_path):
+    said = refused(agent, capsys, "--init", agent, "--run-dir", tmp_path / "new")
+    assert "that agent comes without weights" in said
 
 
 @pytest.fixture

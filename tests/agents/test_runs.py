@@ -27,6 +27,12 @@ def test_same_seed_same_run_wherever_it_lies(agent, tmp_path):
     assert one["metrics.csv"] != other["metrics.csv"]
 
 
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_run_without_a_step_leaves_a_checkpoint_too(agent, tmp_path):
+    train(agent, tmp_path, "--timesteps", "0")
+    assert load_checkpoint(tmp_path).counters["env_steps"] == 0
+
+
 RECURRENT = ["--recurrent", "lstm", "--recurrent-hidden", "8", "--sequence-steps", "3"]
 CURIOUS = ["--novelty", "0.1", "--rnd", "0.1", "--brightness", "0.3", "--death-penalty", "0.5"]
 APE_X = ["--no-noisy", "--epsilon-ladder", "7", "--initial-priorities"]

@@ -6,9 +6,11 @@ import pytest
 from contest.evaluate import agent_in, main, make_out, play_episodes
 from contest.match.agents import RULES, contest_settings
 from contest.match.references import reference
+from envs import make
 from experiment.checkpoint import latest_checkpoint, load_agent
 from experiment.config import from_dict
 from experiment.errors import UserError
+from procgen_env import ProcgenConfig
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from retro_env import EnvConfig, Level
@@ -87,6 +89,15 @@ def test_agent_sees_what_it_was_trained_with_and_plays_by_the_contests_rules():
     assert contest_settings(EnvConfig(**seen, **rules)) == EnvConfig(**seen)
     with pytest.raises(UserError, match="trained with --frame-skip 8, and the contest has 4"):
         contest_settings(EnvConfig(frame_skip=8))
+
+
+def test_an_agent_of_another_family_is_refused_in_a_line():
+    with pytest.raises(UserError, match="levels of procgen, and the contest has others"):
+        contest_settings(ProcgenConfig())
+    with pytest.raises(UserError, match="procgen:coinrun is not of the games"):
+        make("procgen:coinrun", EnvConfig(), num_envs=1)
+    with pytest.raises(UserError, match="give levels of procgen"):
+        make("bramble-test", ProcgenConfig(), num_envs=1)
 
 
 def test_a_contests_folder_means_the_agent_in_it(tmp_path):

@@ -5,7 +5,14 @@ from typing import Any, Literal
 
 import pytest
 
-from experiment.config import from_dict, load_config, load_run_config, replaced, to_dict
+from experiment.config import (
+    from_dict,
+    load_config,
+    load_run_config,
+    only_with,
+    replaced,
+    to_dict,
+)
 from experiment.errors import UserError
 from experiment.ranges import Count, Share, check
 from experiment.run_folder import RunFolder
@@ -245,3 +252,37 @@ def test_a_preset_is_not_for_a_resumed_run(presets: Path, begun: str) -> None:
     with pytest.raises(UserError, match="--preset empty is for the start"):
         resume(presets, "--run-dir", begun, "--resume", "--preset", "empty")
     assert resume(presets, "--preset", "empty") == Trained()
+
+
+@dataclasses.dataclass(frozen=True)
+class Switched:
+    """Fields that others switch on."""
+
+    actors: int = 0
+    noisy: bool = True
+    optimiser: Literal["none", "adam"] = "none"
+    block: int = only_with(16, "actors")
+    epsilon: float = only_with(1.0, "noisy=False")
+    rate: float = only_with(0.1, "optimiser", "actors")
+
+
+@pytest.mark.parametrize(
+    ("given", "others"),
+    [
+        ("--block=4", "--actors"),
+        ("--epsilon=0.5", "--no-noisy"),
+        ("--rate=0.2", "--optimiser or --actors"),
+    ],
+)
+def test_a_flag_that_nothing_would_read_is_refused(presets: Path, given: str, others: str) -> None:
+    with pytest.raises(UserError, match=f"no effect without {others}: give that too"):
+        load_config(Switched, [given], presets=presets, command="")
+    on = ["--actors", "1", "--no-noisy"]
+    assert load_config(Switched, [given, *on], presets=presets, command="") != Switched(1, False)
+
+
+def test_a_field_that_nothing_would_read_may_come_from_a_preset(presets: Path) -> None:
+    (presets / "blocks.yaml").write_text("block: 4\nepsilon: 0.5\n")
+    config = load_config(Switched, ["--preset", "blocks"], presets=presets, command="")
+    assert (config.block, config.epsilon) == (4, 0.5)
+    assert replaced(config, block=8).block == from_dict(Switched, {"block": 8}).block == 8

@@ -21,7 +21,7 @@ def filled(capacity=10):
 def test_the_best_sequence_has_the_highest_mean_return():
     sequences = filled()
     assert sequences.best("one").returns == [9.0]
-    sequences.best("one").returns.append(3.0)  # a replay that failed: the mean falls to 6
+    sequences.best("one").add_return(3.0, latest=0)  # a replay that failed: the mean falls to 6
     assert sequences.best("one").returns == [7.0]
     assert sequences.best("another level") is None
 

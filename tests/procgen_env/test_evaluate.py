@@ -22,8 +22,9 @@ QUICK = [
     *("--num-envs", "4", "--rollout-steps", "32", "--encoder", "data-efficient", "--widths", ""),
     *("--hidden", "16", "--timesteps", "256", "--minibatches", "2", "--epochs", "1"),
     *("--device", "cpu", "--precision", "fp32", "--accumulate", "1", "--torch-threads", "1"),
-    *("--checkpoint-every", "128", "--evaluate-episodes", "2"),
+    *("--checkpoint-every", "128"),
 ]
+JUDGED = ["--evaluate-every", "128", "--evaluate-episodes", "2"]
 
 
 def trained(folder, *flags):
@@ -37,7 +38,7 @@ def trained(folder, *flags):
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     sight = ["--sight-every", "128", "--sight-episodes", "2"]
-    return trained(tmp_path_factory.mktemp("run") / "a", "--evaluate-every", "128", *sight)
+    return trained(tmp_path_factory.mktemp("run") / "a", *JUDGED, *sight)
 
 
 def weights(folder: Path):
@@ -58,9 +59,9 @@ def test_evaluation_leaves_no_trace_in_the_run(finished, tmp_path):
 
 
 def test_a_run_that_was_stopped_goes_on_exactly(finished, tmp_path):
-    folder = trained(tmp_path / "c", "--evaluate-every", "128", "--timesteps", "128",
+    folder = trained(tmp_path / "c", *JUDGED, "--timesteps", "128",
                      "--learning-rate-schedule", "constant")  # fmt: skip
-    whole = trained(tmp_path / "d", "--evaluate-every", "128",
+    whole = trained(tmp_path / "d", *JUDGED,
                     "--learning-rate-schedule", "constant")  # fmt: skip
     config = parse(["--run-dir", str(folder), "--resume", "--timesteps", "256"])
     run(make_for(config), config, folder)

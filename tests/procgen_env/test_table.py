@@ -59,3 +59,9 @@ def test_other_folders_are_refused(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"run": {"levels": "bramble-train"}}))
     with pytest.raises(UserError, match="bramble-train"):
         rows_of(tmp_path)
+
+
+def test_an_unknown_range_of_scores_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main([str(tmp_path), "--constants", "papr"])
+    assert "expected one of paper, repository" in capsys.readouterr().err

@@ -70,6 +70,7 @@ def test_a_csv_file_is_a_list_of_levels(tmp_path):
         ("SonicTheHedgehg-Genesis-v0:GreenHillZone.Act1", "nearest: SonicTheHedgehog-Genesis-v0"),
         ("SonicTheHedgehog-Genesis:GreenHilZone.Act1", r"nearest: GreenHillZone\.Act1"),
         ("none.csv", "cannot read levels"),
+        ("BrambleDash77-Genesis-v0:BrambleWood.Act1", "cartridge.levels new --seeds 77 --out"),
     ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest(spec, message):

@@ -1,5 +1,6 @@
 """The engine's searches are those of training and of the contest, episode for episode."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from experiment.metrics import read_columns
 from jerk.train import main as train
 from studies.contest import main as contest
 from studies.engine import main as search
+from studies.play import main as play
+from studies.sight import main as sight
 
 COLUMNS = ("step", "kind", "r", "l", "finished")
 
@@ -38,3 +41,45 @@ def test_episodes_equal_those_of_the_contest(tmp_path: Path) -> None:
     assert len(played["r"]) > 3
     for name in COLUMNS:
         assert played[name].tolist() == searched[name].tolist(), name
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--resume"], "resume is True"),
+        (["--init", "runs/jerk"], "init is 'runs/jerk'"),
+        (["--num-envs", "4"], "num_envs is 4, and the engine plays with 1 alone"),
+        (["--frame-skip", "2"], "frame_skip is 2"),
+        (["--stick-probability", "0"], "stick_probability is 0.0"),
+        (["--backtracking"], "backtracking is True"),
+        (["--record"], "record is True"),
+    ],
+)
+def test_what_the_engine_does_not_do_is_refused(
+    flags: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--preset", "recovering", "--levels", "BrambleWood.Act1", *flags]
+    with pytest.raises(SystemExit):
+        search([*words, "--run-dir", str(tmp_path / "run")])
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("main", "flags"),
+    [
+        (search, ["--preset", "baseline"]),
+        (play, ["--agent", "random"]),
+        (sight, ["--agent", "ppo2"]),
+    ],
+)
+def test_a_run_that_is_there_is_not_overwritten(
+    main: Callable[[list[str]], None],
+    flags: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "episodes.csv").write_text("mine")
+    with pytest.raises(SystemExit):
+        main([*flags, "--levels", "BrambleWood.Act1", "--run-dir", str(tmp_path)])
+    assert "already holds a run; give another --run-dir" in capsys.readouterr().err
+    assert (tmp_path / "episodes.csv").read_text() == "mine"

@@ -170,6 +170,37 @@ def test_a_job_script_runs_each_cell_once(tmp_path, capsys, engine, resources, l
         main([*words[3:-1], "5"])
 
 
+def test_a_job_of_a_plan_that_names_its_cluster_runs_its_cell(tmp_path, capsys):
+    plan = tmp_path / "mine.yaml"
+    plan.write_text("agent: toy\ngrid: ['gamma=0.1,0.9']\nengine: slurm\nresources: --time=1\n")
+    main(["--plan", str(plan), "--out", str(tmp_path / "out")])
+    command = capsys.readouterr().out.splitlines()[-1]
+    main(command.replace('"$SLURM_ARRAY_TASK_ID"', "1").split()[3:])
+    assert len(calls(tmp_path / "out")) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "--grid FIELD"),
+        (["--grid", "gamma=0,1", "--population", "8"], "--population has no effect without --pbt"),
+        (
+            ["--grid", "gamma=0,1", "--ray-address", "auto"],
+            "--ray-address has no effect without --pbt",
+        ),
+        (["--grid", "gamma=0,1", "--engine", "lsf", "--cell", "1"], "--engine local"),
+        (
+            ["--pbt", "gamma=0:1", "--engine", "ray", "--seeds", "3"],
+            "--seeds has no effect without --grid",
+        ),
+    ],
+)
+def test_what_would_do_nothing_is_refused(words, said, capsys):
+    with pytest.raises(SystemExit):
+        main(words)
+    assert said in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("plan", sorted(path.stem for path in PLANS.glob("*.yaml")))
 def test_every_plan_can_be_run(plan):
     config = asked(["--plan", plan])

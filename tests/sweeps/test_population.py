@@ -7,7 +7,7 @@ import pytest
 
 from experiment.errors import UserError
 from sweeps.config import SweepConfig
-from sweeps.population import begin, clamped, read_ranges, run
+from sweeps.population import begin, clamped, read_ranges, run, same_population
 
 
 def population(*ranges: str, **fields) -> SweepConfig:
@@ -39,6 +39,13 @@ def test_ranges_are_read_and_kept_to_what_the_config_declares():
 def test_an_agent_that_does_not_report_its_checkpoints_is_refused():
     with pytest.raises(UserError, match="ppo2"):
         read_ranges(SweepConfig(agent="es", pbt=("seeds=1:2",), engine="ray"))
+
+
+def test_a_population_that_was_begun_otherwise_is_not_gone_on_with(tmp_path):
+    same_population(population("gamma=0.9:0.99", out=tmp_path))
+    same_population(population("gamma=0.9:0.99", out=tmp_path, jobs=4))
+    with pytest.raises(UserError, match=r"begun with pbt .*0\.9:0\.99.*another --out"):
+        same_population(population("gamma=0.1:0.2", out=tmp_path))
 
 
 def test_a_run_takes_over_another_ones_checkpoint_whole(tmp_path):

@@ -79,6 +79,7 @@ def test_how_a_checkpoints_own_run_began_is_not_repeated(saved: dict[str, str]) 
     assert [c.policy for c in policies] == ["", "x"] and not policies[0].record
     found = [config("rainbow"), config("rainbow", "--init-encoder=x")]
     assert [(c.init_encoder, c.freeze_encoder_updates) for c in found] == [("", 0), ("x", 0)]
+    assert config("rainbow", "--init-shrink", "0.5").init_shrink == 0.5
 
 
 def test_a_users_function_draws_by_the_contests_seed(monkeypatch: pytest.MonkeyPatch) -> None:

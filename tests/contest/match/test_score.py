@@ -1,3 +1,6 @@
+import json
+import re
+from ast import literal_eval
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -7,6 +10,7 @@ import pytest
 from gymnasium.vector import VectorEnv
 from rich.console import Console
 
+import contest.match
 from contest.match.references import RunAndJump
 from contest.match.score import (
     Episode,
@@ -132,3 +136,22 @@ def test_tables_show_the_row_and_no_false_interval() -> None:
     for part in ("812", "700 – 951", "3,001", "1,234", "Act"):
         assert part in text
     assert "nan" not in text
+
+
+def test_the_readmes_lines_run_as_they_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (Path(contest.match.__file__).parent / "README.md").read_text()
+    play, compare = re.findall(r"```python\n(.*?)```", text, re.S)
+    for name, mean in (("a", 2.0), ("b", 1.0)):
+        folder = tmp_path / "runs" / "contest" / name
+        folder.mkdir(parents=True)
+        row = {"level": "one", "by_seed": {"0": mean, "1": mean + 0.5}}
+        (folder / "result.json").write_text(json.dumps({"levels": [row]}))
+    monkeypatch.chdir(tmp_path)
+    exec(play.replace("EnvConfig()", "EnvConfig(episode_steps=25)"), {})
+    assert "Score(label='random'" in capsys.readouterr().out
+    exec(compare, {})
+    difference, chances = capsys.readouterr().out.splitlines()
+    low, high = literal_eval(difference)
+    assert low < 1.0 < high and chances.startswith("1.0 ")
