@@ -162,11 +162,14 @@ class OnRay:
                 self.go_on(index, version)
 
     def next(self) -> Played:
-        """The oldest block that is there. UserError: an actor's own, or it died too often."""
-        (ready, *_), _ = self.ray.wait([*self.ordered], num_returns=1)
-        index, version = self.ordered.pop(ready)
+        """The oldest block that is there. UserError: an actor's own, or it died too often, or Ray's
+        node process did."""
         try:
+            (ready, *_), _ = self.ray.wait([*self.ordered], num_returns=1)
+            index, version = self.ordered.pop(ready)
             process, block = self.ray.get(ready)
+        except OSError as error:
+            raise UserError(f"Ray is gone ({error}); go on with --resume") from None
         except self.ray.exceptions.RayTaskError as error:
             if isinstance(error.cause, UserError):
                 raise error.cause from None
@@ -206,6 +209,7 @@ def on_ray(
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_worker_niceness", "0")  # not 15: players do much of the work
     import ray
 
     count, address = settings.actors, settings.ray_address
@@ -220,8 +224,8 @@ def on_ray(
         if not address:
             raise UserError(f"Ray does not start ({reason}); this machine may be busy") from None
         raise UserError(
-            f"no Ray cluster at {address} ({reason}); start one with ray start --head, or leave "
-            "--ray-address out"
+            f"no Ray cluster at {address} ({reason}); start one with ray start --head, set "
+            "RAY_AUTH_MODE=token if it asks for tokens, or leave --ray-address out"
         ) from None
     try:
         cores = int(ray.cluster_resources().get("CPU", 0))

@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -111,6 +112,16 @@ def test_an_actors_user_error_is_the_runs(ray_address):
         on_ray(Mistaken, dict, settings=settings, version=0) as actors,
     ):
         actors.next()
+
+
+def test_a_ray_that_is_gone_is_named(ray_address):
+    def broken(*_, **__):
+        raise OSError("Connection reset by peer")
+
+    with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, _, actors):
+        actors.ray = SimpleNamespace(wait=broken, exceptions=actors.ray.exceptions)
+        with pytest.raises(UserError, match=r"Ray is gone .*--resume"):
+            take()
 
 
 def test_more_actors_than_a_cluster_has_cores_are_refused(ray_address):
