@@ -209,7 +209,6 @@ def on_ray(
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    os.environ.setdefault("RAY_worker_niceness", "0")  # not 15: players do much of the work
     import ray
 
     count, address = settings.actors, settings.ray_address

@@ -53,13 +53,12 @@ def with_actors(ray_address, actors, **flags):
 
 
 def test_one_actor_that_sends_single_steps_equals_none(ray_address, tmp_path):
-    ours = {"epsilon_steps": 100, "block_steps": 1}
-    flags = [
-        *as_words({**FLAGS, **ours}),
-        "--no-noisy",
-    ]  # noise would be of another stream of draws
-    rainbow.train.main([*flags, "--run-dir", str(tmp_path / "none")])
-    run(None, with_actors(ray_address, 1, noisy=False, **ours), tmp_path / "one")
+    words = as_words({**FLAGS, "epsilon_steps": 100, "run_dir": tmp_path / "none"})
+    at = words.index("--block_steps")  # is for actors
+    # Noise would be of another stream of draws.
+    rainbow.train.main([*words[:at], *words[at + 2 :], "--no-noisy"])
+    config = with_actors(ray_address, 1, noisy=False, epsilon_steps=100, block_steps=1)
+    run(None, config, tmp_path / "one")
     none, one = (load_checkpoint(tmp_path / name) for name in ("none", "one"))
     assert none.counters == one.counters and none.counters["updates"] > 20
     for name, tensor in none.tensors["net"].items():
