@@ -22,6 +22,8 @@ from experiment.ranges import Natural, check
 Weights = Mapping[str, NDArray]
 RESTARTS = 100
 """Deaths of one actor that a run survives."""
+NEWS_SECONDS = 1.0
+"""How long to wait for an actor's block when a later one is there already."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,11 @@ class OnRay:
         node process did."""
         try:
             (ready, *_), _ = self.ray.wait([*self.ordered], num_returns=1)
+            index, _ = self.ordered[ready]
+            oldest = next(order for order, (actor, _) in self.ordered.items() if actor == index)
+            # It was played before, but for an actor that died; news of it may still be on its way.
+            if oldest is not ready and self.ray.wait([oldest], timeout=NEWS_SECONDS)[0]:
+                ready = oldest
             index, version = self.ordered.pop(ready)
             process, block = self.ray.get(ready)
         except OSError as error:
