@@ -8,6 +8,7 @@ import logging
 import os
 import secrets
 import socket
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,8 +23,6 @@ from experiment.ranges import Natural, check
 Weights = Mapping[str, NDArray]
 RESTARTS = 100
 """Deaths of one actor that a run survives."""
-NEWS_SECONDS = 1.0
-"""How long to wait for an actor's block when a later one is there already."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +124,14 @@ class _Actor:
         if ray.get_runtime_context().was_current_actor_reconstructed:
             self.begun = secrets.randbits(32)  # it must not play the same again
         self.player: Player | None = None
+        self.played = 0
 
-    def play(self, weights: Weights, version: int) -> tuple[int, Any]:
-        """-> the process's number, and a block."""
+    def play(self, weights: Weights, version: int) -> tuple[int, int, Any]:
+        """-> the process's number, its block's number from 1 on, and the block."""
         self.player = self.player or self.make(self.index, self.begun)
-        return os.getpid(), self.player.play(weights, version)
+        block = self.player.play(weights, version)
+        self.played += 1
+        return os.getpid(), self.played, block
 
 
 @final
@@ -137,7 +139,8 @@ class OnRay:
     """Players in processes of Ray.
 
     Each has `ahead` + 1 blocks ordered that are not learned from yet. So it waits where the learner
-    is behind, and a block's weights are as old as that.
+    is behind, and a block's weights are as old as that. An actor's blocks come in the order in
+    which it played them, though Ray's news of them may not.
     """
 
     def __init__(
@@ -153,6 +156,11 @@ class OnRay:
 
         self.ray, self.weights = ray, weights
         self.restarts, self.processes = 0, dict[int, int]()
+        self.early: dict[int, dict[int, Played]] = {}
+        """Of each actor's process, blocks by their numbers that came before earlier ones."""
+        self.given: dict[int, int] = {}
+        """How many of its blocks were."""
+        self.due: deque[Played] = deque()
         remote: Any = ray.remote(_Actor)
         process = remote.options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=RESTARTS)
         self.actors = [process.remote(make, index, version) for index in range(count)]
@@ -166,15 +174,16 @@ class OnRay:
     def next(self) -> Played:
         """The oldest block that is there. UserError: an actor's own, or it died too often, or Ray's
         node process did."""
+        while not self.due:
+            self.fetch()
+        return self.due.popleft()
+
+    def fetch(self) -> None:
+        """Wait for a block; it is due where those that its actor played before it were."""
         try:
             (ready, *_), _ = self.ray.wait([*self.ordered], num_returns=1)
-            index, _ = self.ordered[ready]
-            oldest = next(order for order, (actor, _) in self.ordered.items() if actor == index)
-            # It was played before, but for an actor that died; news of it may still be on its way.
-            if oldest is not ready and self.ray.wait([oldest], timeout=NEWS_SECONDS)[0]:
-                ready = oldest
             index, version = self.ordered.pop(ready)
-            process, block = self.ray.get(ready)
+            process, number, block = self.ray.get(ready)
         except OSError as error:
             raise UserError(f"Ray is gone ({error}); go on with --resume") from None
         except self.ray.exceptions.RayTaskError as error:
@@ -186,9 +195,15 @@ class OnRay:
             raise UserError(
                 f"actor {index} is gone ({reason}); it may lack memory: give fewer --num-envs"
             ) from None
-        self.restarts += self.processes.get(index, process) != process
-        self.processes[index] = process
-        return Played(index, version, block)
+        if self.processes.get(index) != process:  # what an older one still lacks is played anew
+            self.restarts += index in self.processes
+            self.due += [played for _, played in sorted(self.early.pop(index, {}).items())]
+            self.processes[index], self.given[index], self.early[index] = process, 0, {}
+        early = self.early[index]
+        early[number] = Played(index, version, block)
+        while (played := early.pop(self.given[index] + 1, None)) is not None:
+            self.given[index] += 1
+            self.due.append(played)
 
     def go_on(self, actor: int, version: int) -> None:
         """See `Actors`. Weights of a version are put into Ray's store once."""

@@ -1,10 +1,13 @@
 """A run's folder: config.json, metrics.csv, episodes.csv, checkpoints/."""
 
+import fcntl
+import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
@@ -13,6 +16,10 @@ from experiment.errors import UserError
 from experiment.files import make_folder, unwritable, write_json
 from experiment.metrics import EpisodeLog, Metrics
 from experiment.progress import Progress
+
+PATIENCE = 5.0
+"""Seconds that a run waits for another process to leave its folder: one that was killed may leave
+children behind for a moment."""
 
 
 @final
@@ -81,14 +88,40 @@ class Reports(NamedTuple):
 
 
 @contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing to a run. UserError: one does."""
+    held, until = os.open(folder, os.O_RDONLY), time.monotonic() + PATIENCE
+    try:
+        with suppress(OSError):  # a file system without locks
+            while not locks(held):
+                if time.monotonic() >= until:
+                    raise UserError(
+                        f"another process writes to the run in {folder}: wait for its end, stop "
+                        "it, or give another --run-dir"
+                    )
+                time.sleep(0.05)
+        yield
+    finally:
+        os.close(held)
+
+
+def locks(file: int) -> bool:
+    """Lock an open file for this process, which holds until it is closed. OSError: none can be."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextmanager
 def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> Iterator[Reports]:
     """The folder of a run that begins, or goes on after `env_steps`. Errors: as RunFolder's."""
     resume, timesteps = config.run.resume, config.run.timesteps
     folder = RunFolder.open(run_dir) if resume else RunFolder.create(run_dir, config)
-    if resume:
-        folder.write_config(config)
     start = env_steps if resume else None
     with (
+        alone_in(folder.path),
         EpisodeLog(folder.path, resume_step=start) as episodes,
         Metrics(
             folder.path,
@@ -99,6 +132,8 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
         ) as metrics,
         Progress(timesteps, name, start=env_steps) as progress,
     ):
+        if resume:
+            folder.write_config(config)
         yield Reports(folder, metrics, episodes, progress)
 
 

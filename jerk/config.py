@@ -107,13 +107,13 @@ class JerkConfig:
     # Learning from the best runs (hybrid)
     learn: bool = False
     """The policy learns to do what the best runs did."""
-    runs: Count = 4
+    runs: Count = only_with(4, "learn", "write_replay")
     """Runs per level that are kept with their frames, to learn from or to write out."""
-    update_every: Count = 8
+    update_every: Count = only_with(8, "learn")
     """Agent steps per update."""
-    batch_size: Count = 32
+    batch_size: Count = only_with(32, "learn")
     """Steps per update."""
-    learning_rate: Positive = 1e-4
+    learning_rate: Positive = only_with(1e-4, "learn")
     """Of Adam."""
     write_replay: bool = False
     """Write the best runs to run_dir/replay, as rainbow.train --init takes them."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
+from experiment.config import only_with
 from experiment.errors import UserError
 from experiment.ranges import Count, Momentum, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
@@ -53,7 +54,7 @@ class PPO2Config:
     """Changes to images that are learned from, not to those acted on, in turn, commas between:
     flip, rotate, resized-crop, zoom, roll, pad-crop, cutout, cutout-colour, grey, jitter,
     convolution."""
-    augment_share: Share = 0.3
+    augment_share: Share = only_with(0.3, "augment")
     """Of the observations that are changed, drawn anew in each epoch."""
     dropout: Momentum = 0.0
     """Share of the fully connected layer's units that count for nothing while it is learned from,
@@ -67,7 +68,7 @@ class PPO2Config:
     and mobilenet's convolutions, which have a way of their own."""
     recurrent: Literal["none", "gru", "lstm"] = "none"
     """Memory between the fully connected layer and the outputs."""
-    recurrent_hidden: Count = 256
+    recurrent_hidden: Count = only_with(256, "recurrent")
     """Units of that memory."""
     sequence_steps: Count = 1
     """Steps on end that a recurrent net learns from, 2 or more, up to a whole rollout; without one:
@@ -101,7 +102,7 @@ class PPO2Config:
     """As learning_rate_schedule."""
     value_clip: bool = True
     """Clip the move of a value as well."""
-    value_clip_range: Positive | None = None
+    value_clip_range: Positive | None = only_with(None, "value_clip")
     """How far a value may profitably move, in units of returns; none given: as far as clip."""
     value_weight: NonNegative = 0.5
     """Of the value loss (half the squared error)."""
@@ -114,32 +115,32 @@ class PPO2Config:
     kl_penalty: NonNegative = 0.0
     """Initial weight of the KL divergence in the loss; 0: none. After each rollout it is made half
     as large again, or half as large, where the divergence is above 2 or below 1/2 kl_aim."""
-    kl_aim: Positive = 0.01
+    kl_aim: Positive = only_with(0.01, "kl_penalty")
     """The divergence that this leads to, in nats."""
     normalise: Literal["minibatch", "rollout", "never"] = "minibatch"
     """Over what advantages get mean 0 and standard deviation 1."""
     normalise_returns: bool = True
     """Divide rewards by the running standard deviation of their discounted sum."""
-    return_gamma: Share | None = None
+    return_gamma: Share | None = only_with(None, "normalise_returns")
     """Discount of that sum; none given: gamma."""
 
     # Exploration
     noisy: bool = False
     """Noisy layers before and in the policy; each environment has a draw per rollout."""
-    sigma0: NonNegative = 0.5
+    sigma0: NonNegative = only_with(0.5, "noisy")
     """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
     rnd: NonNegative = 0.0
     """Weight of the bonus of random network distillation (RND); 0: none."""
-    rnd_kind: Literal["burda", "impala"] = "burda"
+    rnd_kind: Literal["burda", "impala"] = only_with("burda", "rnd")
     """burda: two convolutions, bonus scaled by its running deviation; impala: pooled IMPALA nets on
     the whole stack, bonus as it is, at most 2."""
-    rnd_learning_rate: Positive = 1e-4
+    rnd_learning_rate: Positive = only_with(1e-4, "rnd")
     """Of the net that predicts the random one."""
     novelty: NonNegative = 0.0
     """Scaled reward for each new pair of progress and colour sum on a level; 0: none."""
-    novelty_progress: Positive = 100.0
+    novelty_progress: Positive = only_with(100.0, "novelty")
     """Contest reward (9,000 to a level's end) that counts as other progress."""
-    novelty_colours: Count = 64
+    novelty_colours: Count = only_with(64, "novelty")
     """Different colour sums told apart."""
 
     def __post_init__(self) -> None:

@@ -54,6 +54,7 @@ OWN = {
     ],
     "jerk": [
         (["--preset", "baseline", "--scripts", "x"], "no effect without --rhythm"),
+        (["--no-learn", "--batch-size", "4"], "no effect without --learn"),
         (["--preset", "mutating", "--policy-hold", "4"], "--policy-share or --policy-replays"),
         (["--sequences", "0"], "sequences"),
         (["--preset", "baseline", "--policy-share", "0.5"], "--policy"),
@@ -63,6 +64,7 @@ OWN = {
         (["--rhythm", "--scripts", "none-such"], "seven-buttons"),
     ],
     "ppo2": [
+        (["--rnd-kind", "impala"], "no effect without --rnd"),
         JUDGED,
         (["--preset", "contst"], "contest"),
         (["--minibatches", "5"], "multiple"),

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from experiment import run_folder
 from experiment.checkpoint import latest_checkpoint
 from experiment.errors import UserError
-from experiment.run_folder import RunFolder, interruptible, numbered_folder
+from experiment.run_folder import RunFolder, alone_in, interruptible, numbered_folder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +44,18 @@ def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"already holds a run.* go on with it: --resume"):
         RunFolder.create(tmp_path / "a", {"x": 2})
     assert config_of(RunFolder.open(tmp_path / "a")) == {"x": 1}
+
+
+def test_two_do_not_write_to_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_folder, "PATIENCE", 0.1)
+    with (
+        alone_in(tmp_path),
+        pytest.raises(UserError, match="another process writes to the run"),
+        alone_in(tmp_path),
+    ):
+        raise AssertionError("both are in")
+    with alone_in(tmp_path):  # and nothing is left behind
+        assert not [*tmp_path.iterdir()]
 
 
 def test_open_needs_a_run(tmp_path: Path) -> None:
