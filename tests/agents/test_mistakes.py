@@ -54,7 +54,7 @@ OWN = {
     ],
     "jerk": [
         (["--preset", "baseline", "--scripts", "x"], "no effect without --rhythm"),
-        (["--no-learn", "--batch-size", "4"], "no effect without --learn"),
+        (["--preset", "baseline", "--batch-size", "4"], "no effect without --learn"),
         (["--preset", "mutating", "--policy-hold", "4"], "--policy-share or --policy-replays"),
         (["--sequences", "0"], "sequences"),
         (["--preset", "baseline", "--policy-share", "0.5"], "--policy"),

@@ -22,8 +22,7 @@ TOO = {
         *("--learning-rate", "1e-3"),
     ],
     "jerk": [
-        *("--log-every", "10", "--update-every", "5", "--batch-size", "8"),
-        *("--episode-steps", "12", "--max-return", "30"),
+        *("--log-every", "10", "--episode-steps", "12", "--max-return", "30"),
     ],
     "ppo2": ["--rollout-steps", "6", "--minibatches", "2", "--rotate-every", "20"],
     "rainbow": [
@@ -40,7 +39,8 @@ TOO = {
 PARTS = {
     "jerk": [
         *("--preset", "mutating", "--memory-share", "0.25", "--write-replay"),
-        *("--policy", "new", "--policy-share", "0.5", "--learn", "--torch-threads", "1"),
+        *("--policy", "new", "--policy-share", "0.5", "--torch-threads", "1"),
+        *("--learn", "--update-every", "5", "--batch-size", "8"),
     ]
 }
 """All that an agent can have besides, where no preset is asked for."""
