@@ -51,7 +51,7 @@ class EvaluateConfig:
     """Play episodes under contest rules, without learning, and score them."""
 
     agent: str = positional("AGENT")
-    """A checkpoint, run or contest's folder, a shipped agent's name (rainbow), or random,
+    """A checkpoint, run or contest's folder, a shipped agent's name (ppo2), or random,
     hold-right, run-and-jump."""
     levels: str = ""
     """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]; none: the first of

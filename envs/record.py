@@ -36,7 +36,7 @@ class RecordConfig:
     """Play whole episodes as an agent does while it learns, or as an expert does, and keep them."""
 
     agent: str = positional("AGENT")
-    """A checkpoint, a run folder, a shipped agent's name (rainbow), or expert."""
+    """A checkpoint, a run folder, a shipped agent's name (ppo2), or expert."""
     levels: str = TRAINING
     """What is played: as of a trainer."""
     episodes: Count = 1
