@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+# Before PyTorch begins: sums are added in another order by two threads, and runs must be equal.
+os.environ["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS", "1")
+
 from envs import EnvSpec
 
 RIGHT, JUMP = 1, 6
