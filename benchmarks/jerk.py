@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,12 +16,9 @@ from numpy.typing import NDArray
 from benchmarks import cases
 from benchmarks.cases import Options, Repeat, Row, Rows, median_cases
 from benchmarks.parts import cpu_seconds, make_envs, preset_config, timed
-from experience.episodes import Episode
 from experiment.checkpoint import load_checkpoint
 from experiment.errors import UserError, command
 from jerk.config import JerkConfig
-from jerk.learner import Learner
-from jerk.memory import sample
 from jerk.policy import Embedder, taken_policy
 from jerk.train import parse, run
 from lsh_memory import EpisodicMemory, MemoryConfig
@@ -122,17 +118,11 @@ def parts(options: Options) -> Row:
     noisy = rows[rng.integers(0, len(rows), ENTRIES)]
     noisy = noisy + 0.03 * rng.standard_normal(noisy.shape).astype(np.float32)
     memory.add_batch(noisy, rng.integers(0, spec.actions, ENTRIES), rng.random(ENTRIES))
-    best = Episode(
-        "level", np.zeros(599, np.uint8), np.ones(599), False, spec.action_names, 4, obs[:, -1:]
-    )
-    learner = Learner(policy, config, device="cpu")
-    draw = partial(sample, [(best, 599.0)], config.batch_size, rng, frame_stack=spec.frame_stack)
     calls: dict[str, Callable[[], Any]] = {
         "embed": lambda: embed(obs[:1]),
         "memory_ask": lambda: memory.action_values_batch(rows[:1], config.memory_neighbours),
         "memory_add": lambda: memory.add(rng.standard_normal(config.embedding), 1, 1.0),
         "policy_act": lambda: policy.act(obs[:1], explore=True),
-        "learn_batch": lambda: learner.update(*draw()),
     }
     measured: Row = {}
     for name, call in calls.items():

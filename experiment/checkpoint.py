@@ -20,7 +20,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import msgspec
 import numpy as np
@@ -28,10 +28,11 @@ import safetensors.torch
 import torch
 
 from experiment.arrays import Rows, StoredArray, StoredArrays, describe, write_array
-from experiment.config import to_dict
+from experiment.config import from_dict, to_dict
 from experiment.errors import Damaged, UserError
 from experiment.package import AGENTS, is_package, shipped
 
+T = TypeVar("T")
 FORMAT = "retro-contest-agents checkpoint"
 VERSION = 1
 ASIDE, DAMAGED = ".replaced", ".damaged"
@@ -78,6 +79,17 @@ class Checkpoint:
             raise UserError(f"{self.folder} is a checkpoint of {self.agent!r}, not of {agent}")
         return self
 
+    def config_as(self, cls: type[T]) -> T:
+        """Its config. UserError: it has other fields than a `cls`: another version saved it."""
+        try:
+            return from_dict(cls, self.config)
+        except UserError as error:
+            reason = str(error).partition(";")[0]
+            raise UserError(
+                f"{self.folder} was saved by another version of {self.agent} ({reason}): use the "
+                "version that saved it"
+            ) from None
+
     def check_same(self, config: Any, *names: str) -> None:
         """UserError: a run of that config cannot go on from it, for one of these fields differs."""
         for name in names:
@@ -121,7 +133,7 @@ def save_checkpoint(
             shutil.rmtree(left_over)
         draft.mkdir()
         _write_files(draft, tensors=tensors, arrays=arrays or {}, state=state or {})
-        _write_json(draft / "config.json", kept_settings(config))
+        _write_json(draft / "config.json", _kept_settings(config))
         files = {path.name: _synced(path) for path in sorted(draft.iterdir())}
         for name, rows in (arrays or {}).items():
             dtype, shape = describe(rows)
@@ -144,7 +156,7 @@ def save_checkpoint(
     return final_folder
 
 
-def kept_settings(config: Any) -> dict[str, Any]:
+def _kept_settings(config: Any) -> dict[str, Any]:
     """What a checkpoint keeps of a config: not where the run lies, nor whether it was resumed."""
     values = dict(config) if isinstance(config, dict) else to_dict(config)
     if "run" in values:

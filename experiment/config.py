@@ -123,7 +123,7 @@ def load_run_config(
     if strange := [name for name in kept if name not in names]:
         raise UserError(
             f"{own.parent} is not a run of {command} (its config.json has the field "
-            f"{strange[0]!r}); resume it with the agent that began it"
+            f"{strange[0]!r}); resume it with the agent that began it, as it was then"
         )
     kept["run_dir"] = str(own.parent)
     values = {**kept, **values}

@@ -57,7 +57,7 @@ class Agent(Policy, Protocol):
 
 
 class ScoringPolicy(Policy, Protocol):
-    """One with a net whose scores others may search, learn from or draw actions by."""
+    """One with a net whose scores others may search, show or draw actions by."""
 
     logits: bool
     """Whether scores are a policy's logits; else they are expected returns."""

@@ -19,14 +19,7 @@ from jerk.explorer import load_scripts
 from jerk.learner import Rng, Shares, find_moves
 from jerk.memory import Sequences
 from jerk.play import Plan, Play
-from jerk.policy import (
-    Embedder,
-    Policy,
-    check_fits,
-    new_policy,
-    policy_of,
-    taken_policy,
-)
+from jerk.policy import Embedder, Policy, check_fits, policy_of, taken_policy
 from lsh_memory import EpisodicMemory, MemoryConfig
 
 MEMORY_PREFIX = "memory-"
@@ -44,8 +37,8 @@ class Row:
 class JerkAgent:
     """Recognises a level by its first observation and replays its best sequence.
 
-    After the sequence, and on a level that it does not recognise, the policy acts; without one that
-    knows something, it runs to the right.
+    After the sequence, and on a level that it does not recognise, the policy acts; without one, it
+    runs to the right.
     """
 
     def __init__(self, config: JerkConfig, *, device: str = "cpu") -> None:
@@ -69,10 +62,6 @@ class JerkAgent:
         """What the search did, for its metrics."""
         self.rows: list[Row] = []
 
-    def able_policy(self) -> Policy | None:
-        """The policy, as soon as it knows something."""
-        return self.policy if self.policy is not None and self.policy.knows else None
-
     def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. It remembers where each row is.
 
@@ -82,9 +71,8 @@ class JerkAgent:
         if len(self.rows) != len(obs):
             self.rows = [Row() for _ in obs]
         actions = np.full(len(obs), self.moves.right, np.int64)
-        policy = self.able_policy()
-        if policy is not None:
-            actions = policy.actor.act(obs, explore=explore)
+        if self.policy is not None:
+            actions = self.policy.actor.act(obs, explore=explore)
         elif explore:
             raise UserError("this agent has no chance to act with: give --mode frozen")
         for index, image in enumerate(obs):
@@ -111,7 +99,7 @@ class JerkAgent:
         if seen is not None:
             for play, row in zip(plays, seen.astype(np.float16), strict=True):
                 play.embeddings.append(row)
-        if config.keeps_frames:
+        if config.write_replay:
             for play, image in zip(plays, obs, strict=True):
                 play.frames.append(image[-self.spec.channels :].copy())
         shares = self.shares()
@@ -133,14 +121,10 @@ class JerkAgent:
         return actions
 
     def shares(self) -> Shares:
-        """Of the policy and the memory, as soon as they know something."""
+        """Of the policy, and of the memory as soon as it remembers something."""
         config = self.config
-        able = self.able_policy() is not None
-        return Shares(
-            policy=config.policy_share if able else 0.0,
-            memory=config.memory_share if self.memory is not None and len(self.memory) else 0.0,
-            replays=config.replays_share if able else 0.0,
-        )
+        memory = config.memory_share if self.memory is not None and len(self.memory) else 0.0
+        return Shares(policy=config.policy_share, memory=memory, replays=config.replays_share)
 
     def by_memory(self, rows: list[int], seen: Any) -> dict[int, int]:
         """The actions with the largest value in the memory, of the rows where something is near."""
@@ -159,14 +143,13 @@ class JerkAgent:
         self, rows: list[int], obs: NDArray[np.uint8], plays: Sequence[Play]
     ) -> dict[int, int]:
         """What the policy does in these rows, if it may play: what it drew lately, or draws now."""
-        policy = self.able_policy()
-        if policy is None or not self.config.policy_plays:
+        if self.policy is None or not self.config.policy_plays:
             return {}
         for row, play in enumerate(plays):
             play.holding = max(0, play.holding - 1) if row in rows else 0
         found = {row: plays[row].actions[-1] for row in rows if plays[row].holding}
         if new := [row for row in rows if row not in found]:
-            found |= zip(new, policy.actor.act(obs[new], explore=True).tolist(), strict=True)
+            found |= zip(new, self.policy.actor.act(obs[new], explore=True).tolist(), strict=True)
             for row in new:
                 plays[row].holding = self.config.policy_hold
         return found
@@ -179,8 +162,8 @@ class JerkAgent:
         return ""
 
     def tensors(self) -> dict[str, Mapping[str, torch.Tensor]]:
-        """Nets for a checkpoint: the policy's, as it came too."""
-        return {} if self.policy is None else self.policy.tensors()
+        """Nets for a checkpoint: the policy's."""
+        return {} if self.policy is None else {"net": self.policy.actor.net.state_dict()}
 
     def state(self) -> dict[str, Any]:
         """Everything else of it, for msgpack."""
@@ -194,7 +177,7 @@ class JerkAgent:
 
     def restore(self, saved: Checkpoint) -> None:
         """Take a checkpoint's sequences and policy. UserError where it is another agent's."""
-        made = from_dict(JerkConfig, saved.of("jerk").config)
+        made = saved.of("jerk").config_as(JerkConfig)
         check_alike(made.env, self.config.env, source=saved.folder, wider=True)
         self.sequences.restore(saved.state["sequences"])
         if (policy := policy_of(saved, device=self.device)) is not None:
@@ -220,7 +203,7 @@ class JerkAgent:
         """Begin with what a checkpoint has: of JERK everything, but for a policy that the config
         names; of another agent its policy. UserError: these do not go together."""
         saved, source = load_checkpoint(init) if init else None, self.config.policy
-        named = load_checkpoint(source) if source not in ("", "new") else None
+        named = load_checkpoint(source) if source else None
         if saved is not None and saved.agent == "jerk":
             self.restore(saved)
             self.restore_memory(saved)
@@ -234,14 +217,10 @@ class JerkAgent:
             named = saved
         if named is not None:
             self.policy = taken_policy(named, self.config, device=self.device)
-        elif source == "new" and self.policy is None:
-            self.policy = new_policy(self.config, device=self.device)
         if self.policy is not None:
             check_fits(self.policy, self.config)
-        elif self.config.needs_policy:
-            raise UserError(
-                "learn and policy shares need a policy: give --policy CHECKPOINT, or new"
-            )
+        elif self.config.policy_plays:
+            raise UserError("policy shares need a policy: give --policy CHECKPOINT")
 
 
 def build(
@@ -250,20 +229,16 @@ def build(
     *,
     device: str = "cpu",
 ) -> JerkAgent:
-    """An agent of a checkpoint's config that knows no sequences. weights: of a net of its own."""
-    own = from_dict(JerkConfig, config)
-    agent = JerkAgent(own, device=device)
+    """An agent of a checkpoint's config that knows no sequences. UserError: there are weights; JERK
+    has no net of its own."""
     if weights is not None:
-        policy = new_policy(own, device=device)
-        policy.actor.net.load_state_dict(weights)
-        policy.knows = True
-        agent.policy = policy
-    return agent
+        raise UserError("JERK has no net of its own; load its checkpoint instead")
+    return JerkAgent(from_dict(JerkConfig, config), device=device)
 
 
 def load(folder: Path | str, *, device: str = "cpu") -> JerkAgent:
     """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
     saved = load_checkpoint(folder).of("jerk")
-    agent = JerkAgent(from_dict(JerkConfig, saved.config), device=device)
+    agent = JerkAgent(saved.config_as(JerkConfig), device=device)
     agent.restore(saved)
     return agent

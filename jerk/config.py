@@ -1,7 +1,6 @@
 """Everything JERK can be told, in one place."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from envs import HELD_OUT, EnvSettings, env_settings
 from experiment.config import only_with
@@ -77,10 +76,9 @@ class JerkConfig:
 
     # Exploring with a policy and a memory (hybrid)
     policy: str = ""
-    """A checkpoint of any agent, or new: an untrained net, where init gives none; empty: none."""
+    """A checkpoint of any agent that has a net; empty: the one that init gives, or none."""
     policy_share: Share = 0.0
-    """Part of the bouts to the right that the policy plays, and the first episode on each level; a
-    new one plays once it has learned."""
+    """Part of the bouts to the right that the policy plays, and the first episode on each level."""
     policy_replays: Share | None = only_with(None, "go_on")
     """The same part of the replays, where they have left their way or are over; none given:
     policy_share."""
@@ -99,24 +97,12 @@ class JerkConfig:
     """Those farther than this are not asked (2: opposite)."""
     gamma: Share = only_with(0.99, "memory_share")
     """Discount per agent step of the returns that the memory stores."""
-    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
-    """Convolutions of a new policy."""
-    hidden: Count = 512
-    """Units of a new policy's fully connected layer."""
 
-    # Learning from the best runs (hybrid)
-    learn: bool = False
-    """The policy learns to do what the best runs did."""
-    runs: Count = only_with(4, "learn", "write_replay")
-    """Runs per level that are kept with their frames, to learn from or to write out."""
-    update_every: Count = only_with(8, "learn")
-    """Agent steps per update."""
-    batch_size: Count = only_with(32, "learn")
-    """Steps per update."""
-    learning_rate: Positive = only_with(1e-4, "learn")
-    """Of Adam."""
+    # Handing the best runs on
     write_replay: bool = False
-    """Write the best runs to run_dir/replay, as rainbow.train --init takes them."""
+    """Write the best runs to run_dir/replay, as rainbow.train --init and ppo2.clone take them."""
+    runs: Count = only_with(4, "write_replay")
+    """Runs per level that are written."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -137,13 +123,3 @@ class JerkConfig:
     def policy_plays(self) -> bool:
         """Whether the policy has a part in exploring."""
         return max(self.policy_share, self.replays_share) > 0.0
-
-    @property
-    def keeps_frames(self) -> bool:
-        """Whether anything needs the frames of the best runs."""
-        return self.learn or self.write_replay
-
-    @property
-    def needs_policy(self) -> bool:
-        """Whether anything asks the policy."""
-        return self.learn or self.policy_plays

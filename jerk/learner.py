@@ -1,4 +1,4 @@
-"""JERK's rules: pure functions of actions, returns and random draws; then learning from runs.
+"""JERK's rules: pure functions of actions, returns and random draws.
 
 A sequence is the actions of one episode up to its furthest point. L is its length. Returns are the
 contest's, unscaled.
@@ -8,12 +8,9 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from experiment.errors import UserError
-from experiment.package import ScoringPolicy
 from jerk.config import JerkConfig
 from jerk.explorer import Moves
 
@@ -63,7 +60,7 @@ class Bout(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """Parts of the bouts to the right that others play now: nothing until they can."""
+    """Parts of the bouts to the right that others play now."""
 
     policy: float = 0.0
     memory: float = 0.0
@@ -190,41 +187,3 @@ def mutate(actions: Actions, rng: Rng, *, best: float, config: JerkConfig) -> tu
         mutated = resample(mutated, rng, choices=choices, best=best, max_return=config.max_return)
     changed = (kept != np.arange(len(kept))) | (mutated != actions[kept])
     return mutated, int(changed.argmax()) if changed.any() else len(kept)
-
-
-def imitation_losses(
-    scores: torch.Tensor, actions: torch.Tensor, weights: torch.Tensor
-) -> torch.Tensor:
-    """Cross entropy of the runs' actions under softmax(scores), times the runs' weights. scores
-    [B,A], actions [B], weights [B] -> [B]."""
-    return nn.functional.cross_entropy(scores, actions, reduction="none") * weights
-
-
-class Learner:
-    """The policy's net and Adam. `update` is all that changes them."""
-
-    def __init__(self, policy: ScoringPolicy, config: JerkConfig, *, device: str) -> None:
-        self.policy, self.device = policy, torch.device(device)
-        policy.net.requires_grad_(True)  # that of Evolution Strategies comes without gradients
-        self.parameters = [p for p in policy.net.parameters() if p.requires_grad]
-        self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate, fused=True)
-
-    def update(
-        self, obs: NDArray[np.uint8], actions: Ints, weights: NDArray[np.float32]
-    ) -> dict[str, float]:
-        """One step of Adam towards what the best runs did: obs [B,C,H,W], actions, weights [B].
-
-        weights: a run's return over the best one's. Source: in the spirit of self-imitation
-        learning, arXiv:1806.05635. Differs: all steps of the few best runs count, by the runs'
-        returns, instead of steps whose return exceeds a learned value.
-        """
-        scores = self.policy.scores(torch.from_numpy(obs).to(self.device))
-        targets = torch.from_numpy(actions).to(self.device)
-        losses = imitation_losses(scores, targets, torch.from_numpy(weights).to(self.device))
-        loss = losses.mean()
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.parameters, 10.0)
-        self.optimiser.step()
-        agree = (scores.detach().argmax(dim=1) == targets).float().mean()
-        return {"imitation_loss": loss.item(), "imitation_agrees": agree.item()}

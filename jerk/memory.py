@@ -209,37 +209,3 @@ class BestRuns:
         found.append(run)
         found.sort(key=lambda one: one.total_reward, reverse=True)
         del found[self.most :]
-
-    def better(self, than: Mapping[str, float]) -> list[tuple[Episode, float]]:
-        """The runs that returned more than that on their level, each with the level's best."""
-        return [
-            (run, found[0].total_reward)
-            for level, found in self.levels.items()
-            for run in found
-            if run.total_reward > than.get(level, -np.inf)
-        ]
-
-
-def sample(
-    runs: list[tuple[Episode, float]],
-    batch_size: int,
-    rng: np.random.Generator,
-    *,
-    frame_stack: int,
-) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.float32]]:
-    """Steps of runs with frames, all alike -> observations [B,C,H,W], actions [B], weights [B]:
-    each run's return over what is given beside it."""
-    ends = np.cumsum([len(run.actions) for run, _ in runs])
-    drawn = rng.integers(0, ends[-1], batch_size)
-    which = np.searchsorted(ends, drawn, side="right")
-    steps = drawn - np.concatenate([[0], ends])[which]
-    obs, actions, weights = [], [], []
-    for index, step in zip(which.tolist(), steps.tolist(), strict=True):
-        run, best = runs[index]
-        assert run.frames is not None, "there is nothing to see in actions alone"
-        # Before an episode's first frame stands that frame itself, as the environment has it.
-        stack = np.maximum(step - np.arange(frame_stack)[::-1], 0)
-        obs.append(np.concatenate(run.frames[stack]))
-        actions.append(int(run.actions[step]))
-        weights.append(max(0.0, run.total_reward / best) if best > 0.0 else 1.0)
-    return np.stack(obs), np.array(actions, np.int64), np.array(weights, np.float32)

@@ -112,7 +112,7 @@ class Play:
     embeddings: list[NDArray[np.float16]] = field(default_factory=list)
     """Of the observations before each action, where a memory stores them."""
     frames: list[NDArray[np.uint8]] = field(default_factory=list)
-    """The newest frames of these observations, where something learns from them."""
+    """The newest frames of these observations, where the best runs are written."""
     rhythm: Rhythm | None = None
     """The explorer, where it is one of rhythm."""
     gained: float = 0.0

@@ -1,4 +1,4 @@
-"""What JERK borrows from nets: an embedding of observations, and a policy that explores for it."""
+"""What JERK sees with: an embedding of observations, and another agent's policy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from experiment.checkpoint import Checkpoint, kept_settings
-from experiment.config import flat, to_dict
+from experiment.checkpoint import Checkpoint
+from experiment.config import flat
 from experiment.errors import UserError
 from experiment.package import ScoringPolicy, check_alike, find
 from jerk.config import JerkConfig
@@ -22,54 +22,36 @@ SIDE = 21
 @final
 @dataclass
 class Policy:
-    """Who plays for JERK and learns from its best runs, and where it is from."""
+    """Who plays for JERK, and where it is from."""
 
     actor: ScoringPolicy
     package: str
     """Whose agent it is."""
     config: dict[str, Any]
     """As it came."""
-    given: Mapping[str, Tensor]
-    """Its net as it came; empty of a new one. What it learns here makes scores of a Rainbow's
-    values, with which no Rainbow could go on."""
-    knows: bool
-    """Whether it was trained, here or before: another one walks nowhere."""
-
-    def tensors(self) -> dict[str, Mapping[str, Tensor]]:
-        """Its nets, for a checkpoint from which `policy_of` makes it."""
-        nets: dict[str, Mapping[str, Tensor]] = {"net": self.actor.net.state_dict()}
-        return {**nets, "given": self.given} if self.given else nets
 
     def state(self) -> dict[str, Any]:
-        """All else, for msgpack."""
-        return {"package": self.package, "config": self.config, "knows": self.knows}
-
-
-def new_policy(config: JerkConfig, *, device: str) -> Policy:
-    """An untrained one: PPO2's."""
-    own = {"levels": config.run.levels, "encoder": config.encoder, "hidden": config.hidden}
-    values = {**to_dict(config.env), **own, "precision": "fp32"}
-    actor: Any = find("ppo2").build(values, device=device)
-    return Policy(actor, "ppo2", kept_settings(actor.config), {}, knows=False)
+        """All of it but the weights, for msgpack."""
+        return {"package": self.package, "config": self.config}
 
 
 def policy_of(saved: Checkpoint, *, device: str) -> Policy | None:
     """The agent in a checkpoint of any package; in one of JERK, who stood behind that. None where
     there is no net."""
-    state: Any = {"package": saved.agent, "config": saved.config, "knows": True}
-    given = saved.tensors.get("net", {})
+    state: Any = {"package": saved.agent, "config": saved.config}
     if saved.agent == "jerk":
-        state, given = saved.state.get("policy"), saved.tensors.get("given", {})
+        saved.config_as(JerkConfig)  # UserError: of another version, whose policy may have learned
+        state = saved.state["policy"]
     if state is None or "net" not in saved.tensors:
         return None
     actor = build(state["package"], state["config"], saved.tensors["net"], device=device)
-    return Policy(actor, given=given, **state)
+    return Policy(actor, **state)
 
 
 def build(
     package: str, config: Mapping[str, Any], net: Mapping[str, Tensor], *, device: str
 ) -> ScoringPolicy:
-    """An agent of that package with that config and net, computing in fp32: it may learn."""
+    """An agent of that package with that config and net, computing in fp32."""
     values = flat(config)
     if "precision" in values:
         values["precision"] = "fp32"
@@ -90,20 +72,18 @@ def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> Polic
     if getattr(theirs, "recurrent", "none") != "none":
         raise UserError(f"{source} is recurrent, and JERK asks only now and then; give one without")
     check_alike(theirs.env, config.env, source=source, wider=True)
-    if not (config.needs_policy or config.write_replay):
+    if not (config.policy_plays or config.write_replay):
         raise UserError(
-            f"nothing would ask the policy in {source}: give --policy-share, --policy-replays, "
-            "--learn or --preset hybrid, or leave the policy out"
+            f"nothing would ask the policy in {source}: give --policy-share, --policy-replays "
+            "or --preset hybrid, or leave the policy out"
         )
     return policy
 
 
 def check_fits(policy: Policy, config: JerkConfig) -> None:
-    """UserError: a part that the config switches on would do nothing, or harm, with this policy."""
-    if config.policy_plays and not policy.knows and not config.learn:
-        raise UserError("a new policy plays once it has learned; add --learn, or give --policy")
+    """UserError: the policy, which a replay is written beside, could not go on from its runs."""
     theirs, ours = policy.actor.config.env.spec().actions, config.env.spec().actions
-    if config.write_replay and policy.given and theirs != ours:
+    if config.write_replay and theirs != ours:
         raise UserError(
             f"the policy has {theirs} actions and cannot go on from runs of {ours}; "
             "give the same --actions, or --no-write-replay"

@@ -17,7 +17,6 @@ from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.errors import UserError
 from experiment.files import write_text
 from experiment.generators import generator_state, set_generator_state
-from experiment.optimiser import optimiser_tensors, restore_optimiser
 from experiment.run_folder import RunFolder
 from experiment.seeding import rng_state, set_rng_state
 from jerk.config import JerkConfig
@@ -29,12 +28,8 @@ if TYPE_CHECKING:
 REPLAY = "replay"
 RECORDINGS = "recordings"
 """Folder of the .bk2 files, in the run's."""
-PARTS = (
-    *("memory_share", "policy_share", "policy_replays"),
-    *("learn", "write_replay", "record", "policy"),
-)
+PARTS = ("memory_share", "policy_share", "policy_replays", "write_replay", "record", "policy")
 """Fields that decide what is kept of an episode, or who plays."""
-COUNTERS = ("env_steps", "updates", "learning_since")
 
 
 def save(training: Training, folder: RunFolder, envs: VectorEnv) -> Path:
@@ -45,9 +40,7 @@ def save(training: Training, folder: RunFolder, envs: VectorEnv) -> Path:
     table = {"buttons": spec.action_names, "frame_skip": spec.frame_skip}
     table |= {"levels": training.sequences.as_json()}
     write_text(folder.path / "sequences.json", json.dumps(table) + "\n")
-    tensors, state = agent.tensors(), agent.state()
-    if training.learner is not None:
-        tensors["optimiser"] = optimiser_tensors(training.learner.optimiser)
+    state = agent.state()
     if training.recordings is not None:
         state["recordings"] = training.recordings.save()
     arrays, state["runs"] = pack(training.runs.all())
@@ -57,15 +50,13 @@ def save(training: Training, folder: RunFolder, envs: VectorEnv) -> Path:
         folder.checkpoints,
         agent="jerk",
         config=config,
-        counters={name: getattr(training, name) for name in COUNTERS},
-        tensors=tensors,
+        counters={"env_steps": training.env_steps},
+        tensors=agent.tensors(),
         arrays={**agent.memory_arrays(), **arrays},
         state={
             **state,
             "plays": [play.save() for play in training.plays],
             "counts": dict(training.counts),
-            "latest": training.latest,
-            "policy_returns": training.policy_returns,
             "rng": rng_state(),
             "jerk_rng": generator_state(training.rng),
             "recent_returns": list(training.recent_returns),
@@ -80,12 +71,13 @@ def save(training: Training, folder: RunFolder, envs: VectorEnv) -> Path:
 
 
 def write_replay(training: Training, folder: Path) -> None:
-    """Write the best runs as recorded episodes, the best of all last; with the policy behind JERK
-    as it was given."""
+    """Write the best runs as recorded episodes, the best of all last; with the policy, as it came,
+    that stands behind JERK."""
     runs, policy = training.runs.all(), training.agent.policy
     behind: dict[str, Any] = {}
-    if policy is not None and policy.given:
-        behind = {"agent": policy.package, "config": policy.config, "net": policy.given}
+    if policy is not None:
+        net = policy.actor.net.state_dict()
+        behind = {"agent": policy.package, "config": policy.config, "net": net}
     runs.sort(key=lambda run: run.total_reward)
     write_episodes(folder, runs, env_steps=training.env_steps, **behind)
 
@@ -102,9 +94,6 @@ def restore(training: Training, run_dir: Path, envs: VectorEnv) -> NDArray[np.ui
             f"the saved run has {len(state['plays'])} environments, this one "
             f"{training.num_envs}: resume with the same --num-envs"
         )
-    training.make_learner()
-    if training.learner is not None and "optimiser" in saved.tensors:
-        restore_optimiser(training.learner.optimiser, saved.tensors["optimiser"])
     if training.recordings is not None and "recordings" in state:
         training.recordings.restore(state["recordings"])
     training.agent.restore_memory(saved)
@@ -115,11 +104,8 @@ def restore(training: Training, run_dir: Path, envs: VectorEnv) -> NDArray[np.ui
         frames = iter(saved.arrays["play-frames"])
         for play in training.plays:
             play.frames = [next(frames) for _ in play.actions]
-    for name in COUNTERS:
-        setattr(training, name, saved.counters[name])
+    training.env_steps = saved.counters["env_steps"]
     training.counts.update(state["counts"])
-    training.latest = dict(state["latest"])
-    training.policy_returns = dict(state["policy_returns"])
     training.recent_returns.extend(state["recent_returns"])
     set_generator_state(training.rng, state["jerk_rng"])
     obs = envs.restore_states(state["envs"])

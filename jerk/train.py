@@ -24,15 +24,13 @@ from experiment.seeding import seed_everything
 from jerk import PRESETS
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
-from jerk.learner import Bout, Learner, furthest_point, returns_to_go
-from jerk.memory import BestRuns, sample
+from jerk.learner import Bout, furthest_point, returns_to_go
+from jerk.memory import BestRuns
 from jerk.play import Play, begin, finish
 from jerk.saving import RECORDINGS, Recordings, restore, save
 
 parse = partial(load_run_config, JerkConfig, presets=PRESETS, command="python -m jerk.train")
 """Arguments of a command line -> its config."""
-FIRST_UPDATES = 200
-"""After which an untrained policy may play."""
 
 
 def run(
@@ -51,7 +49,7 @@ def run(
     if config.run.resume:
         obs = restore(training, Path(run_dir), envs)
     else:
-        training.start_from(init)
+        training.agent.start_from(init)
         obs, _ = envs.reset(seed=config.run.seed)
         training.begin(obs, envs.levels)
     agent = training.agent
@@ -63,8 +61,6 @@ def run(
         while training.env_steps < config.run.timesteps and not interrupted():
             actions = agent.explore(training.plays, obs, training.rng)
             envs.step_async(actions)
-            while training.updates < training.updates_due():  # while the emulators run
-                training.update()
             obs, rewards, terminated, _, infos = envs.step_wait()
             training.add(actions, rewards)
             for episode in ended_episodes(infos):
@@ -92,39 +88,22 @@ class Training:
     config: JerkConfig
     num_envs: int
     env_steps: int = 0
-    updates: int = 0
-    learning_since: int = -1
-    """Agent steps when there was something to learn from; -1: not yet."""
-    policy_returns: dict[str, float] = field(default_factory=dict)
-    """The most that it reached on each level, in the episodes that it played alone."""
     recent_returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
-    latest: dict[str, float] = field(default_factory=dict)
     plays: list[Play] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         config, settings = self.config, self.config.run
         seed_everything(settings.seed)
         self.rng = np.random.default_rng(settings.seed)
-        self.device = str(prepare_device(settings.device, threads=config.torch_threads))
-        self.agent = JerkAgent(config, device=self.device)
+        device = prepare_device(settings.device, threads=config.torch_threads)
+        self.agent = JerkAgent(config, device=str(device))
         self.sequences, self.memory = self.agent.sequences, self.agent.memory
         self.counts = self.agent.counts
         self.runs = BestRuns(config.runs)
         self.spec = self.agent.spec
-        self.learner: Learner | None = None
         self.recordings: Recordings | None = None
         if config.record:
             self.recordings = Recordings(Path(settings.run_dir) / RECORDINGS, self.num_envs)
-
-    def start_from(self, init: Path | str | None) -> None:
-        """Begin with what another run has: sequences, memory, policy."""
-        self.agent.start_from(init)
-        self.make_learner()
-
-    def make_learner(self) -> None:
-        """With the policy there is now."""
-        if self.config.learn and self.agent.policy is not None:
-            self.learner = Learner(self.agent.policy.actor, self.config, device=self.device)
 
     def begin(self, obs: NDArray[np.uint8], levels: Sequence[str]) -> None:
         """The first episode of every environment."""
@@ -136,8 +115,7 @@ class Training:
         """An episode on that level; first: its first observation [C,H,W]. The policy plays a
         level's first one alone, if it may play."""
         self.sequences.starts.setdefault(level, first.copy())
-        plays = self.config.policy_plays and self.agent.able_policy() is not None
-        alone = plays and self.sequences.best(level) is None
+        alone = self.config.policy_plays and self.sequences.best(level) is None
         play = begin(
             level,
             self.sequences,
@@ -171,10 +149,7 @@ class Training:
             seen = np.stack(play.embeddings).astype(np.float32)
             self.memory.add_batch(seen, play.actions, returns)
         length, value = furthest_point(play.rewards)
-        if play.plan.source is None and play.bout.steps_left < 0 and play.bout.player == "policy":
-            before = self.policy_returns.get(play.level, -np.inf)
-            self.policy_returns[play.level] = max(before, value, 0.0)
-        if self.config.keeps_frames and self.runs.wants(play.level, value):
+        if self.config.write_replay and self.runs.wants(play.level, value):
             self.keep_run(play, length, last[-self.spec.channels :], terminated=terminated)
         if self.recordings is not None:
             name = self.recordings.ended(episode["env"], play.level, episode["r"])
@@ -195,31 +170,6 @@ class Training:
             frames=np.stack([*play.frames, last][: length + 1]),
         )
         self.runs.add(run)
-        if self.learning_since < 0:
-            self.learning_since = self.env_steps
-
-    def updates_due(self) -> int:
-        """Updates that should have been made by now."""
-        if self.learner is None or self.learning_since < 0:
-            return 0
-        return (self.env_steps - self.learning_since) // self.config.update_every
-
-    def update(self) -> None:
-        """Let the policy learn from steps of the best runs, as far as it has their actions; of none
-        that came no further than it did itself."""
-        policy = self.agent.policy
-        assert self.learner is not None and policy is not None
-        self.updates += 1
-        policy.knows |= self.updates >= FIRST_UPDATES
-        runs = self.runs.better(self.policy_returns)
-        if not runs:
-            return
-        obs, actions, weights = sample(
-            runs, self.config.batch_size, self.rng, frame_stack=self.spec.frame_stack
-        )
-        known = actions < policy.actor.config.env.spec().actions
-        if known.any():
-            self.latest = self.learner.update(obs[known], actions[known], weights[known])
 
     def passes(self, every: int) -> bool:
         """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""
@@ -243,7 +193,6 @@ class Training:
             "mutants": counts["mutant"],
             "explored": counts["explore"],
             "improved": counts["improved"],
-            **self.latest,
         }
         if self.recent_returns:
             values["mean_return"] = float(np.mean(self.recent_returns))

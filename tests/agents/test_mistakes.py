@@ -54,13 +54,12 @@ OWN = {
     ],
     "jerk": [
         (["--preset", "baseline", "--scripts", "x"], "no effect without --rhythm"),
-        (["--preset", "baseline", "--batch-size", "4"], "no effect without --learn"),
+        (["--preset", "baseline", "--runs", "2"], "no effect without --write-replay"),
         (["--preset", "mutating", "--policy-hold", "4"], "--policy-share or --policy-replays"),
         (["--sequences", "0"], "sequences"),
         (["--preset", "baseline", "--policy-share", "0.5"], "--policy"),
         (["--preset", "mutating", "--levels", "procgen:maze"], "is not for --levels procgen:maze"),
         (["--policy-share", "0.7", "--memory-share", "0.7"], "together"),
-        (["--no-learn", "--no-write-replay"], "--learn"),
         (["--rhythm", "--scripts", "none-such"], "seven-buttons"),
     ],
     "ppo2": [

@@ -12,9 +12,11 @@ AGENTS = sorted(path.parent.name for path in ROOT.glob("*/agent.py"))
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 FLAGS = [
     *("--levels", f"{LEVEL},{LEVEL[:-1]}2", "--num-envs", "2", "--timesteps", "60"),
-    *("--image-height", "36", "--image-width", "36", "--encoder", "data-efficient"),
-    *("--hidden", "16", "--device", "cpu", "--checkpoint-every", "16", "--seed", "0"),
+    *("--image-height", "36", "--image-width", "36"),
+    *("--device", "cpu", "--checkpoint-every", "16", "--seed", "0"),
 ]
+NET = ["--encoder", "data-efficient", "--hidden", "16"]
+"""Of every agent that has a net of its own: all but JERK."""
 TOO = {
     "es": ["--episode-steps", "5", "--pairs", "2", "--checkpoint-every", "1", "--timesteps", "400"],
     "impala": [
@@ -36,20 +38,15 @@ TOO = {
     "trpo": ["--rollout-steps", "6", "--minibatches", "2", "--rotate-every", "20"],
 }
 """What an agent needs besides, to learn and to end episodes within so few steps."""
-PARTS = {
-    "jerk": [
-        *("--preset", "mutating", "--memory-share", "0.25", "--write-replay"),
-        *("--policy", "new", "--policy-share", "0.5", "--torch-threads", "1"),
-        *("--learn", "--update-every", "5", "--batch-size", "8"),
-    ]
-}
-"""All that an agent can have besides, where no preset is asked for."""
+PARTS = {"jerk": ["--preset", "mutating", "--memory-share", "0.25", "--write-replay"]}
+"""What an agent can have besides, where no preset is asked for."""
 
 
 def words(agent, *flags):
     """The arguments of a tiny run's command."""
     parts = [] if "--preset" in flags else PARTS.get(agent, [])
-    return [*FLAGS, *TOO.get(agent, []), *parts, *map(str, flags)]
+    net = [] if agent == "jerk" else NET
+    return [*FLAGS, *net, *TOO.get(agent, []), *parts, *map(str, flags)]
 
 
 def tiny(agent, *flags):

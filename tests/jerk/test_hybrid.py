@@ -1,4 +1,4 @@
-"""The hybrid: a policy and a memory that explore, learning, and what it hands on."""
+"""The hybrid: a policy and a memory that explore, and what it hands on."""
 
 import shutil
 
@@ -7,27 +7,24 @@ import pytest
 import torch
 
 import rainbow.train
-from experience.episodes import episodes_of, unpack
-from experiment.checkpoint import load_agent, load_checkpoint
-from experiment.config import replaced
+from experience.episodes import episodes_of
+from experiment.checkpoint import load_agent, load_checkpoint, save_checkpoint
+from experiment.config import replaced, to_dict
 from experiment.errors import UserError
 from jerk.explorer import Rhythm
 from jerk.learner import Bout
-from jerk.memory import BestRuns, sample
 from jerk.play import Play
-from jerk.policy import new_policy
-from jerk.train import FIRST_UPDATES, Training, run
+from jerk.train import Training, run
 from ppo2.agent import PPO2Agent
 from ppo2.agent import make_net as ppo2_net
 from ppo2.config import PPO2Config
 from rainbow.agent import RainbowAgent, make_net
-from retro_env import ended_episodes
 from tests.jerk.test_train import preset, rainbow_config, saved_rainbow
 
 
 def test_memory_holds_what_was_seen_before_each_action_and_what_came_after(course, tmp_path):
     """The seed stored observations after the action, rewards so far, and LEFT only."""
-    config = preset("parts", policy="", policy_share=0.0, learn=False, num_envs=1)
+    config = preset("parts", num_envs=1)
     training, envs = Training(config, 1), course(1)
     obs, _ = envs.reset()
     training.begin(obs, envs.levels)
@@ -53,7 +50,7 @@ def test_memory_holds_what_was_seen_before_each_action_and_what_came_after(cours
 
 def test_memory_prefers_near_experience_and_knows_where_it_has_none(course):
     """In the seed, the distance was ignored."""
-    training = Training(preset("parts", policy="", policy_share=0.0, learn=False), 2)
+    training = Training(preset("parts"), 2)
     rng = np.random.default_rng(0)
     here, far = (v / np.linalg.norm(v) for v in rng.standard_normal((2, 128)))
     near = here + 0.02 * rng.standard_normal(128)
@@ -68,40 +65,30 @@ def test_memory_prefers_near_experience_and_knows_where_it_has_none(course):
     assert (training.counts["asked"], training.counts["answered"]) == (5, 3)
 
 
-def test_policy_learns_while_the_search_goes_on(course, tmp_path):
-    config = preset("parts", timesteps=1200, update_every=4, learning_rate=3e-3)
-    run(course(2), config, tmp_path / "run")
-    saved, runs = load_checkpoint(tmp_path / "run"), BestRuns(config.runs)
-    for one in unpack(saved.arrays, saved.state["runs"]):
-        runs.add(one)
-    obs, actions, _ = sample(runs.better({}), 500, np.random.default_rng(0), frame_stack=4)
-    untrained = new_policy(config, device="cpu").actor.act(obs)
-    learned = load_agent(tmp_path / "run").policy.actor.act(obs)
-    assert (learned == actions).mean() > (untrained == actions).mean() + 0.15
-
-
 @pytest.mark.parametrize(
     "flags",
     [
-        {"policy": "", "policy_share": 0.0, "learn": False},
+        {"policy": ""},
         {"memory_share": 0.0},
-        {"learn": False, "write_replay": False, "policy_share": 0.0},
+        {"write_replay": False},
     ],
-    ids=["no policy", "no memory", "no learning"],
+    ids=["no policy", "no memory", "no replay"],
 )
 def test_each_part_of_the_hybrid_can_be_switched(course, tmp_path, flags):
+    flags = {"policy": saved_rainbow(tmp_path / "rainbow"), **flags}
     agent = run(course(2), preset("parts", timesteps=200, **flags), tmp_path / "run")
     saved = load_checkpoint(tmp_path / "run")
     assert ("memory-returns" in saved.arrays) == (flags.get("memory_share") != 0.0)
-    assert ("net" in saved.tensors) == (flags.get("policy") != "")
+    assert ("net" in saved.tensors) == (flags["policy"] != "")
     assert ("episode-frames" in saved.arrays) == (flags.get("write_replay") is not False)
     assert (agent.embedder is None) == (flags.get("memory_share") == 0.0)
 
 
 def test_new_run_takes_memory_and_policy_of_another(course, tmp_path):
-    source = run(course(2), preset("parts"), tmp_path / "source")
-    training = Training(preset("parts", num_envs=1), 1)
-    training.start_from(tmp_path / "source")
+    named = saved_rainbow(tmp_path / "rainbow")
+    source = run(course(2), preset("parts", policy=named), tmp_path / "source")
+    training = Training(preset("parts", num_envs=1, policy_share=0.5), 1)
+    training.agent.start_from(tmp_path / "source")
     assert len(training.memory) == len(load_checkpoint(tmp_path / "source").arrays["memory-used"])
     for key, value in source.policy.actor.net.state_dict().items():
         assert torch.equal(value, training.agent.policy.actor.net.state_dict()[key])
@@ -138,13 +125,13 @@ def test_a_run_goes_on_before_the_replay_that_it_wrote(course, tmp_path):
 def test_a_rainbow_behind_jerk_gets_its_net_and_the_best_runs_back(course, tmp_path):
     config = rainbow_config()
     RainbowAgent(make_net(config), config).save(tmp_path / "rainbow")
-    flags = {"timesteps": 1000, "learning_rate": 1e-3, "policy": "new"}
-    agent = run(course(2), preset("parts", **flags), tmp_path / "jerk", init=tmp_path / "rainbow")
+    search = preset("parts", timesteps=1000, policy_share=0.5)
+    agent = run(course(2), search, tmp_path / "jerk", init=tmp_path / "rainbow")
     assert isinstance(agent.policy.actor, RainbowAgent)
-    learned = load_agent(tmp_path / "jerk/replay")
-    assert isinstance(learned, RainbowAgent) and learned.config.env.reward_scale == 0.5
+    back = load_agent(tmp_path / "jerk/replay")
+    assert isinstance(back, RainbowAgent) and back.config.env.reward_scale == 0.5
     for key, value in load_agent(tmp_path / "rainbow").net.state_dict().items():
-        assert torch.equal(value, learned.net.state_dict()[key])  # without what was imitated
+        assert torch.equal(value, back.net.state_dict()[key])
     rainbow.train.run(course(1), config, tmp_path / "after", init=tmp_path / "jerk/replay")
 
 
@@ -168,23 +155,19 @@ def test_runs_of_more_actions_are_refused_by_rainbow_in_one_line(course, tmp_pat
     assert "\n" not in str(error.value)
 
 
-def test_policy_and_memory_explore_as_soon_as_they_know_something(course):
-    training = Training(preset("parts"), 1)
-    training.start_from(None)
-    assert training.agent.shares() == (0.0, 0.0, 0.0)
+def test_a_memory_explores_as_soon_as_it_remembers_something(tmp_path):
+    training = Training(preset("parts", policy=saved_rainbow(tmp_path)), 1)
+    assert training.agent.shares() == (0.5, 0.0, 0.5)
     training.memory.add(np.ones(128), 1, 1.0)
-    training.updates = FIRST_UPDATES - 2
-    training.update()
-    assert training.agent.shares() == (0.0, 0.25, 0.0)
-    training.update()
     assert training.agent.shares() == (0.5, 0.25, 0.5)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
-def test_a_policy_plays_where_the_memory_has_no_answer_if_it_has_a_share(share, monkeypatch):
-    training = Training(preset("parts", policy_share=share), 1)
-    training.start_from(None)
-    training.agent.policy.knows = True
+def test_a_policy_plays_where_the_memory_has_no_answer_if_it_has_a_share(
+    share, monkeypatch, tmp_path
+):
+    training = Training(preset("parts", policy=saved_rainbow(tmp_path), policy_share=share), 1)
+    training.agent.start_from(None)
     plays, wait = [Play("course", bout=Bout(steps_left=9, player="memory"))], 4
     actor = training.agent.policy.actor
     monkeypatch.setattr(actor, "act", lambda obs, explore: np.full(1, wait))
@@ -192,11 +175,10 @@ def test_a_policy_plays_where_the_memory_has_no_answer_if_it_has_a_share(share, 
     assert (training.agent.explore(plays, blank, training.rng) == wait) == (share > 0.0)
 
 
-def test_a_policy_may_play_on_in_replays_alone(course):
-    config = preset("recovering", policy="new", policy_replays=1.0, learn=True)
+def test_a_policy_may_play_on_in_replays_alone(tmp_path):
+    config = preset("recovering", policy=saved_rainbow(tmp_path), policy_replays=1.0)
     training = Training(config, 1)
-    training.start_from(None)
-    training.agent.policy.knows = True
+    training.agent.start_from(None)
     rng = np.random.default_rng(0)
     asks = {
         "moves": training.agent.moves,
@@ -211,10 +193,10 @@ def test_a_policy_may_play_on_in_replays_alone(course):
     assert training.plays[0].bout.player == "policy"  # the first episode of a level is its own
 
 
-def test_a_policys_action_is_held_until_others_play(course, monkeypatch):
-    training = Training(preset("parts", policy_hold=3, memory_share=0.0), 1)
-    training.start_from(None)
-    training.agent.policy.knows = True
+def test_a_policys_action_is_held_until_others_play(monkeypatch, tmp_path):
+    flags = {"policy": saved_rainbow(tmp_path), "policy_hold": 3, "memory_share": 0.0}
+    training = Training(preset("parts", **flags), 1)
+    training.agent.start_from(None)
     drawn, play = iter(range(7)), Play("course", bout=Bout(steps_left=-1, player="policy"))
     act = lambda obs, explore: np.full(len(obs), next(drawn))  # noqa: E731
     monkeypatch.setattr(training.agent.policy.actor, "act", act)
@@ -232,113 +214,91 @@ def test_a_policys_action_is_held_until_others_play(course, monkeypatch):
 
 
 def test_a_named_policy_comes_before_the_one_of_a_run_and_two_are_refused(course, tmp_path):
-    run(course(2), preset("parts", timesteps=200), tmp_path / "jerk")
     named = saved_rainbow(tmp_path / "rainbow")
-    training = Training(preset("parts", policy=named), 2)
-    training.start_from(tmp_path / "jerk")
-    assert isinstance(training.agent.policy.actor, RainbowAgent) and training.agent.policy.knows
-    assert len(training.sequences) > 0
+    config = replaced(
+        PPO2Config(), image_height=36, image_width=36, hidden=16, encoder="data-efficient"
+    )
+    PPO2Agent(ppo2_net(config), config).save(tmp_path / "ppo2")
+    searched = preset("parts", timesteps=200, policy=str(tmp_path / "ppo2"))
+    run(course(2), searched, tmp_path / "jerk")
+    agent = Training(preset("parts", policy=named), 2).agent
+    agent.start_from(tmp_path / "jerk")
+    assert isinstance(agent.policy.actor, RainbowAgent) and len(agent.sequences) > 0
     with pytest.raises(UserError, match="both give a policy"):
-        Training(preset("parts", policy=named), 2).start_from(tmp_path / "rainbow")
-    training = Training(preset("parts"), 2)
-    training.start_from(tmp_path / "rainbow")
-    assert isinstance(training.agent.policy.actor, RainbowAgent)
+        Training(preset("parts", policy=named), 2).agent.start_from(tmp_path / "rainbow")
+    agent = Training(preset("parts"), 2).agent
+    agent.start_from(tmp_path / "rainbow")
+    assert isinstance(agent.policy.actor, RainbowAgent)
 
 
-def test_a_policy_that_would_never_play_is_refused(tmp_path):
-    with pytest.raises(UserError, match="--learn"):
-        Training(preset("parts", learn=False, write_replay=False), 2).start_from(None)
+def test_shares_without_a_policy_are_refused():
+    with pytest.raises(UserError, match="--policy CHECKPOINT"):
+        Training(preset("parts", policy_share=0.5), 2).agent.start_from(None)
+
+
+@pytest.mark.parametrize("by", ["init", "policy", "load"])
+def test_what_an_older_version_wrote_is_refused_in_one_line(course, tmp_path, by):
+    folder = saved_by_an_older_version(course, tmp_path / "jerk")
+    with pytest.raises(
+        UserError, match=r"another version of jerk \(unknown field 'learn'"
+    ) as error:
+        if by == "load":
+            load_agent(folder)
+        named = {"policy": str(folder), "policy_share": 0.5} if by == "policy" else {}
+        agent = Training(preset("parts", **named), 2).agent
+        agent.start_from(folder if by == "init" else None)
+    assert "\n" not in str(error.value)
+
+
+def saved_by_an_older_version(course, folder):
+    """A run's checkpoint with a field that JERK has no more."""
+    config = preset("parts", timesteps=200, policy=saved_rainbow(folder / "rainbow"))
+    agent = run(course(2), config, folder / "run")
+    saved = {"config": {**to_dict(config), "learn": False}, "state": agent.state()}
+    return save_checkpoint(folder / "older", agent="jerk", tensors=agent.tensors(), **saved)
 
 
 def test_runs_for_rainbow_and_other_images_are_no_start(course, tmp_path):
     run(course(2), preset("parts"), tmp_path / "run")
     with pytest.raises(UserError, match="no policy"):
-        Training(preset("parts"), 2).start_from(tmp_path / "run/replay")
+        Training(preset("parts"), 2).agent.start_from(tmp_path / "run/replay")
     with pytest.raises(UserError, match="--image-height"):
-        Training(preset("parts", image_height=40), 2).start_from(tmp_path / "run")
+        Training(preset("parts", image_height=40), 2).agent.start_from(tmp_path / "run")
 
 
 def test_runs_of_more_actions_than_the_rainbow_behind_has_are_not_written(tmp_path):
     config = preset("parts", policy=saved_rainbow(tmp_path / "rainbow"), actions=10)
     with pytest.raises(UserError, match="--no-write-replay"):
-        Training(config, 2).start_from(None)
-    Training(replaced(config, write_replay=False), 2).start_from(None)
-
-
-def test_the_policys_first_episode_says_what_is_worth_imitating(course, tmp_path):
-    named = saved_rainbow(tmp_path / "rainbow")
-    config = preset("parts", policy=named, timesteps=400, update_every=4)
-    for returned, learns in ((-1.0, True), (99.0, False)):
-        training = Training(config, 1)
-        training.start_from(None)
-        before = {k: v.clone() for k, v in training.agent.policy.actor.net.state_dict().items()}
-        envs = course(1)
-        obs, _ = envs.reset(seed=0)
-        training.begin(obs, envs.levels)
-        assert training.plays[0].bout.player == "policy"
-        while not training.runs:
-            actions = training.agent.explore(training.plays, obs, training.rng)
-            obs, rewards, terminated, _, infos = envs.step(actions)
-            training.add(actions, rewards)
-            for episode in ended_episodes(infos):
-                training.end(episode, infos["final_obs"][0], terminated=bool(terminated[0]))
-        assert list(training.policy_returns) == ["course"]
-        training.policy_returns["course"] = returned
-        training.update()
-        after = training.agent.policy.actor.net.state_dict()
-        assert any(not torch.equal(before[k], after[k]) for k in before) == learns
-
-
-def test_what_a_policy_knows_goes_with_its_checkpoint(course, tmp_path):
-    """A new one that never learned is not taken for a trained one by the next run."""
-    agent = run(course(2), preset("parts", timesteps=200), tmp_path / "short")
-    agent.save(tmp_path / "alone")
-    for source in ("short", "alone"):
-        training = Training(preset("parts"), 2)
-        training.start_from(tmp_path / source)
-        assert training.agent.policy is not None and training.agent.shares().policy == 0.0
-        named = Training(preset("parts", policy=str(tmp_path / source)), 2)
-        named.start_from(None)
-        assert named.agent.shares().policy == 0.0
-    with pytest.raises(UserError, match="--learn"):
-        Training(preset("parts", learn=False), 2).start_from(tmp_path / "short")
-    training.updates = FIRST_UPDATES
-    training.update()
-    training.agent.save(tmp_path / "learned")
-    training = Training(preset("parts"), 2)
-    training.start_from(tmp_path / "learned")
-    assert training.agent.shares().policy == 0.5
+        Training(config, 2).agent.start_from(None)
+    Training(replaced(config, write_replay=False), 2).agent.start_from(None)
 
 
 @pytest.mark.parametrize("by", ["init", "policy"])
 @pytest.mark.parametrize("writes", [True, False])
 def test_a_rainbow_behind_two_runs_comes_back_as_it_was(course, tmp_path, by, writes):
-    torch.manual_seed(0)  # one Rainbow in six plays as well as its runs, and learns nothing
     named = saved_rainbow(tmp_path / "rainbow")
-    flags = {"timesteps": 600, "learning_rate": 1e-2, "num_envs": 1}
+    flags = {"timesteps": 600, "num_envs": 1, "policy_share": 0.5}
     first = preset("parts", policy=named, write_replay=writes, **flags)
-    learned = run(course(1), first, tmp_path / "first").policy.actor.net.state_dict()
+    run(course(1), first, tmp_path / "first")
     second = preset("parts", policy=str(tmp_path / "first") if by == "policy" else "", **flags)
     run(course(1), second, tmp_path / "second", init=tmp_path / "first" if by == "init" else None)
     given = load_agent(tmp_path / "second/replay").net.state_dict()
     for key, value in load_agent(named).net.state_dict().items():
         assert torch.equal(value, given[key])
-    assert any(not torch.equal(given[key], learned[key]) for key in given)
 
 
 def test_a_policy_that_nothing_would_ask_is_refused(tmp_path):
     named = saved_rainbow(tmp_path / "rainbow")
     with pytest.raises(UserError, match="nothing would ask"):
-        Training(preset("mutating", policy=named), 1).start_from(None)
+        Training(preset("mutating", policy=named), 1).agent.start_from(None)
     with pytest.raises(UserError, match="nothing would ask"):
-        Training(preset("mutating"), 1).start_from(named)
-    Training(preset("mutating", policy=named, write_replay=True), 1).start_from(None)
+        Training(preset("mutating"), 1).agent.start_from(named)
+    Training(preset("mutating", policy=named, write_replay=True), 1).agent.start_from(None)
 
 
 def test_a_kept_run_does_not_hold_the_rest_of_its_episode(course, tmp_path):
     config = preset("parts", num_envs=1)
     training, envs = Training(config, 1), course(1)
-    training.start_from(None)
     obs, _ = envs.reset()
     training.begin(obs, envs.levels)
     play = training.plays[0]

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from experience.episodes import Episode
-from jerk.memory import BestRuns, Sequences, sample
+from jerk.memory import BestRuns, Sequences
 from retro_env.config import SEVEN
 
 
@@ -104,26 +104,6 @@ def test_runs_keep_the_best_of_each_level():
     runs.add(run_of(5, value=7.0))
     assert [run.total_reward for run in runs.levels["one"]] == [10.0, 7.0] and len(runs) == 3
     assert [run.total_reward for run in runs.all()] == [10.0, 7.0, 3.0]
-
-
-def test_sampled_steps_have_the_observation_before_the_action():
-    """In the seed's memory stood the observation after it."""
-    runs = three_runs()
-    obs, actions, weights = sample(runs.better({}), 500, np.random.default_rng(0), frame_stack=4)
-    assert obs.shape == (500, 4, 3, 3) and obs.dtype == np.uint8
-    found = set()
-    for image, action, weight in zip(obs[:, :, 0, 0].tolist(), actions, weights, strict=True):
-        start, worth = {0: (0, 0.5), 1: (50, 1.0), 2: (100, 1.0)}[image[-1] // 50]
-        step = image[-1] - start
-        assert action == step % 7 and weight == pytest.approx(worth)
-        assert image == [start + max(0, step - back) for back in (3, 2, 1, 0)]
-        found.add((start, step))
-    assert len(found) == 6 + 9 + 4  # every step, and none of the last observations
-
-
-def test_runs_are_better_than_a_return_of_their_level():
-    found = three_runs().better({"one": 5.0, "two": 2.0})
-    assert [(run.total_reward, best) for run, best in found] == [(10.0, 10.0), (3.0, 3.0)]
 
 
 def test_a_smaller_memory_keeps_the_best_of_a_larger_one():

@@ -69,5 +69,5 @@ def test_command_searches_two_levels_records_and_resumes(tmp_path):
         assert pressed[skip - 1 :: skip][: len(whole)] == whole  # sticky is a step's first frame
     config = load_config(JerkConfig, ["--preset", "mutating"], presets=PRESETS, command="test")
     another = Training(config, 1)
-    another.start_from(run_dir)
+    another.agent.start_from(run_dir)
     assert len(another.sequences) > 0 and not another.sequences.recordings()

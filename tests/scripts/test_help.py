@@ -33,7 +33,7 @@ def test_help_comes_in_groups_and_without_what_is_slow_to_import(agent: str) -> 
         ("rainbow.train --pres", ["--preset"]),
         ("rainbow.train --preset lap", ["laptop"]),
         ("ppo2.train --levels bramble-te", ["bramble-test"]),
-        ("jerk.train --encoder d", ["data-efficient"]),
+        ("rainbow.train --encoder d", ["data-efficient"]),
         ("contest.evaluate --epi", ["--episodes"]),
     ],
 )
