@@ -22,6 +22,10 @@ class JerkConfig:
     record: bool = False
     """Keep recordings (.bk2) in run_dir/recordings: of each level the best episode, and those that
     the sequences are the beginnings of."""
+    write_replay: bool = False
+    """Write the best runs to run_dir/replay, as rainbow.train --init and ppo2.clone take them."""
+    runs: Count = only_with(4, "write_replay")
+    """Runs per level that are written."""
 
     # The machine
     torch_threads: Natural = 0
@@ -97,12 +101,6 @@ class JerkConfig:
     """Those farther than this are not asked (2: opposite)."""
     gamma: Share = only_with(0.99, "memory_share")
     """Discount per agent step of the returns that the memory stores."""
-
-    # Handing the best runs on
-    write_replay: bool = False
-    """Write the best runs to run_dir/replay, as rainbow.train --init and ppo2.clone take them."""
-    runs: Count = only_with(4, "write_replay")
-    """Runs per level that are written."""
 
     def __post_init__(self) -> None:
         check(self)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from experiment.config import replaced
-from jerk.agent import JerkAgent
+from experiment.config import replaced, to_dict
+from experiment.errors import UserError
+from jerk.agent import JerkAgent, build
 from jerk.config import JerkConfig
 from jerk.policy import Policy
 
@@ -53,3 +54,8 @@ def test_a_first_observation_seen_again_within_an_episode_begins_nothing(agent):
     rows = [(first, begins), (other, goes_on), (first, goes_on), (other, goes_on)]
     played = [agent.act(obs, starts=starts).item() for obs, starts in rows]
     assert played == [RIGHT, WAIT, JUMP, WAIT]
+
+
+def test_weights_are_not_taken_for_a_net_of_its_own():
+    with pytest.raises(UserError, match="no net of its own"):
+        build(to_dict(CONFIG), {})
