@@ -173,6 +173,19 @@ def test_an_actors_blocks_come_in_order_though_news_of_them_does_not(ray_address
         assert [take().block["number"] for _ in range(4)] == [1, 2, 3, 4]
 
 
+def test_a_block_whose_place_a_dead_actors_one_took_is_not_waited_for(ray_address):
+    def without_the_first(order):
+        process, number, block = ray.get(order)
+        return process, number + 1, block
+
+    with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, _, actors):
+        ray = actors.ray
+        actors.ray = SimpleNamespace(
+            wait=ray.wait, get=without_the_first, put=ray.put, exceptions=ray.exceptions
+        )
+        assert [take().block["number"] for _ in range(4)] == [1, 2, 3, 4]
+
+
 def test_a_ray_that_is_gone_is_named(ray_address):
     def broken(*_, **__):
         raise OSError("Connection reset by peer")
