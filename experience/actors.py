@@ -159,7 +159,7 @@ class OnRay:
         self.early: dict[int, dict[int, Played]] = {}
         """Of each actor's process, blocks by their numbers that came before earlier ones."""
         self.given: dict[int, int] = {}
-        """How many of its blocks were."""
+        """The number of its last block that was due."""
         self.due: deque[Played] = deque()
         remote: Any = ray.remote(_Actor)
         process = remote.options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=RESTARTS)
@@ -179,7 +179,8 @@ class OnRay:
         return self.due.popleft()
 
     def fetch(self) -> None:
-        """Wait for a block; it is due where those that its actor played before it were."""
+        """Wait for a block; it is due where those that its actor played before it were, or none is
+        on its way."""
         try:
             (ready, *_), _ = self.ray.wait([*self.ordered], num_returns=1)
             index, version = self.ordered.pop(ready)
@@ -201,9 +202,12 @@ class OnRay:
             self.processes[index], self.given[index], self.early[index] = process, 0, {}
         early = self.early[index]
         early[number] = Played(index, version, block)
-        while (played := early.pop(self.given[index] + 1, None)) is not None:
-            self.given[index] += 1
-            self.due.append(played)
+        # Of an order that a process had played when it died, Ray's store may have the old block: it
+        # is given in place of the one played anew, whose number then never comes.
+        last = all(index != actor for actor, _ in self.ordered.values())
+        while early and (last or min(early) == self.given[index] + 1):
+            self.given[index] = min(early)
+            self.due.append(early.pop(min(early)))
 
     def go_on(self, actor: int, version: int) -> None:
         """See `Actors`. Weights of a version are put into Ray's store once."""

@@ -4,16 +4,18 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from experience.actors import OnRay
-from experiment.checkpoint import latest_checkpoint
+from experiment.checkpoint import Checkpoint, latest_checkpoint, load_checkpoint
 
 ROOT = Path(__file__).parents[1]
+KILLS = int(os.environ.get("KILLS", "1"))
+"""Times that a test of actors kills what it kills."""
 
 
 class Stop(Exception):  # noqa: N818
@@ -52,8 +54,27 @@ def stopping(envs, run_dir: Path):
     return envs
 
 
-def kill_at(step: int, command: list[str], run_dir: Path) -> None:
-    """Run a training command and kill it as soon as it has a checkpoint of that step or later."""
+def learner(pid: int) -> int:
+    """The command's own process."""
+    return pid
+
+
+def raylet(pid: int) -> int:
+    """Ray's node process, which the command has started (Linux)."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return next(int(p) for p in children if Path(f"/proc/{p}/comm").read_text() == "raylet\n")
+
+
+def kill_at(
+    step: int,
+    command: list[str],
+    run_dir: Path,
+    *,
+    pause: float = 0.0,
+    victim: Callable[[int], int] = learner,
+) -> None:
+    """Run a training command and kill it as soon as it has a checkpoint of that step or later, or a
+    pause of seconds after that. victim: which process to kill instead, by the command's."""
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -63,8 +84,23 @@ def kill_at(step: int, command: list[str], run_dir: Path) -> None:
     ):
         assert process.poll() is None, "ended before it could be killed"
         time.sleep(0.002)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    time.sleep(pause)
+    os.kill(victim(process.pid), signal.SIGKILL)
+    assert process.wait() != 0
+
+
+def killed_runs(
+    command: list[str], flags: list[str], run_dir: Path, *, victim: Callable[[int], int]
+) -> Iterator[Checkpoint]:
+    """Begin a run, kill it, resume it, and so on, each time a little longer after a checkpoint of
+    its own -> the checkpoint that it goes on from, each time. victim: see `kill_at`."""
+    reached = 0
+    for number in range(KILLS):
+        more = [*command, *(["--resume"] if number else flags), "--run-dir", str(run_dir)]
+        kill_at(reached + 1, more, run_dir, pause=0.02 * number, victim=victim)
+        saved = load_checkpoint(run_dir)
+        reached = saved.counters["env_steps"]
+        yield saved
 
 
 def interrupted(command: list[str], run_dir: Path) -> str:
@@ -89,16 +125,20 @@ def as_words(flags: Mapping[str, Any]) -> list[str]:
     return [word for name, value in flags.items() for word in (f"--{name}", str(value))]
 
 
-def kill_an_actor(monkeypatch: pytest.MonkeyPatch, *, after: int) -> list[Any]:
-    """Kill the process of an actor when so many blocks were taken, and one more has come -> all
-    blocks, as they are taken."""
+def kill_actors(monkeypatch: pytest.MonkeyPatch, *, after: int) -> list[Any]:
+    """Kill the process of an actor when so many blocks were taken, since it was started again, and
+    one more has come -> all blocks, as they are taken."""
     taken: list[Any] = []
-    take = OnRay.next
+    take, killed, since = OnRay.next, 0, 0
 
     def watched(self: OnRay) -> Any:
+        nonlocal killed, since
         played = take(self)
-        if len(taken) == after:
+        if killed < KILLS and since == after:
             os.kill(self.processes[played.actor], signal.SIGKILL)
+            killed, since = killed + 1, 0
+        elif self.restarts == killed:
+            since += 1
         taken.append(played)
         return played
 

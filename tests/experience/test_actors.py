@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ import pytest
 
 from experience.actors import ActorSettings, Here, on_ray
 from experiment.errors import UserError
-from tests.runs import ROOT
+from tests.runs import KILLS, ROOT
 
 
 class Counter:
@@ -22,7 +23,9 @@ class Counter:
     def play(self, weights, version):
         self.blocks += 1
         weight = None if weights is None else int(weights["w"][0])
-        return {"name": self.name, "number": self.blocks, "weight": weight}
+        large = np.full(200_000, self.blocks % 256, np.uint8)  # Ray has a store for what is large
+        time.sleep(0.01)
+        return {"name": self.name, "number": self.blocks, "weight": weight, "large": large}
 
 
 @contextmanager
@@ -33,6 +36,7 @@ def counters(settings, *, ahead=1):
 
     def take():
         played = actors.next()
+        assert (played.block.pop("large") == played.block["number"] % 256).all()
         taken.append(played)
         actors.go_on(played.actor, len(taken))
         return played
@@ -83,21 +87,64 @@ def test_a_player_here_has_the_newest_weights():
     assert here.next().version == 7
 
 
+def check_lives(taken, *, deaths):
+    """No block comes twice, or before an earlier one, and no life of an actor plays as another. A
+    block may be lost with its actor: the next life plays it anew, after those ordered behind it."""
+    lives: dict[tuple, list] = {}
+    for played in taken:
+        lives.setdefault(played.block["name"], []).append(played.block["number"])
+    assert all((np.diff(numbers) > 0).all() for numbers in lives.values())
+    assert len(lives) == deaths + len({index for index, *_ in lives})
+    assert len({(index, begun) for index, begun, _ in lives}) == len(lives)
+
+
+@pytest.mark.timeout(300 * KILLS)
 def test_an_actor_that_is_killed_is_started_again_and_no_block_comes_twice(ray_address):
     with counters(ActorSettings(actors=2, ray_address=ray_address)) as (take, taken, actors):
         while {played.actor for played in taken} != {0, 1}:
             take()
-        os.kill(taken[-1].block["name"][2], signal.SIGKILL)
-        while actors.restarts == 0 or len(taken) < 30:
+        for number in range(KILLS):
+            os.kill(actors.processes[number % 2], signal.SIGKILL)
+            began = len(taken)
+            while actors.restarts == number or len(taken) < began + 10:
+                take()
+    assert actors.restarts == KILLS
+    check_lives(taken, deaths=KILLS)
+
+
+def kill_nodes():
+    """Ray's node process of the machine where an actor is; then another machine joins."""
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False}
+    )
+    node = cluster.add_node(num_cpus=1)
+    with counters(ActorSettings(actors=1, ray_address=cluster.address)) as (take, taken, actors):
+        for number in range(KILLS):
+            began = len(taken)
+            while actors.restarts < number or len(taken) < began + 5:
+                take()
+            node.kill_raylet(check_alive=False)
+            cluster.remove_node(node, allow_graceful=False)
+            node = cluster.add_node(num_cpus=1)
+        while actors.restarts < KILLS:
             take()
-    assert actors.restarts == 1
-    lives: dict[tuple, list] = {}
-    for played in taken:
-        lives.setdefault(played.block["name"], []).append(played.block["number"])
-    # None comes twice; one may be lost with its actor, and be played anew, after the next one.
-    assert all(len(numbers) == len(set(numbers)) for numbers in lives.values())
-    assert sorted(index for index, *_ in lives) in ([0, 0, 1], [0, 1, 1])
-    assert len({(index, begun) for index, begun, _ in lives}) == 3  # none plays the same again
+    check_lives(taken, deaths=KILLS)
+    cluster.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300 * KILLS)
+def test_a_run_goes_on_when_an_actors_machine_is_lost():
+    """In a process of its own: Ray does not go from one cluster to another."""
+    pytest.importorskip("ray")
+    quick = {"RAY_health_check_period_ms": "500"}  # by which Ray finds out that one is gone
+    command = [sys.executable, "-c", KILL_NODES]
+    subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, **quick})
+
+
+KILL_NODES = "from tests.experience.test_actors import kill_nodes; kill_nodes()"
 
 
 class Mistaken:
@@ -122,6 +169,19 @@ def test_an_actors_blocks_come_in_order_though_news_of_them_does_not(ray_address
         ray = actors.ray
         actors.ray = SimpleNamespace(
             wait=latest_first, get=ray.get, put=ray.put, exceptions=ray.exceptions
+        )
+        assert [take().block["number"] for _ in range(4)] == [1, 2, 3, 4]
+
+
+def test_a_block_whose_place_a_dead_actors_one_took_is_not_waited_for(ray_address):
+    def without_the_first(order):
+        process, number, block = ray.get(order)
+        return process, number + 1, block
+
+    with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, _, actors):
+        ray = actors.ray
+        actors.ray = SimpleNamespace(
+            wait=ray.wait, get=without_the_first, put=ray.put, exceptions=ray.exceptions
         )
         assert [take().block["number"] for _ in range(4)] == [1, 2, 3, 4]
 

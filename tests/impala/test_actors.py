@@ -15,7 +15,7 @@ from impala.config import ImpalaConfig
 from impala.play import make_player
 from impala.train import run
 from impala.training import Training
-from tests.runs import ROOT, as_words, kill_an_actor, kill_at
+from tests.runs import KILLS, ROOT, as_words, kill_actors, killed_runs, learner, raylet
 
 pytest.importorskip("ray")
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
@@ -67,11 +67,12 @@ def test_actors_share_the_environments_and_draw_differently():
     assert {env for _, env, _ in blocks[1].episodes} <= {2, 3}
 
 
+@pytest.mark.timeout(300 * KILLS)
 def test_a_run_goes_on_when_an_actor_was_killed(ray_address, tmp_path, monkeypatch):
-    taken = kill_an_actor(monkeypatch, after=4)
-    run(None, with_actors(ray_address, 1, timesteps=256), tmp_path)
+    taken = kill_actors(monkeypatch, after=4)
+    run(None, with_actors(ray_address, 1, timesteps=128 * (KILLS + 1)), tmp_path)
     rows = read_columns(tmp_path / "metrics.csv")
-    assert rows["actor_restarts"][-1] == 1
+    assert rows["actor_restarts"][-1] == KILLS
     steps = sum(played.block.env_steps for played in taken)
     assert load_checkpoint(tmp_path).counters["env_steps"] == steps  # each counted once,
     assert rows["updates"][-1] == steps // 16  # and learned from once
@@ -81,27 +82,29 @@ def test_a_run_goes_on_when_an_actor_was_killed(ray_address, tmp_path, monkeypat
 
 
 @pytest.mark.slow
-def test_a_learner_that_was_killed_goes_on_from_its_checkpoint(ray_address, tmp_path):
-    flags = as_words({**FLAGS, "timesteps": 3200, "actors": 2, "ray_address": ray_address})
+@pytest.mark.timeout(300 * KILLS)
+@pytest.mark.parametrize("victim", [learner, raylet])
+def test_a_run_that_was_killed_goes_on_and_counts_every_block_once(victim, ray_address, tmp_path):
+    """The learner's process, or that of a Ray of its own. A block has 24 steps, a batch 16."""
+    ours = {"num_envs": 3, "actors": 1, "ray_address": "" if victim is raylet else ray_address}
+    flags = as_words({**FLAGS, **ours, "timesteps": 10**6})
     command = [sys.executable, "-m", "impala.train"]
-    kill_at(64, [*command, *flags, "--run-dir", str(tmp_path)], tmp_path)
-    saved = load_checkpoint(tmp_path)
-    reached = saved.counters
-    assert 64 <= reached["env_steps"] < 3200
-    training = Training(with_actors(ray_address, 2, resume=True))
-    training.restore(tmp_path)
-    for name, tensor in training.agent.net.state_dict().items():
-        assert torch.equal(tensor, saved.tensors["net"][name])
-    assert (training.env_steps, training.updates) == (reached["env_steps"], reached["updates"])
-    more = [*command, "--run-dir", str(tmp_path), "--resume"]
-    steps = str(reached["env_steps"] + 64)
-    done = subprocess.run(
-        [*more, "--timesteps", steps], cwd=ROOT, check=True, capture_output=True, text=True
-    )
+    for saved in killed_runs(command, flags, tmp_path, victim=victim):
+        training = Training(replaced(QUICK, **ours, resume=True))
+        training.restore(tmp_path)
+        for name, tensor in training.agent.net.state_dict().items():
+            assert torch.equal(tensor, saved.tensors["net"][name])
+        reached = training.env_steps
+        assert (reached, training.updates) == tuple(saved.counters.values())
+        waiting = sum(part.count for part in training.memory.waiting)
+        assert reached == 16 * training.updates + 8 * waiting
+    more = [*command, "--run-dir", str(tmp_path), "--resume", "--timesteps", str(reached + 64)]
+    done = subprocess.run(more, cwd=ROOT, check=True, capture_output=True, text=True)
     assert "the actors begin new episodes" in done.stderr
-    assert load_checkpoint(tmp_path).counters["env_steps"] >= int(steps)
     rows = read_columns(tmp_path / "metrics.csv")
-    assert (np.diff(rows["step"]) > 0).all() and (np.diff(rows["updates"]) > 0).all()
+    assert rows["step"][-1] == load_checkpoint(tmp_path).counters["env_steps"] >= reached + 64
+    np.testing.assert_array_equal(rows["step"], 24 * np.arange(1, len(rows["step"]) + 1))
+    np.testing.assert_array_equal(rows["updates"], rows["step"] // 16)
 
 
 def test_a_run_of_actors_goes_on_without_and_the_other_way_round(ray_address, tmp_path, corridor):

@@ -17,7 +17,7 @@ from rainbow.config import RainbowConfig
 from rainbow.learner import epsilon_ladder
 from rainbow.play import Player
 from rainbow.train import Training, run
-from tests.runs import ROOT, as_words, kill_an_actor, kill_at
+from tests.runs import KILLS, ROOT, as_words, kill_actors, killed_runs, learner, raylet
 
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 FLAGS = {
@@ -111,24 +111,34 @@ def test_blocks_make_one_replay_whoever_plays_them():
     assert np.ptp(wanted) > 1e-3
 
 
+@pytest.mark.timeout(300 * KILLS)
 def test_a_run_goes_on_when_an_actor_was_killed(ray_address, tmp_path, monkeypatch):
-    taken = kill_an_actor(monkeypatch, after=4)
-    run(None, with_actors(ray_address, 1, n_step=3), tmp_path)
+    taken = kill_actors(monkeypatch, after=4)
+    timesteps = 64 * (KILLS + 1)
+    run(None, with_actors(ray_address, 1, n_step=3, timesteps=timesteps), tmp_path)
     rows = read_columns(tmp_path / "metrics.csv")
-    assert rows["actor_restarts"][-1] == 1 and rows["policy_lag"].max() > 0
+    assert rows["actor_restarts"][-1] == KILLS and rows["policy_lag"].max() > 0
     steps = [step for played in taken for step in played.block]
-    assert sum(len(step.actions) for step in steps) == 128  # each counted once,
-    assert load_checkpoint(tmp_path).counters["env_steps"] == 128
-    assert rows["updates"][-1] == (128 - QUICK.learning_starts - 2) // QUICK.update_every
-    assert sum(step.begins for step in steps) == 2
+    assert sum(len(step.actions) for step in steps) == timesteps  # each counted once,
+    assert load_checkpoint(tmp_path).counters["env_steps"] == timesteps
+    assert rows["updates"][-1] == updates_at(timesteps)
+    begins = [number for number, step in enumerate(steps) if step.begins]
+    assert len(begins) == KILLS + 1
     saved = load_checkpoint(tmp_path).arrays
     actions = whole(saved, "actions")[whole(saved, "ends") != FINAL]
-    wanted = [[step.actions[row] for step in steps] for row in (0, 1)]
-    second = [step.begins for step in steps].index(True, 1)
-    for row in wanted:  # and remembered once, but for the newest of each episode that was cut
-        if not (steps[second - 1].terminated | steps[second - 1].truncated)[wanted.index(row)]:
-            row.pop(second - 1)
-    np.testing.assert_array_equal(actions, np.concatenate(wanted))
+    # and remembered once, but for the newest of each episode that was cut
+    wanted = [
+        step.actions[row]
+        for row in (0, 1)
+        for number, step in enumerate(steps)
+        if number + 1 not in begins or step.terminated[row] or step.truncated[row]
+    ]
+    np.testing.assert_array_equal(actions, wanted)
+
+
+def updates_at(steps):
+    """Made when so many steps have been taken; those of the last one come after it."""
+    return np.maximum(0, steps - QUICK.learning_starts - QUICK.run.num_envs) // QUICK.update_every
 
 
 def test_a_run_of_actors_goes_on_without_and_the_other_way_round(ray_address, tmp_path, capsys):
@@ -147,26 +157,31 @@ def test_a_run_of_actors_goes_on_without_and_the_other_way_round(ray_address, tm
 
 
 @pytest.mark.slow
-def test_a_learner_that_was_killed_goes_on_from_its_checkpoint(ray_address, tmp_path):
-    flags = as_words({**FLAGS, "timesteps": 3200, "actors": 2, "ray_address": ray_address})
+@pytest.mark.timeout(300 * KILLS)
+@pytest.mark.parametrize("victim", [learner, raylet])
+def test_a_run_that_was_killed_goes_on_and_counts_every_step_once(victim, ray_address, tmp_path):
+    """The learner's process, or that of a Ray of its own."""
+    address = "" if victim is raylet else ray_address
+    ours = {"actors": 1, "ray_address": address, "replay_size": 20_000}
+    flags = as_words({**FLAGS, **ours, "timesteps": 10**6})
     command = [sys.executable, "-m", "rainbow.train"]
-    kill_at(64, [*command, *flags, "--run-dir", str(tmp_path)], tmp_path)
-    saved = load_checkpoint(tmp_path)
-    reached = saved.counters
-    assert 64 <= reached["env_steps"] < 3200
-    training = Training(with_actors(ray_address, 2, resume=True), 2)
-    assert training.restore(tmp_path, None) is None
-    for name, tensor in training.agent.net.state_dict().items():
-        assert torch.equal(tensor, saved.tensors["net"][name])
-    for name in saved.arrays:
-        np.testing.assert_array_equal(
-            whole(saved.arrays, name), whole(training.replay.arrays(), name), name
-        )
-    assert training.counters() == reached
-    steps = reached["env_steps"] + 64
-    more = [*command, "--run-dir", str(tmp_path), "--resume", "--timesteps", str(steps)]
+    for lives, saved in enumerate(killed_runs(command, flags, tmp_path, victim=victim)):
+        training = Training(replaced(QUICK, **ours, resume=True), 2)
+        assert training.restore(tmp_path, None) is None
+        for name, tensor in training.agent.net.state_dict().items():
+            assert torch.equal(tensor, saved.tensors["net"][name])
+        for name in saved.arrays:
+            np.testing.assert_array_equal(
+                whole(saved.arrays, name), whole(training.replay.arrays(), name), name
+            )
+        assert training.counters() == saved.counters
+        reached = training.env_steps
+        remembered = (whole(saved.arrays, "ends") != FINAL).sum()
+        assert reached - 2 * lives <= remembered <= reached  # but for the newest of what was cut
+    more = [*command, "--run-dir", str(tmp_path), "--resume", "--timesteps", str(reached + 64)]
     done = subprocess.run(more, cwd=ROOT, check=True, capture_output=True, text=True)
     assert "new episodes begin" in done.stderr
-    assert load_checkpoint(tmp_path).counters["env_steps"] == steps
+    assert load_checkpoint(tmp_path).counters["env_steps"] == reached + 64
     rows = read_columns(tmp_path / "metrics.csv")
-    assert (np.diff(rows["step"]) > 0).all() and (np.diff(rows["updates"]) > 0).all()
+    np.testing.assert_array_equal(rows["step"], 16 * np.arange(1, len(rows["step"]) + 1))
+    np.testing.assert_array_equal(rows["updates"], updates_at(rows["step"]))
