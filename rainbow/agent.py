@@ -21,12 +21,13 @@ def make_net(config: RainbowConfig) -> RainbowNet:
     head = QHead(
         encoder.features,
         actions=spec.actions,
-        atoms=config.atoms if config.distributional else 1,
+        atoms=1 if config.quantiles or not config.distributional else config.atoms,
         hidden=config.net.hidden,
         dueling=config.dueling,
         noisy=config.noisy,
         sigma0=config.sigma0,
         streams=config.streams,
+        quantiles=config.quantiles,
     )
     return RainbowNet(encoder, head)
 
@@ -39,7 +40,7 @@ class RainbowAgent(NetAgent[RainbowNet, RainbowConfig]):
     """
 
     name, config_type = "rainbow", RainbowConfig
-    same = "encoder, hidden, streams, atoms, actions, image and stack"
+    same = "encoder, hidden, streams, atoms, quantiles, actions, image and stack"
     make_net = staticmethod(make_net)
     logits = False
 

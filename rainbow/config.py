@@ -57,7 +57,7 @@ class RainbowConfig:
     """Dueling streams on one hidden layer, or on one each."""
 
     # The six improvements
-    double: bool = True
+    double: bool = only_with(True, "munchausen=0.0")
     """Choose the next action with the online net, value it with the target net."""
     dueling: bool = True
     """Value and advantage streams."""
@@ -66,18 +66,27 @@ class RainbowConfig:
     prioritised: bool = True
     """Draw transitions by their last loss instead of uniformly."""
     distributional: bool = True
-    """Learn the distribution of the return (C51) instead of its mean."""
+    """Learn the distribution of the return instead of its mean."""
+    quantiles: Natural = 0
+    """Learn it as so many quantiles, at fractions drawn anew each time (IQN; Dabney et al.,
+    arXiv:1806.06923); 0: as probabilities of fixed atoms (C51)."""
     n_step: Count = 3
     """Rewards summed before bootstrapping; 1: plain Q-learning."""
 
     # Their numbers
     gamma: Share = 0.99
     """Discount per agent step."""
-    atoms: Count = 51
+    munchausen: Share = 0.0
+    """Share of the log-probability of the taken action that is added to its reward, the policy
+    being a softmax of the target net's values (Vieillard et al., arXiv:2007.14430: 0.9); 0: none,
+    and the next action is the best one. For quantiles, or values."""
+    munchausen_temperature: Positive = only_with(0.03, "munchausen")
+    """Of that softmax, in scaled reward."""
+    atoms: Count = only_with(51, "quantiles=0")
     """Atoms of the return distribution."""
-    v_min: Finite = -200.0
+    v_min: Finite = only_with(-200.0, "quantiles=0")
     """Return of the lowest atom, in scaled reward."""
-    v_max: Finite = 200.0
+    v_max: Finite = only_with(200.0, "quantiles=0")
     """Return of the highest atom, in scaled reward."""
     sigma0: NonNegative = 0.5
     """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
@@ -134,6 +143,15 @@ class RainbowConfig:
         if self.initial_priorities and not self.prioritised:
             raise UserError(
                 "--initial-priorities is for prioritised replay: leave --no-prioritised out"
+            )
+        if self.quantiles and not self.distributional:
+            raise UserError(
+                "--quantiles are of a distribution: give --quantiles 0, or leave "
+                "--no-distributional out"
+            )
+        if self.munchausen and self.distributional and not self.quantiles:
+            raise UserError(
+                "--munchausen is for quantiles or values: give --quantiles 8 or --no-distributional"
             )
         if self.distributional and (self.atoms == 1 or self.v_min >= self.v_max):
             raise UserError(

@@ -1,6 +1,7 @@
 """Rainbow's mathematics: pure functions on top, then one update of the nets.
 
-Letters: B batch, A actions, K atoms. z is the support [K] of the return distribution.
+Letters: B batch, A actions, K atoms, N quantiles. z is the support [K] of the return distribution,
+None where values or quantiles are learned.
 """
 
 import copy
@@ -33,11 +34,9 @@ def project_distribution(probs: Tensor, returns: Tensor, discounts: Tensor, z: T
     return (share * probs[:, None, :]).sum(dim=2)  # a product of matrices would be TF32 on a GPU
 
 
-def q_values(outputs: Tensor, z: Tensor) -> Tensor:
-    """Head outputs [B,A,K] -> expected returns [B,A]; one atom is the value itself."""
-    if outputs.shape[2] == 1:
-        return outputs[:, :, 0]
-    return (outputs.softmax(dim=2) * z).sum(dim=2)
+def q_values(outputs: Tensor, z: Tensor | None) -> Tensor:
+    """Head outputs [B,A,K] -> expected returns [B,A]; without atoms the outputs' mean."""
+    return outputs.mean(dim=2) if z is None else (outputs.softmax(dim=2) * z).sum(dim=2)
 
 
 def choose(outputs: Tensor, actions: Tensor) -> Tensor:
@@ -54,10 +53,45 @@ def distributional_loss(
     return -(target * outputs.log_softmax(dim=1)).sum(dim=1)
 
 
-def value_loss(outputs: Tensor, next_outputs: Tensor, returns: Tensor, discounts: Tensor) -> Tensor:
-    """Huber loss of the n-step temporal difference. outputs, next_outputs [B,1] -> [B]."""
-    target = returns + discounts * next_outputs[:, 0]
-    return nn.functional.smooth_l1_loss(outputs[:, 0], target, reduction="none")
+def value_loss(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Huber loss of the temporal difference. outputs, targets [B,1] -> [B]."""
+    return nn.functional.smooth_l1_loss(outputs, targets, reduction="none")[:, 0]
+
+
+def quantile_loss(outputs: Tensor, fractions: Tensor, targets: Tensor) -> Tensor:
+    """Σ_i E_j |τ_i − 1{δ_ij < 0}| Huber(δ_ij), δ_ij = target_j − output_i. outputs [B,N]: quantiles
+    at fractions τ [B,N]; targets [B,M]: samples of the return -> [B].
+
+    Source: Dabney et al., arXiv:1806.06923, eq. 3, with κ = 1.
+    """
+    outputs, targets = torch.broadcast_tensors(outputs[:, :, None], targets[:, None])  # [B,N,M]
+    huber = nn.functional.smooth_l1_loss(outputs, targets, reduction="none")
+    above = (targets < outputs.detach()).float()
+    return ((fractions[:, :, None] - above).abs() * huber).mean(dim=2).sum(dim=1)
+
+
+def log_policy(values: Tensor, temperature: float) -> Tensor:
+    """τ log π of the policy π = softmax(values / τ). [B,A] -> [B,A]."""
+    return temperature * (values / temperature).log_softmax(dim=1)
+
+
+def munchausen_bonus(
+    values: Tensor, actions: Tensor, *, share: float, temperature: float
+) -> Tensor:
+    """α [τ log π(a|s)], cut at −1: added to the reward. values [B,A] of s, actions [B] -> [B].
+
+    Source: Vieillard et al., arXiv:2007.14430, eq. 2 and §4.
+    """
+    return share * choose(log_policy(values, temperature), actions).clamp(-1.0, 0.0)
+
+
+def soft_outputs(outputs: Tensor, temperature: float) -> Tensor:
+    """Σ_a π(a|s) (Z(s,a) − τ log π(a|s)), quantile by quantile. outputs [B,A,N] -> [B,N].
+
+    Source: Vieillard et al., arXiv:2007.14430, eq. 2, and its appendix for quantiles.
+    """
+    log_pi = log_policy(outputs.mean(dim=2), temperature)[:, :, None]
+    return ((log_pi / temperature).exp() * (outputs - log_pi)).sum(dim=1)
 
 
 def linear(start: float, end: float, *, step: int, steps: int) -> float:
@@ -72,21 +106,27 @@ def epsilon_ladder(epsilon: float, num_envs: int, *, exponent: float) -> NDArray
     return (epsilon ** (1.0 + exponent * rungs)).astype(np.float32)
 
 
-def support(config: RainbowConfig, device: torch.device) -> Tensor:
-    """The atoms z [K]; a single one where only the mean is learned."""
-    atoms = config.atoms if config.distributional else 1
-    return torch.linspace(config.v_min, config.v_max, atoms, device=device)
+def support(config: RainbowConfig, device: torch.device) -> Tensor | None:
+    """The atoms z [K]; None where values or quantiles are learned."""
+    if not config.distributional or config.quantiles:
+        return None
+    return torch.linspace(config.v_min, config.v_max, config.atoms, device=device)
 
 
 class RainbowNet(nn.Module):
-    """uint8 [B,C,H,W] -> [B,A,K]. Noise is given, see `nets.noisy`."""
+    """uint8 [B,C,H,W] -> [B,A,K]. Noise and fractions are given, see `nets.heads.QHead`."""
 
     def __init__(self, encoder: Encoder, head: QHead) -> None:
         super().__init__()
         self.encoder, self.head = encoder, head
 
-    def forward(self, obs: Tensor, noise: list[Noise | None] | None = None) -> Tensor:
-        return self.head(self.encoder(obs), noise).float()
+    def forward(
+        self,
+        obs: Tensor,
+        noise: list[Noise | None] | None = None,
+        fractions: Tensor | None = None,
+    ) -> Tensor:
+        return self.head(self.encoder(obs), noise, fractions).float()
 
 
 @torch.no_grad()
@@ -132,22 +172,45 @@ class Learner:
 
     def losses(self, batch: TensorBatch) -> tuple[Tensor, Tensor]:
         """Losses [B] with gradient, and the mean value of the taken actions."""
-        config, head = self.config, self.net.head
+        config, device, rows = self.config, self.device, len(batch.actions)
+        temperature = config.munchausen_temperature
+
+        def drawn(net: RainbowNet) -> tuple[list[Noise | None], Tensor | None]:
+            """What chance gives one forward pass."""
+            return net.head.sample_noise(None, device), net.head.sample_fractions(rows, device)
+
+        noise, fractions = drawn(self.net)
         next_obs = batch.next_obs.contiguous(memory_format=torch.channels_last)  # once for both
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
+        with torch.autocast(device.type, torch.bfloat16, enabled=self.half):
             # With gradient first: autocast keeps this pass's bf16 weights for the one without.
-            outputs = self.net(batch.obs, head.sample_noise(None, self.device))
+            outputs = self.net(batch.obs, noise, fractions)
             with torch.no_grad():
-                noise = self.target.head.sample_noise(None, self.device)
-                next_target = chooser = self.target(next_obs, noise)
-                if config.double:
-                    chooser = self.net(next_obs, head.sample_noise(None, self.device))
-        next_actions = q_values(chooser, self.z).argmax(dim=1)
-        next_taken, taken = choose(next_target, next_actions), choose(outputs, batch.actions)
-        if config.distributional:
-            losses = distributional_loss(taken, next_taken, batch.returns, batch.discounts, self.z)
+                next_target = chooser = self.target(next_obs, *drawn(self.target))
+                if config.munchausen:
+                    chooser = self.target(batch.obs, *drawn(self.target))
+                elif config.double:
+                    chooser = self.net(next_obs, *drawn(self.net))
+        taken, returns, values = (
+            choose(outputs, batch.actions),
+            batch.returns,
+            q_values(chooser, self.z),
+        )
+        if config.munchausen:
+            returns = returns + munchausen_bonus(
+                values, batch.actions, share=config.munchausen, temperature=temperature
+            )
+            following = soft_outputs(next_target, temperature)
         else:
-            losses = value_loss(taken, next_taken, batch.returns, batch.discounts)
+            following = choose(next_target, values.argmax(dim=1))
+        if self.z is not None:
+            losses = distributional_loss(taken, following, returns, batch.discounts, self.z)
+        else:
+            targets = returns[:, None] + batch.discounts[:, None] * following
+            losses = (
+                value_loss(taken, targets)
+                if fractions is None
+                else quantile_loss(taken, fractions, targets)
+            )
         return losses, q_values(taken.detach()[:, None], self.z).mean()
 
     def update(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:

@@ -76,6 +76,14 @@ OWN = {
     "rainbow": [
         (["--block-steps", "4"], "no effect without --actors"),
         (["--epsilon-ladder", "7"], "no effect without --no-noisy"),
+        (["--quantiles", "8", "--v-max", "9"], "no effect without --quantiles 0"),
+        (["--quantiles", "8", "--no-distributional"], "give --quantiles 0"),
+        (["--munchausen", "0.9"], "give --quantiles 8"),
+        (["--munchausen-temperature", "1"], "no effect without --munchausen"),
+        (
+            ["--quantiles", "8", "--munchausen", "0.9", "--no-double"],
+            "no effect without --munchausen 0.0",
+        ),
         (["--init-shrink", "0.5"], "no effect without --init"),
         JUDGED,
         (["--levels", "sonic-test"], "import"),

@@ -1,5 +1,7 @@
+import copy
 import dataclasses
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,8 +17,11 @@ from rainbow.learner import (
     choose,
     epsilon_ladder,
     linear,
+    munchausen_bonus,
     project_distribution,
     q_values,
+    quantile_loss,
+    soft_outputs,
     support,
     value_loss,
 )
@@ -85,68 +90,138 @@ def test_values_are_expectations():
         q_values(outputs, torch.tensor([0.0, 4.0])), torch.tensor([[3.0, 2.0]])
     )
     scalar = torch.tensor([[[1.5], [2.5]]])
-    assert q_values(scalar, torch.tensor([0.0])).tolist() == [[1.5, 2.5]]
+    assert q_values(scalar, None).tolist() == [[1.5, 2.5]]
+    quantiles = torch.tensor([[[1.0, 3.0], [2.0, 2.5]]])
+    assert q_values(quantiles, None).tolist() == [[2.0, 2.25]]
 
 
-def slow_losses(learner, batch, noises, *, double, distributional):
-    """The whole loss in NumPy, one transition at a time."""
-    z = learner.z.numpy()
+def slow_quantile_loss(outputs, fractions, targets):
+    """Eq. 3 of arXiv:1806.06923, pair by pair."""
+    loss = 0.0
+    for i in range(len(outputs)):
+        for target in targets:
+            error = target - outputs[i]
+            huber = 0.5 * error**2 if abs(error) <= 1 else abs(error) - 0.5
+            loss += abs(fractions[i] - (error < 0)) * huber / len(targets)
+    return loss
+
+
+def slow_target(row, following, chooser, config, z):
+    """Of one transition: the reward, with Munchausen's, and the next outputs [A,K] -> returns [K]
+    that begin with the reward, or [A,K] of them with the policy's shares [A]."""
+    action, reward, discount = row
+    temperature = config.munchausen_temperature
+    if not config.munchausen:
+        probs = [np.exp(o) / np.exp(o).sum() @ z if z is not None else o.mean() for o in chooser]
+        return reward + discount * following[int(np.argmax(probs))]
+    here = chooser.mean(axis=1)
+    log_pi = here - temperature * np.log(np.exp(here / temperature).sum())
+    reward += config.munchausen * max(-1.0, min(0.0, log_pi[action]))
+    values = following.mean(axis=1)
+    log_pi = values - temperature * np.log(np.exp(values / temperature).sum())
+    soft = sum(
+        np.exp(log_pi[a] / temperature) * (following[a] - log_pi[a]) for a in range(len(values))
+    )
+    return reward + discount * soft
+
+
+def slow_losses(learner, batch, chance):
+    """The whole loss in NumPy, one transition at a time. chance: noise and fractions of the passes
+    in turn."""
+    config, obs, following = learner.config, batch.obs, batch.next_obs
+    last = (learner.target, obs) if config.munchausen else (learner.net, following)
+    passes = [(learner.net, obs), (learner.target, following), last]
     with torch.no_grad():
-        online = learner.net(torch.from_numpy(batch.obs), noises[0]).numpy()
-        target = learner.target(torch.from_numpy(batch.next_obs), noises[1]).numpy()
-        chooser = target
-        if double:
-            chooser = learner.net(torch.from_numpy(batch.next_obs), noises[2]).numpy()
+        online, target, *rest = (
+            net(torch.from_numpy(seen), *drawn).numpy().astype(np.float64)
+            for (net, seen), drawn in zip(passes, chance, strict=False)
+        )
+    chooser = rest[0] if rest else target
+    z = None if learner.z is None else learner.z.numpy()
     losses = []
     for b in range(len(batch.actions)):
-        if not distributional:
-            best = int(np.argmax(chooser[b, :, 0]))
-            error = online[b, batch.actions[b], 0] - (
-                batch.returns[b] + batch.discounts[b] * target[b, best, 0]
-            )
-            losses.append(0.5 * error**2 if abs(error) < 1 else abs(error) - 0.5)
+        outputs = online[b, batch.actions[b]]
+        row = batch.actions[b], batch.returns[b], batch.discounts[b]
+        if z is None:
+            wanted = slow_target(row, target[b], chooser[b], config, z)
+            fractions = np.array([0.5]) if chance[0][1] is None else chance[0][1][b].numpy()
+            loss = slow_quantile_loss(outputs, fractions, wanted)
+            losses.append(loss if config.quantiles else 2 * loss)  # Huber's, where there is one
             continue
-        softmax = [np.exp(row) / np.exp(row).sum() for row in chooser[b]]
-        best = int(np.argmax([p @ z for p in softmax]))
-        next_probs = np.exp(target[b, best]) / np.exp(target[b, best]).sum()
-        wanted = slow_projection(
-            next_probs[None], batch.returns[b : b + 1], batch.discounts[b : b + 1], z
-        )[0]
-        logits = online[b, batch.actions[b]]
-        losses.append(-(wanted * (logits - np.log(np.exp(logits).sum()))).sum())
+        softmax = [np.exp(o) / np.exp(o).sum() for o in chooser[b]]
+        best = target[b, int(np.argmax([p @ z for p in softmax]))]
+        probs = np.exp(best) / np.exp(best).sum()
+        wanted = slow_projection(probs[None], row[1][None], row[2][None], z)[0]
+        losses.append(-(wanted * (outputs - np.log(np.exp(outputs).sum()))).sum())
     return np.array(losses)
 
 
-@pytest.mark.parametrize("double", [True, False])
-@pytest.mark.parametrize("distributional", [True, False])
-def test_losses_match_the_slow_oracle(double, distributional, monkeypatch):
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"double": False},
+        {"distributional": False},
+        {"distributional": False, "double": False},
+        {"distributional": False, "munchausen": 0.9},
+        {"quantiles": 8},
+        {"quantiles": 8, "double": False, "dueling": False},
+        {"quantiles": 8, "munchausen": 0.9, "streams": "separate"},
+        {"quantiles": 3, "munchausen": 0.5, "munchausen_temperature": 0.2},
+    ],
+    ids=str,
+)
+def test_losses_match_the_slow_oracle(settings, monkeypatch):
     torch.manual_seed(1)
-    config = dataclasses.replace(SMALL, double=double, distributional=distributional)
+    config = dataclasses.replace(SMALL, **settings)
     learner = Learner(make_net(config), config, device=CPU)
     for parameter in learner.target.parameters():  # a target that differs from the online net
         parameter.add_(0.05 * torch.randn_like(parameter))
-    noises = []
+    before = copy.deepcopy(learner)
+    noises, fractions = [], []
 
-    def remember(sample):
+    def remember(sample, kept):
         def drawn(rows, device):
-            noises.append(sample(rows, device))
-            return noises[-1]
+            kept.append(sample(rows, device))
+            return kept[-1]
 
         return drawn
 
     for net in (learner.net, learner.target):
-        monkeypatch.setattr(net.head, "sample_noise", remember(net.head.sample_noise))
+        head = net.head
+        monkeypatch.setattr(head, "sample_noise", remember(head.sample_noise, noises))
+        monkeypatch.setattr(head, "sample_fractions", remember(head.sample_fractions, fractions))
     batch = random_batch()
-    losses, _ = learner.update(batch_before := batch)
-    assert len(noises) == (3 if double else 2)  # every pass has noise of its own
-    assert not torch.equal(noises[0][0][0], noises[-1][0][0])
-    # The oracle needs the weights from before the update, so the same start is built again.
-    torch.manual_seed(1)
-    before = Learner(make_net(config), config, device=CPU)
-    for parameter in before.target.parameters():
-        parameter.add_(0.05 * torch.randn_like(parameter))
-    want = slow_losses(before, batch_before, noises, double=double, distributional=distributional)
+    losses, _ = learner.update(batch)
+    assert len(noises) == (2 if settings.get("double") is False else 3)
+    assert not torch.equal(noises[0][0][0], noises[-1][0][0])  # every pass has noise of its own
+    if config.quantiles:
+        assert fractions[0].shape == (6, config.quantiles)
+        assert not torch.equal(fractions[0], fractions[1])
+    want = slow_losses(before, batch, [*zip(noises, fractions, strict=True)])
     np.testing.assert_allclose(losses.numpy(), want, rtol=1e-4, atol=1e-4)
+
+
+def test_quantiles_of_a_known_distribution_have_the_least_loss():
+    fractions = torch.tensor([[0.1, 0.5, 0.9]]).expand(200, 3)
+    samples = torch.randn(1, 4000, generator=torch.manual_seed(0)) * 100  # Huber's 1 is little
+    outputs = torch.zeros(200, 3, requires_grad=True)
+    optimiser = torch.optim.Adam([outputs], lr=2.0)
+    for _ in range(200):
+        optimiser.zero_grad()
+        quantile_loss(outputs, fractions, samples).sum().backward()
+        optimiser.step()
+    want = torch.quantile(samples[0], fractions[0])
+    torch.testing.assert_close(outputs[0].detach(), want, atol=3.0, rtol=0)
+
+
+def test_munchausen_without_entropy_is_the_best_next_action_and_no_bonus_for_it():
+    values = torch.tensor([[1.0, 3.0, 2.0]])
+    bonus = partial(munchausen_bonus, values, share=0.9, temperature=1e-3)
+    torch.testing.assert_close(bonus(torch.tensor([1])), torch.tensor([0.0]))
+    torch.testing.assert_close(bonus(torch.tensor([0])), torch.tensor([-0.9]))  # cut at -1
+    outputs = torch.tensor([[[0.0, 2.0], [2.0, 4.0], [1.0, 3.0]]])
+    torch.testing.assert_close(soft_outputs(outputs, 1e-3), outputs[:, 1])
 
 
 @pytest.mark.parametrize("distributional", [True, False])
@@ -187,12 +262,10 @@ def test_terminal_transitions_ignore_the_next_observation():
     torch.testing.assert_close(losses[0], losses[1])
 
 
-@pytest.mark.parametrize("distributional", [True, False])
-def test_one_batch_can_be_learned_by_heart(distributional):
+@pytest.mark.parametrize("settings", [{}, {"distributional": False}, {"quantiles": 8}], ids=str)
+def test_one_batch_can_be_learned_by_heart(settings):
     torch.manual_seed(0)
-    config = dataclasses.replace(
-        SMALL, noisy=False, distributional=distributional, learning_rate=1e-3
-    )
+    config = dataclasses.replace(SMALL, noisy=False, learning_rate=1e-3, **settings)
     learner = Learner(make_net(config), config, device=CPU)
     batch = random_batch(discounts=np.zeros(6, np.float32), weights=np.ones(6, np.float32))
     for _ in range(150):
@@ -233,9 +306,10 @@ def test_auto_is_what_the_net_learns_in(monkeypatch, has):
     assert {p.dtype for p in learner.target.parameters()} == {dtype}
 
 
-def test_bf16_gradients_reach_every_parameter():
+@pytest.mark.parametrize("settings", [{}, {"quantiles": 8, "munchausen": 0.9}], ids=str)
+def test_bf16_gradients_reach_every_parameter(settings):
     torch.manual_seed(0)
-    config = dataclasses.replace(SMALL, precision="bf16")
+    config = dataclasses.replace(SMALL, precision="bf16", **settings)
     learner = Learner(make_net(config), config, device=CPU)
     learner.update(random_batch())
     for name, parameter in learner.net.named_parameters():
@@ -243,12 +317,7 @@ def test_bf16_gradients_reach_every_parameter():
 
 
 def test_value_loss_is_huber():
-    losses = value_loss(
-        torch.tensor([[0.0], [0.0]]),
-        torch.tensor([[0.0], [10.0]]),
-        torch.tensor([0.5, 1.0]),
-        torch.tensor([0.9, 0.9]),
-    )
+    losses = value_loss(torch.tensor([[0.0], [0.0]]), torch.tensor([[0.5], [10.0]]))
     torch.testing.assert_close(losses, torch.tensor([0.125, 9.5]))
 
 
@@ -284,9 +353,10 @@ def test_ladder_of_epsilon_is_the_papers(num_envs):
     np.testing.assert_allclose(epsilon_ladder(0.4, num_envs, exponent=0.0), 0.4)
 
 
-def test_support_has_one_atom_for_plain_values():
-    plain = dataclasses.replace(SMALL, distributional=False)
-    assert len(support(plain, CPU)) == 1 and len(support(SMALL, CPU)) == 11
+def test_only_probabilities_have_atoms():
+    for settings in ({"distributional": False}, {"quantiles": 8}):
+        assert support(dataclasses.replace(SMALL, **settings), CPU) is None
+    assert support(SMALL, CPU).shape == (11,)
 
 
 @pytest.mark.slow

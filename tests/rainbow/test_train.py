@@ -58,8 +58,10 @@ def play(agent, envs, episodes=4):
         {},
         {"noisy": False, "epsilon_steps": 1500},
         {"distributional": False, "dueling": False, "double": False, "prioritised": False},
+        {"quantiles": 8},
+        {"quantiles": 8, "munchausen": 0.9},
     ],
-    ids=["rainbow", "epsilon-greedy", "bare"],
+    ids=["rainbow", "epsilon-greedy", "bare", "quantiles", "munchausen"],
 )
 def test_rainbow_learns_the_corridor(corridor, tmp_path, flags):
     config = replaced(
