@@ -55,6 +55,30 @@ class SelfAttention(nn.Module):
         return x + self.gamma * seen.transpose(1, 2).reshape(x.shape)
 
 
+class SpectralConv(nn.Conv2d):
+    """A convolution whose weights are divided by their largest singular value as a matrix
+    [outputs, the rest]: it never stretches a patch of the image.
+
+    The left singular vector is kept and comes closer by a step of power iteration in each pass
+    with gradient; passes without change nothing.
+    Source: Miyato et al., arXiv:1802.05957.
+    """
+
+    def __init__(self, inputs: int, outputs: int, size: int, *, padding: int) -> None:
+        super().__init__(inputs, outputs, size, padding=padding)
+        left = torch.linalg.svd(self.weight.detach().flatten(1), full_matrices=False).U[:, 0]
+        self.register_buffer("left", left)
+
+    def forward(self, x: Tensor) -> Tensor:
+        matrix = self.weight.flatten(1)
+        with torch.no_grad():
+            right = nn.functional.normalize(matrix.T @ self.left, dim=0)
+            left = nn.functional.normalize(matrix @ right, dim=0)
+        if torch.is_grad_enabled():
+            self.left.copy_(left)
+        return self._conv_forward(x, self.weight / (left @ matrix @ right), self.bias)
+
+
 def convolution(
     inputs: int, outputs: int, *, stride: int = 1, parts: Sequence[str] = ()
 ) -> nn.Module:
@@ -75,13 +99,20 @@ def convolution(
 class ResidualBlock(nn.Module):
     """Two 3×3 convolutions, each behind a ReLU, added to the input. [B,C,H,W] -> [B,C,H,W].
 
-    parts: those of `convolution`, and "squeeze-excite" before the sum.
+    parts: those of `convolution`, and "squeeze-excite" before the sum; "spectral-norm" has
+    convolutions of that kind instead.
     """
 
     def __init__(self, channels: int, parts: Sequence[str] = ()) -> None:
         super().__init__()
-        self.first = convolution(channels, channels, parts=parts)
-        self.second = convolution(channels, channels, parts=parts)
+        if "spectral-norm" in parts:
+            self.first, self.second = (
+                SpectralConv(channels, channels, 3, padding=1) for _ in range(2)
+            )
+        else:
+            self.first, self.second = (
+                convolution(channels, channels, parts=parts) for _ in range(2)
+            )
         self.gate = SqueezeExcite(channels) if "squeeze-excite" in parts else nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:

@@ -138,7 +138,8 @@ def impala(
     """Residual net for images [C,H,W]: per width a convolution, a max-pool, two residual blocks.
 
     pool: keep only the mean of each channel, so that the features do not grow with the image;
-    before the last ReLU, if "pool-first" is among the parts.
+    before the last ReLU, if "pool-first" is among the parts. "max-pool": keep the largest of each
+    channel in 6×6 parts of the image (Clark et al., arXiv:2411.03820).
     Source: Espeholt et al., arXiv:1802.01561, the "large" network, without its LSTM.
     """
     layers: list[nn.Module] = []
@@ -155,6 +156,7 @@ def impala(
         inputs = outputs
     end: list[nn.Module] = [nn.ReLU(), MeanOverImage()] if pool else [nn.ReLU()]
     end = end[::-1] if "pool-first" in parts else end
+    end = [*end, nn.AdaptiveMaxPool2d(6)] if "max-pool" in parts else end
     return Encoder([*ended(layers, inputs, parts), *end], image)
 
 
@@ -221,7 +223,7 @@ RESIDUAL = ("impala", "xresnet")
 PARTS = {
     "shifted": tuple(ENCODERS),
     "attention": tuple(ENCODERS),
-    "pool-first": ("impala",),
+    **dict.fromkeys(("pool-first", "max-pool", "spectral-norm"), ("impala",)),
     **dict.fromkeys(("separable", "group-norm", "squeeze-excite"), RESIDUAL),
 }
 """What encoders can have besides, and which of them."""
@@ -277,6 +279,13 @@ def make_encoder(
         )
     if "pool-first" in parts and not pool:
         raise UserError("--encoder-parts pool-first says where --pool is done: give that too")
+    if "max-pool" in parts and pool:
+        raise UserError("--encoder-parts max-pool is instead of --pool: leave one of them out")
+    if "spectral-norm" in parts and {"separable", "group-norm"} & {*parts}:
+        raise UserError(
+            "--encoder-parts spectral-norm has convolutions of its own: leave separable and "
+            "group-norm out"
+        )
     encoder: Encoder = ENCODERS[name](image, parts=parts, **options)
     for layer in encoder.modules():
         if isinstance(layer, PixelConv | Pixels) and "shifted" in parts:

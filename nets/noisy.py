@@ -17,10 +17,15 @@ Noises = list[Noise] | None
 """Of a net's noisy layers in turn; None: without noise."""
 
 
+ROWS = 128
+"""From so many rows with the same noise on, one product with the noisy matrix is faster, although
+that has to be built."""
+
+
 class NoisyLinear(nn.Module):
     """y = (mu + sigma · noise) x + (bias_mu + bias_sigma · noise), noise = f(e_out) f(e_in)ᵀ.
 
-    The noisy matrix is never built: (sigma ∘ e_out e_inᵀ) x = e_out ∘ sigma (e_in ∘ x).
+    For few rows the noisy matrix is not built: (sigma ∘ e_out e_inᵀ) x = e_out ∘ sigma (e_in ∘ x).
     """
 
     def __init__(self, inputs: int, outputs: int, *, sigma0: float = 0.5) -> None:
@@ -33,11 +38,15 @@ class NoisyLinear(nn.Module):
         self.bias_sigma = nn.Parameter(torch.full((outputs,), sigma0 * bound))
 
     def forward(self, x: Tensor, noise: Noise | None = None) -> Tensor:
-        """x [B,in], noise (e_in [in] or [B,in], e_out [out] or [B,out]) -> [B,out]."""
-        mean = nn.functional.linear(x, self.weight, self.bias)
+        """x […,in], noise (e_in [in] or as x, e_out [out] or as y) -> y […,out]."""
         if noise is None:
-            return mean
+            return nn.functional.linear(x, self.weight, self.bias)
         noise_in, noise_out = noise
+        if noise_in.numel() == self.inputs and x.numel() >= ROWS * self.inputs:
+            e_in, e_out = noise_in.reshape(-1), noise_out.reshape(-1)
+            weight = self.weight + self.weight_sigma * e_in * e_out[:, None]
+            return nn.functional.linear(x, weight, self.bias + self.bias_sigma * e_out)
+        mean = nn.functional.linear(x, self.weight, self.bias)
         spread = nn.functional.linear(x * noise_in, self.weight_sigma, self.bias_sigma)
         return mean + spread * noise_out
 

@@ -19,8 +19,8 @@ class NetSettings:
     pool: bool = False
     """Keep each channel's mean only, so that images may have any size; not of data-efficient."""
     encoder_parts: str = ""
-    """What the encoder has besides, with commas between: attention, shifted, pool-first, separable,
-    group-norm, squeeze-excite."""
+    """What the encoder has besides, with commas between: attention, shifted, pool-first, max-pool,
+    separable, group-norm, spectral-norm, squeeze-excite."""
     hidden: Count = 512
     """Units of each fully connected layer before the outputs."""
 

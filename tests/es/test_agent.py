@@ -70,6 +70,7 @@ HEADS = {"ppo2": layers("head.policy"), "rainbow": layers("head.advantage", "hea
         (rainbow(), "fc", layers("head.hidden")),
         (rainbow(streams="separate"), "head", HEADS["rainbow"]),
         (rainbow(streams="separate"), "fc", layers("head.hidden", "head.value_hidden")),
+        (rainbow(quantiles=4), "fc", layers("head.hidden")),
         (rainbow(dueling=False, distributional=False), "head", HEADS["rainbow"][:2]),
     ],
 )
@@ -99,6 +100,7 @@ def test_net_of_another_agent_is_searched_as_it_is(quick, tmp_path, source, laye
         (ppo2(image_height=40), {}, "--image-height 40"),
         (ppo2(actions=10), {}, "--actions 10"),
         (rainbow(), {"draw_actions": True}, "draw_actions"),
+        (rainbow(quantiles=4), {"layer": "head"}, "--layer fc"),
         (JerkAgent(JerkConfig()), {}, "'jerk'"),
     ],
 )

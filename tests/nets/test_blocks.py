@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from nets.blocks import SelfAttention, SqueezeExcite, XResidualBlock, convolution
+from nets.blocks import SelfAttention, SpectralConv, SqueezeExcite, XResidualBlock, convolution
 
 
 def test_attention_is_what_a_loop_over_places_makes():
@@ -51,6 +51,39 @@ def test_group_norm_gives_each_group_of_channels_mean_0_and_deviation_1():
     groups = found.view(2, 4, -1)  # the most of 8 that 12 channels divide into
     torch.testing.assert_close(groups.mean(dim=2), torch.zeros(2, 4), atol=1e-5, rtol=0)
     torch.testing.assert_close(groups.std(dim=2), torch.ones(2, 4), atol=1e-2, rtol=0)
+
+
+def test_spectral_convolution_stretches_no_patch():
+    torch.manual_seed(0)
+    layer, x = SpectralConv(3, 5, 3, padding=1), torch.randn(2, 3, 8, 8)
+    bias = layer.bias[:, None, None]
+
+    def largest():
+        return torch.linalg.matrix_norm(layer.weight.detach().flatten(1), ord=2)
+
+    plain = functional.conv2d(x, layer.weight, padding=1)
+    torch.testing.assert_close(layer(x), plain / largest() + bias)
+    layer.weight.data.add_(torch.randn(5, 3, 3, 3))  # now its vector is another one
+    before = layer.left.clone()
+    with torch.no_grad():
+        layer(x)
+    assert torch.equal(layer.left, before)
+    for _ in range(100):
+        layer(x)
+    plain = functional.conv2d(x, layer.weight, padding=1)
+    torch.testing.assert_close(layer(x), plain / largest() + bias, rtol=1e-3, atol=1e-4)
+
+
+def test_gradient_of_a_spectral_convolution_is_that_of_pytorchs():
+    torch.manual_seed(0)
+    ours, x = SpectralConv(3, 5, 3, padding=1), torch.randn(2, 3, 8, 8)
+    theirs = torch.nn.Conv2d(3, 5, 3, padding=1)
+    theirs.load_state_dict({"weight": ours.weight, "bias": ours.bias})
+    theirs = torch.nn.utils.parametrizations.spectral_norm(theirs, n_power_iterations=100)
+    for layer in (ours, theirs):
+        layer(x).square().sum().backward()
+    found = theirs.parametrizations.weight.original.grad
+    torch.testing.assert_close(ours.weight.grad, found, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize(("outputs", "stride"), [(4, 1), (6, 1), (4, 2), (6, 2)])

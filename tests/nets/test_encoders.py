@@ -1,3 +1,5 @@
+from itertools import product
+
 import pytest
 import torch
 
@@ -135,6 +137,25 @@ def test_pool_first_takes_means_before_the_last_relu():
         make_encoder("impala", (4, 64, 64), parts=["pool-first"])
 
 
+def test_max_pool_keeps_the_largest_of_each_part_of_the_image():
+    torch.manual_seed(0)
+    widths = (4, 8, 12)
+    whole = make_encoder("impala", (4, 96, 96), widths=widths)
+    pooled = make_encoder("impala", (4, 96, 96), widths=widths, parts=["max-pool"])
+    pooled.load_state_dict(whole.state_dict())
+    assert pooled.features == 12 * 6 * 6
+    want = whole(images(4, 96, 96)).view(2, 12, 6, 2, 6, 2).amax(dim=(3, 5)).flatten(1)
+    torch.testing.assert_close(pooled(images(4, 96, 96)), want)
+    with pytest.raises(UserError, match="leave one of them out"):
+        make_encoder("impala", (4, 96, 96), parts=["max-pool"], pool=True)
+
+
+@pytest.mark.parametrize("other", ["separable", "group-norm"])
+def test_spectral_norm_beside_other_convolutions_is_refused(other):
+    with pytest.raises(UserError, match="convolutions of its own"):
+        make_encoder("impala", (4, 64, 64), parts=["spectral-norm", other])
+
+
 def test_unknown_or_unfit_parts_are_refused_with_those_that_fit():
     assert parse_parts("", "nature") == ()
     assert parse_parts("shifted, pool-first", "impala") == ("shifted", "pool-first")
@@ -143,8 +164,13 @@ def test_unknown_or_unfit_parts_are_refused_with_those_that_fit():
             parse_parts(text, "nature")
 
 
-@pytest.mark.parametrize("part", ["separable", "group-norm", "squeeze-excite", "attention"])
-@pytest.mark.parametrize("name", ["impala", "xresnet"])
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        *product(["impala", "xresnet"], ["separable", "group-norm", "squeeze-excite", "attention"]),
+        ("impala", "spectral-norm"),
+    ],
+)
 def test_parts_of_residual_nets_leave_the_shape_of_the_features(name, part):
     plain = make_encoder(name, (6, 36, 44), widths=(4, 8, 8))
     encoder = make_encoder(name, (6, 36, 44), widths=(4, 8, 8), parts=[part])

@@ -3,17 +3,18 @@ import pytest
 import torch
 
 from nets.heads import QHead
-from nets.noisy import NoisyLinear, signed_root
+from nets.noisy import ROWS, NoisyLinear, signed_root
 
 CPU = torch.device("cpu")
 
 
 @torch.no_grad()
-def test_output_equals_the_materialised_noisy_matrix():
+@pytest.mark.parametrize("rows", [(5,), (ROWS,), (ROWS // 2, 2)])
+def test_output_equals_the_materialised_noisy_matrix(rows):
     torch.manual_seed(0)
     layer = NoisyLinear(6, 4)
     noise_in, noise_out = noise = layer.sample_noise(None, CPU)
-    x = torch.randn(5, 6)
+    x = torch.randn(*rows, 6)
     weight, bias = np.zeros((4, 6)), np.zeros(4)
     for row in range(4):
         for column in range(6):
@@ -81,3 +82,34 @@ def test_every_layer_of_a_noisy_head_gets_noise():
     full = head(features, noise)
     for index in range(len(noise)):
         assert not torch.equal(full, head(features, [*noise[:index], None, *noise[index + 1 :]]))
+
+
+def slow_quantile(head, features, noise, fraction):
+    """Of one row [F] at one fraction: eq. 4 of arXiv:1806.06923, then the plain head -> [A]."""
+    cosines = torch.tensor([np.cos(np.pi * i * fraction) for i in range(64)], dtype=torch.float32)
+    phi = (head.embedding.weight @ cosines + head.embedding.bias).relu()
+    x = features * phi
+    hidden = head.hidden(x, noise[0]).relu()
+    advantage = head.advantage(hidden, noise[1])
+    if head.separate:
+        hidden = head.value_hidden(x, noise[3]).relu()
+    return head.value(hidden, noise[2]) + advantage - advantage.mean()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("streams", ["shared", "separate"])
+@pytest.mark.parametrize("own", [False, True], ids=["one noise", "noise by row"])
+@pytest.mark.parametrize("drawn", [False, True], ids=["middles", "drawn"])
+def test_quantiles_match_the_slow_oracle(streams, own, drawn):
+    torch.manual_seed(0)
+    head = QHead(8, actions=3, atoms=1, hidden=16, streams=streams, quantiles=4)
+    features, noise = torch.randn(5, 8), head.sample_noise(5 if own else None, CPU)
+    fractions = head.sample_fractions(5, CPU) if drawn else None
+    found = head(features, noise, fractions)
+    assert found.shape == (5, 3, 4)
+    middles = [0.125, 0.375, 0.625, 0.875]
+    for b in range(5):
+        here = [(e_in[b], e_out[b]) for e_in, e_out in noise] if own else noise
+        for n, fraction in enumerate(fractions[b].tolist() if drawn else middles):
+            want = slow_quantile(head, features[b], here, fraction)
+            torch.testing.assert_close(found[b, :, n], want, atol=1e-5, rtol=1e-4)

@@ -9,9 +9,10 @@ from experiment.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from experiment.config import replaced
+from experiment.config import read_file, replaced
 from experiment.errors import UserError
 from experiment.metrics import read_columns
+from rainbow import PRESETS
 from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
 from rainbow.train import Training, parse, run
@@ -38,6 +39,12 @@ QUICK = replaced(
     target_every=200,
     gamma=0.8,  # at 0.99 waiting a step costs too little to tell
 )
+BTR = {
+    name: value
+    for name, value in read_file(PRESETS / "btr.yaml", what="btr").items()
+    if name in ("encoder", "encoder_parts", "streams", "quantiles", "munchausen", "n_step")
+}
+"""What is new in that preset, without its sizes."""
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 
 
@@ -59,14 +66,13 @@ def play(agent, envs, episodes=4):
         {"noisy": False, "epsilon_steps": 1500},
         {"distributional": False, "dueling": False, "double": False, "prioritised": False},
         {"quantiles": 8},
-        {"quantiles": 8, "munchausen": 0.9},
+        {**BTR, "widths": "4,8", "hidden": 32, "update_every": 4, "timesteps": 2000},
     ],
-    ids=["rainbow", "epsilon-greedy", "bare", "quantiles", "munchausen"],
+    ids=["rainbow", "epsilon-greedy", "bare", "quantiles", "btr"],
 )
 def test_rainbow_learns_the_corridor(corridor, tmp_path, flags):
-    config = replaced(
-        QUICK, timesteps=4000, num_envs=4, update_every=2, checkpoint_every=0, **flags
-    )
+    usual = {"timesteps": 4000, "num_envs": 4, "update_every": 2, "checkpoint_every": 0}
+    config = replaced(QUICK, **{**usual, **flags})
     agent = run(corridor(4), config, tmp_path / "run")
     assert play(agent, corridor(1)) == 8.0  # the end; random play falls into the hole before 4
 
@@ -168,6 +174,14 @@ def test_run_with_frozen_convolutions_resumes_exactly(corridor, tmp_path, half):
     run(corridor(2), config, tmp_path / "whole")
     part = replaced(config, timesteps=half)
     run(corridor(2), part, tmp_path / "parts")
+    run(corridor(2), replaced(config, resume=True), tmp_path / "parts")
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_run_with_what_is_new_in_btr_resumes_exactly(corridor, tmp_path):
+    config = replaced(QUICK, **BTR, widths="4,8", checkpoint_every=50)
+    run(corridor(2), config, tmp_path / "whole")
+    run(corridor(2), replaced(config, timesteps=100), tmp_path / "parts")
     run(corridor(2), replaced(config, resume=True), tmp_path / "parts")
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
