@@ -103,7 +103,7 @@ def check(policy: Any, config: ESConfig, *, name: str, source: Path | str) -> No
         raise UserError(f"{source} is of agent {name!r}; give one of: ppo2, rainbow, es")
     if getattr(policy.config, "recurrent", "none") != "none":
         raise UserError(f"{source} has a recurrent net; give one without")
-    if config.layer == "head" and getattr(policy.config, "quantiles", 0):
+    if config.layer == "head" and getattr(policy.config, "quantiles", False):
         raise UserError(f"{source} has quantiles, whose last layers cannot be searched: --layer fc")
     if config.draw_actions and not policy.logits:
         raise UserError(f"draw_actions is for policies with logits, not for the values of {source}")

@@ -64,6 +64,8 @@ class SpectralConv(nn.Conv2d):
     Source: Miyato et al., arXiv:1802.05957.
     """
 
+    left: Tensor
+
     def __init__(self, inputs: int, outputs: int, size: int, *, padding: int) -> None:
         super().__init__(inputs, outputs, size, padding=padding)
         left = torch.linalg.svd(self.weight.detach().flatten(1), full_matrices=False).U[:, 0]
@@ -105,14 +107,12 @@ class ResidualBlock(nn.Module):
 
     def __init__(self, channels: int, parts: Sequence[str] = ()) -> None:
         super().__init__()
-        if "spectral-norm" in parts:
-            self.first, self.second = (
-                SpectralConv(channels, channels, 3, padding=1) for _ in range(2)
-            )
-        else:
-            self.first, self.second = (
-                convolution(channels, channels, parts=parts) for _ in range(2)
-            )
+        self.first, self.second = (
+            SpectralConv(channels, channels, 3, padding=1)
+            if "spectral-norm" in parts
+            else convolution(channels, channels, parts=parts)
+            for _ in range(2)
+        )
         self.gate = SqueezeExcite(channels) if "squeeze-excite" in parts else nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
