@@ -190,11 +190,8 @@ class Learner:
                     chooser = self.target(batch.obs, *drawn(self.target))
                 elif config.double:
                     chooser = self.net(next_obs, *drawn(self.net))
-        taken, returns, values = (
-            choose(outputs, batch.actions),
-            batch.returns,
-            q_values(chooser, self.z),
-        )
+        taken, values = choose(outputs, batch.actions), q_values(chooser, self.z)
+        returns = batch.returns
         if config.munchausen:
             returns = returns + munchausen_bonus(
                 values, batch.actions, share=config.munchausen, temperature=temperature
@@ -206,11 +203,10 @@ class Learner:
             losses = distributional_loss(taken, following, returns, batch.discounts, self.z)
         else:
             targets = returns[:, None] + batch.discounts[:, None] * following
-            losses = (
-                value_loss(taken, targets)
-                if fractions is None
-                else quantile_loss(taken, fractions, targets)
-            )
+            if fractions is None:
+                losses = value_loss(taken, targets)
+            else:
+                losses = quantile_loss(taken, fractions, targets)
         return losses, q_values(taken.detach()[:, None], self.z).mean()
 
     def update(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
