@@ -128,6 +128,10 @@ class RainbowNet(nn.Module):
     ) -> Tensor:
         return self.head(self.encoder(obs), noise, fractions).float()
 
+    def drawn(self, rows: int, device: torch.device) -> tuple[list[Noise | None], Tensor | None]:
+        """Noise and fractions for one forward pass."""
+        return self.head.sample_noise(None, device), self.head.sample_fractions(rows, device)
+
 
 @torch.no_grad()
 def blend(net: nn.Module, other: nn.Module, *, share: float) -> None:
@@ -174,22 +178,17 @@ class Learner:
         """Losses [B] with gradient, and the mean value of the taken actions."""
         config, device, rows = self.config, self.device, len(batch.actions)
         temperature = config.munchausen_temperature
-
-        def drawn(net: RainbowNet) -> tuple[list[Noise | None], Tensor | None]:
-            """What chance gives one forward pass."""
-            return net.head.sample_noise(None, device), net.head.sample_fractions(rows, device)
-
-        noise, fractions = drawn(self.net)
+        noise, fractions = self.net.drawn(rows, device)
         next_obs = batch.next_obs.contiguous(memory_format=torch.channels_last)  # once for both
         with torch.autocast(device.type, torch.bfloat16, enabled=self.half):
             # With gradient first: autocast keeps this pass's bf16 weights for the one without.
             outputs = self.net(batch.obs, noise, fractions)
             with torch.no_grad():
-                next_target = chooser = self.target(next_obs, *drawn(self.target))
+                next_target = chooser = self.target(next_obs, *self.target.drawn(rows, device))
                 if config.munchausen:
-                    chooser = self.target(batch.obs, *drawn(self.target))
+                    chooser = self.target(batch.obs, *self.target.drawn(rows, device))
                 elif config.double:
-                    chooser = self.net(next_obs, *drawn(self.net))
+                    chooser = self.net(next_obs, *self.net.drawn(rows, device))
         taken, values = choose(outputs, batch.actions), q_values(chooser, self.z)
         returns = batch.returns
         if config.munchausen:
