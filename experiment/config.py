@@ -222,14 +222,15 @@ def _check_effects(config: Any, given: Iterable[str]) -> None:
         others = field.metadata.get("only_with", ())
         if others and not any(_is_on(values, other) for other in others):
             flags = " or ".join(map(_flag_of, others))
-            flag = "--" + name.replace("_", "-")
+            flag = _flag_of(f"{name}={values[name]}" if values[name] is False else name)
             raise UserError(f"{flag} has no effect without {flags}: give that too, or leave it out")
 
 
 def _is_on(values: Mapping[str, Any], other: str) -> bool:
     name, equals, value = other.partition("=")
     if equals:
-        return str(values[name]) == value
+        found = values[name]
+        return (f"{found:g}" if isinstance(found, float) else str(found)) == value
     return bool(values[name]) and values[name] != "none"
 
 

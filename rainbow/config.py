@@ -57,7 +57,7 @@ class RainbowConfig:
     """Dueling streams on one hidden layer, or on one each."""
 
     # The six improvements
-    double: bool = only_with(True, "munchausen=0.0")
+    double: bool = only_with(True, "munchausen=0")
     """Choose the next action with the online net, value it with the target net."""
     dueling: bool = True
     """Value and advantage streams."""

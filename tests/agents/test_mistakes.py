@@ -82,7 +82,7 @@ OWN = {
         (["--munchausen-temperature", "1"], "no effect without --munchausen"),
         (
             ["--quantiles", "8", "--munchausen", "0.9", "--no-double"],
-            "no effect without --munchausen 0.0",
+            "no effect without --munchausen 0: ",
         ),
         (["--init-shrink", "0.5"], "no effect without --init"),
         JUDGED,

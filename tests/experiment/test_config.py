@@ -264,6 +264,8 @@ class Switched:
     block: int = only_with(16, "actors")
     epsilon: float = only_with(1.0, "noisy=False")
     rate: float = only_with(0.1, "optimiser", "actors")
+    share: float = 0.5
+    double: bool = only_with(True, "share=0")
 
 
 @pytest.mark.parametrize(
@@ -272,12 +274,14 @@ class Switched:
         ("--block=4", "--actors"),
         ("--epsilon=0.5", "--no-noisy"),
         ("--rate=0.2", "--optimiser or --actors"),
+        ("--no-double", "--share 0"),
     ],
 )
 def test_a_flag_that_nothing_would_read_is_refused(presets: Path, given: str, others: str) -> None:
-    with pytest.raises(UserError, match=f"no effect without {others}: give that too"):
+    flag = given.partition("=")[0]
+    with pytest.raises(UserError, match=f"^{flag} has no effect without {others}: give that too"):
         load_config(Switched, [given], presets=presets, command="")
-    on = ["--actors", "1", "--no-noisy"]
+    on = ["--actors", "1", "--no-noisy", "--share", "0"]
     assert load_config(Switched, [given, *on], presets=presets, command="") != Switched(1, False)
 
 
