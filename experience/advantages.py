@@ -3,6 +3,8 @@
 Letters: T steps, N environments.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
@@ -36,6 +38,14 @@ def generalised_advantages(
     for t in reversed(range(len(deltas))):
         later = advantages[t] = deltas[t] + decay[t] * later
     return advantages.astype(np.float32)
+
+
+def returns_to_go(rewards: Sequence[float] | Floats, *, gamma: float) -> NDArray[np.float64]:
+    """Discounted sums of the rewards from each step on, that step's own included: [T] -> [T]."""
+    sums, later = np.zeros(len(rewards)), 0.0
+    for t in reversed(range(len(rewards))):
+        later = sums[t] = float(rewards[t]) + gamma * later
+    return sums
 
 
 def normalised(advantages: Tensor, group: Group) -> Tensor:

@@ -128,15 +128,6 @@ def furthest_point(rewards: Sequence[float]) -> tuple[int, float]:
     return length, float(sums[length - 1])
 
 
-def returns_to_go(rewards: Sequence[float], *, gamma: float) -> NDArray[np.float64]:
-    """Discounted sums of the rewards from each step on, that step's own included: [T] -> [T]."""
-    sums = np.zeros(len(rewards))
-    later = 0.0
-    for step in range(len(rewards) - 1, -1, -1):
-        later = sums[step] = rewards[step] + gamma * later
-    return sums
-
-
 def is_kept(value: float, best: float, *, ratio: float) -> bool:
     """Whether a run that returned `value` becomes a sequence; always while none is worth much."""
     return best <= 0.0 or value > ratio * best

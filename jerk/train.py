@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs import VectorEnv, ended_episodes, make_for, train
+from experience.advantages import returns_to_go
 from experience.episodes import Episode
 from experiment.config import load_run_config
 from experiment.device import prepare_device
@@ -24,7 +25,7 @@ from experiment.seeding import seed_everything
 from jerk import PRESETS
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
-from jerk.learner import Bout, furthest_point, returns_to_go
+from jerk.learner import Bout, furthest_point
 from jerk.memory import BestRuns
 from jerk.play import Play, begin, finish
 from jerk.saving import RECORDINGS, Recordings, restore, save

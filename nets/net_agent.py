@@ -58,8 +58,10 @@ class NetAgent(Generic[Net, Config]):
 
     @classmethod
     def load(cls, folder: Path | str, *, device: str = "cpu") -> Self:
-        """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
+        """The agent in a checkpoint folder. UserError where it is cut off, or of another agent or
+        version."""
         saved = load_checkpoint(folder).of(cls.name)
+        saved.config_as(cls.config_type)  # UserError, with its folder
         agent = cls.build(saved.config, device=device)
         agent.load_weights(saved)
         return agent

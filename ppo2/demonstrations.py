@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from envs import EnvSettings, EnvSpec
 from envs.frames import side_by_side
+from experience.advantages import returns_to_go
 from experience.episodes import Episode
 from experience.return_scale import ReturnScale
 from experiment.distributed import Group
@@ -67,7 +68,7 @@ class Demonstrations:
         self.age += 1
         for row in np.flatnonzero(ended):
             mine = slice(self.filled - int(self.age[row]), self.filled)
-            self.returns[row, mine] = discounted(self.rewards[row, mine], gamma=self.gamma)
+            self.returns[row, mine] = returns_to_go(self.rewards[row, mine], gamma=self.gamma)
             self.age[row] = 0
 
     def sample(
@@ -82,14 +83,6 @@ class Demonstrations:
         obs = side_by_side(frames, difference=self.spec.difference)
         returns = self.returns[rows, steps] / np.float32(self.scale.deviation)
         return obs, self.actions[rows, steps].astype(np.int64), returns
-
-
-def discounted(rewards: NDArray[np.float32], *, gamma: float) -> NDArray[np.float32]:
-    """Rewards [T] until an episode's end -> returns [T]."""
-    returns, ahead = np.zeros_like(rewards), 0.0
-    for step in reversed(range(len(rewards))):
-        returns[step] = ahead = float(rewards[step]) + gamma * ahead
-    return returns
 
 
 def of_episodes(

@@ -9,7 +9,9 @@ import re
 import pytest
 
 from envs import EnvSettings, env_settings
+from experiment.checkpoint import save_checkpoint
 from experiment.config import flat, from_dict, load_config, preset_names, replaced, to_dict
+from experiment.errors import UserError
 from experiment.package import AGENTS as NAMED
 from experiment.package import PARTS, find, is_package
 from experiment.run_settings import RunSettings
@@ -90,6 +92,15 @@ def test_a_config_reads_back_nested_and_flat(agent):
     assert stored["run"]["timesteps"] == 7 and stored["env"]["frame_skip"] == 3
     assert from_dict(find(agent).Config, stored) == config
     assert from_dict(find(agent).Config, flat(stored)) == config
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_checkpoint_of_another_version_is_named(agent, tmp_path):
+    config = {**to_dict(tiny(agent)), "lost": 1}
+    save_checkpoint(tmp_path, agent=agent, config=config, tensors={})
+    said = rf"{tmp_path}/step-0+ was saved by another version of {agent} \(unknown field 'lost'"
+    with pytest.raises(UserError, match=said):
+        find(agent).load(tmp_path)
 
 
 def imported(package):

@@ -2,7 +2,12 @@ import numpy as np
 import pytest
 import torch
 
-from experience.advantages import explained_variance, generalised_advantages, normalised
+from experience.advantages import (
+    explained_variance,
+    generalised_advantages,
+    normalised,
+    returns_to_go,
+)
 from experiment.distributed import Group
 
 
@@ -66,3 +71,9 @@ def test_normalised_advantages_have_mean_zero_and_deviation_one():
     found = normalised(x, Group())
     expected = (x.numpy() - 4.0) / x.numpy().std()
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_returns_to_go_look_forward():
+    np.testing.assert_allclose(returns_to_go([1.0, 0.0, 2.0], gamma=0.5), [1.5, 1.0, 2.0])
+    np.testing.assert_allclose(returns_to_go([1.0, 0.0, 2.0], gamma=1.0), [3.0, 2.0, 2.0])
+    assert len(returns_to_go([], gamma=0.9)) == 0

@@ -15,7 +15,6 @@ from jerk.learner import (
     is_kept,
     mutate,
     resample,
-    returns_to_go,
     truncate,
 )
 from retro_env.config import ACTIONS
@@ -211,13 +210,6 @@ def test_each_mutation_can_be_switched_off():
         prefix = [np.array_equal(m, actions[: len(m)]) for m in mutants]
         assert all(whole) == (name == "resample")
         assert all(prefix) == (name == "truncate")
-
-
-def test_returns_to_go_look_forward():
-    """In the seed's memory stood the reward so far."""
-    np.testing.assert_allclose(returns_to_go([1.0, 0.0, 2.0], gamma=0.5), [1.5, 1.0, 2.0])
-    np.testing.assert_allclose(returns_to_go([1.0, 0.0, 2.0], gamma=1.0), [3.0, 2.0, 2.0])
-    assert len(returns_to_go([], gamma=0.9)) == 0
 
 
 def test_bouts_to_the_right_are_shared_out_and_those_to_the_left_are_not():

@@ -3,7 +3,7 @@ import pytest
 
 from envs import EnvSpec
 from experience.episodes import Episode
-from ppo2.demonstrations import UNKNOWN, Demonstrations, discounted, of_episodes
+from ppo2.demonstrations import UNKNOWN, Demonstrations, of_episodes
 from retro_env.config import SEVEN, EnvConfig
 
 SPEC = EnvSpec("test", (3, 2, 2), 3, SEVEN, 4, rewards={})
@@ -59,11 +59,6 @@ def test_returns_are_discounted_sums_within_an_episode_and_unknown_until_it_is_o
             powers = [GAMMA**k * r for k, r in enumerate(rewards[step - first :])]
             assert made.returns[row, step] == pytest.approx(sum(powers), rel=1e-5)
     assert np.isnan(made.returns[0, 10:]).all() and np.isnan(made.returns[1, 7:]).all()
-
-
-def test_discounted_by_hand():
-    rewards = np.array([1.0, 0.0, 2.0], np.float32)
-    assert discounted(rewards, gamma=0.5).tolist() == [1.5, 1.0, 2.0]
 
 
 def test_recorded_episodes_become_what_the_environment_showed():
