@@ -204,7 +204,7 @@ def evaluate_sight(
             patience=0 if config.whole else PATIENCE * second,
             on_play=lambda: progress.update(next(done)),
         )
-    title = f"{config.agent}, {len(levels)} levels × {episodes} episodes"
+    title = f"{config.agent}, {len(levels)} levels × {episodes} episodes; gain: what seeing adds"
     Console().print(sight_table(found, title=title))
     print(verdict(found, config.agent))
     return {"episodes": episodes, "sight": found}

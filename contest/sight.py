@@ -100,11 +100,11 @@ def by_level(returns: NDArray[np.float64], levels: Sequence[str]) -> Runs:
 
 
 def sight_table(found: Mapping[str, Any], *, title: str) -> Table:
-    """A row for each play of each way to act, as a rich table."""
+    """A row for each play of each way to act, as a rich table. gain: what seeing earns more."""
     table = Table(title=title, title_justify="left")
     table.add_column("", no_wrap=True)
     table.add_column("pictures", no_wrap=True)
-    for name in ("mean", "95 %", "gain of seeing", "95 %"):
+    for name in ("mean", "95 %", "gain", "95 %"):
         table.add_column(name, justify="right", no_wrap=True)
     for way, plays in found.items():
         for play in PLAYS:

@@ -59,6 +59,15 @@ def test_it_sees_only_where_both_gains_are_surely_above_nothing():
     assert sum("+135" in line and "132 – 138" in line for line in lines) == 4
 
 
+def test_a_table_of_sight_fits_a_terminal():
+    play = {"mean": 1234.0, "low": -1234.0, "high": 10000.0}
+    plays = {"seeing": play, "shuffled": {**play, "gain": play}, "blind": {**play, "gain": play}}
+    shown = io.StringIO()
+    found = {"as it learns": plays, "best action": plays}
+    Console(width=80, file=shown).print(sight_table(found, title="x"))
+    assert shown.getvalue().count("-1,234 – 10,000") == 10
+
+
 def test_a_trained_agent_is_tested_both_ways(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("contest.match.agents.RULES", ())  # short episodes
     small = {"image_height": 36, "image_width": 36, "hidden": 16, "episode_steps": 12}
