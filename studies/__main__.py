@@ -1,7 +1,7 @@
 """What learning is worth: `python -m studies NAME` runs a study, and goes on where it stopped.
 
 python -m studies transfer --jobs 2 --write
-python -m studies jerk-ablation --only mutating policy     # a part of it
+python -m studies ppo2 --only adapt explore/plain          # a part of it
 python -m studies ppo2 --only                              # tables of what is there
 python -m studies tables                                   # docs/results, from all stored results
 """
@@ -29,7 +29,7 @@ class StudyConfig:
     """Run a study's cells (agent × level × seed), say what came of them, or write all tables."""
 
     study: str = positional("STUDY")
-    """es, jerk-ablation, jerk-fresh, jerk-search, ppo2, sight, transfer, or a FILE.yaml like them;
+    """es, jerk-fresh, jerk-search, ppo2, sight, transfer, or a FILE.yaml like them;
     or tables."""
     out: Path | None = None
     """Folder for all runs, the curves and the tables; none: runs/STUDY."""

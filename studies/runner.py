@@ -84,8 +84,6 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
     """What came of a run, from its files. UserError: it ended no episode, or lacks a column."""
     kind, folder = study.kinds[cell.kind], out / cell.name
     episodes = read_episodes(folder)
-    if kind.adds:
-        episodes = [*read_episodes(out / needed(study, cell, kind.adds).name), *episodes]
     if not episodes:
         raise UserError(f"{cell.name} ended no episode; give more steps")
     record: Record = {
@@ -100,7 +98,7 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
         record["sight"] = {name: level_means(read_episodes(folder / name)) for name in others}
     played = episode_columns(folder)
     steps = made_with(study, cell)["steps"]
-    if not kind.adds and played["step"].max() <= steps:  # else levels were played in turn
+    if played["step"].max() <= steps:  # else levels were played in turn
         record["grown"] = losses.grown(played, steps)
     if "kind" in played:
         record["lost"] = losses.lost(played)

@@ -41,8 +41,6 @@ class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Runs on each level; 0: as many as the study says."""
     together: bool = False
     """One run plays all levels, instead of one each."""
-    adds: str = ""
-    """A kind whose episodes count as this one's too."""
     last: tuple[str, ...] = ()
     """Columns of metrics.csv whose mean over the last tenth of a run is kept, with its return."""
     curve: tuple[str, ...] = ()
@@ -101,7 +99,7 @@ def read(name: str) -> Study:
     except (OSError, yaml.YAMLError, msgspec.ValidationError) as error:
         raise UserError(f"cannot read study {path}: {' '.join(str(error).split())}") from None
     for kind in study.kinds.values():
-        find(study, [*references(kind), *filter(None, [kind.adds])])
+        find(study, references(kind))
     find(study, [one for pair in study.compare for one in pair])
     return study
 
@@ -135,8 +133,7 @@ def matches(kind: str, name: str) -> bool:
 
 def needs(study: Study, kind: str) -> list[str]:
     """The kinds that have to be run before."""
-    found = study.kinds[kind]
-    named = [*references(found), *filter(None, [found.adds])]
+    named = references(study.kinds[kind])
     return [name for name in dict.fromkeys(named) if name in study.kinds]
 
 

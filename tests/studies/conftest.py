@@ -49,7 +49,7 @@ def study() -> Study:
         "before": {"run": "fake_trainer", "together": True, "seeds": 1, "last": ["entropy"]},
         "group/plain": {"run": "fake_trainer", "flags": "--a 1"},
         "group/after": {"run": "fake_trainer", "flags": ["--init <before>/x", "--b <start>"]},
-        "group/joined": {"run": "fake_trainer", "adds": "group/plain", "curve": ["current"]},
+        "group/curved": {"run": "fake_trainer", "curve": ["current"]},
     }
     levels = f"{game}:RustCavern.Act2,{game}:SkyIsles.Act2"
     values = {

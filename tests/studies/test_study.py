@@ -61,33 +61,19 @@ def test_pretrained_nets_fit_the_agents_that_start_from_them() -> None:
     assert rainbow["freeze_encoder_updates"] == 3_000
 
 
-def test_seeded_rainbow_starts_from_what_the_pretrained_one_plays_and_learns_nothing() -> None:
-    study = read("jerk-ablation")
-    seed = study.kinds["seed"].steps
-    first, then = (parsed(study, name) for name in ("seed", "rainbow-seeded"))
-    assert first["init_shrink"] == 1.0
-    assert first["learning_starts"] > seed == then["init_replay"] <= first["replay_size"]
-
-
-def test_searched_half_and_learned_half_are_as_many_steps_as_the_others() -> None:
-    kinds = read("jerk-ablation").kinds
-    assert kinds["search"].steps + kinds["rainbow-replay"].steps == read("jerk-ablation").steps
-    assert kinds["rainbow-replay"].adds == "search"
-
-
 def test_cells_come_seed_by_seed_and_know_what_they_build_on(study: Study) -> None:
     acts = ("RustCavern.Act2", "SkyIsles.Act2")
     names = [f"group/after/{act}-{seed}" for seed in (0, 1) for act in acts]
     assert [cell.name for cell in cells(study, "group/after")] == names
     (before,) = cells(study, "before")
-    last = cells(study, "group/joined")[-1]
+    last = cells(study, "group/curved")[-1]
     assert before.name == "before/all-0"
     assert needed(study, last, "before") == before
     assert needed(study, last, "group/plain").name == "group/plain/SkyIsles.Act2-1"
 
 
 def test_kinds_are_chosen_by_name_or_group(study: Study) -> None:
-    assert chosen(study, ["group"]) == ["group/plain", "group/after", "group/joined"]
+    assert chosen(study, ["group"]) == ["group/plain", "group/after", "group/curved"]
     assert chosen(study, ["group/after", "before"]) == ["before", "group/after"]
     assert chosen(study, [""]) == list(study.kinds)
     assert chosen(study, []) == []
@@ -113,7 +99,6 @@ def test_runs_are_told_apart_by_settings_inputs_and_roms_but_not_by_their_place(
         ("kinds: {a: {rum: x}}", "unknown field `rum` - at `.*kinds"),
         ("kind: {}", "unknown field `kind`"),
         ("kinds: {a: {flags: --init <b>}}", "no kind or input 'b'"),
-        ("kinds: {a: {adds: b}}", "no kind or input 'b'"),
         ("kinds: {a: {run: x}}\ncompare: [[a, b]]", "no kind or input 'b'"),
     ],
 )
