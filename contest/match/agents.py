@@ -220,19 +220,18 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
         argv = ["--config", str(first[0] / "config.json"), *argv]
     command = f"… --agent {agent.name} --"
     config: Any = load_config(found.Config, argv, presets=found.PRESETS, command=command)
-    values = {
-        "levels": "remote",
-        "timesteps": timesteps,
-        "num_envs": 1,
-        "rotate_every": 0,
-        "run_dir": str(run_dir / "training"),
-        "resume": False,
-        "init": agent.checkpoint,
-        "seed": seed,
-        "device": agent.device,
-        "checkpoint_every": 0,  # only the last
-        **(found.NOT_INHERITED if own else {}),
-    }
+    settings = RunSettings(
+        levels="remote",
+        timesteps=timesteps,
+        num_envs=1,
+        rotate_every=0,
+        run_dir=str(run_dir / "training"),
+        init=agent.checkpoint,
+        seed=seed,
+        device=agent.device,
+        checkpoint_every=0,  # only the last
+    )
+    values = {**to_dict(settings), **(found.NOT_INHERITED if own else {})}
     values = {name: value for name, value in values.items() if name not in given}
     return replaced(config, **values, env=to_dict(contest_settings(config.env)))
 

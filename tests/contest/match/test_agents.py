@@ -13,7 +13,7 @@ import torch
 from contest.match.agents import Agent, make_config, play, play_function, resolve
 from experiment import load_agent
 from experiment.checkpoint import latest_checkpoint
-from experiment.config import from_dict
+from experiment.config import from_dict, replaced
 from experiment.errors import UserError
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
@@ -80,6 +80,16 @@ def test_how_a_checkpoints_own_run_began_is_not_repeated(saved: dict[str, str]) 
     found = [config("rainbow"), config("rainbow", "--init-encoder=x")]
     assert [(c.init_encoder, c.freeze_encoder_updates) for c in found] == [("", 0), ("x", 0)]
     assert config("rainbow", "--init-shrink", "0.5").init_shrink == 0.5
+
+
+def test_where_a_checkpoints_own_run_went_is_not_inherited(
+    saved: dict[str, str], tmp_path: Path
+) -> None:
+    agent = load_agent(saved["ppo2"])
+    agent.config = replaced(agent.config, track="trackio", video_every=100)
+    agent.save(tmp_path)
+    config = make_config(Agent("ppo2", str(tmp_path)), timesteps=1, seed=0, run_dir=Path())
+    assert (config.run.track, config.run.video_every) == ("", 0)
 
 
 def test_a_users_function_draws_by_the_contests_seed(monkeypatch: pytest.MonkeyPatch) -> None:
