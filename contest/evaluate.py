@@ -120,10 +120,11 @@ def play_episodes(
     """Episodes of one level, one after the other, and what was seen of the best, where there is a
     record_dir, which gets one .bk2 for each. patience: as `watch` has it.
     on_step(episodes before, steps of this one): for showing progress."""
+    plain = settings.with_raw_rewards()
     played: list[Episode] = []
     shown: list[Moment] = []
     filmed = record_dir is not None
-    with contextlib.closing(make_env(level, settings, record_dir=record_dir)) as env:
+    with contextlib.closing(make_env(level, plain, record_dir=record_dir)) as env:
         for number in range(episodes):
             before = max((episode.r for episode in played), default=-np.inf)
             told = None if on_step is None else partial(on_step, number)
@@ -132,7 +133,6 @@ def play_episodes(
                 env,
                 seed=seed + number,
                 explore=explore,
-                reward_scale=settings.reward_scale,
                 patience=patience,
                 filmed=filmed,
                 on_step=told,

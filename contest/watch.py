@@ -35,14 +35,13 @@ def watch(
     *,
     seed: int,
     explore: bool = False,
-    reward_scale: float = 1.0,
     patience: int = 0,
     filmed: bool = False,
     on_step: Callable[[int], None] | None = None,
 ) -> tuple[Episode, list[Moment]]:
     """An episode; `filmed`: and what there was to be seen.
 
-    explore: act as while it learns. reward_scale: the environment's; returns are without it.
+    env: with raw rewards. explore: act as while it learns.
     patience: agent steps without a new highest return after which it ends, incomplete; 0: never.
     on_step(steps done): for showing progress.
     """
@@ -55,7 +54,7 @@ def watch(
         action = int(policy.act(obs[np.newaxis], explore=explore, starts=starts)[0])
         obs, reward, terminated, truncated, info = env.step(action)
         starts = np.zeros(1, bool)
-        step, total = step + 1, total + float(reward) / reward_scale
+        step, total = step + 1, total + float(reward)
         if total > furthest:
             since, furthest = step, total
         if filmed:
@@ -66,7 +65,7 @@ def watch(
         if terminated or truncated:
             return as_episode(info["episode_record"]), moments
         if 0 < patience <= step - since:
-            cut = env.reset()[1]["episode_record"]
+            cut = env.get_wrapper_attr("episode")()
             return dataclasses.replace(as_episode(cut), complete=False), moments
 
 

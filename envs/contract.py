@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,10 @@ class EnvSettings(Protocol):
 
     def spec(self) -> EnvSpec:
         """What environments of these settings offer."""
+        ...
+
+    def with_raw_rewards(self) -> Self:
+        """The same, but with rewards as the game gives them."""
         ...
 
     def learning_rewards(self, rewards: NDArray[np.floating]) -> NDArray[np.float32]:

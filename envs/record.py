@@ -62,7 +62,7 @@ def advised(expert: Expert, envs: VectorEnv) -> Act:
 
 
 def record(envs: VectorEnv, act: Act, *, episodes: int, seed: int) -> list[Episode]:
-    """So many episodes of each row, in the order of their returns."""
+    """So many episodes of each row, in the order of their returns. envs: with raw rewards."""
     spec, rows = envs.env_spec, envs.num_envs
     done: list[list[Episode]] = [[] for _ in range(rows)]
     played: list[list[tuple[NDArray[np.uint8], int, float]]] = [[] for _ in range(rows)]
@@ -80,8 +80,8 @@ def record(envs: VectorEnv, act: Act, *, episodes: int, seed: int) -> list[Episo
                 last = infos["final_obs"][row][-spec.channels :]
                 steps, played[row] = played[row], []
                 if len(done[row]) < episodes:
-                    died = bool(terminated[row])
-                    done[row].append(episode(envs, steps, last, levels[row], terminated=died))
+                    over = bool(terminated[row])
+                    done[row].append(episode(envs, steps, last, levels[row], terminated=over))
             progress.update(sum(map(len, done)))
     return sorted((one for row in done for one in row), key=lambda one: one.total_reward)
 
@@ -98,7 +98,7 @@ def episode(
     what came after its highest return is left out."""
     spec = envs.env_spec
     frames, actions, rewards = zip(*steps, strict=True)
-    raw = np.array(rewards) / spec.reward_scale
+    raw = np.array(rewards)
     length = len(raw) if terminated else int(np.cumsum(raw).argmax()) + 1
     return Episode(
         level,
@@ -122,7 +122,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     agent: Any = None if config.agent == EXPERT else load_agent(config.agent)
     settings = agent.config.env if agent else settings_class({"levels": config.levels})()
     expert = expert_of(config.levels, settings) if agent is None else None
-    envs = make(config.levels, settings, num_envs=count, seed=config.seed)
+    plain = settings.with_raw_rewards()
+    envs = make(config.levels, plain, num_envs=count, seed=config.seed)
     with closing(envs):
         act = advised(expert, envs) if expert else partial(agent.act, explore=True)
         found = record(envs, act, episodes=config.episodes, seed=config.seed)

@@ -1,6 +1,6 @@
 """How Procgen treats a game: one dataclass, the published benchmark's values as defaults."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -86,6 +86,10 @@ class ProcgenConfig:
             rewards={"shape_rewards": self.shape_rewards, "reward_scale": self.reward_scale},
             reward_scale=self.reward_scale,
         )
+
+    def with_raw_rewards(self) -> "ProcgenConfig":
+        """The same, but with rewards as the game gives them."""
+        return replace(self, shape_rewards=False, reward_scale=1.0)
 
     def learning_rewards(self, rewards: NDArray[np.floating]) -> NDArray[np.float32]:
         """Raw rewards [T] -> as the shaping and the scale make them, [T]."""

@@ -3,7 +3,7 @@
 But for `backtracking`: the contest's reward is that without.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -72,6 +72,10 @@ class EnvConfig:
             rewards={"reward_scale": self.reward_scale, "backtracking": self.backtracking},
             reward_scale=self.reward_scale,
         )
+
+    def with_raw_rewards(self) -> "EnvConfig":
+        """The same, but with rewards as the scenario gives them."""
+        return replace(self, backtracking=False, reward_scale=1.0)
 
     def learning_rewards(self, rewards: NDArray[np.floating]) -> NDArray[np.float32]:
         """Raw rewards [T] of an episode -> as AllowBacktracking and the scale make them, [T]."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import operator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +104,10 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         obs = rows.games.observations[0].copy()
         return obs, float(game["gain"]) * self.scale, terminated, truncated, info
 
+    def episode(self) -> dict[str, Any]:
+        """What is to be reported of the episode so far, see `episode_record`."""
+        return self.rows.episode(0)
+
     def render(self) -> np.ndarray | None:
         """The screen now, uint8 [224, 320, 3]; None without a render_mode, as Gymnasium has it."""
         return self.rows.games.screen(0) if self.render_mode else None
@@ -119,7 +122,7 @@ class NativeContestEnv(gymnasium.Wrapper):
     """One level under the contest's rules, as ContestEnv gives it: buttons -> screens."""
 
     def __init__(self, level: Level, config: EnvConfig, *, record_dir: Path | None) -> None:
-        config = replace(config, backtracking=False, reward_scale=1.0)
+        config = config.with_raw_rewards()
         self.native = NativeEnv(level, config, record_dir=record_dir, pictures=False)
         super().__init__(self.native)
         self.action_space = gymnasium.spaces.MultiBinary(BUTTONS)

@@ -175,7 +175,7 @@ class EpisodeRecord(Stateful):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         """Count from zero."""
-        cut = self.episode(terminated=False, rotated=False) if self.steps else None
+        cut = self.episode() if self.steps else None
         obs, info = self.env.reset(seed=seed, options=options)
         if cut:
             info["episode_record"] = cut
@@ -196,8 +196,8 @@ class EpisodeRecord(Stateful):
             self.steps = 0
         return obs, reward, terminated, truncated, info
 
-    def episode(self, *, terminated: bool, rotated: bool) -> dict[str, Any]:
-        """What is reported of it."""
+    def episode(self, *, terminated: bool = False, rotated: bool = False) -> dict[str, Any]:
+        """What is to be reported of the episode so far, see `episode_record`."""
         return episode_record(
             total=self.total,
             furthest=self.furthest,

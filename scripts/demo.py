@@ -84,13 +84,12 @@ class Demo:
             explore=explore,
             patience=patience,
         )
-        with contextlib.closing(make_env(self.level, settings)) as env:
+        with contextlib.closing(make_env(self.level, settings.with_raw_rewards())) as env:
             _, self.seen[label] = watch(
                 policy,
                 env,
                 seed=seed,
                 explore=explore,
-                reward_scale=settings.reward_scale,
                 patience=STILL * SECOND,
                 filmed=True,
             )

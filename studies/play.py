@@ -47,7 +47,7 @@ def play(config: PlayConfig) -> None:
     name = config.agent if config.agent in REFERENCES else ""
     mode: Mode = "explore" if config.draws else "frozen"
     policy, settings = load_policy(Agent(name, config.agent, mode, "cpu"), seed=config.seed)
-    settings = replaced(settings, backtracking=False, episode_steps=config.episode_steps)
+    settings = replaced(settings.with_raw_rewards(), episode_steps=config.episode_steps)
     left = config.episodes * len(level_names(config.levels)) or math.inf
     new_run(config.run_dir)
     with (

@@ -8,6 +8,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from contest.evaluate import play_episodes
 from contest.match.references import reference
 from contest.watch import Moment, film, picture, watch
 from retro_env import EnvConfig, Level, make_env
@@ -46,14 +47,13 @@ class Waiting:
 
 @pytest.mark.parametrize("backend", ["native", "emulator"])
 def test_an_episode_ends_where_nothing_is_gained(backend: str) -> None:
-    settings = EnvConfig(backend=backend, reward_scale=0.01, episode_steps=300)  # type: ignore[arg-type]
+    settings = EnvConfig(backend=backend, backtracking=False, episode_steps=300)  # type: ignore[arg-type]
     said: list[int] = []
     with closing(make_env(LEVEL, settings)) as env:
         cut, seen = watch(
             Waiting(),
             env,
             seed=0,
-            reward_scale=0.01,
             patience=30,
             filmed=True,
             on_step=said.append,
@@ -62,11 +62,21 @@ def test_an_episode_ends_where_nothing_is_gained(backend: str) -> None:
     assert (cut.complete, whole.complete) == (False, True)
     assert 20 < cut.l < 100 and whole.l == 300 and nothing == []
     assert said == list(range(1, cut.l + 1))
-    assert len(seen) == cut.l
+    assert len(seen) == cut.l and seen[-1].total == pytest.approx(cut.r)
     assert max(moment.total for moment in seen) == pytest.approx(cut.progress * 9000, rel=0.01)
     assert seen[0].values == list(range(7)) and seen[0].action == 1
     screen = cv2.imdecode(np.frombuffer(seen[0].screen, np.uint8), cv2.IMREAD_COLOR)
     assert screen is not None and screen.shape == (224, 320, 3)
+
+
+@pytest.mark.parametrize("backend", ["native", "emulator"])
+def test_every_episode_that_is_cut_leaves_one_recording(backend: str, tmp_path: Path) -> None:
+    settings = EnvConfig(backend=backend, episode_steps=300)  # type: ignore[arg-type]
+    played, _ = play_episodes(
+        Waiting(), LEVEL, settings, episodes=2, record_dir=tmp_path, patience=30
+    )
+    assert [episode.complete for episode in played] == [False, False]
+    assert len([*tmp_path.glob("**/*.bk2")]) == 2
 
 
 def test_a_player_that_is_over_stays_in_grey_while_others_go_on(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_an_expert_comes_far(recorded):
 
 
 def test_recorded_actions_played_again_show_the_same(recorded):
-    envs = make(LEVELS, EnvConfig(), num_envs=2, seed=3)
+    envs = make(LEVELS, EnvConfig().with_raw_rewards(), num_envs=2, seed=3)
     obs, _ = envs.reset(seed=3)
     ordered = [next(one for one in recorded if one.level == level) for level in envs.levels]
     steps = min(len(one.actions) for one in ordered)
