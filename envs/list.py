@@ -9,6 +9,7 @@ from typing import Literal
 from envs.families import level_names, split_names
 from experiment.config import parse_command, positional, preset_names
 from experiment.errors import UserError, command
+from experiment.files import complete_checkpoints, step_of
 from experiment.package import AGENTS, find, is_package, shipped
 
 
@@ -48,9 +49,9 @@ def runs(folder: Path) -> Iterator[str]:
     for config in sorted(folder.rglob("config.json")):
         if config.parent.parent.name in ("checkpoints", "agent"):
             continue
-        saved = sorted(config.parent.glob("checkpoints/step-*/meta.json"))
-        at = int(saved[-1].parent.name.removeprefix("step-")) if saved else 0
-        yield f"{config.parent}  {f'saved at {at:,} steps' if saved else 'no checkpoint'}"
+        saved = complete_checkpoints(config.parent / "checkpoints")
+        told = f"saved at {step_of(saved[-1]):,} steps" if saved else "no checkpoint"
+        yield f"{config.parent}  {told}"
 
 
 @command

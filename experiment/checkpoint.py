@@ -30,15 +30,15 @@ import torch
 from experiment.arrays import Rows, StoredArray, StoredArrays, describe, write_array
 from experiment.config import from_dict, to_dict
 from experiment.errors import Damaged, UserError
+from experiment.files import ASIDE, CHECKPOINT, complete_checkpoints, step_of
 from experiment.package import AGENTS, is_package, shipped
 
 T = TypeVar("T")
 FORMAT = "retro-contest-agents checkpoint"
 VERSION = 1
-ASIDE, DAMAGED = ".replaced", ".damaged"
+DAMAGED = ".damaged"
 TABLES = ("metrics.csv", "episodes.csv")
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
-_FOLDER = re.compile(rf"step-\d+({re.escape(ASIDE)})?")
 
 
 class _File(msgspec.Struct, omit_defaults=True):
@@ -126,7 +126,8 @@ def save_checkpoint(
     draft = folder / f".draft-{final_folder.name}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        later = [path.name for path in _complete(folder) if _step(path) > counters["env_steps"]]
+        there, steps = complete_checkpoints(folder), counters["env_steps"]
+        later = [path.name for path in there if step_of(path) > steps]
         if later:
             raise UserError(f"{folder} holds a later checkpoint, {later[-1]}; give another folder")
         for left_over in folder.glob(".draft-*"):  # of a run that was killed while it saved
@@ -207,7 +208,7 @@ def load_to_resume(run_dir: Path | str) -> Checkpoint:
                     _read(folder / name, facts)
             break
         except Damaged as error:
-            if len(_complete(folder.parent)) < 2:
+            if len(complete_checkpoints(folder.parent)) < 2:
                 raise
             aside = folder.with_name(folder.name + DAMAGED)
             shutil.rmtree(aside, ignore_errors=True)
@@ -233,12 +234,12 @@ def latest_checkpoint(path: Path | str) -> Path:
     if (path / "meta.json").is_file():
         return path
     for folder in (path / "checkpoints", path):
-        complete = _complete(folder)
+        complete = complete_checkpoints(folder)
         if complete:
             return complete[-1]
     if (own := shipped(str(path))) is not None:
         return latest_checkpoint(own)
-    if (path / "config.json").is_file() and not _FOLDER.fullmatch(path.name):
+    if (path / "config.json").is_file() and not CHECKPOINT.fullmatch(path.name):
         raise UserError(
             f"the run in {path} has saved no checkpoint: give one that has, or start it anew"
         )
@@ -322,21 +323,8 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _step(checkpoint: Path) -> int:
-    return int(checkpoint.name.removeprefix("step-").removesuffix(ASIDE))
-
-
-def _complete(folder: Path) -> list[Path]:
-    """Complete checkpoints in a folder, oldest first; one put aside goes before its successor."""
-    found = []
-    for path in folder.iterdir() if folder.is_dir() else []:
-        if _FOLDER.fullmatch(path.name) and (path / "meta.json").is_file():
-            found.append((_step(path), not path.name.endswith(ASIDE), path))
-    return [path for *_, path in sorted(found)]
-
-
 def _prune(folder: Path, *, keep: int) -> None:
-    complete = _complete(folder)
+    complete = complete_checkpoints(folder)
     replaced = [path for path in complete if path.name.endswith(ASIDE)]
     kept = [path for path in complete if path not in replaced]
     for path in replaced + kept[: max(len(kept) - keep, 0)]:

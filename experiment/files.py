@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -9,6 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from experiment.errors import UserError
+
+ASIDE = ".replaced"
+"""Ends the name of a checkpoint while another takes its place."""
+CHECKPOINT = re.compile(rf"step-\d+({re.escape(ASIDE)})?")
+"""Names of their folders."""
 
 
 def replace_text(path: Path, text: str) -> None:
@@ -73,3 +79,17 @@ def unwritable(path: Path, error: OSError) -> UserError:
     """What is said of a file or folder that cannot be written."""
     reason = error.strerror or str(error).partition("\n")[0]
     return UserError(f"cannot write {path}: {reason}; give a writable place")
+
+
+def step_of(checkpoint: Path) -> int:
+    """The env steps that a checkpoint's folder is named by."""
+    return int(checkpoint.name.removeprefix("step-").removesuffix(ASIDE))
+
+
+def complete_checkpoints(folder: Path) -> list[Path]:
+    """Those in a run's `checkpoints`, oldest first; one put aside goes before its successor."""
+    found = []
+    for path in folder.iterdir() if folder.is_dir() else []:
+        if CHECKPOINT.fullmatch(path.name) and (path / "meta.json").is_file():
+            found.append((step_of(path), not path.name.endswith(ASIDE), path))
+    return [path for *_, path in sorted(found)]

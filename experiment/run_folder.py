@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, final
 
 from experiment.config import to_dict
 from experiment.errors import UserError
-from experiment.files import make_folder, unwritable, write_json
+from experiment.files import complete_checkpoints, make_folder, unwritable, write_json
 from experiment.metrics import EpisodeLog, Metrics
 from experiment.progress import Progress
 
@@ -63,7 +63,7 @@ class RunFolder:
     @property
     def has_checkpoint(self) -> bool:
         """Whether there is something to go on from."""
-        return any(self.checkpoints.glob("step-*"))
+        return bool(complete_checkpoints(self.checkpoints))
 
     def write_config(self, config: Any) -> None:
         """Let config.json hold a dataclass or a dictionary, as a run begins or goes on with it.

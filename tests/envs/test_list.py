@@ -31,6 +31,17 @@ def test_runs_are_listed_with_how_far_they_are(tmp_path):
     ]
 
 
+def test_a_damaged_checkpoint_that_was_put_aside_is_none(tmp_path):
+    run = RunFolder.create(tmp_path, {"seed": 1})
+    for step in (5, 10):
+        steps = {"env_steps": step}
+        save_checkpoint(run.checkpoints, agent="none", config={}, counters=steps, tensors={})
+    (run.checkpoints / "step-000000010").rename(run.checkpoints / "step-000000010.damaged")
+    assert list(listing.lines("runs", str(tmp_path))) == [f"{tmp_path}  saved at 5 steps"]
+    (run.checkpoints / "step-000000005").rename(run.checkpoints / "step-000000005.damaged")
+    assert not run.has_checkpoint
+
+
 def test_what_is_not_there_is_said():
     for what, of in (("levels", "nowhere"), ("presets", "nobody"), ("runs", "no/such")):
         with pytest.raises(UserError):
