@@ -76,8 +76,9 @@ def test_a_run_goes_on_when_an_actor_was_killed(ray_address, tmp_path, monkeypat
     steps = sum(played.block.env_steps for played in taken)
     assert load_checkpoint(tmp_path).counters["env_steps"] == steps  # each counted once,
     assert rows["updates"][-1] == steps // 16  # and learned from once
-    images = {played.block.sequences.obs.tobytes() for played in taken}
-    assert len(images) == len(taken)  # and none is another's
+    blocks = [played.block.sequences for played in taken]
+    told = {block.obs.tobytes() + block.logp.tobytes() for block in blocks}
+    assert len(told) == len(taken)  # and none is another's
     assert (rows["policy_lag"] >= 0).all() and rows["policy_lag"].max() > 0
 
 
