@@ -55,9 +55,9 @@ def level_names(levels: str) -> list[str]:
 
 def split_names() -> list[str]:
     """The splits of all families."""
-    from retro_env import registered
+    from retro_env.registered import split_names
 
-    return sorted(path.stem for path in registered.SPLITS.glob("*.csv"))
+    return split_names()
 
 
 def make(levels: str, settings: Any, *, num_envs: int, **options: Any) -> VectorEnv:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from experiment.checkpoint import agent_of, latest_checkpoint, load_checkpoint
+from experiment.checkpoint import latest_checkpoint, load_checkpoint
 from experiment.errors import Parser, UserError, command
 from experiment.metrics import PROJECT
 
@@ -41,7 +41,7 @@ def push(checkpoint: Path, name: str, *, film: Path | None = None) -> str:
         whole = Path(shutil.copytree(found, Path(folder) / "whole"))
         text = CARD.format(
             library=PROJECT,
-            agent=agent_of(found),
+            agent=saved.agent,
             name=name,
             steps=saved.counters["env_steps"],
             film='\n<video controls src="film.mp4"></video>\n' if film else "",

@@ -16,7 +16,7 @@ from experiment.device import computes_in_bf16
 from experiment.schedules import scheduled
 from impala.config import ImpalaConfig
 from impala.memory import Sequences
-from nets.actor_critic import ActorCritic
+from nets.actor_critic import ActorCritic, entropies
 
 
 def policy_losses(logp: Tensor, advantages: Tensor) -> Tensor:
@@ -27,11 +27,6 @@ def policy_losses(logp: Tensor, advantages: Tensor) -> Tensor:
 def value_losses(values: Tensor, targets: Tensor) -> Tensor:
     """Half the squared error, [T,N], [T,N] -> [T,N]."""
     return 0.5 * (targets - values).square()
-
-
-def entropies(log_probs: Tensor) -> Tensor:
-    """Of distributions given by their log-probabilities, [T,N,A] -> [T,N], in nats."""
-    return -(log_probs.exp() * log_probs).sum(dim=-1)
 
 
 def make_optimiser(config: ImpalaConfig, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:

@@ -89,6 +89,11 @@ def make_trunk(
     return encoder, hidden
 
 
+def entropies(log_probs: Tensor) -> Tensor:
+    """Of distributions given by their log-probabilities, [...,A] -> [...], in nats."""
+    return -(log_probs.exp() * log_probs).sum(dim=-1)
+
+
 def sample_actions(log_probs: Tensor, uniforms: Tensor) -> Tensor:
     """One action per row by inverting the distribution function. log_probs [B,A], uniforms [B] in
     [0,1) -> [B]."""

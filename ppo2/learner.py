@@ -20,7 +20,7 @@ from experience.rollouts import Batch
 from experiment.device import computes_in_bf16
 from experiment.distributed import Group
 from experiment.schedules import scheduled
-from nets.actor_critic import ActorCritic
+from nets.actor_critic import ActorCritic, entropies
 from ppo2.config import PPO2Config
 
 
@@ -41,11 +41,6 @@ def value_losses(
         moved = old_values + (values - old_values).clamp(-clip, clip)
         losses = torch.maximum(losses, (moved - returns).square())
     return 0.5 * losses
-
-
-def entropies(log_probs: Tensor) -> Tensor:
-    """Of distributions given by their log-probabilities, [B,A] -> [B], in nats."""
-    return -(log_probs.exp() * log_probs).sum(dim=-1)
 
 
 def approximate_kl(log_ratio: Tensor) -> Tensor:

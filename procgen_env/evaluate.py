@@ -16,7 +16,7 @@ from rich.table import Table
 
 from envs.contract import Infos, ended_episodes
 from envs.evaluation import evaluate
-from experiment.checkpoint import latest_checkpoint, load_agent, load_checkpoint
+from experiment.checkpoint import Checkpoint, load_agent, load_checkpoint
 from experiment.config import parse_command, positional
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
@@ -72,15 +72,14 @@ class Random:
         return self.rng.integers(len(ACTIONS), size=len(obs))
 
 
-def player(config: EvaluateConfig) -> Policy:
+def player(config: EvaluateConfig, saved: Checkpoint) -> Policy:
     """Who plays, as the command line says."""
     if config.policy == "random":
         return Random(seed=config.seed)
     device = str(prepare_device(config.device))
     if config.policy == "trained":
-        agent: Policy = load_agent(config.run, device=device)
+        agent: Policy = load_agent(saved.folder, device=device)
         return agent
-    saved = load_checkpoint(config.run)
     with aside(config.seed):
         return find(saved.agent).build(saved.config, device=device)
 
@@ -140,8 +139,8 @@ def shown(result: Mapping[str, Any]) -> Table:
 def main(argv: Sequence[str] | None = None) -> None:
     """Evaluate what the command line names."""
     config = parse_command(EvaluateConfig, argv, command="python -m procgen_env.evaluate")
-    folder = latest_checkpoint(config.run)
-    agent = load_agent(folder)
+    saved = load_checkpoint(config.run)
+    folder, agent = saved.folder, load_agent(saved.folder)
     settings, run = agent.config.env, agent.config.run
     if not isinstance(settings, ProcgenConfig):
         raise UserError(
@@ -150,7 +149,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     sets = level_sets(settings, test_levels=config.test_levels)
     run_folder = folder.parent.parent if folder.parent.name == "checkpoints" else folder
     out = config.out or run_folder / "evaluations" / f"{folder.name}-{config.policy}"
-    policy, found = player(config), {}
+    policy, found = player(config, saved), {}
     for name in config.levels:
         played = evaluate(
             policy, run.levels, sets[name], episodes=config.episodes, seed=config.seed
@@ -160,9 +159,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         found[name] = {game: score(episodes, game, mode) for game, episodes in games}
     result = {
         "run": run_folder.name,
-        "agent": load_checkpoint(folder).agent,
+        "agent": saved.agent,
         "policy": config.policy,
-        "env_steps": load_checkpoint(folder).counters["env_steps"],
+        "env_steps": saved.counters["env_steps"],
         "train_seed": run.seed,
         "mode": settings.distribution_mode,
         "num_levels": settings.num_levels,

@@ -12,7 +12,6 @@ from experiment.errors import UserError
 
 PREFIX = "procgen:"
 """Before the games in a specification of levels."""
-MODES = ("easy", "hard", "extreme", "memory", "exploration")
 
 ACTIONS = (
     *("LEFT DOWN", "LEFT", "LEFT UP", "DOWN", "", "UP", "RIGHT DOWN", "RIGHT", "RIGHT UP"),

@@ -18,7 +18,8 @@ from typing import Literal
 from experiment.errors import Parser, UserError, command
 from experiment.window import has_display
 from retro_env.integrations import file_of, games, has_rom, is_native
-from retro_env.levels import parse_levels, split_names
+from retro_env.levels import parse_levels
+from retro_env.registered import split_names
 
 PACKAGES = (
     "stable-retro",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from experiment.errors import UserError
 from retro_env.integrations import full_name, nearest, states
-from retro_env.registered import SPLITS
+from retro_env.registered import SPLITS, split_names
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,6 @@ class Level:
 
     def __str__(self) -> str:
         return f"{self.game}:{self.state}"
-
-
-def split_names() -> list[str]:
-    """Names of the splits that come with the project."""
-    return sorted(path.stem for path in SPLITS.glob("*.csv"))
 
 
 def parse_levels(spec: str) -> list[Level]:

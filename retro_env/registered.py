@@ -22,6 +22,11 @@ SPLITS = Path(__file__).parent / "splits"
 METADATA: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 15}
 
 
+def split_names() -> list[str]:
+    """Names of the splits that come with the project."""
+    return sorted(path.stem for path in SPLITS.glob("*.csv"))
+
+
 def register_levels() -> None:
     """Tell Gymnasium of all levels; the emulator is only imported when one is made."""
     for split in sorted(SPLITS.glob("*.csv")):

@@ -29,7 +29,7 @@ def report(lines: Iterable[Line]) -> Counter[str]:
 def main() -> None:
     """The command line. Exit code 1: none of the files is a ROM that is wanted."""
     from retro_env.doctor import split_fact
-    from retro_env.levels import split_names
+    from retro_env.registered import split_names
 
     parser = Parser(prog="scripts/import-roms", description=__doc__)
     parser.add_argument("paths", nargs="+", type=Path, metavar="DIR", help="folders, or files")

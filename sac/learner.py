@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from experience.replay import Batch
 from experiment.device import computes_in_bf16
+from nets.actor_critic import entropies
 from nets.encoders import Encoder
 from nets.initialise import POLICY_GAIN, orthogonal
 from sac.config import SACConfig
@@ -24,12 +25,6 @@ def soft_values(logits: Tensor, q_values: Tensor, temperature: Tensor) -> Tensor
     temperature α -> [B]. Source: arXiv:1910.07207, eq. 10."""
     log_pi = logits.log_softmax(dim=1)
     return (log_pi.exp() * (q_values.amin(dim=0) - temperature * log_pi)).sum(dim=1)
-
-
-def entropies(logits: Tensor) -> Tensor:
-    """−Σ_a π(a|s) log π(a|s), in nats. logits [B,A] -> [B]."""
-    log_pi = logits.log_softmax(dim=1)
-    return -(log_pi.exp() * log_pi).sum(dim=1)
 
 
 def critic_errors(q_values: Tensor, actions: Tensor, targets: Tensor) -> Tensor:
@@ -130,7 +125,7 @@ class Learner:
         errors = critic_errors(q_values, actions, targets)
         critic_loss = (weights * 0.5 * errors.square().sum(dim=0)).mean()
         policy_loss = -soft_values(logits, q_values.detach(), temperature).mean()
-        entropy = entropies(logits.detach())
+        entropy = entropies(logits.detach().log_softmax(dim=1))
         loss = critic_loss + policy_loss
         loss = loss + temperature_loss(self.net.log_temperature, entropy, self.entropy_target)
         self.optimiser.zero_grad(set_to_none=True)

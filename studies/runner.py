@@ -20,8 +20,8 @@ import numpy as np
 from contest.match.score import Episode, episode_columns, read_episodes
 from envs.sight import PLAYS
 from experiment.errors import UserError
-from experiment.files import write_json
 from experiment.metrics import read_columns
+from experiment.results import store
 from studies import losses
 from studies.study import REFERENCE, Cell, Study, cells, made_with, needed, needs, short
 
@@ -57,14 +57,14 @@ def play(study: Study, cell: Cell, out: Path, *, threads: int) -> None:
         words = ["--levels", cell.level, "--seed", str(cell.seed)]
         words += ["--timesteps", str(made["steps"]), *flags(study, cell, out)]
     path = out / f"{cell.name}.json"
-    write_json(path, {"made": made})
+    store(path, {"made": made})
     run = [sys.executable, "-m", kind.run, "--run-dir", str(folder), *words]
     with (out / f"{cell.name}.log").open("a") as log:
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
         done = subprocess.run(run, stdout=log, stderr=log, env=environment, check=False)
     if done.returncode:
         raise UserError(f"{kind.run} failed; see {log.name}, then give the same command again")
-    write_json(path, {"made": made, **measured(study, cell, out)})
+    store(path, {"made": made, **measured(study, cell, out)})
     if not any(cell.kind in needs(study, other) for other in study.kinds):
         shutil.rmtree(folder / "checkpoints", ignore_errors=True)
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from experience.advantages import normalised
 from experience.rollouts import Batch
 from experiment.distributed import Group
+from nets.actor_critic import entropies
 from trpo.agent import TRPONet
 from trpo.config import TRPOConfig
 
@@ -124,8 +125,7 @@ class Learner:
                 sums[name] = value + sums.get(name, 0.0)
         means = torch.stack(list(sums.values())) / len(indices)
         numbers = (self.group.sum(means) / self.group.size).tolist()
-        entropy = -(old.exp() * old).sum(dim=1).mean()
-        metrics["entropy"] = float(self.mean(entropy))
+        metrics["entropy"] = float(self.mean(entropies(old).mean()))
         return {**metrics, **dict(zip(sums, numbers, strict=True))}
 
     def natural_step(self, batch: Batch, old: Tensor) -> dict[str, float]:

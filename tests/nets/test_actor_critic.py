@@ -1,6 +1,8 @@
+import math
+
 import torch
 
-from nets.actor_critic import sample_actions
+from nets.actor_critic import entropies, sample_actions
 
 
 def test_actions_are_drawn_with_their_probabilities():
@@ -10,3 +12,10 @@ def test_actions_are_drawn_with_their_probabilities():
     assert counts.tolist() == [1000, 0, 6000, 3000]
     rounded_down = torch.log(torch.tensor([[0.3, 0.3, 0.3999]]))
     assert sample_actions(rounded_down, torch.tensor([0.99999])).tolist() == [2]
+
+
+def test_entropies_lie_between_certain_and_uniform():
+    logits = torch.tensor([[0.0, 0.0, 0.0], [90.0, 0.0, 0.0], [math.log(2.0), 0.0, -90.0]])
+    mixed = -(2 / 3 * math.log(2 / 3) + 1 / 3 * math.log(1 / 3))
+    found = entropies(logits.log_softmax(dim=1))
+    torch.testing.assert_close(found, torch.tensor([math.log(3.0), 0.0, mixed]))

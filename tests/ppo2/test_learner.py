@@ -11,6 +11,7 @@ from experience.rollouts import Batch, minibatches
 from experiment.config import replaced
 from experiment.distributed import Group
 from experiment.errors import UserError
+from nets.actor_critic import entropies
 from nets.encoders import Encoder
 from ppo2.agent import make_net
 from ppo2.config import PPO2Config
@@ -19,7 +20,6 @@ from ppo2.learner import (
     adapted,
     approximate_kl,
     clipped_surrogate,
-    entropies,
     value_losses,
 )
 

@@ -13,7 +13,6 @@ from sac.config import SACConfig
 from sac.learner import (
     Learner,
     critic_errors,
-    entropies,
     follow,
     soft_values,
     temperature_loss,
@@ -114,12 +113,6 @@ def test_the_policy_loss_has_its_minimum_at_the_softmax_of_the_values():
     other = torch.zeros(4, 7, requires_grad=True)
     (gradient,) = torch.autograd.grad(soft_values(other, q_values, alpha).sum(), other)
     assert gradient.abs().max() > 0.1
-
-
-def test_entropies_lie_between_certain_and_uniform():
-    logits = torch.tensor([[0.0, 0.0, 0.0], [90.0, 0.0, 0.0], [math.log(2.0), 0.0, -90.0]])
-    mixed = -(2 / 3 * math.log(2 / 3) + 1 / 3 * math.log(1 / 3))
-    torch.testing.assert_close(entropies(logits), torch.tensor([math.log(3.0), 0.0, mixed]))
 
 
 @pytest.mark.parametrize(("entropy", "grows"), [(0.2, True), (1.5, False)])
