@@ -6,6 +6,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.episodes import Random
 from experiment.package import Policy
 
 ACTIONS = 7
@@ -17,22 +18,8 @@ JUMP = 6  # B alone: the contest has no RIGHT+B, momentum carries the jump forwa
 
 
 @final
-class Random:
-    """Each action with the same probability, at every step."""
-
-    config = None
-
-    def __init__(self, *, seed: int = 0) -> None:
-        self._rng = np.random.default_rng(seed)
-
-    def act(self, obs: NDArray[np.uint8], **_: Any) -> NDArray[np.int64]:
-        """obs [N,…] -> actions [N]."""
-        return self._rng.integers(ACTIONS, size=len(obs))
-
-
-@final
 class RunAndJump:
-    """RIGHT, and every `period` steps (15 are a second) a jump, held for `hold` steps.
+    """RIGHT, and every `period` steps of an episode (15 a second) a jump, held for `hold` steps.
 
     With hold 0 it never jumps. A steady rhythm goes further than jumps at random: those come twice
     in a row, or not at all.
@@ -43,17 +30,23 @@ class RunAndJump:
     def __init__(self, *, period: int = PERIOD, hold: int = HOLD) -> None:
         self._period = period
         self._hold = hold
-        self._step = 0
+        self._steps = np.zeros(0, np.int64)
 
-    def act(self, obs: NDArray[np.uint8], **_: Any) -> NDArray[np.int64]:
-        """obs [N,…] -> actions [N], the same for all."""
-        jumps = self._step % self._period < self._hold
-        self._step += 1
-        return np.full(len(obs), JUMP if jumps else RIGHT, np.int64)
+    def act(
+        self, obs: NDArray[np.uint8], *, starts: NDArray[np.bool_] | None = None, **_: Any
+    ) -> NDArray[np.int64]:
+        """obs [N,…] -> actions [N]. starts [N]: rows that begin an episode, and the rhythm."""
+        if len(self._steps) != len(obs):
+            self._steps = np.zeros(len(obs), np.int64)
+        if starts is not None:
+            self._steps[starts] = 0
+        jumps = self._steps % self._period < self._hold
+        self._steps += 1
+        return np.where(jumps, JUMP, RIGHT)
 
 
 REFERENCES: dict[str, Callable[[int], Policy]] = {
-    "random": lambda seed: Random(seed=seed),
+    "random": lambda seed: Random(ACTIONS, seed=seed),
     "hold-right": lambda _: RunAndJump(hold=0),
     "run-and-jump": lambda _: RunAndJump(),
 }

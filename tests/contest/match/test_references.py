@@ -43,3 +43,11 @@ def test_run_and_jump_jumps_five_steps_of_21() -> None:
 def test_run_and_jump_keeps_the_rhythm_it_is_given() -> None:
     policy = RunAndJump(period=4, hold=1)
     assert [int(policy.act(OBS)[0]) for _ in range(8)] == [JUMP, RIGHT, RIGHT, RIGHT] * 2
+
+
+def test_run_and_jump_begins_its_rhythm_with_every_episode() -> None:
+    policy, starts = RunAndJump(period=4, hold=1), np.array([False, True, False])
+    for _ in range(2):
+        policy.act(OBS)
+    assert policy.act(OBS, starts=starts).tolist() == [RIGHT, JUMP, RIGHT]
+    assert [policy.act(OBS).tolist() for _ in range(2)] == [[RIGHT] * 3, [JUMP, RIGHT, JUMP]]
