@@ -5,9 +5,11 @@ import dataclasses
 import functools
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 from contest.evaluate import PATIENCE, play_episodes
@@ -18,7 +20,7 @@ from contest.watch import Moment, film, watch
 from envs import make_for
 from experiment.config import load_config, replaced, to_dict
 from experiment.errors import UserError, command
-from experiment.package import Policy, find
+from experiment.package import Actions, Flags, Images, Policy, find
 from experiment.plot import plot_curves
 from experiment.ranges import Count, Natural
 from experiment.results import store
@@ -29,8 +31,6 @@ from retro_env.integrations import check_playable
 
 SECOND = 15
 """Agent steps in a second of play."""
-STILL = 5
-"""Seconds without a new highest return after which a player's film ends."""
 SHIPPED = "as shipped"
 SEARCH, AFTER = "JERK, searching", "JERK, after that"
 
@@ -40,7 +40,7 @@ class DemoConfig:
     """Play an unseen act without learning, then let JERK learn it: scores, a curve, films."""
 
     quick: bool = False
-    """Less of everything where nothing is given, in under two minutes."""
+    """Less of everything where nothing is given."""
     runs: Path = Path("runs")
     """Folder in which a new folder demo-001, demo-002, … is made."""
     level: str = "RustCavern.Act2"
@@ -57,12 +57,47 @@ class DemoConfig:
     """Seeds everything."""
 
 
+class Noted:
+    """A policy, and the actions of each of its episodes. The game's chance has a seed: the same
+    actions play the same episode again."""
+
+    config = None
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.episodes: list[list[int]] = []
+
+    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
+        """As the policy does. One row; starts: needed."""
+        assert starts is not None
+        if starts[0]:
+            self.episodes.append([])
+        actions = self.policy.act(obs, explore=explore, starts=starts)
+        self.episodes[-1].append(int(actions[0]))
+        return actions
+
+
+class Again:
+    """Given actions, and what a policy expects of each."""
+
+    config = None
+
+    def __init__(self, policy: Any, actions: Sequence[int]) -> None:
+        self.left = iter(actions)
+        if hasattr(policy, "scores"):
+            self.scores, self.device = policy.scores, policy.device
+
+    def act(self, obs: Images, **_: Any) -> Actions:
+        """The next one. One row."""
+        return np.array([next(self.left)])
+
+
 QUICK: dict[str, Any] = {"search_steps": 50_000, "episodes": 10}
 
 
 @dataclasses.dataclass(frozen=True)
 class Demo:
-    """One demo under way: what each player played, and what the first episode looked like."""
+    """One demo under way: what each player played, and what its best episode looked like."""
 
     config: DemoConfig
     level: Level
@@ -73,10 +108,10 @@ class Demo:
     def play(
         self, label: str, policy: Policy, settings: EnvConfig, *, explore: bool = False
     ) -> None:
-        """Score a player that does not learn, and keep what its first episode looks like."""
-        seed, patience = self.config.seed, PATIENCE * SECOND
+        """Score a player that does not learn, and keep what its best episode looks like."""
+        seed, patience, noted = self.config.seed, PATIENCE * SECOND, Noted(policy)
         self.played[label], _ = play_episodes(
-            policy,
+            noted,
             self.level,
             settings,
             episodes=self.config.episodes,
@@ -84,14 +119,13 @@ class Demo:
             explore=explore,
             patience=patience,
         )
+        if not self.config.film:
+            return
+        best = int(np.argmax([episode.r for episode in self.played[label]]))
         with contextlib.closing(make_env(self.level, settings.with_raw_rewards())) as env:
+            again = Again(policy, noted.episodes[best])
             _, self.seen[label] = watch(
-                policy,
-                env,
-                seed=seed,
-                explore=explore,
-                patience=STILL * SECOND,
-                filmed=True,
+                again, env, seed=seed + best, patience=patience, filmed=True
             )
 
     def train(self, label: str, agent: Agent, steps: int) -> Path:
@@ -136,18 +170,19 @@ def verdict(demo: Demo) -> str:
 
 
 def filmed(demo: Demo, name: str) -> Path:
-    """What each player's first episode looked like, side by side, of those that have played."""
+    """What each player's best episode looked like, side by side, of those that have played."""
     spec = EnvConfig().spec()
-    return film(demo.folder / name, demo.seen, spec.action_names, frame_skip=spec.frame_skip)
+    seen = {f"{label}: best of {demo.config.episodes}": each for label, each in demo.seen.items()}
+    return film(demo.folder / name, seen, spec.action_names, frame_skip=spec.frame_skip)
 
 
 def report(demo: Demo, run: Path, seconds: float) -> None:
     """The film, the search's curve, the table, result.json, and where they are."""
     scores = [score(label, played) for label, played in demo.played.items()]
     files = [filmed(demo, "film.mp4")] if demo.config.film else []
-    still = {row.label: row.mean for row in scores if row.label in demo.seen and row.label != AFTER}
+    still = {row.label: row.mean for row in scores if row.label not in (SEARCH, AFTER)}
     runs = {SEARCH: [run]} if read_episodes(run) else {}
-    title = f"Return on {demo.level.state}, which no agent was trained on"
+    title = f"Return on {demo.level.state}, not among the training acts"
     picture = demo.folder / "curve.png"
     files.append(plot_curves(runs, picture, window=10, title=title, levels=still))
     files.append(demo.folder / "result.json")
@@ -159,7 +194,7 @@ def report(demo: Demo, run: Path, seconds: float) -> None:
         "seconds": round(seconds + time.monotonic(), 1),
     }
     store(files[-1], result)
-    Console().print(score_table(scores, title=f"{demo.level}, never trained on"))
+    Console().print(score_table(scores, title=f"{demo.level}, not among the training acts"))
     print(verdict(demo))
     for file in files:
         print(f"{file.name:<12} {file}")
