@@ -14,6 +14,8 @@ LINE_SECONDS = 10.0
 RATE_SECONDS = 30.0  # the speed shown is of about this long
 
 SHOWN = 5  # how many numbers fit on a line
+SCORE = "mean_return"
+"""Comes first."""
 
 
 @final
@@ -56,7 +58,8 @@ class Progress:
         """
         self._step = step
         new = dict(numbers or {})
-        self._numbers = new | self._numbers | new  # the newest first
+        found = new | self._numbers | new  # the newest first
+        self._numbers = {SCORE: found[SCORE], **found} if SCORE in found else found
         now = self._clock()
         if now - self._history[-1][0] >= 0.5:
             self._history.append((now, step))

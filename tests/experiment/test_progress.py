@@ -117,3 +117,10 @@ def test_only_the_first_numbers_are_shown() -> None:
     with Progress(4, "x", stream=stream, clock=Clock()) as progress:
         progress.update(1, dict.fromkeys("abcdefgh", 1.0))
     assert stream.getvalue().endswith("a 1, b 1, c 1, d 1, e 1\n")
+
+
+def test_the_score_comes_before_all_others() -> None:
+    stream = io.StringIO()
+    with Progress(4, "x", stream=stream, clock=Clock()) as progress:
+        progress.update(1, {**dict.fromkeys("abcdefgh", 1.0), "mean_return": 7.0})
+    assert stream.getvalue().endswith("mean_return 7, a 1, b 1, c 1, d 1\n")
