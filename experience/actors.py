@@ -7,7 +7,6 @@ same. Ray starts what dies again, and plays its block anew: a block reaches the 
 import logging
 import os
 import secrets
-import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from experiment.cluster import ray_on
 from experiment.errors import UserError
 from experiment.ranges import Natural, check
 
@@ -233,29 +233,9 @@ def on_ray(
     these now. ahead: blocks that an actor may play before it is let go on. UserError: no cluster,
     or too small a one.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    import ray
-
-    count, address = settings.actors, settings.ray_address
-    here: dict[str, Any] = {} if address else {"num_cpus": count, "include_dashboard": False}
-    try:
-        if address not in ("", "auto"):  # Ray itself asks for minutes
-            host, _, port = address.rpartition(":")
-            socket.create_connection((host, int(port)), timeout=10.0).close()
-        ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False, **here)
-    except Exception as error:  # Ray has no class for it
-        reason = str(error).partition("\n")[0]
-        if not address:
-            raise UserError(f"Ray does not start ({reason}); this machine may be busy") from None
-        raise UserError(
-            f"no Ray cluster at {address} ({reason}); start one with ray start --head, set "
-            "RAY_AUTH_MODE=token if it asks for tokens, or leave --ray-address out"
-        ) from None
-    try:
+    count = settings.actors
+    with ray_on(settings.ray_address, cpus=count, logging_level=logging.ERROR) as ray:
         cores = int(ray.cluster_resources().get("CPU", 0))
         if cores < count:
             raise UserError(f"the Ray cluster has {cores} CPUs: give --actors {cores} or fewer")
         yield OnRay(make, weights, count=count, ahead=ahead, version=version)
-    finally:
-        ray.shutdown()

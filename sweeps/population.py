@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from envs import make_for
+from experiment.cluster import ray_on
 from experiment.config import flat, replaced, to_dict
 from experiment.errors import UserError
 from experiment.files import make_folder, write_json, write_text
@@ -163,25 +164,16 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
     ranges = read_ranges(config)
     make_folder(config.out)
     same_population(config)
-    os.environ |= {"RAY_CHDIR_TO_TRIAL_DIR": "0", "RAY_USAGE_STATS_ENABLED": "0"}
-    import ray
-
+    os.environ["RAY_CHDIR_TO_TRIAL_DIR"] = "0"
     root = str(Path(__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-    where: dict[str, Any] = {"address": config.ray_address}
-    if not config.ray_address:
-        where = {"address": "local", "num_cpus": config.jobs, "include_dashboard": False}
-    try:
-        ray.init(runtime_env={"env_vars": {"PYTHONPATH": path}}, log_to_driver=False, **where)
-    except Exception as error:  # Ray has no class for it
-        reason = str(error).partition("\n")[0]
-        raise UserError(f"Ray does not start or answer ({reason}); try again") from None
-    try:
-        with warnings.catch_warnings():  # runs begin in processes of their own, and are few
-            warnings.filterwarnings("ignore", "Consider boosting PBT")
-            results = tuner(config, ranges, trainable).fit()
-    finally:
-        ray.shutdown()
+    away = {"env_vars": {"PYTHONPATH": path}}
+    with (
+        ray_on(config.ray_address, cpus=config.jobs, runtime_env=away),
+        warnings.catch_warnings(),  # runs begin in processes of their own, and are few
+    ):
+        warnings.filterwarnings("ignore", "Consider boosting PBT")
+        results = tuner(config, ranges, trainable).fit()
     report(config, ranges, [one.metrics for one in results if one.metrics])
     if results.errors:
         raise UserError(
