@@ -23,8 +23,8 @@ from contest.match.scores import as_json, markdown, read_scores, shown_names
 from contest.signals import stop
 from contest.wire.limits import limits_of
 from contest.wire.record import rom_hash
-from contest.wire.spin_wait import free_cores
 from experiment.config import parse_command
+from experiment.cores import free_cores
 from experiment.errors import UserError, command
 from experiment.files import write_json, write_text
 from experiment.progress import Progress

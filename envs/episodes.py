@@ -6,11 +6,24 @@ from typing import Any
 import numpy as np
 
 from envs.contract import VectorEnv, ended_episodes
-from experiment.package import Actions
+from experiment.package import Actions, Images
 
 SIDE_BY_SIDE = 64
 Act = Callable[..., Actions]
 """Called with observations [N,C,H,W] and, by name, `starts` [N], as `Policy.act`."""
+
+
+class Random:
+    """A policy: so many actions, each with the same probability at every step."""
+
+    config = None
+
+    def __init__(self, actions: int, *, seed: int = 0) -> None:
+        self.actions, self.rng = actions, np.random.default_rng(seed)
+
+    def act(self, obs: Images, **_: Any) -> Actions:
+        """obs [N,…] -> actions [N]."""
+        return self.rng.integers(self.actions, size=len(obs))
 
 
 def play_episodes(

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 from envs.contract import Infos, ended_episodes
+from envs.episodes import Random
 from envs.evaluation import evaluate
 from experiment.checkpoint import Checkpoint, load_agent, load_checkpoint
 from experiment.config import parse_command, positional
@@ -59,24 +59,11 @@ class EvaluateConfig:
     """Where the net computes: cpu, cuda, cuda:1, auto."""
 
 
-class Random:
-    """Each action with the same probability, at every step."""
-
-    config = None
-
-    def __init__(self, *, seed: int) -> None:
-        self.rng = np.random.default_rng(seed)
-
-    def act(self, obs: NDArray[np.uint8], **_: Any) -> NDArray[np.int64]:
-        """obs [N,…] -> actions [N]."""
-        return self.rng.integers(len(ACTIONS), size=len(obs))
-
-
 def player(config: EvaluateConfig, saved: Checkpoint) -> Policy:
     """Who plays, as the command line says."""
     if config.policy == "random":
-        return Random(seed=config.seed)
-    device = str(prepare_device(config.device))
+        return Random(len(ACTIONS), seed=config.seed)
+    device = str(prepare_device(config.device, threads=1))
     if config.policy == "trained":
         agent: Policy = load_agent(saved.folder, device=device)
         return agent

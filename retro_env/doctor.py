@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import os
 import platform
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from experiment.cores import free_cores
 from experiment.errors import Parser, UserError, command
 from experiment.window import has_display
 from retro_env.integrations import file_of, games, has_rom, is_native
@@ -125,7 +125,7 @@ def display_fact() -> Fact:
 
 def compute_facts() -> Iterator[Fact]:
     """Cores and accelerators."""
-    yield Fact("cpu", "ok", f"{os.cpu_count()} cores")
+    yield Fact("cpu", "ok", f"{free_cores()} cores")
     try:
         import torch
     except ImportError as error:

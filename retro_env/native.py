@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +14,7 @@ from gymnasium.utils.seeding import np_random
 
 from envs.base import VectorBase
 from envs.contract import Infos, Step
+from experiment.cores import free_cores
 from experiment.errors import UserError
 from retro_env.config import EnvConfig
 from retro_env.engine import POINTS, cartridge
@@ -53,8 +53,7 @@ class NativeVectorEnv(VectorBase):
         self.render_mode = "rgb_array"
         self.seed: int | None = seed
         self.scale = POINTS * config.reward_scale
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        parts = max(1, min(threads or min(cores or 1, count // GAMES_A_THREAD), count))
+        parts = max(1, min(threads or min(free_cores(), count // GAMES_A_THREAD), count))
         games = sorted({level.game for row in levels for level in row})
         found = cartridge(*games)
         edges = [count * k // parts for k in range(parts + 1)]

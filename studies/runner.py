@@ -19,6 +19,7 @@ import numpy as np
 
 from contest.match.score import Episode, episode_columns, read_episodes
 from envs.sight import PLAYS
+from experiment.cores import free_cores
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from experiment.results import store
@@ -147,7 +148,7 @@ def work(
     """
     waiting, failed = list(todo), list[str]()
     missing = {cell.name for cell in todo}
-    threads = max(1, (os.cpu_count() or 1) // jobs)
+    threads = max(1, free_cores() // jobs)
     running: dict[Future[None], Cell] = {}
     before = {
         cell.name: {needed(study, cell, name).name for name in needs(study, cell.kind)}

@@ -149,7 +149,7 @@ def load_policy(agent: Agent, *, seed: int) -> tuple[Policy, EnvConfig]:
     from experiment.seeding import seed_everything
 
     seed_everything(seed)
-    loaded = load_agent(agent.checkpoint, device=str(prepare_device(agent.device)))
+    loaded = load_agent(agent.checkpoint, device=str(prepare_device(agent.device, threads=1)))
     return loaded, contest_settings(loaded.config.env)
 
 

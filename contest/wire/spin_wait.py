@@ -10,6 +10,8 @@ import socket
 import time
 from typing import final
 
+from experiment.cores import free_cores
+
 SHORT_SECONDS = 0.001
 """Waits that are longer on average are slept through: being woken is little beside them."""
 LONGEST_SECONDS = 0.004
@@ -21,13 +23,6 @@ GAP_SECONDS = 0.0001
 RESTS = (16, 1024)
 """Waits that are slept through after such a gap: at first, and at most. Twice as many after each
 gap, one less after each wait that was not slept through."""
-
-
-def free_cores() -> int:
-    """Cores that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):  # Linux
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @final
