@@ -1,3 +1,4 @@
+import fcntl
 import os
 import shutil
 import subprocess
@@ -78,6 +79,23 @@ def test_a_stamped_venv_is_left_alone(checkout: Path) -> None:
     for arguments in ((), ("--dev",)):
         assert install(checkout, *arguments).returncode == 0
     assert not calls.exists()
+
+
+def test_two_installations_do_not_meet(checkout: Path) -> None:
+    (checkout / ".venv" / "bin").mkdir(parents=True)
+    python = checkout / ".venv" / "bin" / "python"
+    python.write_text(f'#!/bin/sh\necho "$@" >>{checkout}/calls\n')
+    python.chmod(0o755)
+    with (checkout / ".install.lock").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        command = [str(checkout / "scripts" / "install")]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as waiting:
+            assert waiting.stdout is not None
+            assert "waiting for its end" in waiting.stdout.readline()
+            assert waiting.poll() is None and not (checkout / "calls").exists()
+            fcntl.flock(other, fcntl.LOCK_UN)
+            waiting.communicate(timeout=60)
+    assert waiting.returncode == 0 and (checkout / "calls").exists()
 
 
 def test_torch_is_taken_from_the_chosen_index_once(checkout: Path) -> None:
