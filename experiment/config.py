@@ -21,6 +21,7 @@ import yaml
 
 from experiment.arguments import ELSEWHERE, REFUSED, read_first, read_flags, words_of
 from experiment.errors import UserError
+from experiment.files import complete_checkpoints
 from experiment.ranges import bad_value
 
 T = TypeVar("T")
@@ -121,6 +122,9 @@ def load_run_config(
     kept = flat(read_file(own, what=str(own)))
     names = _classes(cls, kept)
     if strange := [name for name in kept if name not in names]:
+        if (agent := _owner(own.parent)) and f"python -m {agent}.train" != command:
+            goes_on = f"python -m {agent}.train --run-dir {own.parent} --resume"
+            raise UserError(f"{own.parent} is a run of {agent}: {goes_on}")
         raise UserError(
             f"{own.parent} is not a run of {command} (its config.json has the field "
             f"{strange[0]!r}); resume it with the agent that began it, as it was then"
@@ -128,6 +132,14 @@ def load_run_config(
     kept["run_dir"] = str(own.parent)
     values = {**kept, **values}
     return _with_flags(cls, words, values=values, presets=presets, command=command, files=True)
+
+
+def _owner(run_dir: Path) -> str:
+    """The agent that saved a run's last checkpoint; "" where that is not known."""
+    with suppress(OSError, ValueError, LookupError):
+        newest = complete_checkpoints(run_dir / "checkpoints")[-1]
+        return str(json.loads((newest / "meta.json").read_text(encoding="utf-8"))["agent"])
+    return ""
 
 
 def from_dict(cls: type[T], values: Mapping[str, Any]) -> T:

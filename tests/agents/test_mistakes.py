@@ -1,6 +1,7 @@
 """A user's mistakes: one line, exit code 2, nothing written."""
 
 import resource
+import shutil
 import sys
 
 import pytest
@@ -201,7 +202,12 @@ def test_a_checkpoint_of_another_net_is_refused(agent, capsys, tmp_path):
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_run_of_another_agent_is_not_resumed(agent, capsys, tmp_path):
-    train("ppo2" if agent == "rainbow" else "rainbow", tmp_path)
+    other = "ppo2" if agent == "rainbow" else "rainbow"
+    train(other, tmp_path)
+    said = said_to(agent, capsys, ["--run-dir", tmp_path, "--resume"])
+    goes_on = f"python -m {other}.train --run-dir {tmp_path} --resume"
+    assert f"{tmp_path} is a run of {other}: {goes_on}" in said
+    shutil.rmtree(tmp_path / "checkpoints")
     said = said_to(agent, capsys, ["--run-dir", tmp_path, "--resume"])
     assert "resume it with the agent that began it" in said
 
