@@ -56,7 +56,7 @@ def test_stopwatch_starts_after_the_warm_up() -> None:
     stopwatch = Stopwatch(seconds=0.0, warm_up=24)
     assert [stopwatch.tick(8) for _ in range(4)] == [False, False, False, True]
     assert stopwatch.began == 24
-    assert set(stopwatch.result()) == {"steps_per_second", "learner_cpu_ms_per_step"}
+    assert set(stopwatch.result()) == {"steps_per_second", "cpu_ms_per_step"}
 
 
 @pytest.mark.parametrize("name", sorted({peer[0] for peer in rainbow.PEERS.values()}))
