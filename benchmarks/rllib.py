@@ -10,6 +10,7 @@ IMPALA plays in two processes, ours in the one that learns.
 import json
 from functools import partial
 from importlib import import_module
+from math import lcm
 from typing import Any
 
 from benchmarks import cases
@@ -46,9 +47,10 @@ def shared_config(agent: str, threads: int) -> Any:
 
 
 def block_of(config: Any) -> int:
-    """Agent steps after which all that was played is learned from, or as good as."""
-    together: int = config.run.num_envs
-    return together * getattr(config, "rollout_steps", 1)
+    """Agent steps after which all that is due of them was learned: whole rollouts, or as many as
+    whole updates are made of."""
+    rollout, update = (getattr(config, name, 1) for name in ("rollout_steps", "update_every"))
+    return lcm(config.run.num_envs * rollout, update)
 
 
 def run_here(case: str, options: Options) -> Row:

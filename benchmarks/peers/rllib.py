@@ -236,6 +236,7 @@ def main() -> None:
         if reached > steps:
             over, steps = clock.tick(reached - steps), reached
     report(clock.result())
+    ray.shutdown()  # its processes end, and do not disturb the next case
     os._exit(0)
 
 
