@@ -24,7 +24,7 @@ from experiment.errors import command
 
 AGENTS = {"impala": "procgen", "sac": "procgen", "rainbow": "ape-x"}
 """Agent -> its preset."""
-LEARNING_STARTS = 480
+LEARNING_STARTS = 432
 SHARED: dict[str, dict[str, Any]] = {
     "impala": {},
     "sac": {"learning_starts": LEARNING_STARTS},
@@ -32,7 +32,7 @@ SHARED: dict[str, dict[str, Any]] = {
     "rainbow": {"learning_starts": LEARNING_STARTS, "frames": "0", "initial_priorities": False},
 }
 """Agent -> what it has instead of the preset's values, on both sides."""
-WARM_UP = {"impala": 1_024, "sac": LEARNING_STARTS + 64, "rainbow": 2 * LEARNING_STARTS}
+WARM_UP = {"impala": 1_024, "sac": 480, "rainbow": 480}
 """Agent -> steps before the clock starts: the first updates are made."""
 CASES = [f"{side}{agent}-{n}" for agent in AGENTS for side in ("", "rllib_") for n in cases.THREADS]
 _, SUFFIX = cases.precisions()
