@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from contest.match.score import Episode, as_episode
 from experiment.film import write_video
 from experiment.package import Policy
+from retro_env import EnvConfig
+from retro_env.demonstrate import replayed
 from retro_env.video import FRAMES_PER_SECOND
 
 SCALE, STRIP = 2, 56
@@ -27,6 +29,23 @@ class Moment(NamedTuple):
     action: int
     total: float
     values: list[float]
+
+
+def as_png(screen: NDArray[np.uint8]) -> bytes:
+    """A screen [H, W, 3], which takes 0.2 MB as it is."""
+    return cv2.imencode(".png", screen)[1].tobytes()
+
+
+def moments_of(recording: Path) -> list[Moment]:
+    """What is shown of a .bk2 of an agent's play. UserError: it cannot be played again."""
+    screens = EnvConfig(image_height=224, image_width=320, colour="rgb")
+    episode = replayed(recording, screens)
+    assert episode.frames is not None
+    shown = zip(episode.frames[1:], episode.actions, np.cumsum(episode.rewards), strict=True)
+    return [
+        Moment(as_png(np.ascontiguousarray(frame.transpose(1, 2, 0))), int(action), total, [])
+        for frame, action, total in shown
+    ]
 
 
 def watch(
@@ -58,8 +77,7 @@ def watch(
         if total > furthest:
             since, furthest = step, total
         if filmed:
-            screen = cv2.imencode(".png", np.asarray(env.render()))[1].tobytes()  # 0.2 MB as it is
-            moments.append(Moment(screen, action, total, values))
+            moments.append(Moment(as_png(np.asarray(env.render())), action, total, values))
         if on_step is not None:
             on_step(step)
         if terminated or truncated:

@@ -16,8 +16,9 @@ from contest.evaluate import PATIENCE, play_episodes
 from contest.match.agents import Agent, load_policy, make_config
 from contest.match.references import REFERENCES
 from contest.match.score import Episode, read_episodes, score, score_table, unfinished_episodes
-from contest.watch import Moment, film, watch
+from contest.watch import Moment, film, moments_of, watch
 from envs import make_for
+from experiment.checkpoint import load_checkpoint
 from experiment.config import load_config, replaced, to_dict
 from experiment.errors import UserError, command
 from experiment.package import Actions, Flags, Images, Policy, find
@@ -26,6 +27,7 @@ from experiment.ranges import Count, Natural
 from experiment.results import store
 from experiment.run_folder import numbered_folder
 from experiment.statistics import welch_interval
+from jerk.saving import RECORDINGS
 from retro_env import EnvConfig, Level, make_env, parse_levels
 from retro_env.integrations import check_playable
 
@@ -129,13 +131,18 @@ class Demo:
             )
 
     def train(self, label: str, agent: Agent, steps: int) -> Path:
-        """Let an agent learn the level -> its run folder."""
+        """Let JERK learn the level -> its run folder."""
         folder, seed = self.folder / agent.name, self.config.seed
         config = make_config(agent, timesteps=steps, seed=seed, run_dir=folder)
         config = replaced(config, levels=str(self.level), run_dir=str(folder))
-        with contextlib.closing(make_for(config)) as envs:
+        recordings = folder / RECORDINGS if self.config.film else None
+        with contextlib.closing(make_for(config, record_dir=recordings)) as envs:
             find(agent.name).run(envs, config, folder, init=agent.checkpoint or None)
             self.played[label] = read_episodes(folder) + unfinished_episodes(envs)
+        if recordings is not None:
+            best = load_checkpoint(folder).state["recordings"]["best"]
+            if str(self.level) in best:
+                self.seen[label] = moments_of(recordings / best[str(self.level)][1])
         return folder
 
 
@@ -172,7 +179,7 @@ def verdict(demo: Demo) -> str:
 def filmed(demo: Demo, name: str) -> Path:
     """What each player's best episode looked like, side by side, of those that have played."""
     spec = EnvConfig().spec()
-    seen = {f"{label}: best of {demo.config.episodes}": each for label, each in demo.seen.items()}
+    seen = {f"{name}: best of {len(demo.played[name])}": each for name, each in demo.seen.items()}
     return film(demo.folder / name, seen, spec.action_names, frame_skip=spec.frame_skip)
 
 
@@ -214,7 +221,8 @@ def main() -> None:
     if config.film:
         print(f"    side by side: {filmed(demo, 'before.mp4')}")
     print(f"2/3 Learning: JERK searches {config.search_steps:,} steps")
-    search = Agent("jerk", flags=("--preset", "recovering"), device="cpu")
+    record = ["--record"] if config.film else []
+    search = Agent("jerk", flags=("--preset", "recovering", *record), device="cpu")
     run = demo.train(SEARCH, search, config.search_steps)
     found = Agent("jerk", str(run), "frozen", "cpu")
     demo.play(AFTER, *load_policy(found, seed=config.seed))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from contest.evaluate import play_episodes
 from contest.match.references import reference
-from contest.watch import Moment, film, picture, watch
+from contest.watch import Moment, film, moments_of, picture, watch
 from retro_env import EnvConfig, Level, make_env
 
 LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
@@ -77,6 +77,17 @@ def test_every_episode_that_is_cut_leaves_one_recording(backend: str, tmp_path: 
     )
     assert [episode.complete for episode in played] == [False, False]
     assert len([*tmp_path.glob("**/*.bk2")]) == 2
+
+
+def test_a_recording_shows_what_was_played(tmp_path: Path) -> None:
+    (played,), seen = play_episodes(
+        reference("random"), LEVEL, EnvConfig(episode_steps=60), episodes=1, record_dir=tmp_path
+    )
+    (recording,) = tmp_path.glob("**/*.bk2")
+    again = moments_of(recording)
+    assert len(again) == len(seen) == played.l == 60
+    assert again[-1].total == pytest.approx(played.r)
+    assert all(one.screen == other.screen for one, other in zip(again, seen, strict=True))
 
 
 def test_a_player_that_is_over_stays_in_grey_while_others_go_on(tmp_path: Path) -> None:
