@@ -17,6 +17,8 @@ from experiment.errors import UserError
 
 POLL_SECONDS = 0.0005
 """Between two looks whether others have come: MPI's own waiting keeps a core busy."""
+HEARD = 0.5
+"""Seconds before all are ended: mpirun passes on what was said until then, and no more."""
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -99,6 +101,7 @@ class Together(World):
 
     def abort(self, code: int) -> None:
         """End every process of the run at once, this one too."""
+        time.sleep(HEARD)
         self.comm.Abort(code)
 
     def close(self) -> None:

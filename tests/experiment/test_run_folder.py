@@ -8,6 +8,7 @@ import pytest
 from experiment import run_folder
 from experiment.checkpoint import latest_checkpoint
 from experiment.errors import UserError
+from experiment.files import write_json
 from experiment.run_folder import RunFolder, alone_in, interruptible, numbered_folder
 
 
@@ -40,7 +41,7 @@ def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
         RunFolder.create(tmp_path / "a", {"x": 2})
     with pytest.raises(UserError, match="saved no checkpoint"):
         latest_checkpoint(tmp_path / "a")
-    (tmp_path / "a/checkpoints/step-000000010").mkdir()
+    write_json(tmp_path / "a/checkpoints/step-000000010/meta.json", {})
     with pytest.raises(UserError, match=r"already holds a run.* go on with it: --resume"):
         RunFolder.create(tmp_path / "a", {"x": 2})
     assert config_of(RunFolder.open(tmp_path / "a")) == {"x": 1}
@@ -85,7 +86,7 @@ def test_an_interrupt_says_how_a_run_with_a_checkpoint_goes_on(tmp_path: Path) -
         return stop.value.args
 
     assert said() == ()
-    (tmp_path / "checkpoints" / "step-000000010").mkdir(parents=True)
+    write_json(tmp_path / "checkpoints" / "step-000000010" / "meta.json", {})
     assert said() == (f"--run-dir {tmp_path} --resume goes on from the last checkpoint",)
 
 

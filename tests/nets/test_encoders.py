@@ -175,7 +175,7 @@ def test_parts_of_residual_nets_leave_the_shape_of_the_features(name, part):
     plain = make_encoder(name, (6, 36, 44), widths=(4, 8, 8))
     encoder = make_encoder(name, (6, 36, 44), widths=(4, 8, 8), parts=[part])
     assert encoder(images(6, 36, 44)).shape == (2, plain.features)
-    assert {*encoder.state_dict()} != {*plain.state_dict()}
+    assert str(encoder) != str(plain)
 
 
 @pytest.mark.parametrize("name", ENCODERS)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from envs import make, make_for
-from envs.episodes import play_episodes, side_by_side
+from envs.episodes import Random, play_episodes, side_by_side
 from envs.sight import PLAYS
 from experiment.config import replaced
 from experiment.errors import UserError
@@ -13,7 +13,7 @@ from experiment.metrics import read_columns
 from experiment.run_folder import RunFolder
 from ppo2.train import parse, run
 from procgen_env import ProcgenConfig
-from procgen_env.evaluate import Random, main
+from procgen_env.evaluate import main
 from procgen_env.games import SCORES, normalised
 from tests.runs import latest_checkpoint
 
@@ -72,7 +72,7 @@ def test_a_run_that_was_stopped_goes_on_exactly(finished, tmp_path):
 
 def test_every_environment_plays_as_many_episodes():
     envs = make("procgen:bigfish", ProcgenConfig(), num_envs=5)
-    episodes = play_episodes(Random(seed=0).act, envs, episodes=15, seed=1)
+    episodes = play_episodes(Random(15, seed=0).act, envs, episodes=15, seed=1)
     assert np.bincount([episode["env"] for episode in episodes]).tolist() == [3] * 5
     assert [side_by_side(n) for n in (200, 32, 67)] == [50, 32, 1]
 

@@ -88,7 +88,8 @@ def test_where_a_checkpoints_own_run_went_is_not_inherited(
     agent = load_agent(saved["ppo2"])
     agent.config = replaced(agent.config, track="trackio", video_every=100)
     agent.save(tmp_path)
-    config = make_config(Agent("ppo2", str(tmp_path)), timesteps=1, seed=0, run_dir=Path())
+    own = Agent("ppo2", str(latest_checkpoint(tmp_path)))
+    config = make_config(own, timesteps=1, seed=0, run_dir=Path())
     assert (config.run.track, config.run.video_every) == ("", 0)
 
 
