@@ -139,23 +139,29 @@ class StepLimit(Stateful):
         return obs, reward, terminated, truncated or 0 < self.limit <= self.steps, info
 
 
+def progress_of(furthest: float, *, terminated: bool) -> tuple[float, bool]:
+    """The furthest return of an episode -> the part of the level that it is, 0 to 1, by the
+    contest's 9000 per level; whether the episode ended by reaching the level's end."""
+    progress = min(furthest / CONTEST_PROGRESS, 1.0)
+    # Per-frame rewards are single precision: their sum may miss 9000 by a little.
+    return progress, bool(terminated and progress > 0.9999)
+
+
 def episode_record(
     *, total: float, furthest: float, steps: int, level: str, terminated: bool, rotated: bool
 ) -> dict[str, Any]:
     """What is reported of an episode, from the contest's unscaled reward.
 
-    r: return; l: agent steps; level: GAME:STATE; progress: furthest part of the level, 0 to 1,
-    by the contest's 9000 per level; finished: ended by reaching the level's end;
-    rotated: cut by a change of level.
+    r: return; l: agent steps; level: GAME:STATE; progress, finished: see `progress_of`; rotated:
+    cut by a change of level.
     """
-    progress = min(furthest / CONTEST_PROGRESS, 1.0)
+    progress, finished = progress_of(furthest, terminated=terminated)
     return {
         "r": total,
         "l": steps,
         "level": level,
         "progress": progress,
-        # Per-frame rewards are single precision: their sum may miss 9000 by a little.
-        "finished": bool(terminated and progress > 0.9999),
+        "finished": finished,
         "rotated": rotated,
     }
 

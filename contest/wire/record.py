@@ -20,7 +20,7 @@ from experiment.errors import UserError
 from experiment.files import replace_text
 from retro_env.integrations import PACK, file_of, games, has_rom
 from retro_env.levels import Level
-from retro_env.wrappers import episode_record
+from retro_env.wrappers import progress_of
 
 LOG_EVERY = 1000
 """Steps between two rows of log.csv."""
@@ -96,18 +96,10 @@ class Record:
 
     def end_episode(self, *, terminated: bool = False, complete: bool = True) -> None:
         """Count the episode under way, and begin another."""
-        reached, level = self.episode_return, str(self.facts.get("level", ""))
-        episode = episode_record(
-            total=reached,
-            furthest=self.episode_furthest,
-            steps=self.episode_steps,
-            level=level,
-            terminated=terminated,
-            rotated=False,
-        )
-        progress, finished = episode["progress"], episode["finished"]
+        progress, finished = progress_of(self.episode_furthest, terminated=terminated)
+        reached = self.episode_return
         row = f"{reached!r},{self.episode_steps},{self.seconds():.6f}"
-        start = f"{self.steps},{level}"
+        start = f"{self.steps},{self.facts.get('level', '')}"
         self.add("monitor.csv", row)
         self.add("episodes.csv", f"{start},{row},{progress:.6f},{finished:d},{complete:d}")
         self.episodes += 1
