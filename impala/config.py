@@ -25,8 +25,8 @@ class ImpalaConfig:
 
     # The machine
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
-    """Arithmetic of the nets; losses and V-trace are fp32 either way. auto: bf16 on a GPU or an
-    x86 CPU that has instructions for it (without, it is several times slower)."""
+    """Arithmetic of the nets; losses and V-trace are fp32 either way. auto: bf16 on a GPU and
+    on an x86 CPU where it is the faster (AMX, AMD's AVX-512)."""
     torch_threads: Natural = 0
     """CPU threads of the learner, each with a piece of a batch; 0: PyTorch decides."""
     accumulate: Count = 1

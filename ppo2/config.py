@@ -34,7 +34,7 @@ class PPO2Config:
     # The machine
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
     """Arithmetic of the nets; losses and advantages are fp32 either way. auto: bf16 on a
-    GPU or an x86 CPU that has instructions for it (without, it is several times slower)."""
+    GPU and on an x86 CPU where it is the faster (AMX, AMD's AVX-512)."""
     compile: bool = False
     """Compile the learning step with torch.compile (CUDA graphs on a GPU; one thread on a CPU)."""
     torch_threads: Natural = 0

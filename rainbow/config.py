@@ -40,8 +40,8 @@ class RainbowConfig:
     # The machine
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
     """Arithmetic of the nets (fp32 on a GPU multiplies matrices in TF32); losses and targets are
-    fp32 either way. auto: bf16 on a GPU or an x86 CPU that has instructions for it (without, it is
-    several times slower)."""
+    fp32 either way. auto: bf16 on a GPU and on an x86 CPU where it is the faster (AMX, AMD's
+    AVX-512)."""
     compile: bool = False
     """Compile the update with torch.compile (CUDA graphs on a GPU)."""
     torch_threads: Natural = 0

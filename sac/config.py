@@ -30,8 +30,8 @@ class SACConfig:
 
     # The machine
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
-    """Arithmetic of the nets; losses and targets are fp32 either way. auto: bf16 on a GPU or an x86
-    CPU that has instructions for it."""
+    """Arithmetic of the nets; losses and targets are fp32 either way. auto: bf16 on a GPU and on
+    an x86 CPU where it is the faster (AMX, AMD's AVX-512)."""
     torch_threads: Natural = 0
     """CPU threads of the learner; 0: PyTorch decides."""
 

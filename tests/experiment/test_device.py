@@ -50,11 +50,17 @@ def test_threads_are_set_only_where_a_number_is_given() -> None:
 
 @pytest.mark.parametrize(
     ("has", "expected"),
-    [({}, False), ({"avx2": True, "avx512_bf16": False}, False), ({"amx_bf16": True}, True)],
-    ids=["unknown", "without", "with"],
+    [
+        ({}, False),
+        ({"avx2": True, "avx512_bf16": False}, False),
+        ({"cpu_name": "Intel Xeon", "avx512_bf16": True}, False),
+        ({"cpu_name": "Intel Xeon", "avx512_bf16": True, "amx_bf16": True}, True),
+        ({"cpu_name": "AMD EPYC", "avx512_bf16": True}, True),
+    ],
+    ids=["unknown", "without", "Intel without AMX", "AMX", "AMD"],
 )
-def test_auto_is_bf16_where_the_processor_has_it(
-    monkeypatch: pytest.MonkeyPatch, has: dict[str, bool], expected: bool
+def test_auto_is_bf16_where_the_processor_is_faster_in_it(
+    monkeypatch: pytest.MonkeyPatch, has: dict[str, bool | str], expected: bool
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
     cpu = torch.device("cpu")
