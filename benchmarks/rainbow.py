@@ -28,12 +28,12 @@ from retro_env.config import EnvConfig
 PRECISIONS, SUFFIX = cases.precisions()
 SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in cases.THREADS]
 PEERS: dict[str, tuple[str, str, list[str]]] = {
-    "qrdqn": ("sb3_qrdqn", "sb3_qrdqn", []),
-    "qrdqn51": ("sb3_qrdqn", "sb3_qrdqn", ["--quantiles", "51"]),
-    "qrdqnsmall": ("sb3_qrdqn", "sb3_qrdqn", ["--small"]),
+    "qrdqn": ("", "sb3_qrdqn", []),
+    "qrdqn51": ("", "sb3_qrdqn", ["--quantiles", "51"]),
+    "qrdqnsmall": ("", "sb3_qrdqn", ["--small"]),
     "tianshou": ("tianshou", "tianshou_rainbow", []),
 }
-"""Name -> its environment, module and further arguments."""
+"""Name -> its environment ("": this one), module and further arguments."""
 CASES = [
     *("priorities", "replay", "env"),
     *(f"{name}-{setting}" for name in ("learner", "rainbow", "laptop") for setting in SETTINGS),

@@ -8,27 +8,22 @@ same program plays with either's weights. Needs the `benchmarks` extra.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
 from stable_baselines3 import PPO
-from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize
-from torch import Tensor, nn
+from torch import nn
 
-from envs import ended_episodes, train
+from benchmarks.sb3 import Envs, Recorder, policy_kwargs, refuse_others
+from envs import train
 from experiment.config import flat, replaced, to_dict
 from experiment.device import prepare_device
 from experiment.distributed import Group
 from experiment.errors import UserError, command
 from experiment.run_folder import Reports, reports
 from experiment.seeding import seed_everything
-from nets.encoders import make_encoder
 from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
 from ppo2.train import make_envs, parse, resolve
@@ -68,7 +63,7 @@ METRICS = {
 }
 
 
-def settings(config: Mapping[str, Any]) -> dict[str, Any]:
+def settings(config: PPO2Config) -> dict[str, Any]:
     """What PPO is constructed with to do what `ppo2` does with these settings. UserError: it
     cannot.
 
@@ -77,111 +72,48 @@ def settings(config: Mapping[str, Any]) -> dict[str, Any]:
     to minibatches without regard to environments; returns are scaled by their deviation so far at
     each step, not once per rollout.
     """
-    for name, value in LACKING.items():
-        if config[name] != value:
-            raise UserError(f"Stable-Baselines3 cannot have {name} {config[name]!r} here")
-    if config["normalise"] == "rollout" or config["encoder"] not in ENCODERS:
+    refuse_others(flat(to_dict(config)), LACKING)
+    if config.normalise == "rollout" or config.net.encoder not in ENCODERS:
         raise UserError(
             "Stable-Baselines3 here needs normalise minibatch or never, and an encoder "
             f"of {', '.join(ENCODERS)}"
         )
     return {
-        "n_steps": config["rollout_steps"],
-        "batch_size": config["rollout_steps"] * config["num_envs"] // config["minibatches"],
-        "n_epochs": config["epochs"],
-        "gamma": config["gamma"],
-        "gae_lambda": config["lam"],
-        "learning_rate": config["learning_rate"],
-        "clip_range": config["clip"],
-        "clip_range_vf": config["clip"] if config["value_clip"] else None,
-        "normalize_advantage": config["normalise"] == "minibatch",
-        "ent_coef": config["entropy_weight"],
-        "vf_coef": 0.5 * config["value_weight"],  # its value loss is the whole squared error
-        "max_grad_norm": config["gradient_norm"] if config["gradient_norm"] > 0.0 else math.inf,
-        "seed": config["seed"],
-        "policy_kwargs": {
-            "features_extractor_class": Features,
-            "features_extractor_kwargs": {"encoder": config["encoder"], "hidden": config["hidden"]},
-            "net_arch": [],
-            "normalize_images": False,  # the encoder does
-            "optimizer_kwargs": {"eps": config["adam_epsilon"]},
-        },
+        "n_steps": config.rollout_steps,
+        "batch_size": config.rollout_steps * config.run.num_envs // config.minibatches,
+        "n_epochs": config.epochs,
+        "gamma": config.gamma,
+        "gae_lambda": config.lam,
+        "learning_rate": config.learning_rate,
+        "clip_range": config.clip,
+        "clip_range_vf": config.clip if config.value_clip else None,
+        "normalize_advantage": config.normalise == "minibatch",
+        "ent_coef": config.entropy_weight,
+        "vf_coef": 0.5 * config.value_weight,  # its value loss is the whole squared error
+        "max_grad_norm": config.gradient_norm or math.inf,
+        "seed": config.run.seed,
+        "policy_kwargs": policy_kwargs(config.net, adam_epsilon=config.adam_epsilon),
     }
 
 
-class Features(BaseFeaturesExtractor):
-    """The net of `ppo2` as far as policy and value share it."""
-
-    def __init__(self, space: Any, *, encoder: str, hidden: int) -> None:
-        super().__init__(space, hidden)
-        made = make_encoder(encoder, space.shape)
-        # Initial weights are drawn into these, which is impossible where they are channels last.
-        self.encoder = made.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
-        self.hidden = nn.Linear(made.features, hidden)
-
-    def forward(self, obs: Tensor) -> Tensor:
-        return torch.relu(self.hidden(self.encoder(obs)))
-
-
-class Envs(VecEnv):
-    """This project's vector environment, as Stable-Baselines3 wants it: no copies through pipes."""
-
-    def __init__(self, envs: Any, *, seed: int) -> None:
-        self.envs, self.first_seed = envs, seed
-        self.ended: list[dict[str, Any]] = []
-        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
-
-    def reset(self) -> NDArray[np.uint8]:
-        """Called once, at the start."""
-        obs: NDArray[np.uint8] = self.envs.reset(seed=self.first_seed)[0]
-        return obs
-
-    def step_async(self, actions: NDArray[np.int64]) -> None:
-        self.envs.step_async(actions)
-
-    def step_wait(self) -> Any:
-        obs, rewards, terminated, truncated, infos = self.envs.step_wait()
-        self.ended = ended_episodes(infos)
-        each: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for env in np.flatnonzero(terminated | truncated).tolist():
-            each[env]["terminal_observation"] = infos["final_obs"][env]
-            each[env]["TimeLimit.truncated"] = bool(truncated[env] and not terminated[env])
-        return obs, rewards.astype(np.float32), terminated | truncated, each
-
-    def close(self) -> None:
-        self.envs.close()
-
-    def get_attr(self, *_: Any, **__: Any) -> list[Any]:
-        return [None] * self.num_envs
-
-    def env_is_wrapped(self, *_: Any, **__: Any) -> list[bool]:
-        return [False] * self.num_envs
-
-    def set_attr(self, *_: Any, **__: Any) -> None:
-        raise NotImplementedError
-
-    env_method = set_attr  # type: ignore[assignment]
-
-
-def wrapped(envs: Any, config: Mapping[str, Any]) -> VecEnv:
+def wrapped(envs: Any, config: PPO2Config) -> VecEnv:
     """Environments for it, rewards scaled as these settings say."""
-    made = Envs(envs, seed=config["seed"])
-    if not config["normalise_returns"]:
+    made = Envs(envs, seed=config.run.seed)
+    if not config.normalise_returns:
         return made
-    gamma = config["gamma"] if config["return_gamma"] is None else config["return_gamma"]
+    gamma = config.gamma if config.return_gamma is None else config.return_gamma
     return VecNormalize(made, norm_obs=False, gamma=gamma)
 
 
-class Recorder(BaseCallback):
-    """Writes episodes and a row of metrics per rollout, and ends the run at its last step."""
+class Rollouts(Recorder):
+    """Writes a row of metrics per rollout too, and ends the run at its last step."""
 
     def __init__(self, report: Reports, timesteps: int) -> None:
-        super().__init__()
-        self.report, self.timesteps = report, timesteps
+        super().__init__(report)
+        self.timesteps = timesteps
 
     def _on_step(self) -> bool:
-        for episode in self.training_env.ended:  # type: ignore[attr-defined]
-            self.report.episodes.log(self.num_timesteps, episode["env"], episode)
+        super()._on_step()
         whole = self.model.rollout_buffer.pos + 1 == self.model.n_steps  # type: ignore[attr-defined]
         return whole or self.num_timesteps < self.timesteps
 
@@ -190,9 +122,7 @@ class Recorder(BaseCallback):
         seen = self.logger.name_to_value
         if "train/loss" in seen:
             values = {name: float(seen[theirs]) for name, theirs in METRICS.items()}
-            values["entropy"] = -float(seen["train/entropy_loss"])
-            self.report.metrics.log(self.num_timesteps, values)
-            self.report.progress.update(self.num_timesteps, values)
+            self.note(values | {"entropy": -float(seen["train/entropy_loss"])})
 
     _on_training_end = _on_rollout_start
 
@@ -214,19 +144,18 @@ def run(
 ) -> PPO2Agent:
     """Train on `envs` for `timesteps` agent steps, as `ppo2.train.run` does."""
     config = replaced(config, precision="fp32")
-    values = flat(to_dict(config))
-    told = settings(values)
-    device = prepare_device(values["device"], threads=values["torch_threads"])
-    seed_everything(values["seed"])
+    told = settings(config)
+    device = prepare_device(config.run.device, threads=config.torch_threads)
+    seed_everything(config.run.seed)
     agent = PPO2Agent(make_net(config), config)
-    model = PPO("CnnPolicy", wrapped(envs, values), device=device, **told)
+    model = PPO("CnnPolicy", wrapped(envs, config), device=device, **told)
     if init:
         agent.start_from(init)
         for theirs, ours in pairs(model, agent.net):
             theirs.load_state_dict(ours.state_dict())
     with reports(run_dir, config, "sb3", env_steps=0) as report:
-        recorder = Recorder(report, values["timesteps"])
-        model.learn(values["timesteps"], callback=recorder, log_interval=10**9)
+        steps = config.run.timesteps
+        model.learn(steps, callback=Rollouts(report, steps), log_interval=10**9)
     for theirs, ours in pairs(model, agent.net):
         ours.load_state_dict(theirs.state_dict())
     agent.save(report.folder.checkpoints)
@@ -237,7 +166,7 @@ def run(
 def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says."""
     config = resolve(parse(argv))
-    settings(flat(to_dict(config)))
+    settings(config)
     train(run, config, make_envs(config, Group()))
 
 

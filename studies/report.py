@@ -18,7 +18,7 @@ THRESHOLDS = (2_500, 5_000, 7_500)
 """Of the performance profile: a level is worth 10,000."""
 Kinds = dict[str, dict[str, Any]]
 """Kind -> made, runs {level: {seed: mean return}}, best, episodes, finished, steps, last, curve,
-lost, grown, sight {play: as runs}."""
+lost, grown, cpu_hours, sight {play: as runs}."""
 
 
 def collect(study: Study, out: Path) -> Kinds:
@@ -40,7 +40,7 @@ def collect(study: Study, out: Path) -> Kinds:
         kind["best"] = max(kind["best"], record["best"])
         for name in COUNTS:
             kind[name] += record[name]
-        for name in ("last", "curve", "lost", "grown"):
+        for name in ("last", "curve", "lost", "grown", "cpu_hours"):
             if name in record:
                 kind.setdefault(name, []).append(record[name])
     return found
@@ -109,8 +109,15 @@ def kind_table(kinds: Mapping[str, dict[str, Any]]) -> str:
         counts = [number(kind.get(count)) for count in ("best", "episodes", "finished")]
         seeds = {len(level) for level in runs_of(kind).values()}
         each = "–".join(map(str, sorted({min(seeds), max(seeds)}))) if seeds else ""
-        rows.append([*row, *counts, f"{len(runs_of(kind))} × {each}" if seeds else ""])
-    return table([*head, "best", "episodes", "finished", "levels × seeds"], rows)
+        cells = f"{len(runs_of(kind))} × {each}" if seeds else ""
+        rows.append([*row, *counts, cells, cpu_minutes(kind)])
+    return table([*head, "best", "episodes", "finished", "levels × seeds", "CPU min"], rows)
+
+
+def cpu_minutes(kind: Mapping[str, Any]) -> str:
+    """Of a run, mean over those that were played in one go; nothing where there is none."""
+    known = kind.get("cpu_hours")
+    return f"{60.0 * fmean(known):.1f}" if known else ""
 
 
 def score_cells(kind: Mapping[str, Any]) -> list[str]:

@@ -57,17 +57,27 @@ def play(study: Study, cell: Cell, out: Path, *, threads: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)  # stopped before there was anything to go on from
         words = ["--levels", cell.level, "--seed", str(cell.seed)]
         words += ["--timesteps", str(made["steps"]), *flags(study, cell, out)]
-    path = out / f"{cell.name}.json"
+    path, log = out / f"{cell.name}.json", out / f"{cell.name}.log"
     store(path, {"made": made})
     run = [sys.executable, "-m", kind.run, "--run-dir", str(folder), *words]
-    with (out / f"{cell.name}.log").open("a") as log:
-        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-        done = subprocess.run(run, stdout=log, stderr=log, env=environment, check=False)
-    if done.returncode:
-        raise UserError(f"{kind.run} failed; see {log.name}, then give the same command again")
-    store(path, {"made": made, **measured(study, cell, out)})
+    exit_code, cpu_hours = ended(run, log, threads=threads)
+    if exit_code:
+        raise UserError(f"{kind.run} failed; see {log}, then give the same command again")
+    cost = {} if "--resume" in words else {"cpu_hours": cpu_hours}
+    store(path, {"made": made, **cost, **measured(study, cell, out)})
     if not any(cell.kind in needs(study, other) for other in study.kinds):
         shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+
+
+def ended(run: Sequence[str], log: Path, *, threads: int) -> tuple[int, float]:
+    """Wait for a command, whose output is added to `log` -> its exit code, and the CPU hours that
+    it and its own processes took. threads: of its computing."""
+    with log.open("a") as file:
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        process = subprocess.Popen(run, stdout=file, stderr=file, env=environment)
+        _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, (used.ru_utime + used.ru_stime) / 3600.0
 
 
 def flags(study: Study, cell: Cell, out: Path) -> list[str]:

@@ -28,8 +28,8 @@ The *interquartile mean* is that of the middle half of all runs. *Above N* is th
 scored more. The *probability of improvement* is that of a run of the first beating one of the
 second on the same level. Their intervals are bootstraps over seeds within each level. *Shuffled* is
 the mean return by the pictures of other moments, *blind* by independent draws of its own action
-frequencies: a player *sees* where its own pictures surely earn more than both. What is empty is not
-known."""
+frequencies: a player *sees* where its own pictures surely earn more than both. *CPU min* is the
+mean of one run. What is empty is not known."""
 BEFORE = """\
 Measured before studies had this command. Where no interquartile mean stands, single runs were not
 kept: the intervals are percentile bootstraps of that time."""

@@ -1,4 +1,4 @@
-"""sb3-contrib's QR-DQN on this project's environment. Runs in its own environment.
+"""sb3-contrib's QR-DQN on this project's environment, in its own workers.
 
 Against Rainbow it does less: no priorities, no n-step, no noise, no dueling, no double. Its net is
 fp32, its replay holds whole stacks twice over. Exploration is at its final rate from the start,

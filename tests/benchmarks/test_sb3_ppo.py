@@ -13,6 +13,7 @@ pytest.importorskip("stable_baselines3")
 from stable_baselines3 import PPO
 
 from benchmarks import sb3_ppo
+from benchmarks.sb3 import Envs
 from experience.return_scale import ReturnScale
 from experiment.checkpoint import load_checkpoint
 from experiment.config import flat, replaced, to_dict
@@ -29,8 +30,8 @@ SHARED = {  # used by the same code: levels, environments, net, when to stop, wh
     "levels", "timesteps", "num_envs", "rotate_every", "serial", "run_dir", "init",
     "seed", "checkpoint_every", "device", "torch_threads", "actions", "frame_skip",
     "stick_probability", "episode_steps", "backtracking", "reward_scale", "image_height",
-    "image_width", "colour", "frame_stack", "backend", "scenario", "encoder", "hidden",
-    "track",
+    "image_width", "colour", "frame_stack", "backend", "scenario", "encoder", "widths", "pool",
+    "hidden", "track",
 }  # fmt: skip
 TOLD = {
     "rollout_steps", "minibatches", "epochs", "gamma", "lam", "learning_rate", "adam_epsilon",
@@ -38,7 +39,7 @@ TOLD = {
     "normalise_returns", "return_gamma",
 }  # fmt: skip
 MEANINGLESS = {  # without what is lacking or refused, or of speed only
-    "init_episodes", "precision", "compile", "act_parts", "accumulate", "widths", "pool",
+    "init_episodes", "precision", "compile", "act_parts", "accumulate",
     "recurrent_hidden", "sequence_steps", "sigma0", "rnd_learning_rate",
     "augment_share", "kl_aim", "rnd_kind", "novelty_progress", "novelty_colours",
     "evaluate_episodes", "test_levels", "sight_episodes",
@@ -56,11 +57,11 @@ def small(**changes: Any) -> PPO2Config:
 
 
 def told_of(config: PPO2Config) -> dict[str, Any]:
-    return sb3_ppo.settings(flat(to_dict(config)))
+    return sb3_ppo.settings(config)
 
 
 def make_model(config: PPO2Config, corridor: Callable[[int], Any]) -> PPO:
-    envs = sb3_ppo.Envs(corridor(config.run.num_envs), seed=0)
+    envs = Envs(corridor(config.run.num_envs), seed=0)
     return PPO("CnnPolicy", envs, device="cpu", **told_of(config))
 
 
@@ -153,8 +154,8 @@ def test_one_update_has_the_gradients_of_ours(corridor: Callable[[int], Any]) ->
 def test_rewards_are_scaled_as_ours(corridor: Callable[[int], Any]) -> None:
     """At the last step of a rollout both know the same returns."""
     config = replaced(small(), return_gamma=0.9)
-    envs = sb3_ppo.wrapped(corridor(ENVS), flat(to_dict(config)))
-    plain = sb3_ppo.Envs(corridor(ENVS), seed=0)
+    envs = sb3_ppo.wrapped(corridor(ENVS), config)
+    plain = Envs(corridor(ENVS), seed=0)
     envs.reset(), plain.reset()
     rng = np.random.default_rng(0)
     rewards, ended = np.zeros((2, STEPS, ENVS))

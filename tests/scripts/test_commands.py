@@ -37,7 +37,7 @@ for name in sys.argv[1:]:
 
 def test_commands_begin_without_any_extra():
     """What they lack of one is then said in one line."""
-    made_of_extras = {"benchmarks.sb3_ppo"}
+    made_of_extras = {"benchmarks.sb3_ppo", "benchmarks.sb3_qrdqn"}
     command = [sys.executable, "-c", ALONE, *(set(COMMANDS) - made_of_extras)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -45,8 +45,8 @@ def test_commands_begin_without_any_extra():
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_misspelt_flag_is_refused_before_anything_is_done(name, monkeypatch, tmp_path, capsys):
-    if name == "benchmarks.sb3_ppo":
-        pytest.importorskip("stable_baselines3")
+    if name.startswith("benchmarks.sb3_"):
+        pytest.importorskip("sb3_contrib")
     module = importlib.import_module(name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [name, "--no-such-flag"])

@@ -1,13 +1,14 @@
 """Cells wait for one another, go on where they stopped, and refuse what was made otherwise."""
 
 import json
+import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from experiment.errors import UserError
-from studies.runner import left, record_of, work
+from studies.runner import ended, left, record_of, work
 from studies.study import Study, cells
 
 
@@ -68,6 +69,14 @@ def test_record_says_what_came_of_a_run(study: Study, tmp_path: Path) -> None:
     assert curved is not None
     assert curved["episodes"] == 2
     assert curved["curve"] == {"step": [5, 10, 15, 20], "current": [5, 10, 15, 20]}
+
+
+def test_cost_is_the_cpu_time_of_a_command_and_its_own(tmp_path: Path) -> None:
+    busy = "import time\nwhile time.process_time() < 0.2: pass"
+    own = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}]); sys.exit(3)"
+    exit_code, hours = ended([sys.executable, "-c", own], tmp_path / "log", threads=1)
+    assert exit_code == 3
+    assert 0.2 <= hours * 3600.0 < 20.0
 
 
 def test_stopped_run_goes_on_from_its_checkpoint_and_one_without_begins_anew(

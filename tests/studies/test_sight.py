@@ -1,7 +1,6 @@
 """A test of sight as a kind of run, from its files to a study's tables."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -31,11 +30,11 @@ def agent(tmp_path: Path) -> Path:
 def test_a_study_tells_what_its_three_plays_earned(
     agent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def here(run: list[str], **_: object) -> SimpleNamespace:
+    def here(run: list[str], *_: object, **__: object) -> tuple[int, float]:
         main(run[3:])
-        return SimpleNamespace(returncode=0)
+        return 0, 0.5
 
-    monkeypatch.setattr("studies.runner.subprocess.run", here)  # torch takes seconds to import
+    monkeypatch.setattr("studies.runner.ended", here)  # torch takes seconds to import
     flags = f"--agent {agent} --draws --episodes 2"
     kind = {"run": "studies.sight", "together": True, "flags": flags}
     values = {"levels": ",".join(LEVELS), "seeds": 2, "steps": 10, "kinds": {"eyes": kind}}
@@ -48,6 +47,7 @@ def test_a_study_tells_what_its_three_plays_earned(
         assert {one.l for one in episodes} == {10}
     eyes = collect(study, out)["eyes"]
     assert (eyes["episodes"], eyes["steps"]) == (8, 80)  # its own pictures count
+    assert eyes["cpu_hours"] == [0.5, 0.5]
     assert "grown" not in eyes  # levels were played in turn
     for play in PLAYS[1:]:
         by_level = eyes["sight"][play]

@@ -15,6 +15,7 @@ from studies.study import REFERENCE, Study, cells, chosen, made_with, names, nee
 EVERY = [(name, kind) for name in names() for kind in read(name).kinds]
 PARSERS = {
     "benchmarks.sb3_ppo": "ppo2.train",
+    "benchmarks.sb3_qrdqn": "rainbow.train",
     "studies.contest": "jerk.train",
     "studies.engine": "jerk.train",
 }
