@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from envs import HELD_OUT, EnvSettings, env_settings
 from experiment.config import only_with
 from experiment.errors import UserError
-from experiment.ranges import Count, Natural, NonNegative, Positive, Share, check
+from experiment.ranges import Count, Natural, NonNegative, Share, check
 from experiment.run_settings import RunSettings
 
 
@@ -53,8 +53,6 @@ class JerkConfig:
     """What it grows by in a run."""
     latest_returns: Natural = 0
     """Replays of a sequence that its mean return is of; 0: all."""
-    max_return: Positive = 10_000.0
-    """The most that a level can give, in raw return; the nearer, the less is drawn anew."""
     go_on: bool = False
     """Explore from where a replay ends; without it, wait there for the end of the episode."""
 
@@ -66,13 +64,8 @@ class JerkConfig:
 
     # Mutating
     mutate: bool = False
-    """Episodes that are no plain replay play a mutant, once there is a sequence."""
-    excise: bool = True
-    """Mutation: cut a stretch out."""
-    truncate: bool = True
-    """Mutation: cut the tail off, from any step on."""
-    resample: bool = True
-    """Mutation: draw single actions anew, mostly near the end."""
+    """Episodes that are no plain replay play the best sequence up to any of its steps, once there
+    is one."""
     keep_ratio: Share = 0.0
     """A run is kept as a sequence where its return is more than this part of the best."""
     sequences: Count = 100

@@ -203,8 +203,9 @@ def begin(
         return Play(level, "replay", plan, rhythm=rhythm)
     if not config.mutate:
         return Play(level, rhythm=rhythm)
-    actions, intact = mutate(best.improved(), rng, best=best.mean, config=config)
-    return Play(level, "mutant", Plan(best, actions, intact, expected=best.gained), rhythm=rhythm)
+    actions = mutate(best.improved(), rng)
+    plan = Plan(best, actions, len(actions), expected=best.gained)
+    return Play(level, "mutant", plan, rhythm=rhythm)
 
 
 def finish(

@@ -24,7 +24,7 @@ TOO = {
         *("--learning-rate", "1e-3"),
     ],
     "jerk": [
-        *("--log-every", "10", "--episode-steps", "12", "--max-return", "30"),
+        *("--log-every", "10", "--episode-steps", "12"),
     ],
     "ppo2": ["--rollout-steps", "6", "--minibatches", "2", "--rotate-every", "20"],
     "rainbow": [

@@ -7,15 +7,12 @@ from jerk.config import JerkConfig
 from jerk.learner import (
     Bout,
     Shares,
-    excise,
     exploit_probability,
     explore,
     find_moves,
     furthest_point,
     is_kept,
     mutate,
-    resample,
-    truncate,
 )
 from retro_env.config import ACTIONS
 
@@ -100,116 +97,14 @@ def test_a_run_is_kept_above_the_ratio_of_the_best_and_always_while_there_is_non
     assert is_kept(-5.0, 0.0, ratio=0.6)
 
 
-@pytest.mark.parametrize("length", [0, 1, 4])
-def test_short_sequences_are_not_excised(length):
-    random = rng()
-    for _ in range(50):
-        np.testing.assert_array_equal(excise(length, random), np.arange(length))
-
-
-@pytest.mark.parametrize("length", [0, 1, 4])
-def test_short_sequences_are_truncated_to_any_length(length):
-    random = rng()
-    assert {truncate(length, random) for _ in range(200)} == set(range(length + 1))
-
-
-def test_excision_happens_at_the_rate_of_the_length_and_takes_up_to_a_fifth():
-    random = rng()
-    for length in (20, 50, 200):
-        cut = np.array([length - len(excise(length, random)) for _ in range(DRAWS)])
-        assert (cut > 0).mean() == pytest.approx(min(1.0, length / 100), abs=0.03)
-        assert cut.max() == length // 5
-        assert cut[cut > 0].mean() == pytest.approx((1 + length // 5) / 2, rel=0.05)
-
-
-def test_excision_takes_one_stretch_and_reaches_both_ends():
-    random, starts = rng(), set()
-    for _ in range(DRAWS):
-        kept = excise(100, random)
-        gone = np.setdiff1d(np.arange(100), kept)
-        np.testing.assert_array_equal(gone, np.arange(gone[0], gone[-1] + 1))
-        starts.add(int(gone[0]))
-    assert min(starts) == 0 and max(starts) == 99
-
-
-def test_truncation_takes_nothing_to_everything_evenly():
-    random = rng()
-    left = np.array([truncate(9, random) for _ in range(DRAWS)])
-    assert np.bincount(left) / DRAWS == pytest.approx([0.1] * 10, abs=0.02)
-
-
-def test_truncating_nothing_leaves_the_whole_sequence():
-    """In the seed, a trim of 0 emptied it: actions[:-0]."""
-    config = replaced(CONFIG, excise=False, resample=False)
-    actions, random = np.arange(7, dtype=np.uint8), rng()
-    lengths = {len(mutate(actions, random, best=0.0, config=config)[0]) for _ in range(200)}
-    assert lengths == set(range(8))
-
-
-@pytest.mark.parametrize("length", [0, 1])
-def test_resampling_takes_the_shortest_sequences(length):
-    random = rng()
-    drawn = [
-        resample(np.zeros(length, np.uint8), random, choices=7, best=0.0, max_return=10_000.0)
-        for _ in range(1000)
-    ]
-    assert {one.shape for one in drawn} == {(length,)}
-    if length:  # 0.2 of them drawn anew, one in seven of these the same again
-        assert np.mean(drawn) / 3.5 == pytest.approx(0.2, abs=0.05)
-
-
-def test_resampling_rate_falls_with_the_distance_from_the_end_and_with_the_best_return():
-    random, actions = rng(), np.full(300, 9, np.uint8)
-    for best, factor in ((0.0, 0.2), (5000.0, 0.1)):
-        changed = np.mean(
-            [
-                resample(actions, random, choices=7, best=best, max_return=10_000.0) != 9
-                for _ in range(DRAWS)
-            ],
-            axis=0,
-        )
-        expected = factor * np.exp(-np.arange(300)[::-1] / 100)
-        assert np.abs(changed - expected).max() < 0.03
-    np.testing.assert_array_equal(
-        resample(actions, random, choices=7, best=10_000.0, max_return=10_000.0), actions
-    )
-
-
-def test_resampling_leaves_its_argument_alone_and_draws_every_action():
-    actions = np.zeros(2000, np.uint8)
-    drawn = resample(actions, rng(), choices=7, best=0.0, max_return=10_000.0)
-    assert not actions.any() and set(drawn.tolist()) == set(range(7))
-
-
-@pytest.mark.parametrize("length", [0, 1])
-def test_mutating_takes_the_shortest_sequences(length):
-    random = rng()
-    for _ in range(100):
-        mutant, intact = mutate(np.zeros(length, np.uint8), random, best=0.0, config=CONFIG)
-        assert 0 <= intact <= len(mutant) <= length
-
-
-def test_intact_counts_what_stands_before_the_first_change():
-    random, actions = rng(), rng(1).integers(0, 7, 400).astype(np.uint8)
-    for _ in range(200):
-        mutant, intact = mutate(actions, random, best=0.0, config=CONFIG)
-        np.testing.assert_array_equal(mutant[:intact], actions[:intact])
-    off = replaced(CONFIG, excise=False, truncate=False, resample=False)
-    whole, intact = mutate(actions, random, best=0.0, config=off)
-    assert intact == 400
-    np.testing.assert_array_equal(whole, actions)
-
-
-def test_each_mutation_can_be_switched_off():
-    random, actions = rng(), np.arange(200, dtype=np.uint8)
-    for name in ("excise", "truncate", "resample"):
-        flags = dict.fromkeys(("excise", "truncate", "resample"), False) | {name: True}
-        config = replaced(CONFIG, **flags)
-        mutants = [mutate(actions, random, best=0.0, config=config)[0] for _ in range(50)]
-        whole = [len(m) == 200 for m in mutants]
-        prefix = [np.array_equal(m, actions[: len(m)]) for m in mutants]
-        assert all(whole) == (name == "resample")
-        assert all(prefix) == (name == "truncate")
+@pytest.mark.parametrize("length", [0, 1, 9])
+def test_mutants_are_cut_to_any_length_alike(length):
+    """From nothing to the whole sequence: in the seed, a trim of 0 emptied it, actions[:-0]."""
+    random, actions = rng(), np.arange(length, dtype=np.uint8)
+    mutants = [mutate(actions, random) for _ in range(DRAWS)]
+    assert all(np.array_equal(one, actions[: len(one)]) for one in mutants)
+    shares = np.bincount([len(one) for one in mutants], minlength=length + 1) / DRAWS
+    assert shares == pytest.approx([1 / (length + 1)] * (length + 1), abs=0.02)
 
 
 def test_bouts_to_the_right_are_shared_out_and_those_to_the_left_are_not():

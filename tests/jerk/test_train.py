@@ -37,7 +37,6 @@ def preset(name, **changes):
         "device": "cpu",
         "image_height": 36,
         "image_width": 36,
-        "max_return": 30.0,
         "log_every": 50,
         "checkpoint_every": 200,
     }
