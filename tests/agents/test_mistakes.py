@@ -44,6 +44,11 @@ EVERY = [
     (["--timesteps", "x"], "--timesteps x: expected a whole number of 0 or more, such as"),
 ]
 OWN = {
+    "es": [
+        (["--pairs", "0"], "pairs"),
+        (["--sigma", "0"], "--sigma"),
+        (["--checkpoint", "here"], "--init"),
+    ],
     "impala": [
         (["--actor-ahead", "2"], "no effect without --actors"),
         (["--replay-proportion", "2"], "no effect without --replay-batches"),

@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from es.agent import ESAgent
 from es.config import ESConfig
-from es.train import main, parse, run
-from experiment.checkpoint import load_agent, load_checkpoint
+from es.train import run
+from experiment.checkpoint import load_checkpoint
 from experiment.config import replaced, to_dict
-from experiment.errors import UserError
 from experiment.metrics import read_columns
 from tests.es.lanes import LEVELS, Lanes
 
@@ -65,28 +63,14 @@ def short(quick, **changes):
     return replaced(quick, timesteps=900, num_envs=2, **changes)
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        {},
-        {"layer": "fc", "draw_actions": True, "levels_per_generation": 0, "evaluate_every": 3},
-    ],
-    ids=["head", "fc"],
-)
-def test_resumed_run_equals_an_uninterrupted_one(quick, tmp_path, flags):
+def test_resumed_search_of_another_layer_by_draws_equals_an_uninterrupted_one(quick, tmp_path):
+    flags = {"layer": "fc", "draw_actions": True, "levels_per_generation": 0, "evaluate_every": 3}
     config = short(quick, **flags)
     run(Lanes(2), config, tmp_path / "whole")
     run(Lanes(2), replaced(config, timesteps=400), tmp_path / "parts")
     run(Lanes(2), replaced(config, resume=True), tmp_path / "parts")
     assert whole_run(tmp_path / "whole") == whole_run(tmp_path / "parts")
     assert len(read_columns(tmp_path / "whole/metrics.csv")["step"]) >= 4
-
-
-def test_another_seed_gives_another_run(quick, tmp_path):
-    for name, seed in (("one", 0), ("two", 0), ("other", 1)):
-        run(Lanes(2), short(quick, seed=seed), tmp_path / name)
-    assert whole_run(tmp_path / "one") == whole_run(tmp_path / "two")
-    assert whole_run(tmp_path / "one")[0] != whole_run(tmp_path / "other")[0]
 
 
 def test_frozen_encoder_stays_and_only_the_searched_layer_moves(quick, tmp_path):
@@ -133,20 +117,6 @@ def test_metrics_are_those_of_the_episodes(quick, tmp_path):
     timing = read_columns(tmp_path / "run/timing.csv")
     assert timing["step"].tolist() == metrics["step"].tolist()
     assert (np.diff(timing["seconds"]) > 0).all() and (timing["steps_per_second"] > 0).all()
-
-
-def test_saved_agent_acts_alike(quick, tmp_path):
-    agent = run(Lanes(2), short(quick), tmp_path / "run")
-    agent.save(tmp_path / "alone")
-    obs = np.random.default_rng(0).integers(256, size=(64, 4, 36, 36), dtype=np.uint8)
-    for folder in (tmp_path / "run", tmp_path / "alone"):
-        np.testing.assert_array_equal(load_agent(folder).act(obs), agent.act(obs))
-
-
-def test_agent_without_its_run_is_not_resumed(quick, tmp_path):
-    ESAgent.start(quick).save(tmp_path / "alone")
-    with pytest.raises(UserError, match=r"without its run.*--init"):
-        run(Lanes(2), replaced(quick, resume=True), tmp_path / "alone")
 
 
 def config_file(tmp_path, config: ESConfig) -> str:
@@ -223,38 +193,3 @@ def test_killed_process_ends_all_and_any_number_resumes_the_run(quick, tmp_path)
     assert load_checkpoint(killed).counters["env_steps"] < 900
     with_mpi(1, killed, config_file(tmp_path, replaced(config, resume=True)))
     assert whole_run(killed) == whole_run(tmp_path / "whole")
-
-
-def test_resume_keeps_the_runs_own_config(quick, tmp_path):
-    config = replaced(quick, timesteps=1, levels=LEVEL, run_dir=str(tmp_path / "run"))
-    agent = run(Lanes(1), config, tmp_path / "run")
-    resumed = parse(["--run-dir", str(tmp_path / "run"), "--resume", "--timesteps", "500"])
-    assert resumed == replaced(agent.config, resume=True, timesteps=500)
-
-
-def test_run_is_not_resumed_on_another_layer(quick, tmp_path):
-    run(Lanes(1), replaced(quick, timesteps=1), tmp_path / "run")
-    with pytest.raises(UserError, match="layer head, not fc"):
-        run(Lanes(1), replaced(quick, layer="fc", resume=True), tmp_path / "run")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--levels", "bramble-trian"], "bramble-train"),
-        (["--preset", "all-level"], "all-levels"),
-        (["--learning-rat", "1"], "learning-rate"),
-        (["--pairs", "0"], "pairs"),
-        (["--sigma", "0"], "--sigma"),
-        (["--checkpoint", "here"], "--init"),
-        (["--levels", LEVEL, "--init", "/nowhere"], "checkpoint"),
-        (["--levels", LEVEL, "--run-dir", "/proc/nowhere"], "/proc/nowhere"),
-    ],
-)
-def test_bad_input_is_one_clear_line(arguments, words, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 2
-    lines = capsys.readouterr().err.strip().splitlines()
-    assert len(lines) == 1 and words in lines[0]
