@@ -103,6 +103,12 @@ def check(policy: Any, config: ESConfig, *, name: str, source: Path | str) -> No
         raise UserError(f"{source} is of agent {name!r}; give one of: ppo2, rainbow, es")
     if getattr(policy.config, "recurrent", "none") != "none":
         raise UserError(f"{source} has a recurrent net; give one without")
+    layers = {parameter.rpartition(".")[0] for parameter, _ in policy.net.named_parameters()}
+    if not any(layer.endswith("hidden") for layer in layers):
+        raise UserError(
+            f"the net of {source} has no layer called hidden, as agent {name!r} makes it; give one "
+            "of: ppo2, rainbow, es"
+        )
     if config.layer == "head" and getattr(policy.config, "quantiles", False):
         raise UserError(f"{source} has quantiles, whose last layers cannot be searched: --layer fc")
     if config.draw_actions and not policy.logits:

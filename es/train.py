@@ -26,7 +26,7 @@ from es.memory import RECORD, Noise, Plan, draw_levels
 from es.mpi import Interrupted, World, agreeing, processes
 from es.play import Player
 from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
-from experiment.config import load_run_config
+from experiment.config import load_run_config, replaced
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
 from experiment.optimiser import optimiser_tensors, restore_optimiser
@@ -227,7 +227,9 @@ def train(argv: Sequence[str] | None, world: World) -> None:
     """Train as a command line says, in this process of the world."""
     with agreeing(world):
         config = parse(argv)
-        envs = make_for(config)
+        mine = config.run.num_envs  # of each process
+        part = slice(world.rank * mine, (world.rank + 1) * mine)
+        envs = make_for(replaced(config, num_envs=mine * world.size), part=part)
     train_on(partial(run, world=world), config, envs)
 
 

@@ -43,8 +43,10 @@ class ActorSettings:
 
     def check_share(self, num_envs: int) -> None:
         """UserError: so many environments cannot be shared evenly."""
-        if self.actors and num_envs % self.actors:
-            raise UserError(f"--num-envs {num_envs} cannot be shared by {self.actors} actors")
+        if self.actors and (num_envs % self.actors or not num_envs):
+            raise UserError(
+                f"--num-envs {num_envs} cannot be shared by {self.actors} actors: give a multiple"
+            )
 
     def share(self, index: int, num_envs: int) -> slice:
         """The environments of an actor."""

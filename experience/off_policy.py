@@ -2,6 +2,7 @@
 
 import sys
 from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -59,7 +60,7 @@ class OffPolicy:
         """Environments of one step."""
         self.env_steps = self.updates = self.seeded = 0
         self.recent_returns: deque[float] = deque(maxlen=100)
-        self.latest: dict[str, torch.Tensor] = {}
+        self.latest: Mapping[str, float | torch.Tensor] = {}
         self.rng = np.random.default_rng(settings.seed)
         self.device = prepare_device(settings.device, threads=config.torch_threads)
         self.replay = make_replay(config, num_envs)
@@ -123,6 +124,7 @@ class OffPolicy:
                 "rng": seeding.rng_state(),
                 "replay_rng": generator_state(self.rng),
                 "recent_returns": list(self.recent_returns),
+                "latest": {name: float(value) for name, value in self.latest.items()},
                 **({} if envs is None else {"envs": saved_states(envs)}),
             },
         )
@@ -135,6 +137,7 @@ class OffPolicy:
         if "replay_rng" not in saved.state:
             raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init")
         check_made_alike(saved, config.env, instead="begin anew", n_step=config.n_step)
+        saved.check_same(config, "update_every", "learning_starts")  # updates due are counted anew
         self.learner.target.load_state_dict(saved.tensors["target"])
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         try:
@@ -144,6 +147,7 @@ class OffPolicy:
         for name in self.counters():
             setattr(self, name, saved.counters[name])
         self.recent_returns.extend(saved.state["recent_returns"])
+        self.latest = saved.state["latest"]
         set_generator_state(self.rng, saved.state["replay_rng"])
         obs = None
         if envs is not None and "envs" in saved.state:

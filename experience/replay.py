@@ -274,7 +274,8 @@ class Replay:
         return priorities if self.prioritised else np.where(priorities > 0.0, 1.0, 0.0)
 
     def seed(self, saved: Mapping[str, Any], count: int) -> int:
-        """Take over the newest `count` slots of another replay, its rings dealt out over these.
+        """Take over the newest `count` slots of another replay, its rings dealt out over these; in
+        pieces, where it has fewer.
 
         Returns how many were taken. Call it before the first `add`.
         """
@@ -286,17 +287,19 @@ class Replay:
         ends, priorities = whole(saved, "ends"), self.taken_over(whole(saved, "priorities"))
         shares = np.diff(np.linspace(0, count, len(saved["filled"]) + 1).astype(int))
         ring_starts = np.cumsum(saved["filled"]) - saved["filled"]
+        count_of = -(-self.num_envs // len(shares))  # pieces of a ring: each ring here gets some
         sources, targets = [], []
         for ring, share in enumerate(shares):
             filled, head = int(saved["filled"][ring]), int(saved["heads"][ring])
             oldest_first = (np.arange(filled) + head) % filled  # head == filled while not yet full
-            env = ring % self.num_envs
-            room = self.slots - int(self.filled[env])
-            newest = oldest_first[max(0, filled - min(int(share), room)) :]
-            source = ring_starts[ring] + newest
-            target = self._append(env, ends[source], priorities[source])
-            sources.append(source[: len(target)])
-            targets.append(target)
+            newest = ring_starts[ring] + oldest_first[max(0, filled - int(share)) :]
+            for piece, slots in enumerate(np.array_split(newest, count_of)):
+                env = (ring * count_of + piece) % self.num_envs
+                room = self.slots - int(self.filled[env])
+                source = slots[max(0, len(slots) - room) :]
+                target = self._append(env, ends[source], priorities[source])
+                sources.append(source[: len(target)])
+                targets.append(target)
         for name in SLOT_FIELDS:
             if name != "ends":
                 self._copy(saved, name, np.concatenate(sources), np.concatenate(targets))

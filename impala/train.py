@@ -70,8 +70,8 @@ def run(
             if block.sequences is not None:
                 values = training.learn(block.sequences)
             actors.go_on(played.actor, training.updates)
+            values |= judged(training.agent, config, training)
             if values:
-                values |= judged(training.agent, config, training)
                 metrics.log(training.env_steps, {**values, "actor_restarts": actors.restarts})
             progress.update(training.env_steps, values)
             if training.passes(settings.checkpoint_every):

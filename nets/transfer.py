@@ -24,13 +24,19 @@ def load_net(
     _fit(net, weights, f"{source} holds a net of another shape ({{}}); use the same {same}")
 
 
-def load_encoder(encoder: Encoder, source: Path | str) -> None:
+def load_encoder(encoder: Encoder, source: Path | str, *, parts: str = "") -> None:
     """Give `encoder` the weights of the one in `source`: a checkpoint or run folder of any agent
     whose net calls it `encoder`, or a file of baselines' PPO2.
 
-    UserError: `source` cannot be read, or its net has no encoder or another one.
+    parts: its --encoder-parts, of which some have no weights. UserError: `source` cannot be read,
+    or its net has no encoder or another one.
     """
-    state, name = _encoder_weights(source, encoder.image)
+    state, name, theirs = _encoder_weights(source, encoder.image)
+    if theirs != parts:
+        raise UserError(
+            f"{source} holds an encoder with the parts {theirs!r}, not {parts!r}: give the same "
+            "--encoder-parts"
+        )
     same = "the same --encoder, image, colour and frame stack"
     _fit(encoder, state, f"{source} holds another encoder ({name}: {{}}); use {same}")
 
@@ -46,13 +52,14 @@ def _fit(module: nn.Module, weights: Mapping[str, Tensor], otherwise: str) -> No
 
 def _encoder_weights(
     source: Path | str, image: tuple[int, int, int]
-) -> tuple[dict[str, Tensor], str]:
-    """The weights by their names within the encoder, and what the encoder is called."""
+) -> tuple[dict[str, Tensor], str, str]:
+    """The weights by their names within the encoder, what the encoder is called, and its parts."""
     if Path(source).is_file():
-        weights, name = read_baselines(source, image=image), "nature"
+        weights, name, parts = read_baselines(source, image=image), "nature", ""
     else:
         saved = load_checkpoint(source)
-        weights, name = saved.tensors.get("net", {}), flat(saved.config).get("encoder", "unnamed")
+        made, weights = flat(saved.config), saved.tensors.get("net", {})
+        name, parts = made.get("encoder", "unnamed"), made.get("encoder_parts", "")
     state = {
         key.removeprefix(PREFIX): value for key, value in weights.items() if key.startswith(PREFIX)
     }
@@ -60,4 +67,4 @@ def _encoder_weights(
         raise UserError(
             f"{source} holds no net with an encoder; give a checkpoint of ppo2 or rainbow"
         )
-    return state, name
+    return state, name, parts

@@ -156,6 +156,11 @@ class PPO2Config:
                 f"sequence_steps ({self.minibatches} x {self.sequence_steps}), or sequence_steps a "
                 f"whole rollout and num_envs ({num_envs}) a multiple of minibatches"
             )
+        if self.rnd and self.rollout_steps % self.minibatches:
+            raise UserError(
+                f"--rnd learns from a rollout's steps in minibatches: rollout_steps "
+                f"({self.rollout_steps}) must be a multiple of minibatches ({self.minibatches})"
+            )
         if self.recurrent == "none" and self.sequence_steps != 1:
             raise UserError("sequence_steps is for --recurrent gru or lstm; leave it at 1 without")
         for name in ("learning_rate_schedule", "clip_schedule"):

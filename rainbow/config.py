@@ -53,7 +53,7 @@ class RainbowConfig:
     newer weights, while the learner learns from these."""
 
     # The net
-    streams: Literal["shared", "separate"] = "shared"
+    streams: Literal["shared", "separate"] = only_with("shared", "dueling")
     """Dueling streams on one hidden layer, or on one each."""
 
     # The six improvements
@@ -88,7 +88,7 @@ class RainbowConfig:
     """Return of the lowest atom, in scaled reward."""
     v_max: Finite = only_with(200.0, "quantiles=0")
     """Return of the highest atom, in scaled reward."""
-    sigma0: NonNegative = 0.5
+    sigma0: NonNegative = only_with(0.5, "noisy")
     """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
     epsilon_start: Share = only_with(1.0, "noisy=False")
     """Chance of a random action at the start (without noisy)."""
@@ -101,15 +101,15 @@ class RainbowConfig:
     0: all alike."""
     replay_size: Count = 500_000
     """Transitions remembered; 7.1 kB each at 84x84 grey."""
-    priority_alpha: NonNegative = 0.5
+    priority_alpha: NonNegative = only_with(0.5, "prioritised")
     """Exponent of the priorities."""
-    priority_beta: NonNegative = 0.4
+    priority_beta: NonNegative = only_with(0.4, "prioritised")
     """Exponent of the importance weights at the start."""
-    priority_beta_final: NonNegative = 0.4
+    priority_beta_final: NonNegative = only_with(0.4, "prioritised")
     """The same in the end, reached in a straight line."""
-    priority_beta_steps: Natural = 0
+    priority_beta_steps: Natural = only_with(0, "prioritised")
     """Agent steps until then; 0: all timesteps of the run."""
-    priority_epsilon: NonNegative = 0.1
+    priority_epsilon: NonNegative = only_with(0.1, "prioritised")
     """Added to every loss before it becomes a priority."""
     initial_priorities: bool = False
     """Give new transitions their own loss as priority, as Ape-X's actors do; else the largest

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from experience.off_policy import OffPolicy
 from experiment.checkpoint import Checkpoint
+from experiment.errors import UserError
 from nets.transfer import load_encoder
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
@@ -98,13 +99,20 @@ class Training(OffPolicy):
 
     def take(self, saved: Checkpoint) -> None:
         """Take a checkpoint's weights, shrunk towards fresh ones as asked."""
-        fresh = copy.deepcopy(self.agent.net)
+        fresh, config = copy.deepcopy(self.agent.net), self.config
         self.agent.load_weights(saved)
-        blend(self.agent.net, fresh, share=self.config.init_shrink)
+        if self.learner.z is not None:
+            theirs = saved.config["v_min"], saved.config["v_max"]
+            if theirs != (config.v_min, config.v_max):
+                raise UserError(
+                    f"{saved.folder} has its atoms from {theirs[0]:g} to {theirs[1]:g}, not "
+                    f"{config.v_min:g} to {config.v_max:g}: give the same --v-min and --v-max"
+                )
+        blend(self.agent.net, fresh, share=config.init_shrink)
         self.learner.copy_target()
 
     def take_encoder(self, source: Path | str) -> None:
         """Take the convolutions of any agent's checkpoint, and keep them for a while as asked."""
-        load_encoder(self.agent.net.encoder, source)
+        load_encoder(self.agent.net.encoder, source, parts=self.config.net.encoder_parts)
         self.learner.copy_target()
         self.frozen_updates = self.config.freeze_encoder_updates

@@ -41,7 +41,7 @@ class SACConfig:
     entropy_target: Share = 0.98
     """Entropy that the temperature holds the policy at, as a share of that of uniform actions."""
     temperature: Positive = 1.0
-    """Reward that a nat of entropy is worth, at the start."""
+    """Reward that a nat of entropy is worth, at the start; with init as it was there."""
     n_step: Count = 1
     """Rewards summed before bootstrapping."""
     target_rate: Share = 0.005

@@ -181,6 +181,8 @@ def work(
                 except UserError as error:
                     failed.append(cell.name)
                     say(f"failed: {cell.name}: {error}")
+    if not failed and waiting:
+        raise UserError(f"{waiting[0].name} needs a run that needs it: nothing can begin")
     if failed:
         unbegun = f"; {len(waiting)} that need others were not begun" if waiting else ""
         raise UserError(f"{len(failed)} of {len(todo)} failed: {', '.join(failed)}{unbegun}")

@@ -22,8 +22,10 @@ LAST = 20
 """Rows of metrics.csv, the last that have a score, of which a run's score is the mean."""
 SCORES = {"mean_return": "return", "train_return": "train levels", "test_return": "test levels"}
 """Column of metrics.csv -> what it is called."""
-TAKEN = ("run_dir", "resume", "init", "seed", "preset", "config")
+GIVEN = ("run_dir", "resume", "seed", "preset", "config")
 """What a sweep itself gives to each run."""
+TAKEN = (*GIVEN, "init")
+"""What its runs cannot differ in."""
 WIDE = 20.0
 """The largest value over the smallest from which on an axis is logarithmic."""
 Point = dict[str, str]
@@ -78,13 +80,23 @@ def words_of(point: Mapping[str, str], fields: Mapping[str, Any]) -> list[str]:
     return words
 
 
+def further(config: SweepConfig) -> list[str]:
+    """The words of --flags. UserError: one of them is what a sweep gives to each run itself."""
+    words = config.flags.split()
+    for word in words:
+        name = word.lstrip("-").partition("=")[0].replace("-", "_")
+        if word.startswith("--") and name in GIVEN:
+            raise UserError(f"--flags {word}: a sweep gives that to each run itself")
+    return words
+
+
 def agent_config(config: SweepConfig, words: Sequence[str] = ()) -> Any:
     """The config of the agent that all runs share, with further words. UserError: a bad one."""
     package = find(config.agent)
     everyone = ["--preset", config.preset] if config.preset else []
     everyone += ["--levels", config.levels] if config.levels else []
     everyone += ["--timesteps", str(config.timesteps)] if config.timesteps else []
-    said = [*everyone, *config.flags.split(), *words]
+    said = [*everyone, *further(config), *words]
     return load_config(package.Config, said, presets=package.PRESETS, command="")
 
 
@@ -102,7 +114,7 @@ def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
         named[name] = point
         kinds[name] = Kind(
             run=f"{config.agent}.train",
-            flags=(*first, *config.flags.split(), *words),
+            flags=(*first, *further(config), *words),
             levels=run.levels,
             steps=run.timesteps,
             together=True,

@@ -102,8 +102,10 @@ def train(values: Mapping[str, float], config: SweepConfig, out: Path) -> None:
     fields = flat(to_dict(agent_config(config)))
     point = {name: as_text(value, fields[name]) for name, value in values.items()}
     every = config.perturb_every
+    mine = agent_config(config, words_of(point, fields))
+    member = int(run_dir.name.rpartition("_")[2])  # Ray numbers its trials
     settings = {"run_dir": str(run_dir), "resume": resumes, "checkpoint_every": every}
-    mine = replaced(agent_config(config, words_of(point, fields)), **settings)
+    mine = replaced(mine, **settings, seed=mine.run.seed + member)
     reported = -1
 
     def report(folder: Path, metrics: dict[str, float]) -> None:
@@ -137,7 +139,7 @@ def tuner(config: SweepConfig, ranges: Ranges, trainable: Callable[..., None]) -
     }  # fmt: skip
     scheduler = PopulationBasedTraining(
         time_attr="env_steps",
-        perturbation_interval=config.perturb_every,
+        perturbation_interval=1,  # every report is of a checkpoint that is due
         hyperparam_mutations=draws,
         quantile_fraction=QUANTILE,
         resample_probability=RESAMPLE,

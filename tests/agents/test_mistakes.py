@@ -43,6 +43,10 @@ EVERY = [
     (["--num-envs", "-2"], "--num-envs -2: expected a whole number"),
     (["--timesteps", "x"], "--timesteps x: expected a whole number of 0 or more, such as"),
 ]
+RND_BY_RUNS = [
+    *("--rnd", "0.1", "--recurrent", "gru", "--sequence-steps", "4", "--rollout-steps", "4"),
+    *("--minibatches", "3", "--num-envs", "3"),
+]
 OWN = {
     "es": [
         (["--pairs", "0"], "pairs"),
@@ -78,8 +82,13 @@ OWN = {
         (["--clip-schedule", "falling"], "schedule"),
         (["--encoder", "nature", "--widths", "8,16"], "three widths"),
         (["--sight-episodes", "17"], "give another number"),
+        (RND_BY_RUNS, "--rnd learns"),
     ],
     "rainbow": [
+        (["--no-prioritised", "--priority-alpha", "0.6"], "no effect without --prioritised"),
+        (["--no-noisy", "--sigma0", "0.1"], "no effect without --noisy"),
+        (["--no-dueling", "--streams", "separate"], "no effect without --dueling"),
+        (["--actors", "2", "--num-envs", "0"], "--num-envs 0"),
         (["--block-steps", "4"], "no effect without --actors"),
         (["--epsilon-ladder", "7"], "no effect without --no-noisy"),
         (["--quantiles", "8", "--v-max", "9"], "no effect without --quantiles 0"),
@@ -163,6 +172,8 @@ def test_an_agent_without_its_run_is_not_resumed(agent, capsys, tmp_path):
     ("agent", "flag", "value"),
     [
         ("es", "--layer", "fc"),
+        ("rainbow", "--update-every", "3"),
+        ("sac", "--learning-starts", "7"),
         ("impala", "--optimiser", "adam"),
         ("trpo", "--update", "penalty"),
     ],

@@ -15,6 +15,9 @@ from ppo2.config import PPO2Config
 from rainbow.agent import RainbowAgent
 from rainbow.agent import make_net as make_rainbow
 from rainbow.config import RainbowConfig
+from sac.agent import SACAgent
+from sac.agent import make_net as make_sac
+from sac.config import SACConfig
 
 SMALL = {"image_height": 36, "image_width": 36, "hidden": 24, "encoder": "data-efficient"}
 
@@ -121,3 +124,12 @@ def test_checkpoint_names_the_agent_that_was_searched(quick, tmp_path):
     ESAgent.start(quick, tmp_path / "source").save(tmp_path / "searched")
     (searched,) = load_checkpoint(tmp_path / "searched").config["searched"]
     assert searched["agent"] == "rainbow" and searched["config"]["atoms"] == 5
+
+
+@pytest.mark.parametrize("layer", ["head", "fc"])
+def test_a_net_without_a_hidden_layer_is_refused(layer, quick, tmp_path):
+    torch.manual_seed(0)
+    config = replaced(SACConfig(), **SMALL)
+    SACAgent(make_sac(config), config).save(tmp_path / "sac")
+    with pytest.raises(UserError, match="no layer called hidden"):
+        ESAgent.start(replaced(quick, layer=layer), tmp_path / "sac")

@@ -11,9 +11,11 @@ import pytest
 import torch
 
 from es.config import ESConfig
-from es.train import run
+from es.mpi import Agreed, World
+from es.train import run, train
 from experiment.checkpoint import load_checkpoint
 from experiment.config import replaced, to_dict
+from experiment.errors import UserError
 from experiment.metrics import read_columns
 from tests.es.lanes import LEVELS, Lanes
 
@@ -193,3 +195,19 @@ def test_killed_process_ends_all_and_any_number_resumes_the_run(quick, tmp_path)
     assert load_checkpoint(killed).counters["env_steps"] < 900
     with_mpi(1, killed, config_file(tmp_path, replaced(config, resume=True)))
     assert whole_run(killed) == whole_run(tmp_path / "whole")
+
+
+def test_every_process_has_environments_of_its_own(monkeypatch):
+    """Where rows cannot be reset singly, what they play is decided as they are made."""
+    made = []
+
+    def make(config, *, part):
+        made.append((config.run.num_envs, part))
+        raise UserError("that is enough")
+
+    world = World()
+    world.rank, world.size = 1, 3
+    monkeypatch.setattr("es.train.make_for", make)
+    with pytest.raises(Agreed):
+        train(["--levels", LEVEL, "--num-envs", "4"], world)
+    assert made == [(12, slice(4, 8))]

@@ -88,6 +88,18 @@ def test_seeded_replay_holds_only_true_transitions(steps, count, target_envs):
         assert batch.discounts[row] == pytest.approx(discount, abs=1e-6)
 
 
+@pytest.mark.parametrize(("source_envs", "target_envs"), [(1, 8), (3, 4), (8, 3)])
+def test_rings_are_filled_alike_however_many_there_were(source_envs, target_envs):
+    replay = make_replay(960, source_envs)
+    world = World(source_envs, [11] * source_envs, ["truncated"] * source_envs)
+    for _ in range(960 // source_envs):
+        world.step(replay)
+    seeded = make_replay(960, target_envs)
+    taken = seeded.seed(replay.arrays(), 720)
+    assert 720 - 4 * max(source_envs, target_envs) <= taken <= 720
+    assert seeded.filled.min() > 0.4 * 720 / target_envs
+
+
 def recorded(steps, *, start, terminated, rewards, frames=True):
     """Its frames are told apart by their brightness, and its actions by the step."""
     numbers = np.arange(start, start + steps + 1, dtype=np.uint8)[:, None, None, None]

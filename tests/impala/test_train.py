@@ -112,3 +112,17 @@ def test_what_watches_a_run_is_called_after_each_checkpoint(corridor, tmp_path):
     )
     assert [found["env_steps"] for _, found in seen] == [128, 224, 240]
     assert seen[-1][0] == tmp_path and seen[-1][1]["mean_return"] > 0.0
+
+
+@pytest.mark.parametrize("batch_size", [32, 64, 48])
+def test_every_test_that_is_due_is_made(corridor, tmp_path, monkeypatch, batch_size):
+    """Also where a block fills no batch."""
+
+    def judged(agent, config, training):
+        return {"sight/seeing": 1.0} if training.passes(30) else {}
+
+    monkeypatch.setattr("impala.train.judged", judged)
+    run(corridor(2), replaced(QUICK, batch_size=batch_size), tmp_path / "run")
+    rows = read_columns(tmp_path / "run" / "metrics.csv")
+    tested = rows["step"][~np.isnan(rows["sight/seeing"])]
+    assert tested.tolist() == [*range(32, 225, 32), 240]  # a multiple of 30 lies in every block

@@ -52,6 +52,12 @@ def test_another_encoder_is_refused_by_name(tmp_path, name, image):
     assert "\n" not in str(error.value)
 
 
+def test_parts_without_weights_are_told_apart(tmp_path):
+    source = checkpoint(tmp_path, make_encoder("nature", IMAGE))
+    with pytest.raises(UserError, match="--encoder-parts"):
+        load_encoder(make_encoder("nature", IMAGE), source, parts="shifted")
+
+
 def test_checkpoint_without_an_encoder_is_refused(tmp_path):
     save_checkpoint(
         tmp_path,

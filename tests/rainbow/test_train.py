@@ -283,3 +283,21 @@ def test_learning_may_start_at_once(corridor, tmp_path):
     config = replaced(QUICK, learning_starts=0, n_step=10, timesteps=40)
     run(corridor(2), config, tmp_path / "run")
     assert load_checkpoint(tmp_path / "run").counters["updates"] == 9
+
+
+def test_rows_after_a_resume_and_before_an_update_tell_what_was_learned_last(corridor, tmp_path):
+    config = replaced(QUICK, update_every=40, log_every=10, learning_starts=20, checkpoint_every=70)
+    run(corridor(2), replaced(config, timesteps=140), tmp_path / "whole")
+    run(corridor(2), replaced(config, timesteps=70), tmp_path / "parts")
+    run(corridor(2), replaced(config, timesteps=140, resume=True), tmp_path / "parts")
+    whole, parts = ((tmp_path / name / "metrics.csv").read_text() for name in ("whole", "parts"))
+    assert whole == parts
+    losses = read_columns(tmp_path / "parts" / "metrics.csv")["loss"]
+    assert np.isfinite(losses[6:]).all()
+
+
+def test_weights_of_other_atoms_are_refused(corridor, tmp_path):
+    run(corridor(2), replaced(QUICK, timesteps=0), tmp_path / "first")
+    other = replaced(QUICK, timesteps=0, v_max=QUICK.v_max + 1.0)
+    with pytest.raises(UserError, match="give the same --v-min and --v-max"):
+        run(corridor(2), other, tmp_path / "second", init=tmp_path / "first")

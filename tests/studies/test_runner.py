@@ -101,6 +101,23 @@ def test_failure_stops_only_what_needs_it(study: Study, tmp_path: Path) -> None:
     assert "no disk" in (tmp_path / "before" / "all-0.log").read_text()
 
 
+def test_runs_that_need_each_other_are_refused(study: Study, tmp_path: Path) -> None:
+    one = {"together": True, "seeds": 1}
+    circle = changed(study, "before", flags="--init <group/plain>")
+    circle = changed(circle, "group/plain", flags="--init <before>", **one)
+    with pytest.raises(UserError, match="nothing can begin"):
+        run(circle, tmp_path, "before")
+
+
+def test_acts_of_one_name_in_two_games_are_refused(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("studies.study.level_names", lambda levels: levels.split(","))
+    both = "BrambleDash-Genesis-v0:RustCavern.Act2,Other-Genesis-v0:RustCavern.Act2"
+    with pytest.raises(UserError, match="acts of one name"):
+        cells(changed(study, "group/plain", levels=both), "group/plain")
+
+
 @pytest.mark.parametrize("change", ["flags", "steps", "roms"])
 def test_what_was_made_otherwise_is_refused(change: str, study: Study, tmp_path: Path) -> None:
     run(study, tmp_path, "before")

@@ -215,3 +215,9 @@ def test_flags_win_over_a_plan():
     config = asked(["--plan", "course-beta", "--seeds", "5", "--timesteps", "1000"])
     assert (config.agent, config.seeds, config.timesteps) == ("trpo", 5, 1000)
     assert agent_config(config).run.timesteps == 1000
+
+
+@pytest.mark.parametrize("word", ["--seed=7", "--run-dir=x", "--resume"])
+def test_further_flags_are_not_what_a_sweep_gives(word):
+    with pytest.raises(UserError, match="a sweep gives that"):
+        agent_config(asked(sweep(Path("out"), f"--flags={word}")))

@@ -1,5 +1,6 @@
 """What a population does to its runs, and one on Ray itself."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from experiment.errors import UserError
 from sweeps.config import SweepConfig
-from sweeps.population import begin, clamped, read_ranges, run, same_population
+from sweeps.population import begin, clamped, read_ranges, run, same_population, tuner
 
 
 def population(*ranges: str, **fields) -> SweepConfig:
@@ -95,6 +96,17 @@ def lines_of(out: Path) -> dict[str, list[tuple[str, float]]]:
         steps = [step.split(":") for step in path.read_text().split()]
         found[path.parent.name] = [(name, float(gamma)) for name, gamma in steps]
     return found
+
+
+def test_every_report_may_bring_a_perturbation(tmp_path):
+    """Runs report at the first end of a rollout after each --perturb-every: 8,192 steps here."""
+    pytest.importorskip("ray.tune")
+    config = population("gamma=0.1:0.9", population=2, perturb_every=10_000, out=tmp_path)
+    scheduler = tuner(config, {"gamma": (0.1, 0.9)}, grows)._local_tuner._tune_config.scheduler
+    reports = [8_192 * rollouts for rollouts in (2, 3, 4, 5, 7)]
+    gaps = [after - before for before, after in itertools.pairwise(reports)]
+    assert min(gaps) < config.perturb_every  # which a fixed interval would pass over
+    assert scheduler._perturbation_interval <= min(gaps)
 
 
 @pytest.mark.slow
