@@ -1,6 +1,5 @@
 """A run's folder: config.json, metrics.csv, episodes.csv, checkpoints/."""
 
-import fcntl
 import os
 import signal
 import sys
@@ -10,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, final
+
+from filelock import lock_descriptor
 
 from experiment.config import to_dict
 from experiment.errors import UserError
@@ -93,7 +94,7 @@ def alone_in(folder: Path) -> Iterator[None]:
     held, until = os.open(folder, os.O_RDONLY), time.monotonic() + PATIENCE
     try:
         with suppress(OSError):  # a file system without locks
-            while not locks(held):
+            while not lock_descriptor(held, blocking=False):
                 if time.monotonic() >= until:
                     raise UserError(
                         f"another process writes to the run in {folder}: wait for its end, stop "
@@ -103,15 +104,6 @@ def alone_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(held)
-
-
-def locks(file: int) -> bool:
-    """Lock an open file for this process, which holds until it is closed. OSError: none can be."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 @contextmanager

@@ -68,9 +68,9 @@ def page(result: Mapping[str, Any]) -> str:
     for group in dict.fromkeys(name.rpartition("/")[0] for name in kinds):
         here = {n.rpartition("/")[2]: k for n, k in kinds.items() if n.rpartition("/")[0] == group}
         parts += [f"## {group}"] if group else []
-        parts.append(kind_table({n: k for n, k in here.items() if "mean" in k or "runs" in k}))
+        parts.append(kind_table(here))
         pairs = [pair for pair in result["compare"] if pair[0].rpartition("/")[0] == group]
-        parts.append(compare_table(kinds, pairs, result.get("differences", {})))
+        parts.append(compare_table(kinds, pairs))
         parts.append(lost_table(here))
         parts.append(grown_table(here))
         parts.append(level_table({name: runs_of(kind) for name, kind in here.items()}))
@@ -82,7 +82,7 @@ def page(result: Mapping[str, Any]) -> str:
 
 def runs_of(kind: Mapping[str, Any]) -> Runs:
     """Level -> seed -> mean return."""
-    return as_runs(kind.get("runs", {}))
+    return as_runs(kind["runs"])
 
 
 def as_runs(stored: Mapping[str, Mapping[str, float]]) -> Runs:
@@ -98,8 +98,6 @@ def kind_table(kinds: Mapping[str, dict[str, Any]]) -> str:
     head += [f"above {threshold:,}" for threshold in THRESHOLDS]
     head += [text for play in PLAYS[1:] for text in (play, f"seeing − {play}, 95 %")] + ["sees"]
     head += [f"{name.replace('_', ' ')}, last tenth" for name in last]
-    if not kinds:
-        return ""
     rows = []
     for name, kind in kinds.items():
         row = [name, *score_cells(kind), *sight_cells(kind)]
@@ -108,9 +106,8 @@ def kind_table(kinds: Mapping[str, dict[str, Any]]) -> str:
             row.append(number(sum(values) / len(values)) if values else "")
         counts = [number(kind.get(count)) for count in ("best", "episodes", "finished")]
         seeds = {len(level) for level in runs_of(kind).values()}
-        each = "–".join(map(str, sorted({min(seeds), max(seeds)}))) if seeds else ""
-        cells = f"{len(runs_of(kind))} × {each}" if seeds else ""
-        rows.append([*row, *counts, cells, cpu_minutes(kind)])
+        each = "–".join(map(str, sorted({min(seeds), max(seeds)})))
+        rows.append([*row, *counts, f"{len(runs_of(kind))} × {each}", cpu_minutes(kind)])
     return table([*head, "best", "episodes", "finished", "levels × seeds", "CPU min"], rows)
 
 
@@ -123,9 +120,6 @@ def cpu_minutes(kind: Mapping[str, Any]) -> str:
 def score_cells(kind: Mapping[str, Any]) -> list[str]:
     """Mean, its interval, interquartile mean, its interval, performance profile."""
     runs = runs_of(kind)
-    if not runs:  # of an earlier time, when single runs were not stored
-        interval = (kind.get("low"), kind.get("high"))
-        return [number(kind.get("mean")), span(interval), "", "", *("" for _ in THRESHOLDS)]
     return [
         number(statistics.mean(runs)),
         span(statistics.t_interval(statistics.seed_means(runs))),
@@ -174,24 +168,19 @@ def grown_table(kinds: Kinds) -> str:
     return table(["score so far after", *tenths], rows) if rows else ""
 
 
-def compare_table(
-    kinds: Kinds, pairs: Sequence[Sequence[str]], stored: Mapping[str, Mapping[str, float]]
-) -> str:
+def compare_table(kinds: Kinds, pairs: Sequence[Sequence[str]]) -> str:
     """A row per pair, over the levels and seeds that both have."""
     rows = []
     for one, other in pairs:
-        label = f"{one.rpartition('/')[2]} − {other.rpartition('/')[2]}"
-        if known := stored.get(f"{one} − {other}"):
-            interval = (known["low"], known["high"])
-            rows.append([label, signed(known["mean"]), f"{span(interval)} (over levels)", "", ""])
+        if not {one, other} <= kinds.keys():
             continue
-        both = statistics.shared(*(runs_of(kinds.get(name, {})) for name in (one, other)))
+        both = statistics.shared(runs_of(kinds[one]), runs_of(kinds[other]))
         if not both[0]:
             continue
         seeds = [statistics.seed_means(runs) for runs in both]
         chance = statistics.improvement_interval(*both)
         rows.append([
-            label,
+            f"{one.rpartition('/')[2]} − {other.rpartition('/')[2]}",
             signed(statistics.mean(both[0]) - statistics.mean(both[1])),
             span(statistics.welch_interval(*seeds)),
             f"{statistics.improvement(*both):.2f}",
@@ -245,10 +234,10 @@ def signed(value: float) -> str:
     return f"{value:+,.0f}".replace("-", "−")
 
 
-def span(interval: Interval | tuple[None, None]) -> str:
+def span(interval: Interval) -> str:
     """An interval of returns; nothing for what is not known."""
     low, high = interval
-    if low is None or high is None or math.isnan(low):
+    if math.isnan(low):
         return ""
     return f"{low:,.0f} – {high:,.0f}".replace("-", "−")
 

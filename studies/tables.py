@@ -30,12 +30,9 @@ second on the same level. Their intervals are bootstraps over seeds within each 
 the mean return by the pictures of other moments, *blind* by independent draws of its own action
 frequencies: a player *sees* where its own pictures surely earn more than both. *CPU min* is the
 mean of one run. What is empty is not known."""
-BEFORE = """\
-Measured before studies had this command. Where no interquartile mean stands, single runs were not
-kept: the intervals are percentile bootstraps of that time."""
 SECOND = """\
-**Second cartridge**: played in the second version of BrambleDash, whose acts were others than those
-of the ROM that is here. To be made anew."""
+**Another cartridge**: played in an earlier version of BrambleDash, whose acts were others than
+those of the ROM that is here. To be made anew."""
 
 
 def write() -> None:
@@ -56,12 +53,9 @@ def pages() -> dict[str, str]:
 
 
 def study_page(name: str, result: Mapping[str, Any]) -> str:
-    """Of one study. A result can have a `note`: what its flags no longer say."""
+    """Of one study."""
     source = MARK.format(f"`studies/results/{name}.json`")
-    before = [] if result["command"].startswith("python -m studies ") else [BEFORE]
-    note = [result["note"]] if "note" in result else []
-    parts = [f"# Study: {name}", source, origin(result), *note, *second([result]), *before, NOTES]
-    parts += [page(result)]
+    parts = [f"# Study: {name}", source, origin(result), *second([result]), NOTES, page(result)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -48,20 +48,10 @@ def test_what_is_not_known_is_left_out() -> None:
     assert page({"kinds": {}, "compare": []}) == "Nothing is complete yet."
 
 
-def test_numbers_of_an_earlier_time_stand_as_they_were_stored() -> None:
-    text = page({
-        "kinds": {"g/one": {"mean": 10.0, "low": 5.0, "high": 15.0}, "g/two": {"mean": 8.0}},
-        "compare": [["g/one", "g/two"]],
-        "differences": {"g/one − g/two": {"mean": 2.0, "low": -1.0, "high": 5.0}},
-    })  # fmt: skip
-    assert rows(text)["one"] == ["10", "5 – 15"]
-    assert rows(text)["one − two"] == ["+2", "−1 – 5 (over levels)"]
-
-
 def test_last_tenths_and_curves_have_columns() -> None:
     last = [{"entropy": 1.25, "return": 900.0}, {"entropy": 1.75, "return": 1100.0}]
     curve = [{"step": [1, 2], "current": [5.0, 6.0]}]
-    text = page(result(g_one={"runs": RUNS, "last": last}, g_two={"curve": curve}))
+    text = page(result(g_one={"runs": RUNS, "last": last}, g_two={"runs": RUNS, "curve": curve}))
     assert "| entropy, last tenth | return, last tenth |" in text
     assert rows(text)["one"][7:9] == ["1.5", "1,000"]
     assert rows(text)["current, seed 0"] == ["5", "6"]
