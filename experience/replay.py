@@ -287,14 +287,14 @@ class Replay:
         ends, priorities = whole(saved, "ends"), self.taken_over(whole(saved, "priorities"))
         shares = np.diff(np.linspace(0, count, len(saved["filled"]) + 1).astype(int))
         ring_starts = np.cumsum(saved["filled"]) - saved["filled"]
-        count_of = -(-self.num_envs // len(shares))  # pieces of a ring: each ring here gets some
+        portions = -(-self.num_envs // len(shares))  # pieces of a ring: each ring here gets some
         sources, targets = [], []
         for ring, share in enumerate(shares):
             filled, head = int(saved["filled"][ring]), int(saved["heads"][ring])
             oldest_first = (np.arange(filled) + head) % filled  # head == filled while not yet full
             newest = ring_starts[ring] + oldest_first[max(0, filled - int(share)) :]
-            for piece, slots in enumerate(np.array_split(newest, count_of)):
-                env = (ring * count_of + piece) % self.num_envs
+            for piece, slots in enumerate(np.array_split(newest, portions)):
+                env = (ring * portions + piece) % self.num_envs
                 room = self.slots - int(self.filled[env])
                 source = slots[max(0, len(slots) - room) :]
                 target = self._append(env, ends[source], priorities[source])
