@@ -19,6 +19,7 @@ EXTRAS = {
     "jinja2": "report",
     "matplotlib": "report",
     "argcomplete": "completion",
+    "sb3_contrib": "benchmarks",
     "stable_baselines3": "benchmarks",
     "wandb": "wandb",
     "trackio": "trackio",
