@@ -99,16 +99,11 @@ build, load = ESAgent.build, ESAgent.load
 
 def check(policy: Any, config: ESConfig, *, name: str, source: Path | str) -> None:
     """UserError: a net that cannot be searched, or not by such a run."""
-    if not hasattr(policy, "scores"):
+    layers = policy.net.named_modules() if hasattr(policy, "scores") else ()
+    if not any(layer.endswith("hidden") for layer, _ in layers):
         raise UserError(f"{source} is of agent {name!r}; give one of: ppo2, rainbow, es")
     if getattr(policy.config, "recurrent", "none") != "none":
         raise UserError(f"{source} has a recurrent net; give one without")
-    layers = {parameter.rpartition(".")[0] for parameter, _ in policy.net.named_parameters()}
-    if not any(layer.endswith("hidden") for layer in layers):
-        raise UserError(
-            f"the net of {source} has no layer called hidden, as agent {name!r} makes it; give one "
-            "of: ppo2, rainbow, es"
-        )
     if config.layer == "head" and getattr(policy.config, "quantiles", False):
         raise UserError(f"{source} has quantiles, whose last layers cannot be searched: --layer fc")
     if config.draw_actions and not policy.logits:

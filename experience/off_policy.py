@@ -147,7 +147,7 @@ class OffPolicy:
         for name in self.counters():
             setattr(self, name, saved.counters[name])
         self.recent_returns.extend(saved.state["recent_returns"])
-        self.latest = saved.state["latest"]
+        self.latest = saved.state.get("latest", {})  # runs of 0.2.0 did not save it
         set_generator_state(self.rng, saved.state["replay_rng"])
         obs = None
         if envs is not None and "envs" in saved.state:

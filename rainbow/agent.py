@@ -5,7 +5,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from experiment.checkpoint import Checkpoint
 from experiment.device import computes_in_bf16
+from experiment.errors import UserError
 from experiment.package import Actions, Flags, Images
 from nets.encoders import encoder_of
 from nets.heads import QHead
@@ -49,6 +51,17 @@ class RainbowAgent(NetAgent[RainbowNet, RainbowConfig]):
         self.z = support(config, self.device)
         half = computes_in_bf16(config.precision, self.device)
         self.half = half and self.device.type == "cuda"
+
+    def load_weights(self, saved: Checkpoint) -> None:
+        """Take a checkpoint's net. UserError where it is another agent's, of another shape, or its
+        atoms stand for other returns."""
+        super().load_weights(saved)
+        ends, theirs = [[c["v_min"], c["v_max"]] for c in (vars(self.config), saved.config)]
+        if self.z is not None and ends != theirs:
+            raise UserError(
+                f"{saved.folder} has its atoms from {theirs[0]:g} to {theirs[1]:g}, not "
+                f"{ends[0]:g} to {ends[1]:g}: give the same --v-min and --v-max"
+            )
 
     @torch.no_grad()
     def act(

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from experience.off_policy import OffPolicy
 from experiment.checkpoint import Checkpoint
-from experiment.errors import UserError
 from nets.transfer import load_encoder
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
@@ -99,16 +98,9 @@ class Training(OffPolicy):
 
     def take(self, saved: Checkpoint) -> None:
         """Take a checkpoint's weights, shrunk towards fresh ones as asked."""
-        fresh, config = copy.deepcopy(self.agent.net), self.config
+        fresh = copy.deepcopy(self.agent.net)
         self.agent.load_weights(saved)
-        if self.learner.z is not None:
-            theirs = saved.config["v_min"], saved.config["v_max"]
-            if theirs != (config.v_min, config.v_max):
-                raise UserError(
-                    f"{saved.folder} has its atoms from {theirs[0]:g} to {theirs[1]:g}, not "
-                    f"{config.v_min:g} to {config.v_max:g}: give the same --v-min and --v-max"
-                )
-        blend(self.agent.net, fresh, share=config.init_shrink)
+        blend(self.agent.net, fresh, share=self.config.init_shrink)
         self.learner.copy_target()
 
     def take_encoder(self, source: Path | str) -> None:

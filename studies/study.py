@@ -162,10 +162,10 @@ def cells(study: Study, name: str) -> list[Cell]:
     levels = kind.levels or study.levels
     if kind.together:
         return [Cell(name, levels, seed, together=True) for seed in seeds]
-    shorts = [short(level) for level in level_names(levels)]
-    if len(set(shorts)) < len(shorts):
+    each = level_names(levels)
+    if len({short(level) for level in each}) < len(each):
         raise UserError(f"{name}: two games have acts of one name; give each game its own kind")
-    return [Cell(name, level, seed) for seed in seeds for level in level_names(levels)]
+    return [Cell(name, level, seed) for seed in seeds for level in each]
 
 
 def needed(study: Study, cell: Cell, name: str) -> Cell:

@@ -296,8 +296,10 @@ def test_rows_after_a_resume_and_before_an_update_tell_what_was_learned_last(cor
     assert np.isfinite(losses[6:]).all()
 
 
-def test_weights_of_other_atoms_are_refused(corridor, tmp_path):
-    run(corridor(2), replaced(QUICK, timesteps=0), tmp_path / "first")
-    other = replaced(QUICK, timesteps=0, v_max=QUICK.v_max + 1.0)
+@pytest.mark.parametrize("resume", [True, False])
+def test_weights_of_other_atoms_are_refused(corridor, tmp_path, resume):
+    first, second = tmp_path / "first", tmp_path / ("first" if resume else "second")
+    run(corridor(2), replaced(QUICK, timesteps=0), first)
+    other = replaced(QUICK, timesteps=20, v_max=QUICK.v_max + 1.0, resume=resume)
     with pytest.raises(UserError, match="give the same --v-min and --v-max"):
-        run(corridor(2), other, tmp_path / "second", init=tmp_path / "first")
+        run(corridor(2), other, second, init=None if resume else first)
