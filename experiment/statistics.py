@@ -94,13 +94,9 @@ def profile(runs: Runs, thresholds: Sequence[float]) -> list[float]:
 
 
 def shared(one: Runs, other: Runs) -> tuple[Runs, Runs]:
-    """Both, as far as they have the same levels and seeds."""
-    both = {level: sorted(one[level].keys() & other.get(level, {})) for level in one}
-
-    def part(runs: Runs) -> Runs:
-        return {name: {s: runs[name][s] for s in seeds} for name, seeds in both.items() if seeds}
-
-    return part(one), part(other)
+    """Both, as far as they have the same levels, with all their seeds."""
+    both = [level for level in one if level in other]
+    return {level: one[level] for level in both}, {level: other[level] for level in both}
 
 
 def _by_level(runs: Runs) -> list[NDArray[np.float64]]:

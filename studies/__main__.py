@@ -8,8 +8,9 @@ python -m studies tables                                   # docs/results, from 
 
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from rich.console import Console
@@ -18,7 +19,7 @@ from experiment.config import parse_command, positional
 from experiment.errors import UserError, command
 from experiment.files import make_folder, write_text
 from experiment.ranges import Count, Natural
-from experiment.results import store, write_result
+from experiment.results import read_result, store, write_result
 from studies import report, tables
 from studies.runner import left, work
 from studies.study import HERE, Study, chosen, names, read, references
@@ -59,6 +60,10 @@ def asked(config: StudyConfig) -> Study:
         raise UserError(f"--inputs {' '.join(config.inputs)}: expected NAME=PATH of each")
     for name in given.keys() - study.inputs.keys():
         raise UserError(f"study {config.study} has no input {name!r}: {', '.join(study.inputs)}")
+    for name in ("levels", "seeds", "steps"):
+        own = [getattr(study.kinds[kind], name) for kind in chosen(study, config.only or [""])]
+        if getattr(config, name) and all(own):
+            raise UserError(f"--{name} has no effect: these kinds of {config.study} name their own")
     return msgspec.structs.replace(
         study,
         levels=config.levels or study.levels,
@@ -70,6 +75,22 @@ def asked(config: StudyConfig) -> Study:
             for name, kind in study.kinds.items()
         },
     )
+
+
+def check_keeps(stored: Path, kinds: report.Kinds, study: Study) -> None:
+    """UserError: runs of the study's kinds that are stored there are not among these."""
+
+    def runs(found: Mapping[str, Any]) -> dict[str, int]:
+        return {name: sum(map(len, kind["runs"].values())) for name, kind in found.items()}
+
+    before = runs(read_result(stored)["kinds"]) if stored.exists() else {}
+    now = runs(kinds)
+    fewer = [name for name in before if name in study.kinds and now.get(name, 0) < before[name]]
+    if fewer:
+        raise UserError(
+            f"{stored.name} has runs of {', '.join(fewer)} that are not in --out: play them too, "
+            "or store nothing (result.md there has the tables)"
+        )
 
 
 @command
@@ -99,7 +120,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         write_text(out / "result.md", report.page(result) + "\n")
         print(report.page(result))
     if config.write:
-        write_result(HERE / "results" / f"{name}.json", result, module="studies")
+        stored = HERE / "results" / f"{name}.json"
+        check_keeps(stored, kinds, study)
+        write_result(stored, result, module="studies")
         tables.write()
     report.draw(study, out)
 

@@ -93,7 +93,7 @@ def as_runs(stored: Mapping[str, Mapping[str, float]]) -> Runs:
 
 def kind_table(kinds: Mapping[str, dict[str, Any]]) -> str:
     """A row per kind."""
-    last = list(dict.fromkeys(n for kind in kinds.values() for n in kind.get("last", [{}])[0]))
+    last = list(dict.fromkeys(n for k in kinds.values() for one in k.get("last", ()) for n in one))
     head = ["", "mean return", "95 % over seeds", "interquartile mean", "95 %"]
     head += [f"above {threshold:,}" for threshold in THRESHOLDS]
     head += [text for play in PLAYS[1:] for text in (play, f"seeing − {play}, 95 %")] + ["sees"]
@@ -102,8 +102,8 @@ def kind_table(kinds: Mapping[str, dict[str, Any]]) -> str:
     for name, kind in kinds.items():
         row = [name, *score_cells(kind), *sight_cells(kind)]
         for column in last:
-            values = [one[column] for one in kind.get("last", [])]
-            row.append(number(sum(values) / len(values)) if values else "")
+            values = [v for one in kind.get("last", ()) if (v := one.get(column)) is not None]
+            row.append(number(fmean(values)) if values else "")
         counts = [number(kind.get(count)) for count in ("best", "episodes", "finished")]
         seeds = {len(level) for level in runs_of(kind).values()}
         each = "–".join(map(str, sorted({min(seeds), max(seeds)})))
@@ -169,7 +169,7 @@ def grown_table(kinds: Kinds) -> str:
 
 
 def compare_table(kinds: Kinds, pairs: Sequence[Sequence[str]]) -> str:
-    """A row per pair, over the levels and seeds that both have."""
+    """A row per pair, over the levels that both have, and all their seeds."""
     rows = []
     for one, other in pairs:
         if not {one, other} <= kinds.keys():

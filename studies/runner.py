@@ -10,12 +10,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contest.match.score import Episode, episode_columns, read_episodes
 from envs.sight import PLAYS
@@ -92,7 +93,7 @@ def flags(study: Study, cell: Cell, out: Path) -> list[str]:
 
 
 def measured(study: Study, cell: Cell, out: Path) -> Record:
-    """What came of a run, from its files. UserError: it ended no episode, or lacks a column."""
+    """What came of a run, from its files. UserError: it ended no episode."""
     kind, folder = study.kinds[cell.kind], out / cell.name
     episodes = read_episodes(folder)
     if not episodes:
@@ -114,15 +115,22 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
     if "kind" in played:
         record["lost"] = losses.lost(played)
     if kind.last:
-        tables = [read_columns(folder / f"{name}.csv") for name in ("metrics", "episodes")]
-        ends = [table["step"] > (1 - LAST) * table["step"].max() for table in tables]
-        record["last"] = {name: float(np.nanmean(tables[0][name][ends[0]])) for name in kind.last}
-        record["last"]["return"] = float(tables[1]["r"][ends[1]].mean())
+        record["last"] = last_tenth(read_columns(folder / "metrics.csv"), kind.last)
+        record["last"] |= {"return": last_tenth(read_columns(folder / "episodes.csv"), ["r"])["r"]}
     if kind.curve:
         table = read_columns(folder / "metrics.csv")
-        there = ~np.any([np.isnan(table[name]) for name in kind.curve], axis=0)
-        record["curve"] = {name: table[name][there].tolist() for name in ("step", *kind.curve)}
+        known = [name for name in kind.curve if name in table]
+        there = ~np.any([np.isnan(table[name]) for name in known], axis=0)
+        record["curve"] = {name: table[name][there].tolist() for name in ("step", *known)}
     return record
+
+
+def last_tenth(table: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, float]:
+    """Column -> its mean over the last tenth of a run's steps, where it has a number there."""
+    end = table["step"] > (1 - LAST) * table["step"].max()
+    found = {name: table[name][end] for name in names if name in table}
+    numbers = {name: values[~np.isnan(values)] for name, values in found.items()}
+    return {name: float(values.mean()) for name, values in numbers.items() if len(values)}
 
 
 def level_means(episodes: Sequence[Episode]) -> dict[str, float]:

@@ -119,9 +119,10 @@ def test_levels_count_alike_and_a_seed_once() -> None:
     assert seed_means({}) == []
 
 
-def test_shared_are_the_levels_and_seeds_of_both() -> None:
+def test_shared_are_the_levels_of_both_with_all_their_seeds() -> None:
     one, other = shared({**ONE, "c": {0: 1.0}}, {"a": {2: 7.0, 5: 1.0}, "c": {1: 1.0}})
-    assert (one, other) == ({"a": {2: 6.0}}, {"a": {2: 7.0}})
+    assert one == {"a": ONE["a"], "c": {0: 1.0}}
+    assert other == {"a": {2: 7.0, 5: 1.0}, "c": {1: 1.0}}
 
 
 def test_interval_does_not_depend_on_how_many_are_drawn_at_a_time(

@@ -2,10 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from studies.__main__ import main
+from experiment.errors import UserError
+from studies.__main__ import check_keeps, main
+from studies.study import Kind, Study
 
 GAME = "BrambleDash-Genesis-v0"
 TINY = f"""
@@ -46,6 +49,19 @@ def test_tiny_study_is_run_told_and_gone_on_with(
     assert "0 runs to do" in capsys.readouterr().out
 
 
+def test_stored_runs_are_never_replaced_by_fewer(tmp_path: Path) -> None:
+    def kinds(**runs: int) -> dict[str, dict[str, Any]]:
+        return {name: {"runs": {"a": dict.fromkeys(range(k), 1.0)}} for name, k in runs.items()}
+
+    study, stored = Study(kinds={"one": Kind(), "two": Kind()}), tmp_path / "it.json"
+    check_keeps(stored, kinds(one=1), study)  # nothing is stored yet
+    stored.write_text(json.dumps({"kinds": kinds(one=2, gone=9)}))
+    check_keeps(stored, kinds(one=2, two=1), study)
+    for fewer in (kinds(one=1), kinds(two=5)):
+        with pytest.raises(UserError, match="has runs of one that are not in --out"):
+            check_keeps(stored, fewer, study)
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -54,6 +70,7 @@ def test_tiny_study_is_run_told_and_gone_on_with(
         (["transfer", "--only", "held"], "no kind 'held'"),
         (["es", "--inputs", "begin=a"], "study es has no input 'begin': start"),
         (["es", "--inputs", "start=/no/such", "--only", "search"], "no start at /no/such; give"),
+        (["jerk-search", "--steps", "1000"], "--steps has no effect: these kinds of jerk-search"),
         (["FILE.yaml", "--write"], "--write stores the project's own studies"),
     ],
 )

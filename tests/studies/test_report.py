@@ -35,10 +35,10 @@ def test_a_row_has_mean_interval_middle_profile_and_counts() -> None:
     assert (above, best, episodes, finished, runs) == ("83 %", "7,777", "9", "2", "2 × 3")
 
 
-def test_difference_is_over_levels_and_seeds_that_both_have() -> None:
+def test_difference_is_over_levels_that_both_have_and_all_their_seeds() -> None:
     found = rows(page(result(g_one={"runs": RUNS}, g_two={"runs": LESS})))
-    assert found["one − two"][0] == "+500"  # seeds 0 and 1: 3,000 less 2,500
-    assert found["one − two"][2] == "0.62"  # 2 of 4 and a half on a, 2 of 4 on b: (0.75 + 0.5) / 2
+    assert found["one − two"][0] == "+1,500"  # of the means in the table: 4,000 less 2,500
+    assert found["one − two"][2] == "0.75"  # 5 of 6 on a, 4 of 6 on b
     assert found["a"] == ["3,000", "1,000"]
 
 
@@ -55,6 +55,13 @@ def test_last_tenths_and_curves_have_columns() -> None:
     assert "| entropy, last tenth | return, last tenth |" in text
     assert rows(text)["one"][7:9] == ["1.5", "1,000"]
     assert rows(text)["current, seed 0"] == ["5", "6"]
+    text = page(
+        result(g_one={"runs": RUNS, "last": last}, g_two={"runs": RUNS, "last": [{"a": 2.0}]})
+    )
+    assert [rows(text)[name][7:10] for name in ("one", "two")] == [
+        ["1.5", "1,000", ""],
+        ["", "", "2"],
+    ]
 
 
 def test_sight_has_columns_where_it_is_known() -> None:

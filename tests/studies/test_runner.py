@@ -5,10 +5,11 @@ import sys
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from experiment.errors import UserError
-from studies.runner import ended, left, record_of, work
+from studies.runner import ended, last_tenth, left, record_of, work
 from studies.study import Study, cells
 
 
@@ -69,6 +70,12 @@ def test_record_says_what_came_of_a_run(study: Study, tmp_path: Path) -> None:
     assert curved is not None
     assert curved["episodes"] == 2
     assert curved["curve"] == {"step": [5, 10, 15, 20], "current": [5, 10, 15, 20]}
+
+
+def test_columns_that_a_run_has_not_or_left_empty_are_left_out() -> None:
+    table = {"step": np.arange(1, 41), "some": np.full(40, np.nan), "none": np.full(40, np.nan)}
+    table["some"][[0, 37]] = 5.0, 7.0  # rows 37 to 40 are the last tenth
+    assert last_tenth(table, ["some", "none", "absent"]) == {"some": 7.0}
 
 
 def test_cost_is_the_cpu_time_of_a_command_and_its_own(tmp_path: Path) -> None:
