@@ -4,7 +4,6 @@ Every level counts alike. Intervals are over episodes: the k-th on each level ar
 which means have Student's t interval, differences Welch's.
 """
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -57,8 +56,8 @@ def tested(
     """A test on levels, dealt out in turn to as many rows as there can be. episodes: on each level.
     options: of `envs.sight.measure`."""
     rows = len(levels) * side_by_side(episodes, most=ROWS // len(levels))
-    with contextlib.closing(make(",".join(levels), settings, num_envs=rows)) as envs:
-        return measure(policy, envs, episodes=episodes * len(levels), **options)
+    envs = partial(make, ",".join(levels), settings, num_envs=rows)
+    return measure(policy, envs, episodes=episodes * len(levels), **options)
 
 
 def check_looks(policy: Policy, name: str) -> None:

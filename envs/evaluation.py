@@ -72,10 +72,10 @@ def seen(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float]:
     """A test of sight on the run's levels, acting as it learns -> the mean return of each play."""
     run, episodes = config.run, config.evaluation.sight_episodes
     seed = run.seed + env_steps
-    envs = make(run.levels, config.env, num_envs=side_by_side(episodes, most=ROWS))
-    with closing(envs), aside(seed):
-        patience = PATIENCE if envs.resets_rows else 0
-        sight = measure(policy, envs, episodes=episodes, seed=seed, explore=True, patience=patience)
+    rows = side_by_side(episodes, most=ROWS)
+    envs = partial(make, run.levels, config.env, num_envs=rows)
+    with aside(seed):
+        sight = measure(policy, envs, episodes=episodes, seed=seed, explore=True, patience=PATIENCE)
     return {f"sight/{name}": float(sight.returns(name).mean()) for name in PLAYS}
 
 

@@ -7,6 +7,7 @@ saw. An agent sees where the first earns more than the other two.
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,7 +67,7 @@ class Shuffled:
 
 def measure(
     policy: Policy,
-    envs: VectorEnv,
+    make: Callable[[], VectorEnv],
     *,
     episodes: int,
     seed: int,
@@ -76,15 +77,12 @@ def measure(
 ) -> Sight:
     """Play `episodes` whole ones in each of the three ways, as many of each row.
 
-    explore: it acts as it does while it learns, else as well as it can. patience: as
-    `play_episodes` has it. on_play: called after each way. UserError: there is one row only.
+    make: the environments, anew for each way, so that all play the same levels. explore: it acts as
+    it does while it learns, else as well as it can. patience: as `play_episodes` has it, where rows
+    begin by themselves. on_play: called after each way. UserError: there is one row only.
     """
-    if envs.num_envs < 2:
-        raise UserError(
-            "a test of sight shows rows the pictures of others: give more levels or episodes"
-        )
-    rng, counts = np.random.default_rng(seed), np.zeros(envs.env_spec.actions)
-    shuffled = Shuffled(rng)
+    rng = np.random.default_rng(seed)
+    shuffled, counts = Shuffled(rng), np.zeros(0)
 
     def own(obs: Images, *, starts: Flags) -> Actions:
         actions = policy.act(obs, explore=explore, starts=starts)
@@ -100,6 +98,14 @@ def measure(
     acts: tuple[Act, ...] = (own, others, none)
     played = {}
     for name, act, begin in zip(PLAYS, acts, row_seeds(seed, len(acts)), strict=True):
-        played[name] = play_episodes(act, envs, episodes=episodes, seed=begin, patience=patience)
+        with closing(make()) as envs:
+            if envs.num_envs < 2:
+                raise UserError(
+                    "a test of sight shows rows the pictures of others: give more levels or "
+                    "episodes"
+                )
+            counts = counts if len(counts) else np.zeros(envs.env_spec.actions)
+            cut = patience if envs.resets_rows else 0
+            played[name] = play_episodes(act, envs, episodes=episodes, seed=begin, patience=cut)
         on_play()
     return Sight(played, envs.num_envs, counts / counts.sum())
