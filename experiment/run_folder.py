@@ -38,16 +38,20 @@ class RunFolder:
         UserError: the folder cannot be written, or already holds a run (nothing is overwritten).
         """
         run = cls(Path(path))
-        if (run.path / "config.json").exists() or (run.path / "metrics.csv").exists():
-            how = "go on with it: --resume, and no --preset"
-            if not run.has_checkpoint:
-                how = "delete this one, which saved no checkpoint"
-            raise UserError(
-                f"run folder {path} already holds a run; give another --run-dir, or {how}"
-            )
+        run.check_free()
         make_folder(run.checkpoints)
         run.write_config(config)
         return run
+
+    def check_free(self) -> None:
+        """UserError: the folder already holds a run."""
+        if (self.path / "config.json").exists() or (self.path / "metrics.csv").exists():
+            how = "go on with it: --resume, and no --preset"
+            if not self.has_checkpoint:
+                how = "delete this one, which saved no checkpoint"
+            raise UserError(
+                f"run folder {self.path} already holds a run; give another --run-dir, or {how}"
+            )
 
     @classmethod
     def open(cls, path: Path | str) -> "RunFolder":

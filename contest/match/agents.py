@@ -24,6 +24,7 @@ from experiment import load_agent, package
 from experiment.config import flat, load_config, nearest_text, replaced, to_dict
 from experiment.errors import UserError
 from experiment.package import Policy
+from experiment.run_folder import RunFolder
 from experiment.run_settings import RunSettings
 from retro_env import EnvConfig
 from retro_env.make import wrap_agent
@@ -194,6 +195,7 @@ def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Pa
     and a contest's level cannot be gone on with.
     """
     run = package.find(agent.name).run
+    RunFolder(Path(config.run.run_dir)).check_free()  # the level can be connected to only once
     with contextlib.closing(RemoteVectorEnv(directory, config=config.env, level=level)) as envs:
         learned = run(envs, config, config.run.run_dir, init=agent.checkpoint or None)
     learned.save(run_dir / "agent")

@@ -49,6 +49,22 @@ def contest(
     return run
 
 
+def test_taken_run_folder_is_refused_before_the_level_is_connected_to(
+    start: Callable[..., Any], toy: Any, tmp_path: Path
+) -> None:
+    server, agent = (
+        start(toy(length=7), timesteps=STEPS),
+        resolve(Agent("rainbow", "", "adapt", "cpu", FLAGS["rainbow"])),
+    )
+    (tmp_path / "training").mkdir()
+    (tmp_path / "training" / "config.json").write_text("{}")
+    options: dict[str, Any] = {"level": "toy", "timesteps": STEPS, "seed": 0}
+    with pytest.raises(UserError, match="already holds a run"):
+        play(agent, server.folder, run_dir=tmp_path, **options)
+    play(agent, server.folder, run_dir=tmp_path / "new", **options)
+    assert server.result()["steps"] == STEPS
+
+
 @pytest.mark.parametrize("name", list(FLAGS))
 def test_package_adapts_and_what_it_wrote_plays_in_every_mode(
     name: Name, contest: Callable[[Name, Mode, Path | None], Path]
