@@ -35,6 +35,7 @@ from experiment.progress import Progress
 from experiment.ranges import Count, Seed
 from experiment.results import store
 from experiment.run_folder import numbered_folder
+from experiment.statistics import t_interval
 from retro_env import EnvConfig, Level, make_env, parse_levels
 from retro_env.integrations import check_playable
 from retro_env.make import backend_of
@@ -180,8 +181,10 @@ def evaluate_levels(
                 shown = {f"{config.agent}, {name}": seen}
                 path = out / f"{name}.mp4"
                 print(film(path, shown, spec.action_names, frame_skip=spec.frame_skip))
-    if len(levels) > 1:
-        rows.append(score("all levels", every))
+    if len(levels) > 1:  # the levels are given, so they are no chance: only episodes are
+        means = np.reshape([episode.r for episode in every], (len(levels), -1)).mean(axis=0)
+        low, high = t_interval(means)
+        rows.append(dataclasses.replace(score("all levels", every), low=low, high=high))
     way = "exploring" if config.explore else "by its best action"
     Console().print(score_table(rows, title=f"{config.agent}, {way}"))
     return {"scores": [*map(dataclasses.asdict, rows)]}

@@ -6,10 +6,12 @@ import pytest
 from contest.evaluate import agent_in, main, make_out, play_episodes
 from contest.match.agents import RULES, contest_settings
 from contest.match.references import reference
+from contest.match.score import Episode
 from envs import make
 from experiment.checkpoint import latest_checkpoint, load_agent
 from experiment.config import from_dict
 from experiment.errors import UserError
+from experiment.statistics import t_interval
 from procgen_env import ProcgenConfig
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
@@ -49,6 +51,20 @@ def test_one_episode_of_the_first_held_out_act_ends_without_progress(tmp_path, c
         (row,) = json.loads((tmp_path / name / "result.json").read_text())["scores"]
         assert (row["label"], row["episodes"]) == ("BrambleWood.Act3", 1)
     assert "300/300 seconds of play" in capsys.readouterr().err
+
+
+def test_levels_are_given_so_that_they_add_nothing_to_the_interval(tmp_path, monkeypatch):
+    def play(policy, level, settings, *, episodes, **_):
+        own = 100.0 if level.state.endswith("Act1") else 9000.0
+        returns = [own + number for number in range(episodes)]
+        return [Episode(str(level), r, 10, 0.5, False) for r in returns], []
+
+    monkeypatch.setattr("contest.evaluate.play_episodes", play)
+    levels = "BrambleWood.Act1,BrambleWood.Act2"
+    main(["random", "--levels", levels, "--episodes", "5", "--out", str(tmp_path / "out")])
+    row = json.loads((tmp_path / "out" / "result.json").read_text())["scores"][-1]
+    assert (row["label"], row["mean"]) == ("all levels", 4552.0)
+    assert (row["low"], row["high"]) == pytest.approx(t_interval([4550, 4551, 4552, 4553, 4554]))
 
 
 def test_an_evaluation_is_never_overwritten(tmp_path, monkeypatch):
