@@ -29,7 +29,8 @@ scored more. The *probability of improvement* is that of a run of the first beat
 second on the same level. Their intervals are bootstraps over seeds within each level. *Shuffled* is
 the mean return by the pictures of other moments, *blind* by independent draws of its own action
 frequencies: a player *sees* where its own pictures surely earn more than both. *CPU min* is the
-mean of one run. What is empty is not known."""
+mean of one run. What begins from one pretraining does not say how pretrainings differ. What is
+empty is not known."""
 SECOND = """\
 **Another cartridge**: played in an earlier version of BrambleDash, whose acts were others than
 those of the ROM that is here. To be made anew."""

@@ -78,7 +78,8 @@ def read_entries(folders: Sequence[Path]) -> list[Entry]:
     """One entry per folder, the best first, with labels that differ. Errors: UserError."""
     entries = [read_entry(folder) for folder in folders]
     plain = [entry.label for entry in entries]
-    named = [f"{label} [{folder.name}]" for label, folder in zip(plain, folders, strict=True)]
+    names = [folder.resolve().name for folder in folders]
+    named = [f"{label} [{name}]" for label, name in zip(plain, names, strict=True)]
     for n, folder in enumerate(folders):  # its folder's name, or where that occurs twice its path
         if plain.count(plain[n]) > 1:
             label = named[n] if named.count(named[n]) == 1 else f"{plain[n]} [{folder}]"

@@ -85,3 +85,13 @@ def test_labels_differ_where_folders_have_the_same_name(tmp_path: Path) -> None:
     ]
     labels = [entry.label for entry in read_entries(folders)]
     assert labels == [f"rainbow [{folder}]" for folder in folders]
+
+
+def test_this_folder_has_its_name_in_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, score in (("a", 2000.0), ("b", 1000.0)):
+        write_contest(tmp_path / name, "rainbow", seeds=1, score=score)
+    monkeypatch.chdir(tmp_path / "a")
+    entries = read_entries([Path(), Path("../b")])
+    assert [entry.label for entry in entries] == ["rainbow [a]", "rainbow [b]"]
