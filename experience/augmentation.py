@@ -146,6 +146,8 @@ class Augmentation:
         """obs uint8 [B,F·C,H,W], u [B,draws] from 0 to 1 -> obs changed."""
         assert u.shape == (len(obs), self.draws)
         rows = (u[:, 0] < self.share).nonzero().squeeze(1)
+        if not len(rows):  # some changes cannot be made of no images
+            return obs
         images = obs[rows].unflatten(1, (-1, self.colours)).float()
         for name, part in zip(self.names, u[rows, 1:].split(self.counts, dim=1), strict=True):
             images = AUGMENTATIONS[name][0](images, part)

@@ -39,6 +39,12 @@ def test_only_a_share_of_the_rows_is_changed_and_the_given_images_stay():
     assert torch.equal(given, obs)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_piece_of_which_no_row_is_drawn_stays_as_it_is(name):
+    augmentation, obs = Augmentation(name, share=0.0, colours=3), stacks()
+    assert torch.equal(augmentation(obs, draws(6, augmentation.draws)), obs)
+
+
 def test_rows_have_draws_of_their_own():
     augmentation = Augmentation("roll,jitter", share=1.0, colours=3)
     obs, u = stacks(), draws(6, augmentation.draws)
