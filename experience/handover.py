@@ -15,8 +15,10 @@ def check_made_alike(saved: Checkpoint, ours: EnvSettings, *, instead: str, **al
 
     also: further fields that must be alike, with this run's values. instead: what else to do.
     """
-    made = flat(saved.config)
-    for name, value in {**ours.spec().rewards, **also}.items():
+    made, spec = flat(saved.config), ours.spec()
+    if "frame_skip" in made:  # Procgen's settings have none
+        also["frame_skip"] = spec.frame_skip
+    for name, value in {**spec.rewards, **also}.items():
         theirs = made[name]
         if theirs != value:
             flag = name.replace("_", "-")

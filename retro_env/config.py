@@ -69,7 +69,11 @@ class EnvConfig:
             frame_stack=self.frame_stack,
             action_names=ACTIONS[self.actions],
             frame_skip=self.frame_skip,
-            rewards={"reward_scale": self.reward_scale, "backtracking": self.backtracking},
+            rewards={
+                "reward_scale": self.reward_scale,
+                "backtracking": self.backtracking,
+                "scenario": self.scenario,
+            },
             reward_scale=self.reward_scale,
         )
 

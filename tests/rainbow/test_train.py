@@ -207,6 +207,8 @@ def test_a_run_that_goes_on_longer_keeps_that_for_the_next_time(corridor, tmp_pa
         ({"n_step": 3}, "--n-step 10"),
         ({"reward_scale": 0.5}, "--reward-scale 1.0"),
         ({"backtracking": False}, "--backtracking"),
+        ({"frame_skip": 2}, "--frame-skip 4"),
+        ({"scenario": "mine"}, "--scenario contest"),
     ],
 )
 def test_a_replay_is_not_gone_on_with_where_it_would_mean_something_else(
