@@ -284,7 +284,8 @@ class Replay:
         if theirs != ours:
             raise ValueError(f"the saved replay holds frames of shape {theirs}, not {ours}")
         self.max_priority = self.taken_over(saved["max_priority"]).item()
-        ends, priorities = whole(saved, "ends"), self.taken_over(whole(saved, "priorities"))
+        ends = whole(saved, "ends")
+        priorities = np.array(self.taken_over(whole(saved, "priorities")))
         shares = np.diff(np.linspace(0, count, len(saved["filled"]) + 1).astype(int))
         ring_starts = np.cumsum(saved["filled"]) - saved["filled"]
         portions = -(-self.num_envs // len(shares))  # pieces of a ring: each ring here gets some
@@ -293,6 +294,10 @@ class Replay:
             filled, head = int(saved["filled"][ring]), int(saved["heads"][ring])
             oldest_first = (np.arange(filled) + head) % filled  # head == filled while not yet full
             newest = ring_starts[ring] + oldest_first[max(0, filled - int(share)) :]
+            # The last ones wait for their n steps, which are complete with the cut behind them.
+            settled = (priorities[newest] > 0.0) | (ends[newest] == FINAL)
+            waiting = newest[~np.logical_or.accumulate(settled[::-1])[::-1]]
+            priorities[waiting] = self.max_priority
             for piece, slots in enumerate(np.array_split(newest, portions)):
                 env = (ring * portions + piece) % self.num_envs
                 room = self.slots - int(self.filled[env])
@@ -342,9 +347,7 @@ class Replay:
             ends[-2:] = TRUNCATED, FINAL
         target = env * self.slots + int(self.heads[env]) + np.arange(len(ends))
         self.ends[target] = ends
-        priorities = priorities[: len(ends)]
-        priorities = np.where(priorities > 0.0, priorities, self.max_priority)
-        priorities[ends == FINAL] = 0.0
+        priorities = np.where(ends == FINAL, 0.0, priorities[: len(ends)])
         priorities[: self.reach] = 0.0  # their stacks may reach back before the cut
         self.tree.set(target, priorities)
         self.heads[env] = (self.heads[env] + len(ends)) % self.slots

@@ -88,6 +88,23 @@ def test_seeded_replay_holds_only_true_transitions(steps, count, target_envs):
         assert batch.discounts[row] == pytest.approx(discount, abs=1e-6)
 
 
+def test_what_was_cut_stays_so_where_a_seeded_replay_seeds_another():
+    replay = make_replay(80, 2)
+    world = World(2, [1000], ["terminated"])
+    for _ in range(130):
+        world.step(replay)
+    (one,), (other,) = world.episodes
+    stacks = {step.obs[-1]: step.obs for step in one + other}
+    for _ in range(2):
+        source, replay = replay, make_replay(200, 1)
+        assert replay.seed(source.arrays(), 200) == 80
+        indices = drawable(replay)
+        assert len(indices) == 80 - 2 * STACK  # of each ring the first stacks, and the last frame
+        for images in replay.gather(indices, np.ones(len(indices), np.float32)).obs:
+            obs = [number_of(image) for image in images.reshape(STACK, 1, 2, 2)]
+            assert obs == stacks[obs[-1]]
+
+
 @pytest.mark.parametrize(("source_envs", "target_envs"), [(1, 8), (3, 4), (8, 3)])
 def test_rings_are_filled_alike_however_many_there_were(source_envs, target_envs):
     replay = make_replay(960, source_envs)
