@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from envs.contract import Expert, Step, VectorEnv
 from experiment.config import section
 from experiment.errors import UserError
+from experiment.files import complete_checkpoints, step_of
 from experiment.film import write_video
 from experiment.run_settings import RunSettings
 
@@ -122,7 +123,10 @@ def make_for(config: Any, **options: Any) -> VectorEnv:
     own = {"num_envs": run.num_envs, "seed": run.seed, "rotate_every": run.rotate_every}
     envs = make(run.levels, config.env, **own, **options)
     if run.video_every and not options.get("part", slice(None)).start:
-        film_first(envs, Path(run.run_dir) / "videos", every=run.video_every)
+        folder = Path(run.run_dir)
+        saved = complete_checkpoints(folder / "checkpoints") if run.resume else []
+        done = step_of(saved[-1]) if saved else 0
+        film_first(envs, folder / "videos", every=run.video_every, done=done)
     return envs
 
 
@@ -133,12 +137,15 @@ def train(run: Callable[..., Any], config: Any, envs: VectorEnv | None) -> None:
         run(envs, config, config.run.run_dir, init=config.run.init or None)
 
 
-def film_first(envs: VectorEnv, folder: Path, *, every: int) -> None:
+def film_first(envs: VectorEnv, folder: Path, *, every: int, done: int = 0) -> None:
     """Let `envs` film what the first row's agent sees: the first episode that begins after each
-    `every` agent steps -> folder/0001-LEVEL.mp4, …"""
+    `every` agent steps -> folder/0001-LEVEL.mp4, …
+
+    done: agent steps before, of a run that goes on, maybe in the middle of an episode.
+    """
     step_wait, spec = envs.step_wait, envs.env_spec
     frames: list[NDArray[np.uint8]] = []
-    steps, due, filming = 0, every, True
+    steps, due, filming = done, done - done % every + every, done == 0
 
     def watched(part: slice | None = None) -> Step:
         nonlocal steps, due, filming
