@@ -226,8 +226,18 @@ class Games:
         self.states = self.view(settings["states"], np.dtype("u1"), count * state_bytes)
         self.states = self.states.reshape(count, state_bytes)
         self.advance = quick_call(self.store, self.exports["step"])
+        self.load_art()
         for index in range(count):
             self.seed(index, np_random(None)[0])
+
+    def load_art(self) -> None:
+        """Take the art of all zones in the order of the acts. A state names its zone's art by its
+        place, which else would depend on what this instance played first."""
+        state, game = self.states[0].copy(), self.game[0].copy()
+        acts = {level.state.partition(".")[0]: level for level in self.cartridge.acts}
+        for one_of_a_zone in acts.values():
+            self.start(0, one_of_a_zone)
+        self.states[0], self.game[0] = state, game
 
     def call(self, name: str, *arguments: int) -> Any:
         """One of the exported functions."""

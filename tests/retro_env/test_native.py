@@ -308,6 +308,24 @@ def test_a_level_of_another_game_is_no_start(make):
         envs.reset(options=other)
 
 
+@pytest.mark.parametrize("before", [[], [-1]])
+def test_a_state_looks_alike_in_an_instance_that_has_played_other_zones(before):
+    zones = [ACTS[number] for number in (40, 0, 20)]
+    found, fresh = (Games(cartridge(GAME), 3, config=EnvConfig()) for _ in range(2))
+    for number in before:
+        fresh.start(0, ACTS[number])
+    for index, level in enumerate(zones):
+        found.start(index, level)
+        found.seed(index, np.random.Generator(np.random.PCG64(index)))
+    found.step(0, 3)
+    fresh.states[:], fresh.game[:] = found.states, found.game
+    fresh.observations[:] = found.observations
+    for _ in range(8):
+        found.step(0, 3)
+        fresh.step(0, 3)
+        np.testing.assert_array_equal(fresh.observations, found.observations)
+
+
 def test_all_states_are_apart_and_begin_alike():
     found = Games(cartridge(GAME), 3, config=EnvConfig())
     for index in range(3):
