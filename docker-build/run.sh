@@ -34,7 +34,14 @@ if [ "$task" = --rollout ]; then
   exec "$python" -m procgen_env.evaluate "$checkpoint" --episodes "${EPISODES:-5}" "$@"
 fi
 start=(--config "$experiment" --timesteps 8000000)
-if [ -d "$outputs/checkpoints" ]; then start=(--resume); fi
+if compgen -G "$outputs/checkpoints/step-*" >/dev/null; then
+  start=(--resume)
+elif [ -f "$outputs/config.json" ]; then
+  aside="$outputs/stopped-$(date +%s)"
+  echo "run.sh: what was stopped before its first checkpoint is now in $aside" >&2
+  mkdir "$aside"
+  find "$outputs" -mindepth 1 -maxdepth 1 ! -name 'stopped-*' -exec mv -t "$aside" {} +
+fi
 status=0
 # In the foreground: a second interrupt, which the group would get, ends a run without a checkpoint.
 timeout --foreground --signal INT --kill-after 120 $((seconds - 120)) \

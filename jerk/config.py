@@ -32,13 +32,13 @@ class JerkConfig:
     """CPU threads of the nets; 0: PyTorch decides."""
 
     # Exploring
-    right_steps: Count = 100
+    right_steps: Count = only_with(100, "rhythm=False")
     """Agent steps of a bout to the right."""
-    left_steps: Count = 70
+    left_steps: Count = only_with(70, "rhythm=False")
     """Agent steps of the bout to the left that follows one without reward."""
-    jump_probability: Share = 0.1
+    jump_probability: Share = only_with(0.1, "rhythm=False")
     """Chance that a jump begins at a step."""
-    jump_steps: Count = 4
+    jump_steps: Count = only_with(4, "rhythm=False")
     """Agent steps that a jump is held."""
     rhythm: bool = False
     """Instead of such bouts, jump in a rhythm drawn for each episode, and play scripts where that

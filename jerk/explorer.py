@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 import numpy as np
@@ -38,7 +38,7 @@ class Moves(NamedTuple):
 class Part(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A part of a script: an action that is held, or parts."""
 
-    press: str | dict[str, float] = ""
+    press: str | Annotated[dict[str, float], msgspec.Meta(min_length=1)] = ""
     steps: Range = (1, 1)
     later: Range | None = None
     maybe: float = 1.0
@@ -55,6 +55,9 @@ class Script(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     parts: tuple[Part, ...]
 
 
+Scripts = Annotated[tuple[Script, ...], msgspec.Meta(min_length=1)]
+
+
 @lru_cache
 def load_scripts(source: str, names: tuple[str, ...]) -> tuple[Script, ...]:
     """The scripts in a YAML file, or of that name in `jerk/scripts`. UserError: there is none, or
@@ -62,13 +65,13 @@ def load_scripts(source: str, names: tuple[str, ...]) -> tuple[Script, ...]:
     shipped = SCRIPTS / f"{source}.yaml"
     path = shipped if shipped.exists() else Path(source)
     try:
-        found = msgspec.convert(yaml.safe_load(path.read_text()), tuple[Script, ...])
+        found = msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), Scripts)
     except OSError as error:
         raise UserError(
             f"cannot read the scripts {source}: {error.strerror}; give a file, or "
             + ", ".join(sorted(one.stem for one in SCRIPTS.glob("*.yaml")))
         ) from None
-    except (yaml.YAMLError, msgspec.ValidationError) as error:
+    except (yaml.YAMLError, ValueError) as error:  # msgspec's, and of bytes that are no text
         raise UserError(f"{path} holds no scripts: {' '.join(str(error).split())}") from None
     for script in found:
         for name in sorted(pressed(script.parts)):

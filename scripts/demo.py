@@ -23,7 +23,7 @@ from experiment.config import load_config, replaced, to_dict
 from experiment.errors import UserError, command
 from experiment.package import Actions, Flags, Images, Policy, find
 from experiment.plot import plot_curves
-from experiment.ranges import Count, Natural
+from experiment.ranges import Count, Seed
 from experiment.results import store
 from experiment.run_folder import numbered_folder
 from experiment.statistics import welch_interval
@@ -55,7 +55,7 @@ class DemoConfig:
     """Episodes of each that does not learn."""
     film: bool = True
     """Make films: before anything learns, and in the end."""
-    seed: Natural = 0
+    seed: Seed = 0
     """Seeds everything."""
 
 

@@ -43,11 +43,21 @@ def test_train_begins_with_the_preset_and_the_contests_steps(called, tmp_path):
 
 
 def test_train_goes_on_with_a_run_that_is_there(called, tmp_path):
-    (tmp_path / "there/checkpoints").mkdir(parents=True)
+    (tmp_path / "there/checkpoints/step-000250000").mkdir(parents=True)
     done = called("--train", OUTPUTS_DIR="there", EXPERIMENT="mine.yaml")
     assert done.stdout.split()[:5] == [
         *("-m", "ppo2.train", "--resume", "--run-dir", str(tmp_path / "there")),
     ]
+
+
+def test_what_was_stopped_before_its_first_checkpoint_is_put_aside(called, tmp_path):
+    folder = tmp_path / "outputs"
+    (folder / "checkpoints").mkdir(parents=True)
+    (folder / "config.json").touch()
+    done = called("--train")
+    assert done.returncode == 0 and "--config" in done.stdout and "--resume" not in done.stdout
+    (aside,) = folder.iterdir()
+    assert sorted(path.name for path in aside.iterdir()) == ["checkpoints", "config.json"]
 
 
 def test_train_says_its_throughput_over_all_parts_of_a_run(called, tmp_path):

@@ -208,6 +208,13 @@ def test_no_registry_is_named():
             assert not re.search(r"https?://|docker\.io|pypi\.org", path.read_text()), path
 
 
+@pytest.mark.parametrize("script", ["build", "prove"])
+def test_help_is_there_from_any_folder(script, tmp_path):
+    for folder, name in ((BUILD, f"./{script}"), (tmp_path, str(BUILD / script))):
+        done = subprocess.run([name, "--help"], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0 and done.stdout and not done.stderr
+
+
 @pytest.mark.parametrize("script", ["build", "prove", "install", "run.sh"])
 def test_scripts_are_sound_shell(script):
     path = BUILD / script

@@ -101,10 +101,13 @@ def test_shipped_scripts_press_only_the_contests_actions():
         ("- {name: up, chance: [1, 1], parts: [{press: UP}]}", "presses 'UP'"),
         ("- {name: up, chance: [1, 1], parts: [{press: B, step: [1, 2]}]}", "holds no scripts"),
         ("- [", "holds no scripts"),
+        ("[]", "holds no scripts"),
+        ("- {name: no, chance: [1, 1], parts: [{press: {}}]}", "holds no scripts"),
+        ("\x00\udcff", "holds no scripts"),
     ],
 )
 def test_wrong_scripts_are_refused_in_one_line(tmp_path, text, says):
-    (tmp_path / "own.yaml").write_text(text)
+    (tmp_path / "own.yaml").write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(UserError, match=says) as error:
         load_scripts(str(tmp_path / "own.yaml"), SEVEN)
     assert "\n" not in str(error.value)
