@@ -14,7 +14,7 @@ from filelock import lock_descriptor
 
 from experiment.config import to_dict
 from experiment.errors import UserError
-from experiment.files import complete_checkpoints, make_folder, unwritable, write_json
+from experiment.files import complete_checkpoints, make_folder, step_of, unwritable, write_json
 from experiment.metrics import EpisodeLog, Metrics
 from experiment.progress import Progress
 
@@ -70,6 +70,16 @@ class RunFolder:
         """Whether there is something to go on from."""
         return bool(complete_checkpoints(self.checkpoints))
 
+    def check_newest(self, env_steps: int) -> None:
+        """UserError: somebody has saved a later checkpoint than the one that is gone on from."""
+        later = [
+            path for path in complete_checkpoints(self.checkpoints) if step_of(path) > env_steps
+        ]
+        if later:
+            raise UserError(
+                f"{self.path} has gone on to {later[-1].name} meanwhile: give the command again"
+            )
+
     def write_config(self, config: Any) -> None:
         """Let config.json hold a dataclass or a dictionary, as a run begins or goes on with it.
 
@@ -116,21 +126,22 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
     resume, timesteps = config.run.resume, config.run.timesteps
     folder = RunFolder.open(run_dir) if resume else RunFolder.create(run_dir, config)
     start = env_steps if resume else None
-    with (
-        alone_in(folder.path),
-        EpisodeLog(folder.path, resume_step=start) as episodes,
-        Metrics(
-            folder.path,
-            resume_step=start,
-            track=config.run.track,
-            config=to_dict(config),
-            rollout=episodes.rollout,
-        ) as metrics,
-        Progress(timesteps, name, start=env_steps) as progress,
-    ):
-        if resume:
-            folder.write_config(config)
-        yield Reports(folder, metrics, episodes, progress)
+    with alone_in(folder.path):
+        folder.check_newest(env_steps)  # before the tables are cut to that
+        with (
+            EpisodeLog(folder.path, resume_step=start) as episodes,
+            Metrics(
+                folder.path,
+                resume_step=start,
+                track=config.run.track,
+                config=to_dict(config),
+                rollout=episodes.rollout,
+            ) as metrics,
+            Progress(timesteps, name, start=env_steps) as progress,
+        ):
+            if resume:
+                folder.write_config(config)
+            yield Reports(folder, metrics, episodes, progress)
 
 
 @contextmanager

@@ -59,6 +59,16 @@ def test_two_do_not_write_to_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert not [*tmp_path.iterdir()]
 
 
+def test_a_run_is_not_gone_on_with_behind_its_newest_checkpoint(tmp_path: Path) -> None:
+    folder, saved = RunFolder(tmp_path), tmp_path / "checkpoints" / "step-000000200"
+    folder.check_newest(0)
+    saved.mkdir(parents=True)
+    (saved / "meta.json").touch()
+    folder.check_newest(200)
+    with pytest.raises(UserError, match="has gone on to step-000000200 meanwhile"):
+        folder.check_newest(100)
+
+
 def test_open_needs_a_run(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not a run folder"):
         RunFolder.open(tmp_path)
