@@ -8,6 +8,7 @@ python -m contest.evaluate rainbow --sight
 
 import contextlib
 import dataclasses
+import shutil
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
@@ -161,6 +162,8 @@ def evaluate_levels(
         for level in levels:
             name = names[str(level)].replace(":", "-")
             recordings = out / f".{name}" if config.video else None
+            if recordings is not None:  # left over by one that was killed
+                shutil.rmtree(recordings, ignore_errors=True)
             played, seen = play_episodes(
                 policy,
                 level,

@@ -75,6 +75,12 @@ def make_folder(folder: Path) -> None:
         raise unwritable(folder, error) from None
 
 
+def next_number(recordings: Path) -> int:
+    """The first number behind those of a folder's recordings, NAME-000004.bk2; 0 without any."""
+    ends = [path.stem.rpartition("-")[2] for path in recordings.glob("*.bk2")]
+    return max((int(end) + 1 for end in ends if end.isdecimal()), default=0)
+
+
 def unwritable(path: Path, error: OSError) -> UserError:
     """What is said of a file or folder that cannot be written."""
     reason = error.strerror or str(error).partition("\n")[0]

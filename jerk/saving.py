@@ -15,7 +15,7 @@ from envs import VectorEnv, saved_states
 from experience.episodes import pack, unpack, write_episodes
 from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.errors import UserError
-from experiment.files import write_text
+from experiment.files import next_number, write_text
 from experiment.generators import generator_state, set_generator_state
 from experiment.run_folder import RunFolder
 from experiment.seeding import rng_state, set_rng_state
@@ -135,8 +135,8 @@ class Recordings:
 
     def __init__(self, folder: Path, num_envs: int) -> None:
         self.folder = folder
-        self.episodes = [0] * num_envs
-        """Episodes that have ended in each environment: the next one's number."""
+        self.episodes = [next_number(folder / f"env-{env:02d}") for env in range(num_envs)]
+        """Number of the episode that is played in each environment."""
         self.best: dict[str, tuple[float, str]] = {}
         """Return and file of each level's best episode."""
 

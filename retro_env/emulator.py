@@ -11,7 +11,7 @@ import numpy as np
 import stable_retro
 
 from experiment.errors import UserError
-from experiment.files import make_folder
+from experiment.files import make_folder, next_number
 from retro_env.integrations import check_playable, file_of, games
 from retro_env.levels import Level
 from retro_env.scenario import Scenario, make_scenario
@@ -31,7 +31,7 @@ class Emulator:
     def __init__(self, level: Level, *, scenario: str, record_dir: Path | None = None) -> None:
         self.scenario_name = scenario
         self.record_dir = record_dir
-        self.recordings = 0
+        self.recordings = 0 if record_dir is None else next_number(record_dir)
         self.level = level
         self.retro: Any = None
         self.scenario: Scenario
@@ -147,9 +147,10 @@ class Emulator:
         """Go to a saved moment by replaying its frames; its recording is written anew."""
         self.load(Level(saved["game"], saved["state"]))
         # The moment belongs to the recording that was running, the last one counted.
-        self.recordings = max(0, saved["recordings"] - 1)
+        # A run that was saved without recording has counted none.
+        if saved["recordings"]:
+            self.recordings = saved["recordings"] - 1
         self.reset()
-        # A run that was saved without recording has counted none, but the reset has begun one.
         self.recordings = max(self.recordings, saved["recordings"])
         masks = array("H")
         masks.frombytes(saved["masks"])

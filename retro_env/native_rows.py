@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from experiment.errors import UserError
-from experiment.files import make_folder
+from experiment.files import make_folder, next_number
 from retro_env.config import ACTIONS, EnvConfig
 from retro_env.engine import POINTS, Cartridge, Games
 from retro_env.integrations import state_bytes
@@ -30,14 +30,15 @@ HEADER = (
 class Recorder:
     """Writes an environment's episodes as .bk2 files that the emulator plays back.
 
-    An episode that was begun without a recorder, before its state was saved, is left out.
+    They are numbered from behind those that the folder has. An episode that was begun without a
+    recorder, before its state was saved, is left out.
     """
 
     def __init__(self, folder: Path, config: EnvConfig) -> None:
         make_folder(folder)
         self.folder = folder
         self.actions: tuple[str, ...] = ACTIONS[config.actions]
-        self.count = 0
+        self.count = next_number(folder)
         self.level: Level | None = None
         self.held = ""
         self.frames: list[str] = []

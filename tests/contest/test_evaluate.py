@@ -35,6 +35,10 @@ def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
     config = from_dict(RainbowConfig, small)
     RainbowAgent(make_net(config), config).save(tmp_path / "agent")
     out = tmp_path / "out"
+    left_over = out / f".{LEVEL.state}"  # by an evaluation that was killed
+    left_over.mkdir(parents=True)
+    for number in range(3):
+        (left_over / f"{LEVEL.game}-{LEVEL.state}-{number:06d}.bk2").touch()
     main([str(tmp_path / "agent"), "--levels", str(LEVEL), "--video", "--out", str(out), *words])
     (row,) = json.loads((out / "result.json").read_text())["scores"]
     assert row["episodes"] == 3
@@ -43,6 +47,7 @@ def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
         "BrambleWood.Act1.mp4",
         "result.json",
     ]
+    assert (out / "BrambleWood.Act1.bk2").stat().st_size > 0
 
 
 def test_one_episode_of_the_first_held_out_act_ends_without_progress(tmp_path, capsys):

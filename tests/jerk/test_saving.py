@@ -40,6 +40,7 @@ def test_recordings_stay_of_the_best_episode_of_those_asked_for_and_of_what_runs
     again = Recordings(tmp_path, 2)
     again.restore(recordings.save())
     assert again.save() == recordings.save() and again.best["G-v0:S"][0] == 9.0
+    assert Recordings(tmp_path, 2).episodes == [5, 0]  # as new recorders number them
 
 
 def test_command_searches_two_levels_records_and_resumes(tmp_path):

@@ -49,6 +49,20 @@ def test_every_worker_records_into_its_own_folder(either, tmp_path):
     assert len(list(tmp_path.glob("films/env-0?/*.bk2"))) == 2
 
 
+def test_a_new_recorder_keeps_the_recordings_that_are_there(either, tmp_path):
+    level, config = either
+    (tmp_path / "films" / "env-00").mkdir(parents=True)
+    for name in ("other-000003.bk2", "mine.bk2"):
+        (tmp_path / "films" / "env-00" / name).touch()
+    for _ in range(2):
+        envs = make_vec([level], num_envs=1, config=config, record_dir=tmp_path / "films")
+        envs.reset()
+        envs.step(np.array([1]))
+        envs.close()
+    ends = sorted(path.stem.rpartition("-")[2] for path in tmp_path.glob("films/env-00/*.bk2"))
+    assert ends == ["000003", "000004", "000005", "mine"]
+
+
 def test_a_restored_environment_writes_the_running_recording_anew(bramble, tmp_path):
     level, config = bramble
     settings = replace(config, episode_steps=20)
