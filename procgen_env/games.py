@@ -65,11 +65,14 @@ MODE_GAMES = {
 
 
 def parse_games(levels: str) -> list[str]:
-    """The games of "procgen:GAME[,GAME…]", in order. UserError: there is no such game."""
+    """The games of "procgen:GAME[,GAME…]", in order. UserError: there is no such game, or it is
+    named twice."""
     games = [name.strip().lower() for name in levels.removeprefix(PREFIX).split(",")]
     for game in games:
         if game not in GAMES:
             raise UserError(f"Procgen has no game {game!r}; {nearest_text(game, GAMES)}")
+        if games.count(game) > 1:
+            raise UserError(f"{levels} names {game} twice: give every game once")
     return games
 
 

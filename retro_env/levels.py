@@ -23,16 +23,20 @@ class Level:
 
 
 def parse_levels(spec: str) -> list[Level]:
-    """Levels of a split's name, a CSV path (columns game,state) or GAME:STATE[,GAME:STATE…]; a
-    split's levels need no GAME.
+    """Levels of a CSV path (columns game,state), or of splits' names and GAME:STATE, with commas
+    between; a split's levels need no GAME.
 
     Names are checked against the integrations; a ROM need not be there yet. Errors: UserError.
     """
-    if spec in split_names():
-        return read_levels(SPLITS / f"{spec}.csv")
     if spec.endswith(".csv"):
         return read_levels(Path(spec))
-    return [parse_level(part) for part in spec.split(",") if part.strip()] or [parse_level(spec)]
+    found: list[Level] = []
+    for part in [part.strip() for part in spec.split(",") if part.strip()] or [spec]:
+        if part in split_names():
+            found += read_levels(SPLITS / f"{part}.csv")
+        else:
+            found.append(parse_level(part))
+    return found
 
 
 def parse_level(text: str) -> Level:

@@ -174,6 +174,7 @@ def test_what_procgen_has_not_is_one_line():
         ("procgen:bigfish", {"distribution_mode": "memory"}, "caveflyer"),
         ("procgen:coinrum", {}, "coinrun"),
         ("procgen:coinrun,maze,heist", {}, "--num-envs"),
+        ("procgen:maze,heist,maze", {}, "names maze twice"),
     ):
         with pytest.raises(UserError, match=words) as error:
             environments.make(levels, ProcgenConfig(**options), num_envs=2)

@@ -57,6 +57,12 @@ def test_several_levels_are_separated_by_commas():
     ]
 
 
+def test_a_split_stands_among_others_for_its_levels():
+    train, test = parse_levels("bramble-train"), parse_levels("bramble-test")
+    assert parse_levels("bramble-test, bramble-train") == test + train
+    assert parse_levels(f"{train[0]},bramble-test") == [train[0], *test]
+
+
 def test_a_csv_file_is_a_list_of_levels(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("game,state\nAirstriker-Genesis-v0,Level1\n")
