@@ -1,5 +1,8 @@
 # PYTHON_ARGCOMPLETE_OK
-"""What there is to give to flags: python -m envs.list levels|splits|agents|presets|runs [NAME]"""
+"""What there is to give to flags: python -m envs.list levels|splits|agents|presets|runs.
+
+With --of NAME: the levels of one split, the presets of one agent, the runs in one folder.
+"""
 
 import dataclasses
 from collections.abc import Iterator
@@ -9,7 +12,7 @@ from typing import Literal
 from envs.families import level_names, split_names
 from experiment.config import parse_command, positional, preset_names
 from experiment.errors import UserError, command
-from experiment.files import complete_checkpoints, step_of
+from experiment.files import CHECKPOINT, complete_checkpoints, step_of
 from experiment.package import AGENTS, find, is_package, shipped
 
 
@@ -20,11 +23,14 @@ class ListConfig:
     what: Literal["levels", "splits", "agents", "presets", "runs"] = positional("WHAT")
     """levels, splits, agents, presets or runs."""
     of: str = ""
-    """Of this split, agent or folder alone; else all, and the runs in runs/."""
+    """Levels of this split, presets of this agent, runs in this folder; else all, and the runs in
+    runs/."""
 
 
 def lines(what: str, of: str) -> Iterator[str]:
-    """What is listed. UserError: there is none of that name."""
+    """What is listed. UserError: there is none of that name, or it takes none."""
+    if of and what in ("splits", "agents"):
+        raise UserError(f"--of is for levels, presets and runs: leave it out with {what}")
     agents = [name for name in AGENTS if is_package(name)]
     if what == "levels":
         splits = [of] if of else split_names()
@@ -47,11 +53,12 @@ def runs(folder: Path) -> Iterator[str]:
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}; give one with runs: --of FOLDER")
     for config in sorted(folder.rglob("config.json")):
-        if config.parent.parent.name in ("checkpoints", "agent"):
+        run = config.parent
+        if CHECKPOINT.fullmatch(run.name) or run.parent.name in ("checkpoints", "agent"):
             continue
-        saved = complete_checkpoints(config.parent / "checkpoints")
+        saved = complete_checkpoints(run / "checkpoints")
         told = f"saved at {step_of(saved[-1]):,} steps" if saved else "no checkpoint"
-        yield f"{config.parent}  {told}"
+        yield f"{run}  {told}"
 
 
 @command

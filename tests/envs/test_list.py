@@ -1,6 +1,7 @@
 import pytest
 
 from envs import list as listing
+from experience.episodes import write_episodes
 from experiment.checkpoint import save_checkpoint
 from experiment.errors import UserError
 from experiment.run_folder import RunFolder
@@ -25,6 +26,7 @@ def test_runs_are_listed_with_how_far_they_are(tmp_path):
     save_checkpoint(
         run.checkpoints, agent="none", config={}, counters={"env_steps": 1200}, tensors={}
     )
+    write_episodes(tmp_path / "episodes", [])  # a checkpoint, and no run
     assert list(listing.lines("runs", str(tmp_path))) == [
         f"{tmp_path / 'a'}  no checkpoint",
         f"{tmp_path / 'b'}  saved at 1,200 steps",
@@ -46,3 +48,6 @@ def test_what_is_not_there_is_said():
     for what, of in (("levels", "nowhere"), ("presets", "nobody"), ("runs", "no/such")):
         with pytest.raises(UserError):
             list(listing.lines(what, of))
+    for what in ("agents", "splits"):
+        with pytest.raises(UserError, match=f"leave it out with {what}"):
+            list(listing.lines(what, "ppo2"))
