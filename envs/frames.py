@@ -22,7 +22,7 @@ def parse_offsets(text: str) -> tuple[int, ...]:
     UserError: it is anything else, or the newest frame is missing.
     """
     parts = [part.strip() for part in text.split(",")]
-    numbers = [int(part) for part in parts if part.lstrip("-").isdecimal()]
+    numbers = [int(part) for part in parts if part.removeprefix("-").isdecimal()]
     back = sorted({-number for number in numbers}, reverse=True)
     if len(back) != len(parts) or back[-1] != 0 or back[0] > LONGEST:
         raise UserError(

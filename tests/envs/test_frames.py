@@ -55,7 +55,7 @@ def test_difference_is_half_of_it_and_128_where_frames_agree():
     np.testing.assert_array_equal(seen[0, 1], frames[0, 1, 0])
 
 
-@pytest.mark.parametrize("text", ["", "1", "-3", "0,-3,-3", "0,x", "0,-256"])
+@pytest.mark.parametrize("text", ["", "1", "-3", "0,-3,-3", "0,x", "0,--3", "0,-256"])
 def test_bad_offsets_are_a_user_error(text):
     with pytest.raises(UserError, match="--frames"):
         parse_offsets(text)
