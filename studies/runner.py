@@ -2,7 +2,7 @@
 
 Beside the folder of a cell, NAME.json says what it is made with from its beginning on, and in the
 end what came of it: that is all that counts from then on, and its checkpoints are deleted unless
-other kinds need them.
+other kinds need them, or the study keeps all.
 """
 
 import json
@@ -66,7 +66,8 @@ def play(study: Study, cell: Cell, out: Path, *, threads: int) -> None:
         raise UserError(f"{kind.run} failed; see {log}, then give the same command again")
     cost = {} if "--resume" in words else {"cpu_hours": cpu_hours}
     store(path, {"made": made, **cost, **measured(study, cell, out)})
-    if not any(cell.kind in needs(study, other) for other in study.kinds):
+    needed_by = [other for other in study.kinds if cell.kind in needs(study, other)]
+    if not study.keep and not needed_by:
         shutil.rmtree(folder / "checkpoints", ignore_errors=True)
 
 

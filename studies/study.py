@@ -65,6 +65,8 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Name -> checkpoint or run folder that has to be there."""
     kinds: dict[str, Kind] = {}
     """GROUP/NAME or NAME -> kind; the kinds of a group share a table."""
+    keep: bool = False
+    """Keep the checkpoints of complete runs that no other kind needs."""
     compare: tuple[tuple[str, str], ...] = ()
     """Pairs of kinds, of which the first is hoped to be better."""
 

@@ -119,8 +119,8 @@ def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
             steps=run.timesteps,
             together=True,
         )
-    return Study(about=f"{config.agent} over {', '.join(config.grid)}", seeds=config.seeds,
-                 kinds=kinds), named  # fmt: skip
+    about = f"{config.agent} over {', '.join(config.grid)}"
+    return Study(about=about, seeds=config.seeds, kinds=kinds, keep=True), named
 
 
 def scores_of(folders: Sequence[Path]) -> dict[str, tuple[float, float]]:

@@ -55,6 +55,11 @@ def test_only_checkpoints_that_others_need_stay(study: Study, tmp_path: Path) ->
     assert not (tmp_path / "group" / "after" / "SkyIsles.Act2-0" / "checkpoints").exists()
 
 
+def test_a_study_that_keeps_its_nets_deletes_none(study: Study, tmp_path: Path) -> None:
+    run(msgspec.structs.replace(study, keep=True), tmp_path, "group/plain")
+    assert len(list(tmp_path.glob("group/plain/*/checkpoints/step-*"))) == 4
+
+
 def test_record_says_what_came_of_a_run(study: Study, tmp_path: Path) -> None:
     run(study, tmp_path, "before", "group/curved")
     before = record_of(study, cells(study, "before")[0], tmp_path)

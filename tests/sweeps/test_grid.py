@@ -65,6 +65,7 @@ def test_every_run_is_made_once_and_the_table_has_them(tmp_path, capsys):
     assert found["test_return"] == pytest.approx([3.0, 0.0])  # of the three that there are
     assert "| 0.9 | 2 | 9.5 ± 1 | 3 ± 0 |" in (out / "table.md").read_text()
     assert matplotlib.image.imread(out / "plot.png").shape[2] == 4
+    assert len(list(out.glob("*/*/checkpoints/step-*"))) == 4  # nets to evaluate
     main(sweep(out, "--seeds", "2", "--preset", "long", "--flags=--hidden 4"))
     assert len(calls(out)) == 4 and "0 runs to do" in capsys.readouterr().out
 
