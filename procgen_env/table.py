@@ -6,15 +6,15 @@ python -m procgen_env.table runs/* --out table.md --plot curves.png --gap gap.pn
 import dataclasses
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from experiment.config import parse_command, positional
+from experiment.config import flat, parse_command, positional
 from experiment.errors import UserError, command
-from experiment.files import write_text
+from experiment.files import complete_checkpoints, write_text
 from experiment.metrics import read_columns
 from experiment.plot import picture
 from experiment.results import read_result
@@ -24,6 +24,15 @@ from procgen_env.games import normalised, parse_games
 PUBLISHED = Path(__file__).parent / "published.json"
 LAST = 100
 """Training episodes that a return during training is the mean of, as published."""
+INCIDENTAL = (
+    *("run_dir", "resume", "seed", "checkpoint_every", "num_checkpoints", "video_every", "track"),
+    *("device", "torch_threads", "env_threads", "act_parts", "accumulate", "piece", "compile"),
+    *("ray_address", "log_every", "evaluation", "num_levels"),
+)
+"""What does not tell the settings of runs apart: where a run lies, its seed, the machine, what it
+reports; and the number of levels, which stands beside them."""
+Key = tuple[Any, ...]
+"""Of a row or a line: what it is of, then agent and settings."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +40,7 @@ class TableConfig:
     """Compare runs on Procgen with one another and with published results."""
 
     runs: tuple[Path, ...] = positional("RUN")
-    """Run folders; those of the same game, mode, number of levels and steps are seeds of a row."""
+    """Run folders; those of the same agent, settings, game and steps are seeds of a row."""
     constants: Literal["paper", "repository"] = "paper"
     """Ranges of normalised scores: paper, or repository (jumper and leaper differ)."""
     out: Path = Path("table.md")
@@ -50,10 +59,18 @@ class Row:
     mode: str
     num_levels: int
     env_steps: int
+    agent: str
+    settings: tuple[tuple[str, str], ...]
+    """Of its config, but for INCIDENTAL: fields and values."""
     while_training: float
     """Mean return of the last episodes before env_steps."""
     train: float
     test: float
+
+    @property
+    def key(self) -> Key:
+        """What seeds of a row have in common."""
+        return (self.game, self.mode, self.num_levels, self.env_steps, self.agent, self.settings)
 
 
 def rows_of(run: Path) -> list[Row]:
@@ -65,12 +82,13 @@ def rows_of(run: Path) -> list[Row]:
     levels, env = str(config.get("run", {}).get("levels", "")), config.get("env", {})
     if "distribution_mode" not in env:
         raise UserError(f"{run} is no run on Procgen, but on {levels or 'something else'}")
-    found = sorted(run.glob("evaluations/*-trained/result.json"))
-    result = read_result(found[-1]) if found else {"sets": {}}
+    result = newest(run)
     episodes = read_columns(run / "episodes.csv")
     if not len(episodes["r"]):
         raise UserError(f"{run} has no episodes yet")
     steps = result.get("env_steps", int(episodes["step"][-1]))
+    settings = flat({name: value for name, value in config.items() if name not in INCIDENTAL})
+    told = sorted((name, str(value)) for name, value in settings.items() if name not in INCIDENTAL)
     names = np.array([str(level).partition(":")[0] for level in episodes["level"]])
     rows = []
     for game in parse_games(levels):
@@ -81,8 +99,26 @@ def rows_of(run: Path) -> list[Row]:
         ]
         last = float(mine.mean()) if len(mine) else math.nan
         mode, count = env["distribution_mode"], env["num_levels"]
-        rows.append(Row(game, mode, count, steps, last, *means))
+        rows.append(Row(game, mode, count, steps, result["agent"], tuple(told), last, *means))
     return rows
+
+
+def newest(run: Path) -> dict[str, Any]:
+    """agent and sets of a run's newest evaluation; without one agent, of its newest checkpoint.
+    UserError: it has neither."""
+    if found := sorted(run.glob("evaluations/*-trained/result.json")):
+        return read_result(found[-1])
+    if not (found := complete_checkpoints(run / "checkpoints")):
+        raise UserError(f"{run} has neither a checkpoint nor an evaluation: leave it out")
+    return {"agent": read_result(found[-1] / "meta.json")["agent"], "sets": {}}
+
+
+def named(key: Key, keys: Iterable[Key]) -> str:
+    """A key's agent, and the settings in which it differs from keys that are else the same."""
+    *_, agent, settings = key
+    alike = [dict(other[-1]) for other in keys if other[:-1] == key[:-1]]
+    own = [f"{k}={v}" for k, v in settings if any(other.get(k) != v for other in alike)]
+    return " ".join([agent, *own])
 
 
 def published(row: Row) -> list[str]:
@@ -114,20 +150,22 @@ def summarised(values: Sequence[float]) -> str:
     return f"{np.mean(known):.2f}" + ("" if math.isnan(low) else f" ({low:.2f} to {high:.2f})")
 
 
-def table(groups: Mapping[tuple[Any, ...], Sequence[Row]], *, constants: str) -> str:
+def table(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
     """Groups of seeds as Markdown, and below it the mean normalised score over games."""
     lines = [
-        "| game | mode | levels | steps | seeds | last 100 in training | train | test | gap "
-        "| normalised | published |",
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---|",
+        "| game | mode | levels | steps | agent | seeds | last 100 in training | train | test "
+        "| gap | normalised | published |",
+        "|---|---|---:|---:|---|---:|---:|---:|---:|---:|---:|---|",
     ]
     scores = []
-    for (game, mode, levels, steps), rows in sorted(groups.items()):
+    for key, rows in sorted(groups.items()):
+        game, mode, levels, steps, *_ = key
         best = [row.while_training if math.isnan(row.train) else row.train for row in rows]
         score = normalised(float(np.mean(best)), game, mode, constants=constants)
         scores.append(score)
         cells = [
-            *(game, mode, f"{levels:,}" if levels else "all", f"{steps:,}", str(len(rows))),
+            *(game, mode, f"{levels:,}" if levels else "all", f"{steps:,}"),
+            *(named(key, groups), str(len(rows))),
             summarised([row.while_training for row in rows]),
             summarised([row.train for row in rows]),
             summarised([row.test for row in rows]),
@@ -170,20 +208,23 @@ def evaluated(folder: Path, name: str) -> list[np.ndarray]:
     return [columns[kind][good] for kind in ("step", f"{name}_return", f"{name}_std")]
 
 
-def plot_levels(groups: Mapping[tuple[Any, ...], Sequence[Row]], out: Path) -> None:
-    """Train and test returns over the number of levels, a line for each game."""
-    games = sorted({(game, mode) for game, mode, levels, _ in groups if levels})
-    if not games:
+def plot_levels(groups: Mapping[Key, Sequence[Row]], out: Path) -> None:
+    """Train and test returns over the number of levels, a line for each game and agent."""
+    lines: dict[Key, list[tuple[int, Sequence[Row]]]] = {}
+    for (game, mode, levels, _, *who), rows in sorted(groups.items()):
+        if levels:
+            lines.setdefault((game, mode, *who), []).append((levels, rows))
+    if not lines:
         raise UserError("no run has a limited number of levels: --gap compares such")
     with picture(out, x="training levels") as axes:
         axes.set_xscale("log")
-        for number, played in enumerate(games):
-            mine = sorted((k[2], rows) for k, rows in groups.items() if k[:2] == played and k[2])
+        for number, (line, mine) in enumerate(lines.items()):
+            label, colour = f"{line[0]} {named(line, lines)}", f"C{number}"
             for name, style in (("train", "-o"), ("test", "--s")):
                 values = [[getattr(row, name) for row in rows] for _, rows in mine]
-                counts, colour = [levels for levels, _ in mine], f"C{number}"
+                counts = [levels for levels, _ in mine]
                 means = [float(np.mean(v)) for v in values]
-                axes.plot(counts, means, style, color=colour, label=f"{played[0]} {name}")
+                axes.plot(counts, means, style, color=colour, label=f"{label} {name}")
                 ends = list(map(min, values)), list(map(max, values))
                 axes.fill_between(counts, *ends, alpha=0.15, color=colour)
     print(out)
@@ -193,19 +234,21 @@ def plot_levels(groups: Mapping[tuple[Any, ...], Sequence[Row]], out: Path) -> N
 def main(argv: Sequence[str] | None = None) -> None:
     """Compare what the command line names."""
     config = parse_command(TableConfig, argv, command="python -m procgen_env.table")
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    labels: dict[str, list[Path]] = {}
+    groups: dict[Key, list[Row]] = {}
+    curves: dict[Key, list[Path]] = {}
     for run in config.runs:
-        for row in rows_of(run):
-            key = (row.game, row.mode, row.num_levels, row.env_steps)
-            groups.setdefault(key, []).append(row)
-        levels = f"{row.num_levels} levels" if row.num_levels else "all levels"
-        games = "+".join(other.game for other in rows_of(run))
-        labels.setdefault(f"{games} {row.mode}, {levels}", []).append(run)
+        rows = rows_of(run)
+        for row in rows:
+            groups.setdefault(row.key, []).append(row)
+        games, one = "+".join(row.game for row in rows), rows[0]
+        levels = f"{one.num_levels} levels" if one.num_levels else "all levels"
+        place = f"{games} {one.mode}, {levels}"
+        curves.setdefault((place, one.agent, one.settings), []).append(run)
     text = table(groups, constants=config.constants)
     print(text, end="")
     write_text(config.out, text)
     if config.plot:
+        labels = {f"{key[0]}, {named(key, curves)}": runs for key, runs in curves.items()}
         plot_steps(labels, config.plot)
     if config.gap:
         plot_levels(groups, config.gap)

@@ -8,19 +8,34 @@ from experiment.metrics import EpisodeLog
 from procgen_env.table import main, rows_of
 
 
-def made_up(folder, *, returns, train=None, test=None, levels=200, game="coinrun", steps=2_000_000):
+def made_up(
+    folder,
+    *,
+    returns,
+    train=None,
+    test=None,
+    levels=200,
+    game="coinrun",
+    steps=2_000_000,
+    agent="ppo2",
+    **fields,
+):
     """A run's folder as far as the table reads it."""
     folder.mkdir()
     env = {"distribution_mode": "easy", "num_levels": levels}
-    config = {"run": {"levels": f"procgen:{game}"}, "env": env}
+    run = {"levels": f"procgen:{game}", "seed": ord(folder.name[-1]), "run_dir": str(folder)}
+    config = {"run": run, "env": env, "evaluation": {"evaluate_every": len(returns)}, **fields}
     (folder / "config.json").write_text(json.dumps(config))
+    kept = folder / "checkpoints" / f"step-{steps:09d}"
+    kept.mkdir(parents=True)
+    (kept / "meta.json").write_text(json.dumps({"agent": agent, "counters": {"env_steps": steps}}))
     with EpisodeLog(folder) as log:
         for number, value in enumerate(returns, steps - len(returns) + 1):
             log.log(number, 0, {"r": value, "l": 3, "level": f"{game}:{number}"})
     if train is not None:
         (folder / "evaluations" / "step-1-trained").mkdir(parents=True)
         sets = {name: {game: {"mean": mean}} for name, mean in (("train", train), ("test", test))}
-        result = json.dumps({"env_steps": steps, "sets": sets})
+        result = json.dumps({"agent": agent, "env_steps": steps, "sets": sets})
         (folder / "evaluations" / "step-1-trained" / "result.json").write_text(result)
     row = f"step,train_return,train_std,test_return,test_std\n1000,1,0.5,0,0.5\n{steps},9,1,8,1\n"
     (folder / "metrics.csv").write_text(row)
@@ -36,11 +51,29 @@ def test_seeds_are_one_row_beside_what_was_published(tmp_path, capsys):
           "--gap", str(tmp_path / "g.png")])  # fmt: skip
     *_, row = (tmp_path / "t.md").read_text().splitlines()
     cells = [cell.strip() for cell in row.strip("|").split("|")]
-    assert cells[:5] == ["coinrun", "easy", "200", "2,000,000", "2"]
-    means = [float(cell.partition(" ")[0]) for cell in cells[5:9]]
+    assert cells[:6] == ["coinrun", "easy", "200", "2,000,000", "ppo2", "2"]
+    means = [float(cell.partition(" ")[0]) for cell in cells[6:10]]
     assert means == [9.0, 8.5, 7.25, 1.25]
-    assert cells[9:] == ["0.700", "8.35 → 7.83 (openai-easy-200)"]
+    assert cells[10:] == ["0.700", "8.35 → 7.83 (openai-easy-200)"]
     assert (tmp_path / "p.png").stat().st_size > 5000 < (tmp_path / "g.png").stat().st_size
+
+
+def test_other_agents_and_settings_are_rows_of_their_own(tmp_path, capsys):
+    scores = {"returns": [8.0], "train": 8.0, "test": 7.0}
+    runs = [
+        made_up(tmp_path / "a", **scores, gamma=0.9, accumulate=1),
+        made_up(tmp_path / "b", **scores, gamma=0.9, accumulate=8),  # as one machine measured
+        made_up(tmp_path / "c", **scores, gamma=0.99),
+        made_up(tmp_path / "d", **scores, agent="sac"),
+    ]
+    main([*map(str, runs), "--out", str(tmp_path / "t.md"), "--plot", str(tmp_path / "p.svg"),
+          "--gap", str(tmp_path / "g.svg")])  # fmt: skip
+    rows = [line for line in (tmp_path / "t.md").read_text().splitlines() if "coinrun" in line]
+    cells = [[cell.strip() for cell in row.split("|")[5:7]] for row in rows]
+    assert cells == [["ppo2 gamma=0.9", "2"], ["ppo2 gamma=0.99", "1"], ["sac", "1"]]
+    for name in ("p.svg", "g.svg"):
+        drawn = (tmp_path / name).read_text()
+        assert all(f"{label} test" in drawn for label, _ in cells)
 
 
 def test_a_run_without_evaluation_has_its_training_alone(tmp_path, capsys):
