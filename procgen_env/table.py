@@ -86,7 +86,7 @@ def rows_of(run: Path) -> list[Row]:
     episodes = read_columns(run / "episodes.csv")
     if not len(episodes["r"]):
         raise UserError(f"{run} has no episodes yet")
-    steps = result.get("env_steps", int(episodes["step"][-1]))
+    steps = result["env_steps"]
     settings = flat({name: value for name, value in config.items() if name not in INCIDENTAL})
     told = sorted((name, str(value)) for name, value in settings.items() if name not in INCIDENTAL)
     names = np.array([str(level).partition(":")[0] for level in episodes["level"]])
@@ -104,13 +104,14 @@ def rows_of(run: Path) -> list[Row]:
 
 
 def newest(run: Path) -> dict[str, Any]:
-    """agent and sets of a run's newest evaluation; without one agent, of its newest checkpoint.
-    UserError: it has neither."""
+    """agent, env_steps and sets of a run's newest evaluation, else of its newest checkpoint, which
+    has no sets. UserError: it has neither."""
     if found := sorted(run.glob("evaluations/*-trained/result.json")):
         return read_result(found[-1])
     if not (found := complete_checkpoints(run / "checkpoints")):
         raise UserError(f"{run} has neither a checkpoint nor an evaluation: leave it out")
-    return {"agent": read_result(found[-1] / "meta.json")["agent"], "sets": {}}
+    meta = read_result(found[-1] / "meta.json")
+    return {"agent": meta["agent"], "env_steps": meta["counters"]["env_steps"], "sets": {}}
 
 
 def named(key: Key, keys: Iterable[Key]) -> str:
@@ -151,18 +152,18 @@ def summarised(values: Sequence[float]) -> str:
 
 
 def table(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
-    """Groups of seeds as Markdown, and below it the mean normalised score over games."""
+    """Groups of seeds as Markdown, and below it each agent's mean normalised score over games."""
     lines = [
         "| game | mode | levels | steps | agent | seeds | last 100 in training | train | test "
         "| gap | normalised | published |",
         "|---|---|---:|---:|---|---:|---:|---:|---:|---:|---:|---|",
     ]
-    scores = []
+    scores: dict[str, dict[str, list[float]]] = {}
     for key, rows in sorted(groups.items()):
-        game, mode, levels, steps, *_ = key
+        game, mode, levels, steps, agent, _ = key
         best = [row.while_training if math.isnan(row.train) else row.train for row in rows]
         score = normalised(float(np.mean(best)), game, mode, constants=constants)
-        scores.append(score)
+        scores.setdefault(agent, {}).setdefault(game, []).append(score)
         cells = [
             *(game, mode, f"{levels:,}" if levels else "all", f"{steps:,}"),
             *(named(key, groups), str(len(rows))),
@@ -174,8 +175,10 @@ def table(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
             "; ".join(published(rows[0])),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    if len(scores) > 1:
-        lines.append(f"\nMean normalised score ({constants}): {np.nanmean(scores):.3f}")
+    for agent, games in scores.items():
+        if len(games) > 1:
+            mean = np.nanmean([np.mean(own) for own in games.values()])
+            lines.append(f"\nMean normalised score of {agent} ({constants}): {mean:.3f}")
     return "\n".join(lines) + "\n"
 
 

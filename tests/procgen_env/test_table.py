@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -86,6 +87,33 @@ def test_a_run_without_evaluation_has_its_training_alone(tmp_path, capsys):
     assert "6.55 (train-procgen-pytorch-easy)" in text and "0.041" in text
     with pytest.raises(UserError, match="--gap"):
         main.__wrapped__([str(run), "--out", str(tmp_path / "t.md"), "--gap", "g.png"])
+
+
+def test_runs_without_evaluation_whose_episodes_end_apart_are_seeds_of_a_row(tmp_path, capsys):
+    runs = [made_up(tmp_path / name, returns=[6.0, 8.0]) for name in ("a", "b")]
+    episodes = (runs[0] / "episodes.csv").read_text()
+    (runs[0] / "episodes.csv").write_text(episodes.replace("2000000,", "1999999,"))
+    main([*map(str, runs), "--out", str(tmp_path / "t.md")])
+    assert "| 2,000,000 | ppo2 | 2 |" in (tmp_path / "t.md").read_text()
+
+
+def test_each_game_counts_once_in_an_agents_mean_score(tmp_path, capsys):
+    games = {"a": ("coinrun", 10.0, 0.9), "b": ("coinrun", 5.0, 0.99), "c": ("heist", 3.5, 0.9)}
+    runs = [
+        made_up(tmp_path / name, returns=[mean], game=game, gamma=gamma)
+        for name, (game, mean, gamma) in games.items()
+    ]
+    runs.append(made_up(tmp_path / "d", returns=[0.0], agent="sac"))
+    main([*map(str, runs), "--out", str(tmp_path / "t.md")])
+    scores = [line for line in (tmp_path / "t.md").read_text().splitlines() if "Mean" in line]
+    assert scores == ["Mean normalised score of ppo2 (paper): 0.250"]  # of (1 + 0) / 2 and 0
+
+
+def test_a_run_without_checkpoint_and_evaluation_is_refused(tmp_path):
+    run = made_up(tmp_path / "a", returns=[4.0])
+    shutil.rmtree(run / "checkpoints")
+    with pytest.raises(UserError, match="neither"):
+        rows_of(run)
 
 
 def test_other_folders_are_refused(tmp_path):
