@@ -127,8 +127,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Evaluate what the command line names."""
     config = parse_command(EvaluateConfig, argv, command="python -m procgen_env.evaluate")
     saved = load_checkpoint(config.run)
-    folder, agent = saved.folder, load_agent(saved.folder)
-    settings, run = agent.config.env, agent.config.run
+    known: Any = saved.config_as(find(saved.agent).Config)
+    folder, settings, run = saved.folder, known.env, known.run
     if not isinstance(settings, ProcgenConfig):
         raise UserError(
             f"{config.run} learned on {run.levels}; python -m contest.evaluate plays it"

@@ -94,6 +94,12 @@ def test_a_run_is_evaluated_on_both_sets(finished, tmp_path, policy, capsys):
     assert "bossfight" in capsys.readouterr().out
 
 
+def test_an_agent_that_does_not_play_is_not_loaded(finished, tmp_path, monkeypatch):
+    monkeypatch.delattr("procgen_env.evaluate.load_agent")
+    main([str(finished), "--episodes", "1", "--policy", "random", "--out", str(tmp_path)])
+    assert json.loads((tmp_path / "result.json").read_text())["train_seed"] == 0
+
+
 def test_films_are_written(finished, tmp_path):
     main([str(finished), "--episodes", "1", "--levels", "test", "--video", "--out", str(tmp_path)])
     films = sorted(path.name for path in tmp_path.glob("*.mp4"))
