@@ -4,24 +4,20 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from experiment.config import flat, load_config, nearest_text, to_dict
 from experiment.errors import UserError
-from experiment.metrics import read_columns
 from experiment.package import find
 from experiment.plot import picture
 from studies.report import number, table
-from studies.runner import record_of
+from studies.runner import LAST, record_of
 from studies.study import Kind, Study, cells
 from sweeps.config import SweepConfig
 
-LAST = 20
-"""Rows of metrics.csv, the last that have a score, of which a run's score is the mean."""
-SCORES = {"mean_return": "return", "train_return": "train levels", "test_return": "test levels"}
-"""Column of metrics.csv -> what it is called."""
+SCORES = {"return": "return", "train_return": "train levels", "test_return": "test levels"}
+"""What a run's record has of its end, where it is known -> what it is called."""
 GIVEN = ("run_dir", "resume", "seed", "preset", "config")
 """What a sweep itself gives to each run."""
 TAKEN = (*GIVEN, "init")
@@ -33,7 +29,8 @@ Point = dict[str, str]
 
 
 class Scores(NamedTuple):
-    """A point, the seeds that are complete, and column -> (mean, two standard deviations)."""
+    """A point, the seeds that are complete, and score -> (mean, two standard deviations over seeds,
+    nan of one)."""
 
     point: Point
     seeds: int
@@ -118,32 +115,25 @@ def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
             levels=run.levels,
             steps=run.timesteps,
             together=True,
+            last=tuple(SCORES),
         )
     about = f"{config.agent} over {', '.join(config.grid)}"
     return Study(about=about, seeds=config.seeds, kinds=kinds, keep=True), named
-
-
-def scores_of(folders: Sequence[Path]) -> dict[str, tuple[float, float]]:
-    """Of runs with other seeds: each score that they have, mean and two standard deviations over
-    the last rows of all of them together."""
-    tables = [read_columns(folder / "metrics.csv") for folder in folders]
-    found = {}
-    for name in SCORES:
-        rows = [t[name][np.isfinite(t[name])][-LAST:] for t in tables if name in t]
-        values = np.concatenate(rows) if rows else np.zeros(0)
-        if len(values):
-            found[name] = float(values.mean()), float(2.0 * values.std())
-    return found
 
 
 def collect(study: Study, named: Mapping[str, Point], out: Path) -> list[Scores]:
     """The points that have a complete run."""
     result = []
     for name, point in named.items():
-        complete = [cell for cell in cells(study, name) if record_of(study, cell, out)]
-        if complete:
-            found = scores_of([out / cell.name for cell in complete])
-            result.append(Scores(point, len(complete), found))
+        records = [r for cell in cells(study, name) if (r := record_of(study, cell, out))]
+        ends = [record.get("last", {}) for record in records]
+        found = {
+            score: (fmean(values), 2.0 * stdev(values) if len(values) > 1 else math.nan)
+            for score in SCORES
+            if (values := [end[score] for end in ends if score in end])
+        }
+        if records:
+            result.append(Scores(point, len(records), found))
     return result
 
 
@@ -156,12 +146,12 @@ def markdown(rows: Sequence[Scores]) -> str:
 
     def cell(row: Scores, name: str) -> str:
         mean, spread = row.found.get(name, (math.nan, math.nan))
-        return "" if math.isnan(mean) else f"{number(mean)} ± {number(spread)}"
+        return number(mean) if math.isnan(spread) else f"{number(mean)} ± {number(spread)}"
 
     lines = [
         [*row.point.values(), str(row.seeds), *(cell(row, name) for name in names)] for row in rows
     ]
-    note = f"Means over the last {LAST} scores of each run; σ: their standard deviation."
+    note = f"Means over the last {LAST:.0%} of each run's steps; σ: their deviation over seeds."
     return f"{table(head, lines)}\n\n{note}"
 
 
@@ -174,7 +164,7 @@ def draw(rows: Sequence[Scores], out: Path, *, title: str) -> None:
     numeric = all(map(math.isfinite, numbers))
     lines: dict[str, list[tuple[float, float, float]]] = {}
     names = [name for name in SCORES if any(name in row.found for row in rows)]
-    names = [name for name in names if name != "mean_return"] or names
+    names = [name for name in names if name != "return"] or names
     for row, name in itertools.product(rows, names):
         if name in row.found:
             place = values.index(row.point[field])
