@@ -43,9 +43,10 @@ def run_grid(config: SweepConfig) -> None:
         if config.cell > len(every):
             raise UserError(f"--cell {config.cell}: this grid has {len(every)} runs")
         todo = [cell for cell in todo if cell == every[config.cell - 1]]
-    say(f"{len(todo)} runs to do, {config.jobs} at a time; their logs are in {config.out}")
+    at_once = 1 if config.cell else config.jobs  # they share the cores
+    say(f"{len(todo)} runs to do, {at_once} at a time; their logs are in {config.out}")
     try:
-        work(study, todo, config.out, jobs=config.jobs, say=say)
+        work(study, todo, config.out, jobs=at_once, say=say)
     finally:
         if not config.cell:
             report(config, grid.collect(study, named, config.out))
@@ -78,6 +79,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         study, _ = grid.study_of(config)
         count = len(study.kinds) * config.seeds
         engine, out, resources = config.engine, config.out, config.resources
+        make_folder(out)  # clusters make none for their logs
         print(jobs.script(engine, words, count=count, out=out, resources=resources))
 
 

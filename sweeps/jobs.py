@@ -8,18 +8,17 @@ from pathlib import Path
 def script(engine: str, arguments: Sequence[str], *, count: int, out: Path, resources: str) -> str:
     """A script of one array of `count` jobs, each of which runs one cell of this sweep.
 
-    engine: slurm or lsf. arguments: of this command, by which each job finds its cell. The same
-    command without --engine writes the table once all are done, and runs what is missing.
+    engine: slurm or lsf. arguments: of this command, by which each job finds its cell. out: where
+    jobs log, a folder that is there. The same command without --engine writes the table once all
+    are done, and runs what is missing.
     """
     if engine == "slurm":
         mark, index = "#SBATCH", "$SLURM_ARRAY_TASK_ID"
         head = ["--job-name=sweep", f"--array=1-{count}", f"--output={out}/job-%a.log"]
-        head += shlex.split(resources)
     else:
         mark, index = "#BSUB", "$LSB_JOBINDEX"
-        # LSF separates a flag from its value: a line each.
         head = [f'-J "sweep[1-{count}]"', f"-o {out}/job-%I.log"]
-        head += [f"-{part.strip()}" for part in f" {resources}".split(" -") if part.strip()]
+    head += [resources] if resources else []  # several options may share a line
     # local: a plan may name the cluster.
     mine = [*without(arguments, "--engine", "--resources"), "--engine", "local", "--cell"]
     command = f'{shlex.join(["python", "-m", "sweeps", *mine])} "{index}"'

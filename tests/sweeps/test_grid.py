@@ -138,13 +138,13 @@ def test_nothing_complete_is_said():
         (
             "slurm",
             "--time=10:00:00 --gres=gpu:1",
-            ["#SBATCH --array=1-4", "#SBATCH --time=10:00:00", "#SBATCH --gres=gpu:1"],
+            ["#SBATCH --array=1-4", "#SBATCH --time=10:00:00 --gres=gpu:1"],
             "SLURM_ARRAY_TASK_ID",
         ),
         (
             "lsf",
-            "-q gpuv100 -W 10:00",
-            ['#BSUB -J "sweep[1-4]"', "#BSUB -q gpuv100", "#BSUB -W 10:00"],
+            '-q gpuv100 -R "span[hosts=1]"',
+            ['#BSUB -J "sweep[1-4]"', '#BSUB -q gpuv100 -R "span[hosts=1]"'],
             "LSB_JOBINDEX",
         ),
     ],
@@ -154,6 +154,7 @@ def test_a_job_script_runs_each_cell_once(tmp_path, capsys, engine, resources, l
     main(sweep(out, "--seeds", "2", "--engine", engine, f"--resources={resources}"))
     script = capsys.readouterr().out
     assert set(lines) <= set(script.splitlines())
+    assert out.is_dir()  # before the jobs log there
     command = script.splitlines()[-1]
     for number in range(1, 5):
         words = command.replace(f'"${index}"', str(number)).split()
@@ -162,6 +163,13 @@ def test_a_job_script_runs_each_cell_once(tmp_path, capsys, engine, resources, l
     assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
     with pytest.raises(SystemExit):
         main([*words[3:-1], "5"])
+
+
+def test_a_job_gives_all_cores_to_its_run(tmp_path, monkeypatch):
+    asked_for = []
+    monkeypatch.setattr("sweeps.__main__.work", lambda *_, jobs, say: asked_for.append(jobs))
+    main(sweep(tmp_path / "out", "--jobs", "4", "--cell", "1"))
+    assert asked_for == [1]
 
 
 def test_a_job_of_a_plan_that_names_its_cluster_runs_its_cell(tmp_path, capsys):
