@@ -65,7 +65,3 @@ class ESConfig:
         check(self)
         if self.run.rotate_every != 0:
             raise UserError("levels are drawn anew for each generation; leave rotate_every at 0")
-        if self.run.init and (self.encoder, self.hidden) != (ESConfig.encoder, ESConfig.hidden):
-            raise UserError(
-                "--encoder and --hidden are of an untrained net: leave them out, or --init"
-            )

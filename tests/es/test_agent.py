@@ -5,7 +5,7 @@ import torch
 from es.agent import ESAgent, load
 from es.config import ESConfig
 from experiment.checkpoint import load_checkpoint
-from experiment.config import from_dict, replaced
+from experiment.config import replaced
 from experiment.errors import UserError
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
@@ -133,9 +133,3 @@ def test_a_net_without_a_hidden_layer_is_refused(layer, quick, tmp_path):
     SACAgent(make_sac(config), config).save(tmp_path / "sac")
     with pytest.raises(UserError, match="is of agent 'sac'; give one of"):
         ESAgent.start(replaced(quick, layer=layer), tmp_path / "sac")
-
-
-@pytest.mark.parametrize("given", [{"hidden": 7}, {"encoder": "impala"}])
-def test_an_untrained_nets_settings_are_refused_beside_another(given):
-    with pytest.raises(UserError, match="leave them out, or --init"):
-        from_dict(ESConfig, {"init": "ppo2", **given})
