@@ -33,7 +33,7 @@ class ContestConfig:
     agent: str = "jerk"
     """As `contest.run` takes it."""
     levels: str = "bramble-test"
-    """A split, a CSV with columns game,state, or GAME:STATE[,GAME:STATE...]."""
+    """A CSV with columns game,state, or splits and GAME:STATE with commas between."""
     timesteps: Count = 50_000
     """Agent steps on each level."""
     seed: Seed = 0
