@@ -35,12 +35,15 @@ SAME = ("agent", "preset", "levels", "timesteps", "flags", "pbt", "population", 
 WORST = -1e9
 """Score of a run that has ended no episode."""
 Ranges = dict[str, tuple[float, float]]
+TRIED = 1_000
+"""Whole numbers of a range that are tried before anything runs, evenly apart where it has more."""
 
 
 def read_ranges(config: SweepConfig) -> Ranges:
     """Field -> (low, high). UserError: a word is no FIELD=LOW:HIGH, or the agent's config does not
-    allow an end of it, or the agent does not report its checkpoints."""
-    fields, ranges = flat(to_dict(agent_config(config))), Ranges()
+    allow what it may draw, or the agent does not report its checkpoints."""
+    base, ranges = agent_config(config), Ranges()
+    fields = flat(to_dict(base))
     if "on_checkpoint" not in inspect.signature(find(config.agent).run).parameters:
         raise UserError(
             f"{config.agent} does not report its checkpoints; give --agent ppo2, trpo or impala"
@@ -54,10 +57,33 @@ def read_ranges(config: SweepConfig) -> Ranges:
         if field in TAKEN:
             raise UserError(f"--pbt {field}: a sweep gives that to each run itself")
         for value in (low, high):
-            point = {field: as_text(value, fields.get(field))}
+            point = {field: str(used(value, fields.get(field)))}
             agent_config(config, words_of(point, fields))
+        if isinstance(fields[field], int):
+            apart = max(1, round(high - low) // TRIED)
+            check_whole(config.agent, base, field, range(round(low), round(high) + 1, apart))
         ranges[field] = low, high
     return ranges
+
+
+def check_whole(agent: str, base: Any, field: str, values: range) -> None:
+    """UserError: the agent's config does not allow one of these values of a field, or its nets at
+    the first and the last differ in shape."""
+
+    def shapes(value: int) -> dict[str, Any]:
+        whole: Any = find(agent).build(to_dict(replaced(base, **{field: value})))
+        return {name: weights.shape for name, weights in whole.net.state_dict().items()}
+
+    for value in values:
+        try:
+            replaced(base, **{field: value})
+        except UserError as error:
+            raise UserError(f"--pbt {field}: {value} may be drawn, but {error}") from None
+    if shapes(values[0]) != shapes(values[-1]):
+        raise UserError(
+            f"--pbt {field}: nets of {values[0]} and {values[-1]} differ in shape, so that no run "
+            "can take over another's; give one value in --flags, or a --grid"
+        )
 
 
 def same_population(config: SweepConfig) -> None:
@@ -74,9 +100,9 @@ def same_population(config: SweepConfig) -> None:
     write_json(path, now)
 
 
-def as_text(value: float, like: Any) -> str:
-    """A value as a flag has it; whole, where the field holds whole numbers."""
-    return str(round(value)) if isinstance(like, int) else repr(float(value))
+def used(value: float, like: Any) -> float:
+    """A drawn value as a run has it: whole, where the field holds whole numbers."""
+    return round(value) if isinstance(like, int) else float(value)
 
 
 def clamped(values: Mapping[str, float], ranges: Ranges) -> dict[str, float]:
@@ -100,7 +126,7 @@ def train(values: Mapping[str, float], config: SweepConfig, out: Path) -> None:
     run_dir = out / "runs" / tune.get_context().get_trial_id()
     resumes = begin(run_dir, tune.get_checkpoint())
     fields = flat(to_dict(agent_config(config)))
-    point = {name: as_text(value, fields[name]) for name, value in values.items()}
+    point = {name: str(used(value, fields[name])) for name, value in values.items()}
     every = config.perturb_every
     mine = agent_config(config, words_of(point, fields))
     member = int(run_dir.name.rpartition("_")[2])  # Ray numbers its trials
@@ -186,18 +212,25 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
 
 def report(config: SweepConfig, ranges: Ranges, found: Sequence[Mapping[str, Any]]) -> None:
     """The population's runs, the best first, with the values they ended with."""
-    runs = sorted(found, key=lambda metrics: -metrics["score"])
-    store(config.out / "result.json", {"sweep": to_dict(config), "runs": [
-        {"run": one["trial_id"], "score": one["score"], "env_steps": one["env_steps"],
-         "values": one["config"]} for one in runs
-    ]})  # fmt: skip
+    fields = flat(to_dict(agent_config(config)))
+    runs = [
+        {
+            "run": one["trial_id"],
+            "score": one["score"] if one["score"] > WORST else math.nan,
+            "env_steps": one["env_steps"],
+            "values": {name: used(one["config"][name], fields[name]) for name in ranges},
+        }
+        for one in sorted(found, key=lambda metrics: -metrics["score"])
+    ]
+    store(config.out / "result.json", {"sweep": to_dict(config), "runs": runs})
     rows = [
-        [one["trial_id"], number(one["score"]), number(one["env_steps"]),
-         *(f"{one['config'][name]:.4g}" for name in ranges)]
+        [one["run"], number(one["score"]), number(one["env_steps"]),
+         *(f"{v:.4g}" if isinstance(v, float) else f"{v:,}" for v in one["values"].values())]
         for one in runs
     ]  # fmt: skip
     text = table(["run", "mean return", "steps", *ranges], rows)
     write_text(config.out / "table.md", text + "\n")
     print(text)
-    folders = {one["trial_id"]: [config.out / "runs" / one["trial_id"]] for one in runs}
+    ended = [one["run"] for one in runs if not math.isnan(one["score"])]
+    folders = {name: [config.out / "runs" / name] for name in ended}
     plot_curves(folders, config.out / "plot.png", title="Return: population")

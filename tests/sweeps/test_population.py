@@ -8,7 +8,16 @@ import pytest
 
 from experiment.errors import UserError
 from sweeps.config import SweepConfig
-from sweeps.population import begin, clamped, read_ranges, run, same_population, tuner
+from sweeps.population import (
+    WORST,
+    begin,
+    clamped,
+    read_ranges,
+    report,
+    run,
+    same_population,
+    tuner,
+)
 
 
 def population(*ranges: str, **fields) -> SweepConfig:
@@ -22,10 +31,7 @@ def test_new_values_stay_in_their_ranges():
 
 
 def test_ranges_are_read_and_kept_to_what_the_config_declares():
-    assert read_ranges(population("gamma=0.9:0.999", "hidden=4:64")) == {
-        "gamma": (0.9, 0.999),
-        "hidden": (4.0, 64.0),
-    }
+    assert read_ranges(population("gamma=0.9:0.999")) == {"gamma": (0.9, 0.999)}
     for word, said in (
         ("gamma=0.9:1.2", "gamma"),  # a share
         ("gamma=0.9", "LOW:HIGH"),
@@ -35,6 +41,33 @@ def test_ranges_are_read_and_kept_to_what_the_config_declares():
     ):
         with pytest.raises(UserError, match=said):
             read_ranges(population(word))
+
+
+def test_all_whole_numbers_of_a_range_are_possible_and_of_one_net():
+    def ranges(word: str) -> dict[str, tuple[float, float]]:
+        return read_ranges(SweepConfig(agent="ppo2", pbt=(word,), engine="ray"))
+
+    assert ranges("epochs=1:4") == {"epochs": (1.0, 4.0)}
+    with pytest.raises(UserError, match=r"minibatches: 5 may be drawn, but .* multiple"):
+        ranges("minibatches=4:8")
+    with pytest.raises(UserError, match="hidden: nets of 64 and 128 differ"):
+        ranges("hidden=64:128")
+
+
+def test_a_report_has_what_runs_used_and_no_score_where_no_episode_ended(tmp_path, capsys):
+    config = population("hidden=64:128", out=tmp_path)
+    (tmp_path / "runs" / "b").mkdir(parents=True)
+    row = "step,env,level,r,l,progress,finished\n20,0,BrambleWood.Act1,7.5,5,0.5,0\n"
+    (tmp_path / "runs" / "b" / "episodes.csv").write_text(row)
+    found = [
+        {"trial_id": "a", "score": WORST, "env_steps": 20, "config": {"hidden": 70.2}},
+        {"trial_id": "b", "score": 7.5, "env_steps": 40, "config": {"hidden": 100.6}},
+    ]
+    report(config, {"hidden": (64.0, 128.0)}, found)
+    table = (tmp_path / "table.md").read_text()
+    assert "| b | 7.5 | 40 | 101 |" in table and "| a |  | 20 | 70 |" in table
+    runs = json.loads((tmp_path / "result.json").read_text())["runs"]
+    assert [(one["score"], one["values"]["hidden"]) for one in runs] == [(7.5, 101), (None, 70)]
 
 
 def test_an_agent_that_does_not_report_its_checkpoints_is_refused():
