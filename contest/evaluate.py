@@ -56,7 +56,7 @@ class EvaluateConfig:
     """A checkpoint, run or contest's folder, a shipped agent's name (ppo2), or random,
     hold-right, run-and-jump."""
     levels: str = ""
-    """A CSV with columns game,state, or splits and GAME:STATE with commas between; none: the first
+    """Splits and GAME:STATE with commas between, or a CSV with columns game,state; none: the first
     of bramble-test, with --sight all of them."""
     episodes: Count | None = None
     """Episodes per level, each with its own sticky actions; none given: 1, with --sight 5."""

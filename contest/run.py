@@ -53,7 +53,7 @@ class RunConfig:
     """What a package's agent does. adapt: it goes on learning, through its train.run; frozen: it
     acts as well as it can; explore: it acts as it does while learning, with its chance."""
     levels: str = "bramble-test"
-    """A CSV with columns game,state, or splits and GAME:STATE with commas between."""
+    """Splits and GAME:STATE with commas between, or a CSV with columns game,state."""
     timesteps: Count = 1_000_000
     """Agent steps per level and seed."""
     seeds: Count = 3

@@ -64,7 +64,7 @@ def split_names() -> list[str]:
 def make(levels: str, settings: Any, *, num_envs: int, **options: Any) -> VectorEnv:
     """`num_envs` environments, the levels shared out among them.
 
-    levels: a CSV, splits and levels with commas between, or procgen:GAME[,GAME…]. settings: of the
+    levels: splits and levels with commas between, a CSV, or procgen:GAME[,GAME…]. settings: of the
     levels' family. options: seed (0). rotate_every (0): agent steps on a level before the next; 0:
     an episode, where there are more levels than environments. serial (False): all play the same
     levels, in order. part (a slice): make only these of them. record_dir: for recordings, where the

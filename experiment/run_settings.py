@@ -12,8 +12,8 @@ class RunSettings:
 
     # What is played
     levels: str = ""
-    """A CSV with columns game,state; splits and levels with commas between (GAME:STATE, or the
-    STATE alone of a split's level); or procgen:GAME[,GAME...]."""
+    """Splits and levels with commas between (GAME:STATE, or the STATE alone of a split's level), a
+    CSV with columns game,state, or procgen:GAME[,GAME...]."""
     timesteps: Natural = 1_000_000
     """Agent steps in all, summed over the environments."""
     num_envs: Natural = 8

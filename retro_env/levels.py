@@ -23,8 +23,8 @@ class Level:
 
 
 def parse_levels(spec: str) -> list[Level]:
-    """Levels of a CSV path (columns game,state), or of splits' names and GAME:STATE, with commas
-    between; a split's levels need no GAME.
+    """Levels of splits' names and GAME:STATE with commas between, or of a CSV path (columns
+    game,state); a split's levels need no GAME.
 
     Names are checked against the integrations; a ROM need not be there yet. Errors: UserError.
     """

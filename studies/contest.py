@@ -33,7 +33,7 @@ class ContestConfig:
     agent: str = "jerk"
     """As `contest.run` takes it."""
     levels: str = "bramble-test"
-    """A CSV with columns game,state, or splits and GAME:STATE with commas between."""
+    """Splits and GAME:STATE with commas between, or a CSV with columns game,state."""
     timesteps: Count = 50_000
     """Agent steps on each level."""
     seed: Seed = 0

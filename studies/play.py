@@ -29,7 +29,7 @@ class PlayConfig:
     draws: bool = False
     """Act as it does while it learns, such as by draws from its policy."""
     levels: str = "bramble-test"
-    """A CSV with columns game,state, or splits and GAME:STATE with commas between."""
+    """Splits and GAME:STATE with commas between, or a CSV with columns game,state."""
     timesteps: Count = 10_000
     """Agent steps in all; the episode under way then counts with what it reached."""
     episodes: Natural = 0

@@ -29,7 +29,7 @@ class SightConfig:
     draws: bool = False
     """Act as it does while it learns, such as by draws from its policy."""
     levels: str = "bramble-test"
-    """A CSV with columns game,state, or splits and GAME:STATE with commas between."""
+    """Splits and GAME:STATE with commas between, or a CSV with columns game,state."""
     timesteps: Count = 4_500
     """Agent steps after which an episode is cut."""
     episodes: Count = 10
