@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from envs import VectorEnv, ended_episodes, row_seeds
+from experience.advantages import explained_variance, generalised_advantages
 from experience.return_scale import ReturnScale
 from experience.rollouts import Outcome, Rollout
 from experiment.device import memory_for
@@ -228,6 +229,26 @@ class Collector:
         shape = self.rollout.steps, count
         drawn = np.stack([rng.random(shape, np.float32) for rng in self.rngs], axis=1)
         return torch.from_numpy(drawn).to(self.device).flatten(0, 1)
+
+    def advantages(
+        self, obs: NDArray[np.uint8], rewards: NDArray[np.float32], *, gamma: float, lam: float
+    ) -> tuple[NDArray[np.float32], float]:
+        """What the rollout's actions were worth [T,N], and the part of the variance of its returns
+        that the values explain, in all processes. obs: after the rollout. rewards: [T,N]."""
+        rollout = self.rollout
+        values = rollout.values.cpu().numpy()
+        advantages = generalised_advantages(
+            rewards,
+            values,
+            self.next_values(obs),
+            rollout.terminated,
+            rollout.ended,
+            gamma=gamma,
+            lam=lam,
+        )
+        everyone = self.group.gather((values, advantages + values))
+        explained = explained_variance(*(np.hstack(parts) for parts in zip(*everyone, strict=True)))
+        return advantages, explained
 
     def next_values(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Values [T,N] of the state that each step reached, before any reset; meaningless where

@@ -88,6 +88,29 @@ class NetAgent(Generic[Net, Config]):
         load_net(self.net, weights, source=source, same=self.same)
 
 
+class PolicyAgent(NetAgent[Net, Config]):
+    """Acts by the most probable action of a policy without memory; exploring, by a draw from it."""
+
+    logits = True
+    half = False
+    """Acting in bf16."""
+
+    @torch.no_grad()
+    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
+        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw them from the policy. starts: not
+        needed, nothing is remembered."""
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
+            logits = self.scores(torch.from_numpy(obs).to(self.device))
+        if explore:
+            uniforms = torch.rand(len(obs), device=self.device)
+            return sample_actions(logits.log_softmax(dim=1), uniforms).cpu().numpy()
+        return logits.argmax(dim=1).cpu().numpy()
+
+    def scores(self, images: Tensor) -> Tensor:
+        """Logits [B,A] of images uint8 [B,C,H,W], with gradient."""
+        raise NotImplementedError
+
+
 class ActorCriticAgent(NetAgent[ActorCritic, Config]):
     """Acts by the most probable action; exploring, by a draw from the policy."""
 

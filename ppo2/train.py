@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from envs import VectorEnv, level_names, make_for, train
 from envs.evaluation import judged
-from experience.advantages import explained_variance, generalised_advantages
 from experience.rollouts import minibatches
 from experience.saving import reports
 from experiment.config import load_run_config, replaced
@@ -94,16 +93,7 @@ def learn(training: Training, obs: NDArray[np.uint8]) -> dict[str, float]:
     """Learn from the full rollout, which led to `obs`, and begin another -> metrics."""
     config, collector, rollout = training.config, training.collector, training.collector.rollout
     rewards, bonuses = training.rewards(obs)
-    values = rollout.values.cpu().numpy()
-    advantages = generalised_advantages(
-        rewards,
-        values,
-        collector.next_values(obs),
-        rollout.terminated,
-        rollout.ended,
-        gamma=config.gamma,
-        lam=config.lam,
-    )
+    advantages, explained = collector.advantages(obs, rewards, gamma=config.gamma, lam=config.lam)
     shuffled = partial(
         minibatches,
         collector.rngs,
@@ -117,8 +107,6 @@ def learn(training: Training, obs: NDArray[np.uint8]) -> dict[str, float]:
         part=collector.part_of_run(),
         chance=collector.chance,
     )
-    everyone = training.group.gather((values, advantages + values))
-    explained = explained_variance(*(np.hstack(parts) for parts in zip(*everyone, strict=True)))
     training.updates += 1
     collector.begin_rollout()
     return {"explained_variance": explained, **losses, **bonuses, "updates": training.updates}

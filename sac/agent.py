@@ -1,13 +1,10 @@
 """The acting side of SAC: pick actions, be saved, be loaded."""
 
-import torch
 from torch import Tensor
 
 from experiment.device import computes_in_bf16
-from experiment.package import Actions, Flags, Images
-from nets.actor_critic import sample_actions
 from nets.encoders import encoder_of
-from nets.net_agent import NetAgent
+from nets.net_agent import PolicyAgent
 from sac.config import SACConfig
 from sac.learner import SACNet
 
@@ -19,33 +16,20 @@ def make_net(config: SACConfig) -> SACNet:
     return SACNet(encoder, actions=spec.actions, hidden=hidden, temperature=config.temperature)
 
 
-class SACAgent(NetAgent[SACNet, SACConfig]):
-    """Acts by the most probable action; exploring, by a draw from the policy.
+class SACAgent(PolicyAgent[SACNet, SACConfig]):
+    """Acts by its policy: on a CPU in fp32 whatever the precision.
 
-    On a CPU it acts in fp32 whatever the precision: for so few observations, casting the weights at
-    every step costs more than bf16 saves.
+    For so few observations, casting the weights at every step costs more than bf16 saves.
     """
 
     name, config_type = "sac", SACConfig
     same = "encoder, hidden, actions, image and stack"
     make_net = staticmethod(make_net)
-    logits = True
 
     def __init__(self, net: SACNet, config: SACConfig, *, device: str = "cpu") -> None:
         super().__init__(net, config, device=device)
         half = computes_in_bf16(config.precision, self.device)
         self.half = half and self.device.type == "cuda"
-
-    @torch.no_grad()
-    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw them from the policy. starts: not
-        needed, nothing is remembered."""
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
-            logits = self.scores(torch.from_numpy(obs).to(self.device))
-        if explore:
-            uniforms = torch.rand(len(obs), device=self.device)
-            return sample_actions(logits.log_softmax(dim=1), uniforms).cpu().numpy()
-        return logits.argmax(dim=1).cpu().numpy()
 
     def scores(self, images: Tensor) -> Tensor:
         """Logits [B,A] of images uint8 [B,C,H,W], with gradient."""

@@ -8,11 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from experiment.package import Actions, Flags, Images
-from nets.actor_critic import make_trunk, sample_actions
+from nets.actor_critic import make_trunk
 from nets.encoders import Encoder
 from nets.initialise import POLICY_GAIN, VALUE_GAIN, orthogonal
-from nets.net_agent import NetAgent
+from nets.net_agent import PolicyAgent
 from nets.noisy import Noises
 from trpo.config import TRPOConfig
 
@@ -82,13 +81,12 @@ def make_net(config: TRPOConfig) -> TRPONet:
     return TRPONet(encoder, hidden, actions=spec.actions, critic=critic)
 
 
-class TRPOAgent(NetAgent[TRPONet, TRPOConfig]):
+class TRPOAgent(PolicyAgent[TRPONet, TRPOConfig]):
     """Acts by the most probable action; exploring, by a draw from the policy."""
 
     name, config_type = "trpo", TRPOConfig
     same = "encoder, hidden, critic, actions, image and stack"
     make_net = staticmethod(make_net)
-    logits = True
 
     def autocast(self) -> AbstractContextManager[Any]:
         """All is fp32: in bf16 a KL divergence of a hundredth is rounding error."""
@@ -109,16 +107,6 @@ class TRPOAgent(NetAgent[TRPONet, TRPOConfig]):
         """Images [N,C,H,W] on the device -> log-probabilities [N,A], values [N], the state."""
         logits, values = self.net(images)
         return logits.log_softmax(dim=1), values, state
-
-    @torch.no_grad()
-    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw them from the policy. starts: not
-        needed, nothing is remembered."""
-        logits = self.scores(torch.from_numpy(obs).to(self.device))
-        if explore:
-            uniforms = torch.rand(len(obs), device=self.device)
-            return sample_actions(logits.log_softmax(dim=1), uniforms).cpu().numpy()
-        return logits.argmax(dim=1).cpu().numpy()
 
     def scores(self, images: Tensor) -> Tensor:
         """Logits [B,A] of images uint8 [B,C,H,W], with gradient."""

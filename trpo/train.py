@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from envs import VectorEnv, make_for, train
 from envs.evaluation import judged
-from experience.advantages import explained_variance, generalised_advantages
 from experience.collector import Collector
 from experience.rollouts import minibatches
 from experience.saving import check_run, reports, restore_run, save_run
@@ -92,22 +91,11 @@ def learn(training: "Training", obs: NDArray[np.uint8]) -> dict[str, float]:
     rewards: NDArray[np.float32] = rollout.rewards
     if config.normalise_returns:
         rewards = collector.return_scale(rewards, rollout.ended, group)
-    values = rollout.values.cpu().numpy()
-    advantages = generalised_advantages(
-        rewards,
-        values,
-        collector.next_values(obs),
-        rollout.terminated,
-        rollout.ended,
-        gamma=config.gamma,
-        lam=config.lam,
-    )
+    advantages, explained = collector.advantages(obs, rewards, gamma=config.gamma, lam=config.lam)
     shuffled = partial(minibatches, collector.rngs, rollout.steps, count=config.minibatches)
     metrics = training.learner.update(
         rollout.batch(advantages, noise=None), [shuffled() for _ in range(config.epochs)]
     )
-    everyone = group.gather((values, advantages + values))
-    explained = explained_variance(*(np.hstack(parts) for parts in zip(*everyone, strict=True)))
     training.updates += 1
     collector.begin_rollout()
     return {"explained_variance": explained, **metrics, "updates": training.updates}

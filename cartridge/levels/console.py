@@ -2,7 +2,7 @@
 
 Speaks to stable-retro's emulator directly: the oracle needs its states, and no pictures."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from stable_retro.data import Integrations
 
 from cartridge.levels.splits import GAME, level_names
 from retro_env.config import SEVEN
+from retro_env.engine import POINTS
 from retro_env.wrappers import BUTTON_NAMES
 
 INTEGRATION = Path(__file__).parent.parent / "integration"
@@ -44,6 +45,26 @@ class Status(NamedTuple):
     """The contest's return so far."""
     switches: int
     """Bit i: the switch with id i was touched."""
+
+    @classmethod
+    def of(cls, variables: Mapping[str, int]) -> "Status":
+        """What the integration's named variables say."""
+        v = variables
+        return cls(
+            x=v["x"],
+            y=v["y"],
+            progress=v["progress"],
+            length=v["end_x"] - v["start_x"],
+            frame=v["frame_counter"],
+            speed_x=v["speed_x"],
+            speed_y=v["speed_y"],
+            flags=v["flags"],
+            rings=v["rings"],
+            lives=v["lives"],
+            finished=bool(v["level_end_bonus"]),
+            score=v["contest_score"] * POINTS,
+            switches=v["switches"],
+        )
 
     @property
     def lost(self) -> bool:
@@ -117,24 +138,8 @@ class Console:
 
     def status(self) -> Status:
         """Read the game's variables."""
-        data = self.env.data
-        data.update_ram()
-        v = data.lookup_all()
-        return Status(
-            x=v["x"],
-            y=v["y"],
-            progress=v["progress"],
-            length=v["end_x"] - v["start_x"],
-            frame=v["frame_counter"],
-            speed_x=v["speed_x"],
-            speed_y=v["speed_y"],
-            flags=v["flags"],
-            rings=v["rings"],
-            lives=v["lives"],
-            finished=bool(v["level_end_bonus"]),
-            score=v["contest_score"] / 4,
-            switches=v["switches"],
-        )
+        self.env.data.update_ram()
+        return Status.of(self.env.data.lookup_all())
 
 
 @contextmanager

@@ -21,7 +21,6 @@ from cartridge.levels.splits import GAME, held_out
 from cartridge.levels.zones import name_of
 from experiment.errors import UserError
 from retro_env.config import EnvConfig
-from retro_env.engine import POINTS
 from retro_env.levels import Level
 from retro_env.native import NativeVectorEnv
 
@@ -66,7 +65,7 @@ class Expert:
         """The same of one row."""
         part, index = envs.row(row)
         game = part.games.game[index]
-        status = status_of(part.games.variables(index))
+        status = Status.of(part.games.variables(index))
         before = self.memories.get(row, Memory()) if game["steps"] else None
         memory = Memory() if before is None else before.after(int(game["action"]), status)
         self.memories[row] = memory
@@ -91,26 +90,6 @@ def practised(act: Act, level: str, *, episodes: int) -> Library:
         plan = oracle.read_proof(name_of(act), folder=proofs)
     builder = Builder(simulator, act, Random(f"{level}.practice"), effort=EFFORT)
     return builder.build(plan, episodes=episodes)
-
-
-def status_of(variables: dict[str, int]) -> Status:
-    """Where the hero is, by the integration's named variables."""
-    v = variables
-    return Status(
-        x=v["x"],
-        y=v["y"],
-        progress=v["progress"],
-        length=v["end_x"] - v["start_x"],
-        frame=v["frame_counter"],
-        speed_x=v["speed_x"],
-        speed_y=v["speed_y"],
-        flags=v["flags"],
-        rings=v["rings"],
-        lives=v["lives"],
-        finished=bool(v["level_end_bonus"]),
-        score=v["contest_score"] * POINTS,
-        switches=v["switches"],
-    )
 
 
 def check(levels: Sequence[Level], config: EnvConfig) -> None:

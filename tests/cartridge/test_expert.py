@@ -8,7 +8,7 @@ import pytest
 
 from cartridge.levels import expert, oracle, robust
 from cartridge.levels.console import Status
-from cartridge.levels.expert import EFFORT, UNKNOWN, Expert, status_of
+from cartridge.levels.expert import EFFORT, UNKNOWN, Expert
 from cartridge.levels.generator import all_acts
 from cartridge.levels.simulator import Simulator
 from cartridge.levels.zones import name_of
@@ -35,7 +35,7 @@ def test_what_is_read_from_a_row_is_what_the_search_sees() -> None:
     for action in plan[:-1]:
         for row in range(2):
             part, index = envs.row(row)
-            assert status_of(part.games.variables(index)) == status
+            assert Status.of(part.games.variables(index)) == status
         status = simulator.act(action)
         envs.step(np.full(2, action))
     envs.close()
@@ -52,7 +52,7 @@ def test_it_does_what_the_robust_oracle_does(knowing: Expert) -> None:
         seen: list[Status] = []
         for row in range(3):
             part, index = envs.row(row)
-            seen.append(status_of(part.games.variables(index)))
+            seen.append(Status.of(part.games.variables(index)))
         assert [player(s) for player, s in zip(players, seen, strict=True)] == actions.tolist()
         _, _, terminated, truncated, _ = envs.step(actions)
         for row in np.flatnonzero(terminated | truncated):
