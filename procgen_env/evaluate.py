@@ -142,7 +142,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             policy, run.levels, sets[name], episodes=config.episodes, seed=config.seed
         )
         games = zip(parse_games(run.levels), played.values(), strict=True)
-        mode = settings.distribution_mode
+        mode = sets[name].distribution_mode
         found[name] = {game: score(episodes, game, mode) for game, episodes in games}
     result = {
         "run": run_folder.name,
@@ -152,7 +152,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         "train_seed": run.seed,
         "mode": settings.distribution_mode,
         "num_levels": settings.num_levels,
-        "test_levels": {"start": sets["test"].start_level, "count": sets["test"].num_levels},
+        "test_levels": {
+            "mode": sets["test"].distribution_mode,
+            "start": sets["test"].start_level,
+            "count": sets["test"].num_levels,
+        },
         "sets": found,
     }
     Console().print(shown(result))

@@ -94,6 +94,18 @@ def test_a_run_is_evaluated_on_both_sets(finished, tmp_path, policy, capsys):
     assert "bossfight" in capsys.readouterr().out
 
 
+def test_each_set_is_scored_in_its_own_mode(tmp_path, monkeypatch):
+    flags = ["--levels", "procgen:coinrun", "--distribution-mode", "exploration"]
+    run = trained(tmp_path / "a", *flags, "--num-levels", "0", "--timesteps", "0")
+    played = {"procgen:coinrun": [{"r": 10.0, "l": 3, "finished": True}]}
+    monkeypatch.setattr("procgen_env.evaluate.evaluate", lambda *_, **__: played)
+    main([str(run), "--out", str(tmp_path), "--policy", "random"])
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["sets"]["train"]["coinrun"]["normalised"]["paper"] is None  # has no range
+    assert result["sets"]["test"]["coinrun"]["normalised"]["paper"] == 1.0
+    assert result["mode"] == "exploration" and result["test_levels"]["mode"] == "hard"
+
+
 def test_an_agent_that_does_not_play_is_not_loaded(finished, tmp_path, monkeypatch):
     monkeypatch.delattr("procgen_env.evaluate.load_agent")
     main([str(finished), "--episodes", "1", "--policy", "random", "--out", str(tmp_path)])

@@ -50,6 +50,16 @@ def test_published_protocol_tests_on_all_levels():
         level_sets(ProcgenConfig(), test_levels="unseen")
 
 
+def test_exploration_is_tested_on_hard_levels_beyond_those_it_learns_on():
+    config = ProcgenConfig(distribution_mode="exploration")
+    for protocol in ("auto", "unseen"):
+        test = level_sets(config, test_levels=protocol)["test"]
+        assert test.distribution_mode == "hard" and test.num_levels > 1_000_000
+        assert test.start_level > max(EXPLORATION.values())
+    every = level_sets(config, test_levels="all")["test"]
+    assert every == ProcgenConfig(distribution_mode="hard")
+
+
 @pytest.mark.parametrize(
     ("games", "options"),
     [
