@@ -23,7 +23,7 @@ from experiment.errors import UserError, command
 from experiment.film import write_video
 from experiment.package import Policy, find
 from experiment.ranges import Count, Seed
-from experiment.results import without_nan, write_result
+from experiment.results import read_result, without_nan, write_result
 from experiment.seeding import aside
 from experiment.statistics import t_interval
 from procgen_env.config import COLOURS, ProcgenConfig
@@ -54,7 +54,8 @@ class EvaluateConfig:
     video: bool = False
     """Film an episode of each game on each set."""
     out: Path | None = None
-    """Folder for result.json and the films; none: the run's evaluations/STEP-POLICY."""
+    """Folder for result.json and the films; none: the run's evaluations/STEP-POLICY, and in its
+    name what is not as by default: sets, test levels, episodes, seed."""
     device: str = "cpu"
     """Where the net computes: cpu, cuda, cuda:1, auto."""
 
@@ -103,6 +104,30 @@ def film(policy: Policy, game: str, settings: ProcgenConfig, path: Path, *, seed
     return write_video(path, frames, fps=FRAMES_PER_SECOND, scale=8)
 
 
+def folder_name(step: str, config: EvaluateConfig) -> str:
+    """Where a result lies among a run's evaluations: step, policy, and what is not by default."""
+    default = EvaluateConfig
+    sets = sorted(set(config.levels))
+    words = [step, config.policy]
+    words += sets if set(sets) != set(default.levels) else []
+    words += [config.test_levels] if config.test_levels != default.test_levels else []
+    words += [f"{config.episodes}-episodes"] if config.episodes != default.episodes else []
+    words += [f"seed-{config.seed}"] if config.seed != default.seed else []
+    return "-".join(words)
+
+
+def check_out(path: Path, about: Mapping[str, Any]) -> None:
+    """UserError: another evaluation's result lies there, which would be lost."""
+    if path.exists():
+        before = read_result(path)
+        other = [name for name, value in about.items() if before.get(name) != value]
+        if other:
+            raise UserError(
+                f"{path} is of an evaluation with other {', '.join(other)}: give another --out, "
+                "or move it"
+            )
+
+
 def shown(result: Mapping[str, Any]) -> Table:
     """The result as a table."""
     table = Table(title=f"{result['run']}, {result['policy']}, {result['env_steps']:,} steps")
@@ -135,16 +160,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
     sets = level_sets(settings, test_levels=config.test_levels)
     run_folder = folder.parent.parent if folder.parent.name == "checkpoints" else folder
-    out = config.out or run_folder / "evaluations" / f"{folder.name}-{config.policy}"
-    policy, found = player(config, saved), {}
-    for name in config.levels:
-        played = evaluate(
-            policy, run.levels, sets[name], episodes=config.episodes, seed=config.seed
-        )
-        games = zip(parse_games(run.levels), played.values(), strict=True)
-        mode = sets[name].distribution_mode
-        found[name] = {game: score(episodes, game, mode) for game, episodes in games}
-    result = {
+    out = config.out or run_folder / "evaluations" / folder_name(folder.name, config)
+    test = sets["test"]
+    about = {
         "run": run_folder.name,
         "agent": saved.agent,
         "policy": config.policy,
@@ -153,12 +171,24 @@ def main(argv: Sequence[str] | None = None) -> None:
         "mode": settings.distribution_mode,
         "num_levels": settings.num_levels,
         "test_levels": {
-            "mode": sets["test"].distribution_mode,
-            "start": sets["test"].start_level,
-            "count": sets["test"].num_levels,
+            "mode": test.distribution_mode,
+            "start": test.start_level,
+            "count": test.num_levels,
         },
-        "sets": found,
+        "levels": sorted(set(config.levels)),
+        "episodes": config.episodes,
+        "seed": config.seed,
     }
+    check_out(out / "result.json", about)
+    policy, found = player(config, saved), {}
+    for name in config.levels:
+        played = evaluate(
+            policy, run.levels, sets[name], episodes=config.episodes, seed=config.seed
+        )
+        games = zip(parse_games(run.levels), played.values(), strict=True)
+        mode = sets[name].distribution_mode
+        found[name] = {game: score(episodes, game, mode) for game, episodes in games}
+    result = {**about, "sets": found}
     Console().print(shown(result))
     write_result(out / "result.json", without_nan(result), module="procgen_env.evaluate")
     print(out / "result.json")

@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -134,3 +135,45 @@ def test_other_runs_are_refused(tmp_path, corridor):
     assert RunFolder.open(tmp_path / "retro").has_checkpoint
     with pytest.raises(UserError, match=r"contest\.evaluate"):
         main.__wrapped__([str(tmp_path / "retro")])
+
+
+@pytest.fixture
+def quickly(finished, tmp_path, monkeypatch):
+    """An evaluation of a copy of the finished run, in which nobody plays."""
+    folder = tmp_path / "a"
+    shutil.copytree(finished, folder)
+
+    def evaluate(policy, levels, settings, *, episodes, seed):
+        mean = settings.start_level / 1_000_000 + seed
+        return {
+            f"procgen:{game}": [{"r": mean, "l": 3, "finished": True}] * episodes
+            for game in ("bigfish", "bossfight")
+        }
+
+    monkeypatch.setattr("procgen_env.evaluate.evaluate", evaluate)
+    return folder, lambda *flags: main([str(folder), "--policy", "random", *flags])
+
+
+def test_evaluations_of_other_sets_levels_episodes_and_seeds_are_all_kept(quickly):
+    folder, judge = quickly
+    ways = [[], ["--levels", "train"], ["--levels", "test"], ["--test-levels", "all"],
+            ["--episodes", "2"], ["--seed", "1"]]  # fmt: skip
+    for flags in ways:
+        judge(*flags)
+    found = {path.parent.name: path for path in folder.glob("evaluations/*/result.json")}
+    step = latest_checkpoint(folder).name
+    endings = ["", "-train", "-test", "-all", "-2-episodes", "-seed-1"]
+    assert set(found) == {f"{step}-random{ending}" for ending in endings}
+    judge("--levels", "test", "train")  # the same again
+    assert len(list(folder.glob("evaluations/*"))) == len(endings)
+
+
+def test_a_result_of_another_evaluation_is_not_written_over(quickly, tmp_path, capsys):
+    _, judge = quickly
+    out = ["--out", str(tmp_path / "out")]
+    judge(*out, "--levels", "train")
+    before = (tmp_path / "out" / "result.json").read_bytes()
+    with pytest.raises(SystemExit):
+        judge(*out, "--levels", "test", "--seed", "1")
+    assert "other levels, seed" in " ".join(capsys.readouterr().err.split())
+    assert (tmp_path / "out" / "result.json").read_bytes() == before
