@@ -12,6 +12,13 @@ FIRST_UNSEEN = 1_000_000
 TestLevels = Literal["auto", "unseen", "all"]
 
 
+def tested_on(test_levels: TestLevels, mode: str, num_levels: int) -> str:
+    """unseen or all: what a choice of test levels means for a run with so many training levels."""
+    if test_levels != "auto":
+        return test_levels
+    return "unseen" if num_levels or mode == "exploration" else "all"
+
+
 def level_sets(settings: ProcgenConfig, *, test_levels: TestLevels) -> dict[str, ProcgenConfig]:
     """ "train" and "test" -> the settings that play them.
 
@@ -20,11 +27,9 @@ def level_sets(settings: ProcgenConfig, *, test_levels: TestLevels) -> dict[str,
     Exploration, which has one level of hard, is tested on hard. UserError: there are none unseen.
     """
     exploration = settings.distribution_mode == "exploration"
-    limited = exploration or settings.num_levels > 0
-    if test_levels == "auto":
-        test_levels = "unseen" if limited else "all"
+    limited = tested_on("auto", settings.distribution_mode, settings.num_levels) == "unseen"
     judged = replace(settings, distribution_mode="hard") if exploration else settings
-    if test_levels == "all":
+    if tested_on(test_levels, settings.distribution_mode, settings.num_levels) == "all":
         test = replace(judged, start_level=0, num_levels=0)
     else:
         trained = settings.start_level + settings.num_levels

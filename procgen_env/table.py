@@ -20,6 +20,7 @@ from experiment.plot import picture
 from experiment.results import read_result
 from experiment.statistics import t_interval
 from procgen_env.games import normalised, parse_games
+from procgen_env.levels import tested_on
 
 PUBLISHED = Path(__file__).parent / "published.json"
 LAST = 100
@@ -40,7 +41,8 @@ class TableConfig:
     """Compare runs on Procgen with one another and with published results."""
 
     runs: tuple[Path, ...] = positional("RUN")
-    """Run folders; those of the same agent, settings, game and steps are seeds of a row."""
+    """Run folders; those of the same agent, settings, game, steps and test levels are seeds of a
+    row."""
     constants: Literal["paper", "repository"] = "paper"
     """Ranges of normalised scores: paper, or repository (jumper and leaper differ)."""
     out: Path = Path("table.md")
@@ -53,12 +55,14 @@ class TableConfig:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One game of one run. train, test: means of its newest evaluation; nan without one."""
+    """One game of one run. train, test: means of its newest evaluations; nan without one."""
 
     game: str
     mode: str
     num_levels: int
     env_steps: int
+    test_levels: str
+    """That test is of: unseen or all; "" where that is nan."""
     agent: str
     settings: tuple[tuple[str, str], ...]
     """Of its config, but for INCIDENTAL: fields and values."""
@@ -66,15 +70,19 @@ class Row:
     """Mean return of the last episodes before env_steps."""
     train: float
     test: float
+    tested_while_training: str
+    """What --evaluate-every tested on, or would have: unseen or all."""
 
     @property
     def key(self) -> Key:
         """What seeds of a row have in common."""
-        return (self.game, self.mode, self.num_levels, self.env_steps, self.agent, self.settings)
+        of = (self.game, self.mode, self.num_levels, self.env_steps, self.test_levels)
+        return (*of, self.agent, self.settings)
 
 
 def rows_of(run: Path) -> list[Row]:
-    """What a run has come to. UserError: it is none on Procgen, or has no episodes yet."""
+    """What a run has come to, by games and test levels. UserError: it is none on Procgen, or has
+    no episodes yet."""
     try:
         config = json.loads((run / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -90,28 +98,70 @@ def rows_of(run: Path) -> list[Row]:
     settings = flat({name: value for name, value in config.items() if name not in INCIDENTAL})
     told = sorted((name, str(value)) for name, value in settings.items() if name not in INCIDENTAL)
     names = np.array([str(level).partition(":")[0] for level in episodes["level"]])
+    asked = config.get("evaluation", {}).get("test_levels", "auto")
+    mode, count = env["distribution_mode"], env["num_levels"]
+    watched = tested_on(asked, mode, count)
     rows = []
     for game in parse_games(levels):
         mine = episodes["r"][(names == game) & (episodes["step"] <= steps)][-LAST:]
-        means = [
-            result["sets"].get(name, {}).get(game, {}).get("mean", math.nan)
-            for name in ("train", "test")
-        ]
         last = float(mine.mean()) if len(mine) else math.nan
-        mode, count = env["distribution_mode"], env["num_levels"]
-        rows.append(Row(game, mode, count, steps, result["agent"], tuple(told), last, *means))
+        train = mean_of(result["train"], game)
+        for tested, test in (result["tests"] or {"": {}}).items():
+            of = (game, mode, count, steps, tested, result["agent"], tuple(told))
+            rows.append(Row(*of, last, train, mean_of(test, game), watched))
     return rows
 
 
+def mean_of(games: Mapping[str, Any], game: str) -> float:
+    """A game's mean return in a set of an evaluation; nan where it has none."""
+    return float(games.get(game, {}).get("mean", math.nan))
+
+
 def newest(run: Path) -> dict[str, Any]:
-    """agent, env_steps and sets of a run's newest evaluation, else of its newest checkpoint, which
-    has no sets. UserError: it has neither."""
-    if found := sorted(run.glob("evaluations/*-trained/result.json")):
-        return read_result(found[-1])
-    if not (found := complete_checkpoints(run / "checkpoints")):
+    """agent and env_steps of a run's newest evaluations, train: its games on training levels,
+    tests: unseen or all -> its games on those; each of the evaluation of the most episodes. Without
+    one, of its newest checkpoint, which has no games. UserError: it has neither."""
+    paths = sorted(run.glob("evaluations/*-trained*/result.json"))
+    if found := [read_result(path) for path in paths]:
+        steps = max(result["env_steps"] for result in found)
+        latest = [result for result in found if result["env_steps"] == steps]
+        train: dict[str, Any] = {}
+        tests: dict[str, Any] = {}
+        for result in sorted(latest, key=episodes_of):
+            train = result["sets"].get("train", train)
+            if "test" in result["sets"]:
+                tested = "unseen" if result["test_levels"]["count"] else "all"
+                tests[tested] = result["sets"]["test"]
+        return {"agent": latest[0]["agent"], "env_steps": steps, "train": train, "tests": tests}
+    if not (saved := complete_checkpoints(run / "checkpoints")):
         raise UserError(f"{run} has neither a checkpoint nor an evaluation: leave it out")
-    meta = read_result(found[-1] / "meta.json")
-    return {"agent": meta["agent"], "env_steps": meta["counters"]["env_steps"], "sets": {}}
+    meta = read_result(saved[-1] / "meta.json")
+    steps = meta["counters"]["env_steps"]
+    return {"agent": meta["agent"], "env_steps": steps, "train": {}, "tests": {}}
+
+
+def episodes_of(result: Mapping[str, Any]) -> int:
+    """Episodes that an evaluation has of each game on each set."""
+    games = [game for games in result["sets"].values() for game in games.values()]
+    return min((len(game["returns"]) for game in games), default=0)
+
+
+def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
+    """Rows by their keys. One that was not tested joins all that are else the same."""
+    groups: dict[Key, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.key, []).append(row)
+    for key, untested in list(groups.items()):
+        alike = [
+            rows
+            for rows in groups.values()
+            if rows[0].test_levels and dataclasses.replace(rows[0], test_levels="").key == key
+        ]
+        for rows in alike:
+            rows += untested
+        if alike:
+            del groups[key]
+    return groups
 
 
 def named(key: Key, keys: Iterable[Key]) -> str:
@@ -137,30 +187,35 @@ def published(row: Row) -> list[str]:
                 else ""
                 for part in ("train", "train_sd", "test")
             )
-            text = train + (f" ± {sd}" if sd else "") + (f" → {test}" if test else "")
+            text = train + (f" ± {sd}" if sd else "")
+            text += f" → {test} on {source['test_levels']}" if test else ""
             found.append(f"{text} ({name})")
     return found
 
 
+def known(values: Iterable[float]) -> list[float]:
+    """Those that are not nan."""
+    return [value for value in values if not math.isnan(value)]
+
+
 def summarised(values: Sequence[float]) -> str:
     """Their mean, and of several its 95 % interval."""
-    known = [value for value in values if not math.isnan(value)]
-    if not known:
+    if not (having := known(values)):
         return ""
-    low, high = t_interval(known)
-    return f"{np.mean(known):.2f}" + ("" if math.isnan(low) else f" ({low:.2f} to {high:.2f})")
+    low, high = t_interval(having)
+    return f"{np.mean(having):.2f}" + ("" if math.isnan(low) else f" ({low:.2f} to {high:.2f})")
 
 
 def table(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
     """Groups of seeds as Markdown, and below it each agent's mean normalised score over games."""
     lines = [
         "| game | mode | levels | steps | agent | seeds | last 100 in training | train | test "
-        "| gap | normalised | published |",
-        "|---|---|---:|---:|---|---:|---:|---:|---:|---:|---:|---|",
+        "| test on | gap | normalised | published |",
+        "|---|---|---:|---:|---|---:|---:|---:|---:|---|---:|---:|---|",
     ]
     scores: dict[str, dict[str, list[float]]] = {}
     for key, rows in sorted(groups.items()):
-        game, mode, levels, steps, agent, _ = key
+        game, mode, levels, steps, tested, agent, _ = key
         best = [row.while_training if math.isnan(row.train) else row.train for row in rows]
         score = normalised(float(np.mean(best)), game, mode, constants=constants)
         scores.setdefault(agent, {}).setdefault(game, []).append(score)
@@ -170,6 +225,7 @@ def table(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
             summarised([row.while_training for row in rows]),
             summarised([row.train for row in rows]),
             summarised([row.test for row in rows]),
+            tested,
             summarised([row.train - row.test for row in rows]),
             "" if math.isnan(score) else f"{score:.3f}",
             "; ".join(published(rows[0])),
@@ -214,20 +270,23 @@ def evaluated(folder: Path, name: str) -> list[np.ndarray]:
 def plot_levels(groups: Mapping[Key, Sequence[Row]], out: Path) -> None:
     """Train and test returns over the number of levels, a line for each game and agent."""
     lines: dict[Key, list[tuple[int, Sequence[Row]]]] = {}
-    for (game, mode, levels, _, *who), rows in sorted(groups.items()):
-        if levels:
-            lines.setdefault((game, mode, *who), []).append((levels, rows))
+    for (game, mode, levels, _, tested, *who), rows in sorted(groups.items()):
+        if levels and tested:
+            lines.setdefault((game, mode, tested, *who), []).append((levels, rows))
     if not lines:
-        raise UserError("no run has a limited number of levels: --gap compares such")
+        raise UserError("no run with a limited number of levels was tested: --gap compares such")
     with picture(out, x="training levels") as axes:
         axes.set_xscale("log")
         for number, (line, mine) in enumerate(lines.items()):
             label, colour = f"{line[0]} {named(line, lines)}", f"C{number}"
             for name, style in (("train", "-o"), ("test", "--s")):
-                values = [[getattr(row, name) for row in rows] for _, rows in mine]
+                values = [
+                    known(getattr(row, name) for row in rows) or [math.nan] for _, rows in mine
+                ]
                 counts = [levels for levels, _ in mine]
                 means = [float(np.mean(v)) for v in values]
-                axes.plot(counts, means, style, color=colour, label=f"{label} {name}")
+                on = f" on {line[2]}" if name == "test" else ""
+                axes.plot(counts, means, style, color=colour, label=f"{label} {name}{on}")
                 ends = list(map(min, values)), list(map(max, values))
                 axes.fill_between(counts, *ends, alpha=0.15, color=colour)
     print(out)
@@ -237,16 +296,16 @@ def plot_levels(groups: Mapping[Key, Sequence[Row]], out: Path) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Compare what the command line names."""
     config = parse_command(TableConfig, argv, command="python -m procgen_env.table")
-    groups: dict[Key, list[Row]] = {}
+    found: list[Row] = []
     curves: dict[Key, list[Path]] = {}
     for run in config.runs:
         rows = rows_of(run)
-        for row in rows:
-            groups.setdefault(row.key, []).append(row)
-        games, one = "+".join(row.game for row in rows), rows[0]
+        found += rows
+        games, one = "+".join(dict.fromkeys(row.game for row in rows)), rows[0]
         levels = f"{one.num_levels} levels" if one.num_levels else "all levels"
-        place = f"{games} {one.mode}, {levels}"
+        place = f"{games} {one.mode}, {levels}, tested on {one.tested_while_training}"
         curves.setdefault((place, one.agent, one.settings), []).append(run)
+    groups = grouped(found)
     text = table(groups, constants=config.constants)
     print(text, end="")
     write_text(config.out, text)

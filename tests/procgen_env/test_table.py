@@ -9,6 +9,17 @@ from experiment.metrics import EpisodeLog
 from procgen_env.table import main, rows_of
 
 
+def evaluated(folder, name, game, tested, *, episodes=2, steps=2_000_000, agent="ppo2", **means):
+    """A result among a made up run's evaluations. means: of its sets."""
+    sets = {
+        key: {game: {"mean": mean, "returns": [mean] * episodes}} for key, mean in means.items()
+    }
+    test_levels = {"start": 0, "count": 0 if tested == "all" else 9}
+    result = {"agent": agent, "env_steps": steps, "sets": sets, "test_levels": test_levels}
+    (folder / "evaluations" / name).mkdir(parents=True)
+    (folder / "evaluations" / name / "result.json").write_text(json.dumps(result))
+
+
 def made_up(
     folder,
     *,
@@ -19,6 +30,7 @@ def made_up(
     game="coinrun",
     steps=2_000_000,
     agent="ppo2",
+    tested="unseen",
     **fields,
 ):
     """A run's folder as far as the table reads it."""
@@ -34,10 +46,8 @@ def made_up(
         for number, value in enumerate(returns, steps - len(returns) + 1):
             log.log(number, 0, {"r": value, "l": 3, "level": f"{game}:{number}"})
     if train is not None:
-        (folder / "evaluations" / "step-1-trained").mkdir(parents=True)
-        sets = {name: {game: {"mean": mean}} for name, mean in (("train", train), ("test", test))}
-        result = json.dumps({"agent": agent, "env_steps": steps, "sets": sets})
-        (folder / "evaluations" / "step-1-trained" / "result.json").write_text(result)
+        name, means = f"step-{steps:09d}-trained", {"train": train, "test": test}
+        evaluated(folder, name, game, tested, steps=steps, agent=agent, **means)
     row = f"step,train_return,train_std,test_return,test_std\n1000,1,0.5,0,0.5\n{steps},9,1,8,1\n"
     (folder / "metrics.csv").write_text(row)
     return folder
@@ -53,9 +63,10 @@ def test_seeds_are_one_row_beside_what_was_published(tmp_path, capsys):
     *_, row = (tmp_path / "t.md").read_text().splitlines()
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells[:6] == ["coinrun", "easy", "200", "2,000,000", "ppo2", "2"]
-    means = [float(cell.partition(" ")[0]) for cell in cells[6:10]]
+    means = [float(cell.partition(" ")[0]) for cell in (*cells[6:9], cells[10])]
     assert means == [9.0, 8.5, 7.25, 1.25]
-    assert cells[10:] == ["0.700", "8.35 → 7.83 (openai-easy-200)"]
+    assert cells[9] == "unseen"
+    assert cells[11:] == ["0.700", "8.35 → 7.83 on all (openai-easy-200)"]
     assert (tmp_path / "p.png").stat().st_size > 5000 < (tmp_path / "g.png").stat().st_size
 
 
@@ -75,6 +86,47 @@ def test_other_agents_and_settings_are_rows_of_their_own(tmp_path, capsys):
     for name in ("p.svg", "g.svg"):
         drawn = (tmp_path / name).read_text()
         assert all(f"{label} test" in drawn for label, _ in cells)
+
+
+def cells_of(folder, *runs):
+    """The table's rows, each as its cells."""
+    main([*map(str, runs), "--out", str(folder / "t.md")])
+    lines = (folder / "t.md").read_text().splitlines()
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "ppo2 |" in line]
+
+
+def test_runs_tested_on_other_levels_are_no_seeds_of_a_row(tmp_path, capsys):
+    both = made_up(tmp_path / "a", returns=[8.0], train=8.0, test=7.0)
+    evaluated(both, "step-002000000-trained-test-all", "coinrun", "all", test=6.0)
+    other = made_up(tmp_path / "b", returns=[8.0], train=9.0, test=5.0)
+    rows = cells_of(tmp_path, both, other)
+    assert [(row[5], row[7][:4], row[8][:4], row[9]) for row in rows] == [
+        ("1", "8.00", "6.00", "all"),
+        ("2", "8.50", "6.00", "unseen"),
+    ]
+
+
+def test_runs_tested_on_other_levels_while_they_learned_are_no_seeds_of_a_curve(tmp_path, capsys):
+    runs = [
+        made_up(tmp_path / name, returns=[8.0], evaluation={"test_levels": protocol})
+        for name, protocol in (("a", "auto"), ("b", "all"), ("c", "unseen"))
+    ]
+    flags = ["--out", str(tmp_path / "t.md"), "--plot", str(tmp_path / "p.svg")]
+    main([*map(str, runs), *flags])
+    drawn = (tmp_path / "p.svg").read_text()
+    for protocol in ("unseen", "all"):
+        assert f"tested on {protocol}, ppo2 test" in drawn
+
+
+def test_the_two_sets_may_be_of_two_evaluations(tmp_path, capsys):
+    run = made_up(tmp_path / "a", returns=[4.0])
+    for name, means in (("train", {"train": 8.0}), ("test", {"test": 7.0})):
+        evaluated(run, f"step-002000000-trained-{name}", "coinrun", "unseen", **means)
+    evaluated(
+        run, "step-002000000-trained-test-1-episodes", "coinrun", "unseen", episodes=1, test=0
+    )
+    (row,) = cells_of(tmp_path, run)
+    assert row[7:12] == ["8.00", "7.00", "unseen", "1.00", "0.600"]
 
 
 def test_a_run_without_evaluation_has_its_training_alone(tmp_path, capsys):
