@@ -199,11 +199,12 @@ def known(values: Iterable[float]) -> list[float]:
 
 
 def summarised(values: Sequence[float]) -> str:
-    """Their mean, and of several its 95 % interval."""
+    """Mean of the known ones; of several its 95 % interval, and of how many seeds if not of all."""
     if not (having := known(values)):
         return ""
     low, high = t_interval(having)
-    return f"{np.mean(having):.2f}" + ("" if math.isnan(low) else f" ({low:.2f} to {high:.2f})")
+    text = f"{np.mean(having):.2f}" + ("" if math.isnan(low) else f" ({low:.2f} to {high:.2f})")
+    return text + (f", {len(having)} of {len(values)}" if len(having) < len(values) else "")
 
 
 def table(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
@@ -216,8 +217,9 @@ def table(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
     scores: dict[str, dict[str, list[float]]] = {}
     for key, rows in sorted(groups.items()):
         game, mode, levels, steps, tested, agent, _ = key
-        best = [row.while_training if math.isnan(row.train) else row.train for row in rows]
-        score = normalised(float(np.mean(best)), game, mode, constants=constants)
+        judged = known(row.train for row in rows)
+        returns = judged or known(row.while_training for row in rows) or [math.nan]
+        score = normalised(float(np.mean(returns)), game, mode, constants=constants)
         scores.setdefault(agent, {}).setdefault(game, []).append(score)
         cells = [
             *(game, mode, f"{levels:,}" if levels else "all", f"{steps:,}"),

@@ -129,6 +129,16 @@ def test_the_two_sets_may_be_of_two_evaluations(tmp_path, capsys):
     assert row[7:12] == ["8.00", "7.00", "unseen", "1.00", "0.600"]
 
 
+def test_a_row_with_evaluations_is_of_these_alone_and_says_of_how_many_seeds(tmp_path, capsys):
+    runs = [
+        made_up(tmp_path / "a", returns=[2.0], train=8.0, test=7.0),
+        made_up(tmp_path / "b", returns=[4.0]),
+    ]
+    (row,) = cells_of(tmp_path, *runs)
+    assert row[5] == "2" and row[6].startswith("3.00 (")
+    assert row[7:12] == ["8.00, 1 of 2", "7.00, 1 of 2", "unseen", "1.00, 1 of 2", "0.600"]
+
+
 def test_a_run_without_evaluation_has_its_training_alone(tmp_path, capsys):
     run = made_up(tmp_path / "a", returns=[4.0, 6.0], levels=0, game="starpilot", steps=750_000)
     (row,) = rows_of(run)
