@@ -208,19 +208,22 @@ def summarised(values: Sequence[float]) -> str:
 
 
 def table(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
-    """Groups of seeds as Markdown, and below it each agent's mean normalised score over games."""
+    """Groups of seeds as Markdown, and below it mean normalised scores over games: of an agent on
+    one mode, so many levels and steps, either evaluated or while training."""
     lines = [
         "| game | mode | levels | steps | agent | seeds | last 100 in training | train | test "
         "| test on | gap | normalised | published |",
         "|---|---|---:|---:|---|---:|---:|---:|---:|---|---:|---:|---|",
     ]
-    scores: dict[str, dict[str, list[float]]] = {}
+    scores: dict[Key, dict[str, list[float]]] = {}
     for key, rows in sorted(groups.items()):
         game, mode, levels, steps, tested, agent, _ = key
         judged = known(row.train for row in rows)
         returns = judged or known(row.while_training for row in rows) or [math.nan]
         score = normalised(float(np.mean(returns)), game, mode, constants=constants)
-        scores.setdefault(agent, {}).setdefault(game, []).append(score)
+        of = (agent, mode, levels, steps, "evaluated" if judged else "while training")
+        if not math.isnan(score):
+            scores.setdefault(of, {}).setdefault(game, []).append(score)
         cells = [
             *(game, mode, f"{levels:,}" if levels else "all", f"{steps:,}"),
             *(named(key, groups), str(len(rows))),
@@ -233,10 +236,12 @@ def table(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
             "; ".join(published(rows[0])),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    for agent, games in scores.items():
+    for (agent, mode, levels, steps, how), games in scores.items():
         if len(games) > 1:
-            mean = np.nanmean([np.mean(own) for own in games.values()])
-            lines.append(f"\nMean normalised score of {agent} ({constants}): {mean:.3f}")
+            mean = np.mean([np.mean(own) for own in games.values()])
+            what = f"{mode}, {f'{levels:,}' if levels else 'all'} levels, {steps:,} steps, {how}"
+            text = f"Mean normalised score of {agent} over {len(games)} games, {what}"
+            lines.append(f"\n{text} ({constants}): {mean:.3f}")
     return "\n".join(lines) + "\n"
 
 

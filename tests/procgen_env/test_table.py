@@ -27,6 +27,7 @@ def made_up(
     train=None,
     test=None,
     levels=200,
+    mode="easy",
     game="coinrun",
     steps=2_000_000,
     agent="ppo2",
@@ -35,7 +36,7 @@ def made_up(
 ):
     """A run's folder as far as the table reads it."""
     folder.mkdir()
-    env = {"distribution_mode": "easy", "num_levels": levels}
+    env = {"distribution_mode": mode, "num_levels": levels}
     run = {"levels": f"procgen:{game}", "seed": ord(folder.name[-1]), "run_dir": str(folder)}
     config = {"run": run, "env": env, "evaluation": {"evaluate_every": len(returns)}, **fields}
     (folder / "config.json").write_text(json.dumps(config))
@@ -168,7 +169,28 @@ def test_each_game_counts_once_in_an_agents_mean_score(tmp_path, capsys):
     runs.append(made_up(tmp_path / "d", returns=[0.0], agent="sac"))
     main([*map(str, runs), "--out", str(tmp_path / "t.md")])
     scores = [line for line in (tmp_path / "t.md").read_text().splitlines() if "Mean" in line]
-    assert scores == ["Mean normalised score of ppo2 (paper): 0.250"]  # of (1 + 0) / 2 and 0
+    kind = "ppo2 over 2 games, easy, 200 levels, 2,000,000 steps, while training"
+    assert scores == [f"Mean normalised score of {kind} (paper): 0.250"]  # of (1 + 0) / 2 and 0
+
+
+def test_mean_scores_are_of_one_mode_number_of_levels_and_steps(tmp_path, capsys):
+    games = {"a": "coinrun", "b": "heist"}
+    kinds = [{"mode": "hard"}, {"mode": "memory"}, {"levels": 0}, {"steps": 1_000}]
+    runs = [
+        made_up(tmp_path / f"{number}{name}", returns=[10.0 - number], game=game, **kind)
+        for number, kind in enumerate([*kinds, {"train": 3.5, "test": 1.0}], 1)
+        for name, game in games.items()
+        if (game, kind.get("mode")) != ("coinrun", "memory")
+    ]
+    main([*map(str, runs), "--out", str(tmp_path / "t.md")])
+    scores = [line for line in (tmp_path / "t.md").read_text().splitlines() if "Mean" in line]
+    parts = [line.partition(" games, ")[2].partition(" (paper): ") for line in scores]
+    assert {kind: float(score) for kind, _, score in parts} == {
+        "hard, 200 levels, 2,000,000 steps, while training": pytest.approx(0.838, abs=1e-3),
+        "easy, all levels, 2,000,000 steps, while training": pytest.approx(0.469, abs=1e-3),
+        "easy, 200 levels, 1,000 steps, while training": pytest.approx(0.292, abs=1e-3),
+        "easy, 200 levels, 2,000,000 steps, evaluated": -0.15,
+    }
 
 
 def test_a_run_without_checkpoint_and_evaluation_is_refused(tmp_path):
