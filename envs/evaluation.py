@@ -9,7 +9,7 @@ import numpy as np
 
 from envs.contract import row_seeds
 from envs.episodes import play_episodes, side_by_side
-from envs.families import level_names, level_sets, make
+from envs.families import level_names, level_sets, make, normalised_scores
 from envs.sight import PATIENCE, PLAYS, ROWS, measure
 from experiment.package import Policy
 from experiment.seeding import aside
@@ -52,7 +52,7 @@ def judged(policy: Policy, config: Any, run: Run) -> dict[str, float]:
 
 def evaluated(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float]:
     """What an agent's config asks for in `evaluation`, after so many steps -> metrics: of either
-    set of levels the mean, least, largest return and the standard deviation."""
+    set of levels what `summary` says."""
     run, asked = config.run, config.evaluation
     metrics: dict[str, float] = {}
     sets = level_sets(run.levels, config.env, test_levels=asked.test_levels)
@@ -64,7 +64,7 @@ def evaluated(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float
             episodes=asked.evaluate_episodes,
             seed=run.seed + env_steps,
         )
-        metrics |= summary(name, found)
+        metrics |= summary(name, found, settings)
     return metrics
 
 
@@ -79,12 +79,26 @@ def seen(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float]:
     return {f"sight/{name}": float(sight.returns(name).mean()) for name in PLAYS}
 
 
-def summary(name: str, found: Mapping[str, list[dict[str, Any]]]) -> dict[str, float]:
-    """Numbers of the returns of all games, each named with that set of levels."""
+def summary(
+    name: str, found: Mapping[str, list[dict[str, Any]]], settings: Any
+) -> dict[str, float]:
+    """Numbers of the returns on a set of levels, named with it: mean, least, largest and standard
+    deviation of all episodes; of several games each one's mean; where the family has ranges, the
+    mean over games of their normalised scores."""
     returns = np.array([episode["r"] for episodes in found.values() for episode in episodes])
-    return {
+    metrics = {
         f"{name}_return": float(returns.mean()),
         f"{name}_min": float(returns.min()),
         f"{name}_max": float(returns.max()),
         f"{name}_std": float(returns.std()),
     }
+    means = {
+        game: float(np.mean([episode["r"] for episode in episodes]))
+        for game, episodes in found.items()
+    }
+    if len(means) > 1:
+        metrics |= {f"{name}_return/{game.rpartition(':')[2]}": r for game, r in means.items()}
+    scores = [normalised_scores(game, settings, mean) for game, mean in means.items()]
+    for kind in scores[0]:
+        metrics[f"{name}_normalised_{kind}"] = float(np.mean([score[kind] for score in scores]))
+    return metrics

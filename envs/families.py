@@ -106,6 +106,17 @@ def level_sets(levels: str, settings: Any, *, test_levels: Any) -> dict[str, Any
     return level_sets(settings, test_levels=test_levels)
 
 
+def normalised_scores(level: str, settings: Any, mean_return: float) -> dict[str, float]:
+    """A mean return on a level, by the family's ranges -> range -> score; {} where it has none."""
+    if not of_procgen(level):
+        return {}
+    from procgen_env.games import normalised_scores
+
+    (game,) = level_names(level)
+    scores = normalised_scores(mean_return, game.partition(":")[2], settings.distribution_mode)
+    return {kind: score for kind, score in scores.items() if not np.isnan(score)}
+
+
 def expert_of(levels: str, settings: Any) -> Expert:
     """Who says what to do on those levels, where their game has somebody. UserError: there is none,
     or none to be asked, such as on held-out levels."""

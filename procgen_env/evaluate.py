@@ -27,7 +27,7 @@ from experiment.results import read_result, without_nan, write_result
 from experiment.seeding import aside
 from experiment.statistics import t_interval
 from procgen_env.config import COLOURS, ProcgenConfig
-from procgen_env.games import ACTIONS, FRAMES_PER_SECOND, normalised, parse_games
+from procgen_env.games import ACTIONS, FRAMES_PER_SECOND, normalised_scores, parse_games
 from procgen_env.levels import level_sets
 from procgen_env.vector import make_vec
 
@@ -82,9 +82,7 @@ def score(episodes: Sequence[Mapping[str, Any]], game: str, mode: str) -> dict[s
         "std": float(np.std(returns)),
         "finished": sum(bool(episode["finished"]) for episode in episodes),
         "steps": sum(int(episode["l"]) for episode in episodes),
-        "normalised": {
-            name: normalised(mean, game, mode, constants=name) for name in ("paper", "repository")
-        },
+        "normalised": normalised_scores(mean, game, mode),
         "returns": returns,
     }
 

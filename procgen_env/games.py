@@ -93,6 +93,12 @@ def score_range(game: str, mode: str, *, constants: str = "paper") -> tuple[floa
     return (REPOSITORY if constants == "repository" else {}).get(game, SCORES[game][:2])
 
 
+def normalised_scores(mean_return: float, game: str, mode: str) -> dict[str, float]:
+    """`normalised` by the ranges of the paper and of the repository."""
+    kinds = ("paper", "repository")
+    return {kind: normalised(mean_return, game, mode, constants=kind) for kind in kinds}
+
+
 def normalised(mean_return: float, game: str, mode: str, *, constants: str = "paper") -> float:
     """(R − R_min) / (R_max − R_min); nan in a mode that has none."""
     ends = score_range(game, mode, constants=constants)

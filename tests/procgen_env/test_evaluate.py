@@ -55,6 +55,10 @@ def test_evaluation_leaves_no_trace_in_the_run(finished, tmp_path):
     assert np.isfinite(ours["train_return"]).all() and np.isfinite(ours["test_std"]).all()
     for name in PLAYS:
         assert np.isfinite(ours[f"sight/{name}"]).all()
+    for kind in ("train", "test"):
+        games = [ours[f"{kind}_return/{game}"] for game in ("bigfish", "bossfight")]
+        np.testing.assert_allclose(np.mean(games, axis=0), ours[f"{kind}_return"])
+        assert np.isfinite(ours[f"{kind}_normalised_repository"]).all()
     for name, column in plain.items():
         np.testing.assert_array_equal(ours[name], column)
 
