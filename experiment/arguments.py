@@ -212,6 +212,8 @@ def _add_flag(group: Any, owner: Any, name: str, *, default: Any) -> None:
 
 
 def _metavar(hint: Any) -> str:
+    if get_origin(hint) in (tuple, list):
+        hint = get_args(hint)[0]
     if get_origin(hint) is Literal:
         return "{" + ",".join(map(str, get_args(hint))) + "}"
     return next((KINDS[kind] for kind in get_args(hint) or (hint,) if kind in KINDS), "VALUE")

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from envs.contract import Infos, ended_episodes
-from envs.episodes import Random
+from envs.episodes import SIDE_BY_SIDE, Random, side_by_side
 from envs.evaluation import evaluate
 from experiment.checkpoint import Checkpoint, load_agent, load_checkpoint
 from experiment.config import parse_command, positional
@@ -58,6 +58,13 @@ class EvaluateConfig:
     name what is not as by default: sets, test levels, episodes, seed."""
     device: str = "cpu"
     """Where the net computes: cpu, cuda, cuda:1, auto."""
+
+    def __post_init__(self) -> None:
+        if self.episodes > 1 and side_by_side(self.episodes) == 1:
+            raise UserError(
+                f"--episodes {self.episodes} cannot be dealt out evenly to 2 to {SIDE_BY_SIDE} "
+                "environments: give another number, such as 200"
+            )
 
 
 def player(config: EvaluateConfig, saved: Checkpoint) -> Policy:

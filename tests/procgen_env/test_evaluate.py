@@ -181,3 +181,15 @@ def test_a_result_of_another_evaluation_is_not_written_over(quickly, tmp_path, c
         judge(*out, "--levels", "test", "--seed", "1")
     assert "other levels, seed" in " ".join(capsys.readouterr().err.split())
     assert (tmp_path / "out" / "result.json").read_bytes() == before
+
+
+def test_episodes_that_one_environment_would_have_to_play_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["runs/a", "--episodes", "67"])
+    assert "--episodes 67 cannot be dealt out evenly" in " ".join(capsys.readouterr().err.split())
+
+
+def test_help_names_the_sets(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "--levels [{train,test} ...]" in " ".join(capsys.readouterr().out.split())
