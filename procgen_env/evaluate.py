@@ -3,7 +3,6 @@
 python -m procgen_env.evaluate runs/coinrun --levels train test --episodes 200 --video
 """
 
-import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,23 +12,22 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from envs.contract import Infos, ended_episodes
+from benchmarks.peers.environments import peer_python
 from envs.episodes import SIDE_BY_SIDE, Random, side_by_side
 from envs.evaluation import evaluate
 from experiment.checkpoint import Checkpoint, load_agent, load_checkpoint
-from experiment.config import parse_command, positional
+from experiment.config import only_with, parse_command, positional
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
-from experiment.film import write_video
 from experiment.package import Policy, find
 from experiment.ranges import Count, Seed
 from experiment.results import read_result, without_nan, write_result
 from experiment.seeding import aside
 from experiment.statistics import t_interval
-from procgen_env.config import COLOURS, ProcgenConfig
-from procgen_env.games import ACTIONS, FRAMES_PER_SECOND, normalised_scores, parse_games
+from procgen_env.config import ProcgenConfig
+from procgen_env.film import film
+from procgen_env.games import ACTIONS, normalised_scores, parse_games
 from procgen_env.levels import level_sets
-from procgen_env.vector import make_vec
 
 Sets = dict[str, dict[str, list[dict[str, Any]]]]
 
@@ -53,6 +51,8 @@ class EvaluateConfig:
     """Seeds the levels drawn and the agent's actions."""
     video: bool = False
     """Film an episode of each game on each set."""
+    hd: bool = only_with(False, "video")
+    """Films in 512x512, drawn by the original's package, which gets an environment of its own."""
     out: Path | None = None
     """Folder for result.json and the films; none: the run's evaluations/STEP-POLICY, and in its
     name what is not as by default: sets, test levels, episodes, seed."""
@@ -92,21 +92,6 @@ def score(episodes: Sequence[Mapping[str, Any]], game: str, mode: str) -> dict[s
         "normalised": normalised_scores(mean, game, mode),
         "returns": returns,
     }
-
-
-def film(policy: Policy, game: str, settings: ProcgenConfig, path: Path, *, seed: int) -> Path:
-    """One episode, each pixel enlarged, as an .mp4 -> path."""
-    envs = make_vec(game, num_envs=1, config=settings, seed=seed)
-    with contextlib.closing(envs), aside(seed):
-        obs, _ = envs.reset()
-        frames, starts = [], np.ones(1, bool)
-        infos: Infos = {}
-        while not ended_episodes(infos):
-            frames.append(obs[0, -COLOURS:].transpose(1, 2, 0))
-            obs, *_, infos = envs.step(policy.act(obs, explore=True, starts=starts))
-            starts = np.zeros(1, bool)
-        frames.append(infos["final_obs"][0][-COLOURS:].transpose(1, 2, 0))
-    return write_video(path, frames, fps=FRAMES_PER_SECOND, scale=8)
 
 
 def folder_name(step: str, config: EvaluateConfig) -> str:
@@ -163,6 +148,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise UserError(
             f"{config.run} learned on {run.levels}; python -m contest.evaluate plays it"
         )
+    original = peer_python("procgen", with_torch=False) if config.hd else None
     sets = level_sets(settings, test_levels=config.test_levels)
     run_folder = folder.parent.parent if folder.parent.name == "checkpoints" else folder
     out = config.out or run_folder / "evaluations" / folder_name(folder.name, config)
@@ -199,8 +185,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(out / "result.json")
     for name in config.levels if config.video else ():
         for game in parse_games(run.levels):
-            path = out / f"{game}-{name}.mp4"
-            print(film(policy, game, sets[name], path, seed=config.seed))
+            path = out / f"{game}-{name}{'-hd' if config.hd else ''}.mp4"
+            print(film(policy, game, sets[name], path, seed=config.seed, original=original))
 
 
 if __name__ == "__main__":

@@ -34,23 +34,31 @@ def open_pool(game: str, config: ProcgenConfig, seeds: Sequence[int]) -> Any:
         raise UserError(
             f"EnvPool does not start: {error}; on Debian: apt-get install libgl1 libglib2.0-0"
         ) from None
-    mode, start, levels = config.distribution_mode, config.start_level, config.num_levels
-    if mode == "exploration":
-        mode, start, levels = "hard", EXPLORATION[game], 1
+    mode, options = options_of(game, config)
     return envpool.make_gymnasium(
         f"{game.capitalize()}{mode.capitalize()}-v0",
         num_envs=len(seeds),
         seed=list(seeds),
         num_threads=min(config.env_threads, len(seeds)),
-        start_level=start,
-        num_levels=levels,
-        use_backgrounds=config.backgrounds,
-        restrict_themes=config.restrict_themes,
-        use_monochrome_assets=config.monochrome,
-        use_generated_assets=config.generated_assets,
-        center_agent=config.centre_agent,
-        paint_vel_info=config.velocity_info,
+        **options,
     )
+
+
+def options_of(game: str, config: ProcgenConfig) -> tuple[str, dict[str, int | bool]]:
+    """The mode, and Procgen's options by its own names."""
+    mode, start, levels = config.distribution_mode, config.start_level, config.num_levels
+    if mode == "exploration":
+        mode, start, levels = "hard", EXPLORATION[game], 1
+    return mode, {
+        "start_level": start,
+        "num_levels": levels,
+        "use_backgrounds": config.backgrounds,
+        "restrict_themes": config.restrict_themes,
+        "use_monochrome_assets": config.monochrome,
+        "use_generated_assets": config.generated_assets,
+        "center_agent": config.centre_agent,
+        "paint_vel_info": config.velocity_info,
+    }
 
 
 class Pool:

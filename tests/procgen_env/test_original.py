@@ -51,7 +51,7 @@ def test_rewards_and_ends_are_the_originals_in_all_games():
         for level in (0, 7, 123456)
     ]
     done = subprocess.run(
-        [str(python), str(ROOT / "benchmarks/peers/procgen_original.py")],
+        [str(python), str(ROOT / "procgen_env/original.py")],
         input=json.dumps(cases),
         capture_output=True,
         text=True,

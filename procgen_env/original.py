@@ -1,0 +1,61 @@
+"""Plays Procgen's original. Runs by its path in an environment that has it: peers' procgen.txt.
+
+stdin: JSON, a list of {game, mode, level, actions}, and options of the original by its names;
+stdout, last line: JSON, for each its rewards and ends (0 or 1), step by step, each episode on that
+level. With --film of one case: stdout is its pictures before each action, uint8 [512,512,3], and
+the JSON is the last line of stderr.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from procgen import ProcgenGym3Env
+
+
+def played(
+    *,
+    game: str,
+    mode: str,
+    level: int,
+    actions: list[int],
+    show: Callable[[Any], object] | None = None,
+    **options: bool,
+) -> list[list[float]]:
+    """Rewards and ends of these actions. show: is given each picture."""
+    env: Any = ProcgenGym3Env(
+        num=1,
+        env_name=game,
+        distribution_mode=mode,
+        start_level=level,
+        num_levels=1,
+        render_mode="rgb_array" if show else None,
+        **options,
+    )
+    rewards, ends = [], []
+    for action in actions:
+        if show:
+            show(env.get_info()[0]["rgb"])
+        env.act(np.array([action], np.int32))
+        reward, _, first = env.observe()
+        rewards.append(float(reward[0]))
+        ends.append(float(first[0]))
+    env.close()
+    return [rewards, ends]
+
+
+def main() -> None:
+    """Play what stdin says."""
+    cases = json.load(sys.stdin)
+    if sys.argv[1:] == ["--film"]:
+        out = sys.stdout.buffer
+        told = [played(**case, show=lambda picture: out.write(picture.tobytes())) for case in cases]
+        print("\n" + json.dumps(told), file=sys.stderr)
+    else:
+        print(json.dumps([played(**case) for case in cases]))
+
+
+if __name__ == "__main__":
+    main()
