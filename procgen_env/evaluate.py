@@ -5,6 +5,7 @@ python -m procgen_env.evaluate runs/coinrun --levels train test --episodes 200 -
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from rich.table import Table
 from benchmarks.peers.environments import peer_python
 from envs.episodes import SIDE_BY_SIDE, Random, side_by_side
 from envs.evaluation import evaluate
+from envs.sight import PLAYS, measure
 from experiment.checkpoint import Checkpoint, load_agent, load_checkpoint
 from experiment.config import only_with, parse_command, positional
 from experiment.device import prepare_device
@@ -28,6 +30,7 @@ from procgen_env.config import ProcgenConfig
 from procgen_env.film import film
 from procgen_env.games import ACTIONS, normalised_scores, parse_games
 from procgen_env.levels import level_sets
+from procgen_env.vector import make_vec
 
 Sets = dict[str, dict[str, list[dict[str, Any]]]]
 
@@ -49,6 +52,9 @@ class EvaluateConfig:
     """Who plays: the run's agent, the same with fresh weights, or each action as often."""
     seed: Seed = 0
     """Seeds the levels drawn and the agent's actions."""
+    sight: bool = False
+    """Play as many episodes by pictures of other moments, and as many by independent draws of the
+    agent's own action frequencies: one that sees earns more than either."""
     video: bool = False
     """Film an episode of each game on each set."""
     hd: bool = only_with(False, "video")
@@ -64,6 +70,12 @@ class EvaluateConfig:
             raise UserError(
                 f"--episodes {self.episodes} cannot be dealt out evenly to 2 to {SIDE_BY_SIDE} "
                 "environments: give another number, such as 200"
+            )
+        if self.sight and self.policy == "random":
+            raise UserError("--policy random looks at no picture: leave out --sight")
+        if self.sight and self.episodes == 1:
+            raise UserError(
+                "--sight shows the pictures of other episodes: give --episodes 2 or more"
             )
 
 
@@ -94,6 +106,27 @@ def score(episodes: Sequence[Mapping[str, Any]], game: str, mode: str) -> dict[s
     }
 
 
+def scores(
+    policy: Policy, levels: str, settings: ProcgenConfig, config: EvaluateConfig
+) -> dict[str, dict[str, Any]]:
+    """What is kept of each game's episodes with these settings; with config.sight also of those in
+    the other two ways of a test of sight, which begin on the same levels."""
+    mode, seed, episodes = settings.distribution_mode, config.seed, config.episodes
+    if not config.sight:
+        played = evaluate(policy, levels, settings, episodes=episodes, seed=seed)
+        games = zip(parse_games(levels), played.values(), strict=True)
+        return {game: score(found, game, mode) for game, found in games}
+    rows = {}
+    for game in parse_games(levels):
+        count = side_by_side(episodes)
+        make = partial(make_vec, game, num_envs=count, config=settings, seed=seed)
+        with aside(seed):
+            sight = measure(policy, make, episodes=episodes, seed=seed, explore=True)
+        told = {name: score(sight.played[name], game, mode) for name in PLAYS}
+        rows[game] = {**told.pop(PLAYS[0]), "sight": told}
+    return rows
+
+
 def folder_name(step: str, config: EvaluateConfig) -> str:
     """Where a result lies among a run's evaluations: step, policy, and what is not by default."""
     default = EvaluateConfig
@@ -103,6 +136,7 @@ def folder_name(step: str, config: EvaluateConfig) -> str:
     words += [config.test_levels] if config.test_levels != default.test_levels else []
     words += [f"{config.episodes}-episodes"] if config.episodes != default.episodes else []
     words += [f"seed-{config.seed}"] if config.seed != default.seed else []
+    words += ["sight"] if config.sight else []
     return "-".join(words)
 
 
@@ -121,7 +155,9 @@ def check_out(path: Path, about: Mapping[str, Any]) -> None:
 def shown(result: Mapping[str, Any]) -> Table:
     """The result as a table."""
     table = Table(title=f"{result['run']}, {result['policy']}, {result['env_steps']:,} steps")
-    for name in ("game", "levels", "mean return", "95 % interval", "normalised", "episodes"):
+    others = PLAYS[1:] if result.get("sight") else ()
+    columns = ("game", "levels", "mean return", "95 % interval", "normalised", "episodes", *others)
+    for name in columns:
         table.add_column(name, justify="left" if name in ("game", "levels") else "right")
     for levels, games in result["sets"].items():
         for game, row in games.items():
@@ -133,6 +169,7 @@ def shown(result: Mapping[str, Any]) -> Table:
                 f"{low:.2f} to {high:.2f}",
                 f"{row['normalised']['paper']:.3f}",
                 str(len(row["returns"])),
+                *(f"{row['sight'][name]['mean']:.2f}" for name in others),
             )
     return table
 
@@ -169,16 +206,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         "levels": sorted(set(config.levels)),
         "episodes": config.episodes,
         "seed": config.seed,
+        **({"sight": True} if config.sight else {}),
     }
     check_out(out / "result.json", about)
-    policy, found = player(config, saved), {}
-    for name in config.levels:
-        played = evaluate(
-            policy, run.levels, sets[name], episodes=config.episodes, seed=config.seed
-        )
-        games = zip(parse_games(run.levels), played.values(), strict=True)
-        mode = sets[name].distribution_mode
-        found[name] = {game: score(episodes, game, mode) for game, episodes in games}
+    policy = player(config, saved)
+    found = {name: scores(policy, run.levels, sets[name], config) for name in config.levels}
     result = {**about, "sets": found}
     Console().print(shown(result))
     write_result(out / "result.json", without_nan(result), module="procgen_env.evaluate")

@@ -173,14 +173,15 @@ def named(key: Key, keys: Iterable[Key]) -> str:
 
 
 def published(row: Row) -> list[str]:
-    """What others have at the row's number of steps, with straight lines between theirs."""
+    """What others have at the row's number of steps, with straight lines between theirs; a run ends
+    with a whole rollout, so up to a hundredth of the steps more or less are theirs too."""
     sources = json.loads(PUBLISHED.read_text(encoding="utf-8"))
     found = []
     for name, source in sources.items():
         if (source["mode"], source["num_levels"]) != (row.mode, row.num_levels):
             continue
         steps = source["steps"]
-        if row.game in source["train"] and steps[0] <= row.env_steps <= steps[-1]:
+        if row.game in source["train"] and 0.99 * steps[0] <= row.env_steps <= 1.01 * steps[-1]:
             train, sd, test = (
                 f"{np.interp(row.env_steps, steps, source[part][row.game]):.2f}"
                 if part in source

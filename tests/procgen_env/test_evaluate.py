@@ -193,3 +193,30 @@ def test_help_names_the_sets(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
     assert "--levels [{train,test} ...]" in " ".join(capsys.readouterr().out.split())
+
+
+class Looks(Random):
+    """Draws DOWN where the picture is dark, else UP."""
+
+    def act(self, obs, *, explore=False, starts=None):
+        return np.where(obs.mean(axis=(1, 2, 3)) < 100, 3, 5)
+
+
+def test_sight_is_told_beside_the_returns(finished, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("procgen_env.evaluate.player", lambda *_: Looks(15, seed=0))
+    flags = ["--levels", "test", "--episodes", "4"]
+    main([str(finished), *flags, "--sight", "--out", str(tmp_path)])
+    sets = json.loads((tmp_path / "result.json").read_text())["sets"]
+    for game in ("bigfish", "bossfight"):
+        row = sets["test"][game]
+        assert set(row["sight"]) == {"shuffled", "blind"}
+        assert all(len(one["returns"]) == 4 for one in (row, *row["sight"].values()))
+        assert row["steps"] != row["sight"]["blind"]["steps"]
+    assert "shuff" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("flags", [["--policy", "random"], ["--episodes", "1"]])
+def test_sight_needs_pictures_of_others(flags, finished, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main([str(finished), "--sight", *flags])
+    assert stopped.value.code == 2 and "--sight" in capsys.readouterr().err

@@ -140,6 +140,16 @@ def test_a_row_with_evaluations_is_of_these_alone_and_says_of_how_many_seeds(tmp
     assert row[7:12] == ["8.00, 1 of 2", "7.00, 1 of 2", "unseen", "1.00, 1 of 2", "0.600"]
 
 
+def test_a_run_that_ends_with_its_last_rollout_stands_beside_published_ones(tmp_path, capsys):
+    for name, steps in (("a", 25_001_984), ("b", 26_000_000)):
+        made_up(tmp_path / name, returns=[1.0], levels=0, game="bossfight", steps=steps)
+    rows = cells_of(tmp_path, tmp_path / "a", tmp_path / "b")
+    assert [row[-1] for row in rows] == [
+        "9.10 ± 0.70 (openai-easy); 8.85 ± 0.33 (cleanrl-easy)",
+        "",
+    ]
+
+
 def test_a_run_without_evaluation_has_its_training_alone(tmp_path, capsys):
     run = made_up(tmp_path / "a", returns=[4.0, 6.0], levels=0, game="starpilot", steps=750_000)
     (row,) = rows_of(run)
