@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-import ppo2.train
+import experience.collector
 from experience.return_scale import ReturnScale
 from experiment.config import replaced
 from experiment.distributed import Group
@@ -17,13 +17,13 @@ QUICK = replaced(test_train.QUICK, timesteps=192, epochs=1)
 def learned_from(monkeypatch):
     """What the advantages of the last rollout were made of, by name, all [T,N]."""
     names = ("rewards", "values", "next_values", "terminated", "ended")
-    arrays, real = {}, ppo2.train.generalised_advantages
+    arrays, real = {}, experience.collector.generalised_advantages
 
     def record(*given, **numbers):
         arrays.update(zip(names, map(np.copy, given), strict=True))
         return real(*given, **numbers)
 
-    monkeypatch.setattr(ppo2.train, "generalised_advantages", record)
+    monkeypatch.setattr(experience.collector, "generalised_advantages", record)
     return arrays
 
 
