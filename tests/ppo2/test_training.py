@@ -114,6 +114,21 @@ def test_deaths_and_bonuses_count_beside_the_scaled_rewards(corridor, learned_fr
     assert deaths.any() and not np.allclose(scaled, raw)
 
 
+@pytest.mark.parametrize(("given", "discount"), [(0.3, 0.3), (None, QUICK.gamma)])
+def test_rewards_are_scaled_by_returns_of_their_own_discount(
+    corridor, learned_from, given, discount
+):
+    training, envs = Training(replaced(QUICK, return_gamma=given), 3), corridor(3)
+    obs = training.collector.play(envs, envs.reset()[0])
+    raw, ended = training.collector.rollout.rewards.copy(), training.collector.rollout.ended
+    learn(training, obs)
+    expected, other = (
+        ReturnScale(3, gamma=gamma)(raw, ended, Group()) for gamma in (discount, 0.6)
+    )
+    np.testing.assert_allclose(learned_from["rewards"], expected, rtol=1e-5)
+    assert not np.allclose(expected, other, rtol=1e-2)
+
+
 def test_schedules_follow_the_part_of_the_run_before_the_rollout(corridor):
     config = replaced(QUICK, learning_rate=0.01, learning_rate_schedule="linear")
     training, envs, rates = Training(config, 3), corridor(3), []
