@@ -1,5 +1,7 @@
 """The one place that knows all families of environments; each is imported when it is needed."""
 
+import difflib
+import re
 from collections.abc import Callable, Mapping
 from contextlib import closing, nullcontext
 from pathlib import Path
@@ -22,8 +24,24 @@ TRAINING, HELD_OUT = "bramble-train", "bramble-test"
 
 
 def of_procgen(levels: Any) -> bool:
-    """Whether a specification of levels is one of Procgen."""
-    return str(levels).startswith("procgen:")
+    """Whether a specification of levels is one of Procgen. UserError: only a part of it is, or it
+    should begin with procgen: and does not."""
+    parts = [part.strip().lower() for part in str(levels or "").split(",")]
+    if any(part.startswith("procgen:") for part in parts):
+        if not all(re.fullmatch(r"procgen:.*|\w*", part) for part in parts):
+            raise UserError(
+                f"{levels}: games of Procgen and other levels cannot be mixed: give "
+                "procgen:GAME[,GAME...] alone, or the others alone"
+            )
+        return True
+    if any(part.startswith("procgen") and not part.endswith(".csv") for part in parts):
+        raise UserError(f"unknown levels {levels!r}; give procgen:GAME, such as procgen:coinrun")
+    for word in filter(str.isalpha, parts):  # no other levels are called so
+        from procgen_env.games import GAMES
+
+        if near := difflib.get_close_matches(word, GAMES, n=1, cutoff=0.8):
+            raise UserError(f"unknown levels {word!r}; did you mean 'procgen:{near[0]}'?")
+    return False
 
 
 def settings_class(values: Mapping[str, Any]) -> type:

@@ -65,9 +65,9 @@ MODE_GAMES = {
 
 
 def parse_games(levels: str) -> list[str]:
-    """The games of "procgen:GAME[,GAME…]", in order. UserError: there is no such game, or it is
-    named twice."""
-    games = [name.strip().lower() for name in levels.removeprefix(PREFIX).split(",")]
+    """The games of "procgen:GAME[,GAME…]", in order; every game may have the prefix. UserError:
+    there is no such game, or it is named twice."""
+    games = [name.strip().lower().removeprefix(PREFIX) for name in levels.split(",")]
     for game in games:
         if game not in GAMES:
             raise UserError(f"Procgen has no game {game!r}; {nearest_text(game, GAMES)}")

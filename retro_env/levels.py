@@ -45,6 +45,10 @@ def parse_level(text: str) -> Level:
     Errors: UserError names the nearest.
     """
     game, colon, state = text.strip().partition(":")
+    if colon and game.lower() == "procgen":
+        raise UserError(
+            f"{text.strip()} is of Procgen, which is not played here: give a split or GAME:STATE"
+        )
     if colon:
         return checked(game, state)
     known = {lv for split in split_names() for lv in rows_of(SPLITS / f"{split}.csv")}
