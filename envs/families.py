@@ -21,6 +21,11 @@ FPS = 15
 """Agent steps shown in a second of film: the pace of a platform game."""
 TRAINING, HELD_OUT = "bramble-train", "bramble-test"
 """The free game's acts: to learn on, and to be judged on."""
+KINDS: Mapping[str, Mapping[str, Any]] = {
+    f"platform games (--levels {TRAINING})": {},
+    "Procgen (--levels procgen:GAME)": {"levels": "procgen:"},
+}
+"""The families in words -> flat values of a config that plays one."""
 
 
 def of_procgen(levels: Any) -> bool:
@@ -57,7 +62,7 @@ def settings_class(values: Mapping[str, Any]) -> type:
 
 def env_settings() -> Any:
     """The field `env` of an agent's config: the settings of the family that its levels are of."""
-    return section(settings_class)
+    return section(settings_class, kinds=KINDS)
 
 
 def level_names(levels: str) -> list[str]:

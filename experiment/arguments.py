@@ -7,7 +7,7 @@ import functools
 import inspect
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -67,7 +67,15 @@ ELSEWHERE = {
     "architecture": "encoder",
     "normalize-adv": "normalise",
     "normalize-rew": "normalise-returns",
+    "norm-adv": "normalise",
+    "anneal-lr": "learning-rate-schedule",
+    "num-checkpoints": "checkpoint-every",
+    "rand-seed": "seed",
     "use-backgrounds": "backgrounds",
+    "use-monochrome-assets": "monochrome",
+    "use-generated-assets": "generated-assets",
+    "paint-vel-info": "velocity-info",
+    "center-agent": "centre-agent",
     "lr": "learning-rate",
     "gpu": "device",
     "cuda": "device",
@@ -75,7 +83,14 @@ ELSEWHERE = {
     "buffer-size": "replay-size",
 }
 """What other programs call a flag -> what ours do."""
-REFUSED = {"use-sequential-levels": "EnvPool draws levels at random and cannot play them in order"}
+REFUSED = {
+    **dict.fromkeys(
+        ("sequential-levels", "use-sequential-levels"),
+        "EnvPool draws levels at random and cannot play them in order",
+    ),
+    "log-level": "what is logged goes into the run's folder, and has no levels",
+    "render-mode": "nothing is shown while it learns; --video-every films episodes",
+}
 """What other programs have and ours do not -> why."""
 MOST_USED = (
     *("levels", "timesteps", "num_envs", "run_dir", "resume", "init", "preset", "config", "seed"),
@@ -127,18 +142,19 @@ def read_flags(
     defaults: Mapping[str, Any],
     files: bool,
     presets: Sequence[str],
+    apart: Callable[[], Mapping[str, str]],
 ) -> dict[str, Any]:
     """Field -> what is given for it, as text or a truth value. --help prints and exits.
 
     owners: field -> the dataclass that has it, with a text for each. command: as it is called.
     about: what help says first. files: whether --config is a flag too, and --preset where there
-    are presets.
+    are presets. apart: fields that other levels would bring -> what they are for.
     UserError: an unknown flag (names the nearest), or one without its value.
     """
     owners = {name: owner for name, owner in owners.items() if not _hidden(owner, name)}
     others = [*["preset"][: len(presets)], "config"] if files else []
     if not {"-h", "--help"} & set(words):
-        _check_names(words, owners, others)
+        _check_names(words, owners, others, apart)
     parser = _Parser(
         prog=command,
         description=about,
@@ -244,7 +260,12 @@ def _titles(owner: Any) -> dict[str, str]:
     return found
 
 
-def _check_names(words: Sequence[str], owners: Mapping[str, Any], others: Sequence[str]) -> None:
+def _check_names(
+    words: Sequence[str],
+    owners: Mapping[str, Any],
+    others: Sequence[str],
+    apart: Callable[[], Mapping[str, str]],
+) -> None:
     """UserError for the first --flag that is none; it names the nearest one."""
     known = ["--help", *(f"--{name}" for name in others)]
     for name, owner in owners.items():
@@ -255,16 +276,18 @@ def _check_names(words: Sequence[str], owners: Mapping[str, Any], others: Sequen
     for word in words:
         flag = word.partition("=")[0]
         if flag.startswith("--") and flag not in known:
-            raise UserError(f"unknown flag {flag}; {_nearest(flag, known)}")
+            raise UserError(f"unknown flag {flag}; {_nearest(flag, known, apart())}")
 
 
-def _nearest(flag: str, known: Sequence[str]) -> str:
-    """What to say of a flag that is none: it is another's name elsewhere, or words of one, or
-    written like one."""
-    ours = f"--{ELSEWHERE.get(flag[2:])}"
+def _nearest(flag: str, known: Sequence[str], apart: Mapping[str, str]) -> str:
+    """What to say of a flag that is none: it is another's name elsewhere, or one of other levels,
+    or words of one, or written like one."""
+    ours = f"--{ELSEWHERE.get(flag[2:], flag[2:])}"
     parts = set(flag[2:].split("-"))
     if flag[2:] in REFUSED:
         return REFUSED[flag[2:]]
+    if kind := apart.get(ours[2:].removeprefix("no-").replace("-", "_")):
+        return f"{'it' if ours == flag else ours} is for {kind}"
     close = [ours] if ours in known else []
     close += [other for other in known if parts <= set(other[2:].split("-"))]
     close += difflib.get_close_matches(flag, known, n=1, cutoff=0.7)

@@ -27,13 +27,18 @@ from experiment.ranges import bad_value
 T = TypeVar("T")
 
 
-def section(class_for: Callable[[Mapping[str, Any]], type]) -> Any:
+def section(
+    class_for: Callable[[Mapping[str, Any]], type],
+    *,
+    kinds: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> Any:
     """A section whose class depends on the config's flat values, such as a family's settings.
 
-    class_for: flat values -> the class; without values, that of the default.
+    class_for: flat values -> the class; without values, that of the default. kinds: what each class
+    is for, in words -> values that choose it.
     """
     return dataclasses.field(
-        default_factory=lambda: class_for({})(), metadata={"class_for": class_for}
+        default_factory=lambda: class_for({})(), metadata={"class_for": class_for, "kinds": kinds}
     )
 
 
@@ -200,14 +205,16 @@ def _with_flags(
 ) -> T:
     """`cls` from values, then flags. files: whether --preset and --config are among these."""
     first = flat(values) | {k: v for k, v in read_first(words).items() if k == "levels"}
+    owners = _classes(cls, first)
     given = read_flags(
         words,
-        _classes(cls, first),
+        owners,
         command=command,
         about=inspect.getdoc(cls) or cls.__name__,
         defaults={} if _required(cls) else flat(to_dict(_filled(cls(), first))),
         files=files,
         presets=preset_names(presets),
+        apart=lambda: _apart(cls, owners),
     )
     config = from_dict(cls, {**values, **given})
     _check_effects(config, given)
@@ -279,6 +286,16 @@ def _classes(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _apart(cls: Any, owners: Mapping[str, Any]) -> dict[str, str]:
+    """Field -> what it is for, of those that a section of another class would have."""
+    found: dict[str, str] = {}
+    for field in dataclasses.fields(cls):
+        for kind, values in field.metadata.get("kinds", {}).items():
+            others = dataclasses.fields(field.metadata["class_for"](values))
+            found |= {other.name: kind for other in others if other.name not in owners}
+    return found
+
+
 def _filled(config: T, values: Mapping[str, Any]) -> T:
     """The config with values, flat or not, instead of its own."""
     cls: Any = type(config)
@@ -286,9 +303,9 @@ def _filled(config: T, values: Mapping[str, Any]) -> T:
     everything = {**flat(to_dict(config)), **given}
     owners = _classes(cls, everything)
     if unknown := [name for name in given if name not in owners]:
-        raise UserError(
-            f"unknown field {unknown[0]!r} for {cls.__name__}; {nearest_text(unknown[0], owners)}"
-        )
+        kind = _apart(cls, owners).get(unknown[0])
+        why = f"it is for {kind}" if kind else nearest_text(unknown[0], owners)
+        raise UserError(f"unknown field {unknown[0]!r} for {cls.__name__}; {why}")
     whole = {}
     for name, part in _sections(cls, everything).items():
         before = getattr(config, name)
