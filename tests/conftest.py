@@ -1,7 +1,9 @@
 """A tiny game for agents to learn in seconds: run right, jump over the hole."""
 
 import os
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -116,6 +118,24 @@ class Corridor(VectorEnv):
 @pytest.fixture
 def corridor() -> Callable[[int], Corridor]:
     return Corridor
+
+
+@pytest.fixture
+def without_libgl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine that has EnvPool, but not the library that its Procgen needs; commands too."""
+    package = tmp_path / "without-libgl" / "envpool"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    missing = "libGL.so.1: cannot open shared object file: No such file or directory"
+    (package / "procgen.py").write_text(f"raise ImportError({missing!r})\n")
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    monkeypatch.syspath_prepend(package.parent)
+    names = [name for name in sys.modules if name.partition(".")[0] == "envpool"]
+    for name in names:
+        monkeypatch.delitem(sys.modules, name)
+    yield
+    for name in ("envpool", "envpool.procgen"):
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture(scope="session")

@@ -117,6 +117,17 @@ def test_an_agent_that_does_not_play_is_not_loaded(finished, tmp_path, monkeypat
     assert json.loads((tmp_path / "result.json").read_text())["train_seed"] == 0
 
 
+@pytest.mark.usefixtures("without_libgl")
+def test_a_missing_library_of_the_system_is_one_line(finished, tmp_path, capsys):
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as stop:
+        main([str(finished), "--episodes", "1", "--out", str(tmp_path / "out")])
+    said = capsys.readouterr().err
+    assert stop.value.code == 2 and said.count("\n") == 1
+    assert said.startswith("error: EnvPool does not start: libGL.so.1")
+    assert "apt-get install libgl1" in said and not (tmp_path / "out").exists()
+
+
 def test_films_are_written(finished, tmp_path):
     main([str(finished), "--episodes", "1", "--levels", "test", "--video", "--out", str(tmp_path)])
     films = sorted(path.name for path in tmp_path.glob("*.mp4"))

@@ -21,6 +21,13 @@ def test_reports_what_is_there_and_what_is_missing(capsys, monkeypatch):
     assert "Airstriker-Genesis-v0" in roms.text
 
 
+@pytest.mark.usefixtures("without_libgl")
+def test_what_procgen_lacks_is_said_with_what_to_do():
+    fact = doctor.tried("procgen", doctor.TRY_PROCGEN, "optional", "")
+    assert fact.status == "optional"
+    assert "libGL.so.1" in fact.text and "apt-get install libgl1" in fact.text
+
+
 def test_a_split_without_its_roms_says_how_to_import_them(monkeypatch):
     monkeypatch.setattr(doctor, "has_rom", lambda game: False)
     fact = doctor.split_fact("sonic-test")
