@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from gymnasium.error import InvalidAction, ResetNeeded
@@ -8,6 +11,7 @@ from experiment.errors import UserError
 from procgen_env import GAMES, ProcgenConfig, ProcgenVectorEnv, make_vec
 from procgen_env.games import EXPLORATION, MODE_GAMES
 from procgen_env.levels import level_sets
+from tests.runs import ROOT
 
 
 def play(envs, steps, seed=0):
@@ -196,6 +200,16 @@ def test_what_procgen_has_not_is_one_line():
             ProcgenConfig(**options)
     with pytest.raises(UserError, match="--rotate-every"):
         environments.make("procgen:maze", ProcgenConfig(), num_envs=2, rotate_every=7)
+
+
+def test_nothing_is_said_where_a_game_is_made():
+    code = (
+        "from procgen_env import ProcgenConfig, make_vec; "
+        "make_vec('coinrun', num_envs=1, config=ProcgenConfig()).reset()"
+    )
+    argv = [sys.executable, "-c", code]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == done.stderr == ""
 
 
 def test_the_picture_follows_its_settings():
