@@ -63,6 +63,15 @@ def test_evaluation_leaves_no_trace_in_the_run(finished, tmp_path):
         np.testing.assert_array_equal(ours[name], column)
 
 
+def test_evaluation_leaves_no_trace_in_the_memory_of_a_run(tmp_path):
+    gru = ["--recurrent", "gru", "--recurrent-hidden", "8", "--sequence-steps", "16"]
+    judged = trained(tmp_path / "judged", *gru, *JUDGED)
+    plain = trained(tmp_path / "plain", *gru)
+    assert weights(judged) == weights(plain)
+    assert (judged / "episodes.csv").read_bytes() == (plain / "episodes.csv").read_bytes()
+    assert np.isfinite(read_columns(judged / "metrics.csv")["test_return"]).all()
+
+
 def test_a_run_that_was_stopped_goes_on_exactly(finished, tmp_path):
     folder = trained(tmp_path / "c", *JUDGED, "--timesteps", "128",
                      "--learning-rate-schedule", "constant")  # fmt: skip
