@@ -7,6 +7,7 @@ import numpy as np
 from experiment.checkpoint import load_checkpoint
 from experiment.metrics import read_columns
 from ppo2.train import main
+from tests.procgen_env.conftest import needs_procgen
 from tests.runs import interrupted
 
 ROOT = Path(__file__).parents[2]
@@ -39,15 +40,23 @@ def two_processes(run_dir: Path, *flags: str) -> list[str]:
     ]
 
 
+PROCGEN = [
+    *("--levels", "procgen:bigfish,bossfight,starpilot", "--num-levels", "9", "--num-envs", "4"),
+    *("--device", "cpu", "--hidden", "16", "--torch-threads", "1", "--encoder", "data-efficient"),
+    *("--rollout-steps", "32", "--timesteps", "640", "--learning-rate", "1e-3"),
+    *("--return-gamma", "0.9", "--frames", "0,-3"),
+]
+
+
 def in_two_processes(run_dir: Path, *flags: str) -> None:
     command = two_processes(run_dir, *flags)
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=240)
 
 
-def assert_equal_runs(one: Path, other: Path) -> None:
+def assert_equal_runs(one: Path, other: Path, *, episodes: int = 16) -> None:
     """Equal but for the order in which floating-point numbers were added up."""
     assert (one / "episodes.csv").read_text() == (other / "episodes.csv").read_text()
-    assert len(read_columns(one / "episodes.csv")["step"]) >= 16
+    assert len(read_columns(one / "episodes.csv")["step"]) >= episodes
     left, right = (read_columns(path / "metrics.csv") for path in (one, other))
     assert left.keys() == right.keys()
     for name in left:
@@ -62,6 +71,13 @@ def test_two_processes_equal_one(tmp_path):
     main([*FLAGS, "--run-dir", str(tmp_path / "one")])
     in_two_processes(tmp_path / "two", *FLAGS)
     assert_equal_runs(tmp_path / "one", tmp_path / "two")
+
+
+def test_two_processes_equal_one_on_procgen(tmp_path):
+    needs_procgen()
+    main([*PROCGEN, "--run-dir", str(tmp_path / "one")])
+    in_two_processes(tmp_path / "two", *PROCGEN)
+    assert_equal_runs(tmp_path / "one", tmp_path / "two", episodes=4)
 
 
 def test_run_of_one_process_goes_on_in_two_and_in_one_again(tmp_path):
