@@ -7,7 +7,7 @@ import functools
 import inspect
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -20,6 +20,7 @@ ELSEWHERE = {
     "env-id": "levels",
     "env": "levels",
     "exp-name": "run-dir",
+    "name": "run-dir",
     "checkpoint": "init",
     "param-name": "preset",
     "num-timesteps": "timesteps",
@@ -42,7 +43,6 @@ ELSEWHERE = {
     "ppo-epoch": "epochs",
     "num-sgd-iter": "epochs",
     "mini-batch-per-epoch": "minibatches",
-    "mini-batch-size": "minibatches",
     "num-minibatches": "minibatches",
     "lmbda": "lam",
     "gae-lambda": "lam",
@@ -61,6 +61,7 @@ ELSEWHERE = {
     "vf-clip-param": "value-clip-range",
     "kl-coeff": "kl-penalty",
     "kl-target": "kl-aim",
+    "beta": "penalty",
     "entropy-coef": "entropy-weight",
     "ent-coef": "entropy-weight",
     "feature-dim": "hidden",
@@ -88,6 +89,11 @@ REFUSED = {
         ("sequential-levels", "use-sequential-levels"),
         "EnvPool draws levels at random and cannot play them in order",
     ),
+    **dict.fromkeys(
+        ("batch-size", "mini-batch-size"),
+        "a rollout is cut into --minibatches: num_envs x rollout_steps / rows of one",
+    ),
+    "policy": "it is the command: python -m ppo2.train, python -m trpo.train",
     "log-level": "what is logged goes into the run's folder, and has no levels",
     "render-mode": "nothing is shown while it learns; --video-every films episodes",
 }
@@ -282,13 +288,19 @@ def _check_names(
 def _nearest(flag: str, known: Sequence[str], apart: Mapping[str, str]) -> str:
     """What to say of a flag that is none: it is another's name elsewhere, or one of other levels,
     or words of one, or written like one."""
-    ours = f"--{ELSEWHERE.get(flag[2:], flag[2:])}"
-    parts = set(flag[2:].split("-"))
-    if flag[2:] in REFUSED:
-        return REFUSED[flag[2:]]
+    if (name := flag[2:]) in REFUSED:
+        return REFUSED[name]
+    ours = f"--{ELSEWHERE.get(name, name)}"
     if kind := apart.get(ours[2:].removeprefix("no-").replace("-", "_")):
         return f"{'it' if ours == flag else ours} is for {kind}"
-    close = [ours] if ours in known else []
-    close += [other for other in known if parts <= set(other[2:].split("-"))]
+    if name in ELSEWHERE:
+        return did_you_mean(ours, known)
+    parts = set(name.split("-"))
+    close = [other for other in known if parts <= set(other[2:].split("-"))]
     close += difflib.get_close_matches(flag, known, n=1, cutoff=0.7)
     return f"did you mean {close[0]!r}?" if close else "see --help"
+
+
+def did_you_mean(ours: str, known: Container[str]) -> str:
+    """What to say of another program's name for `ours`."""
+    return f"did you mean {ours!r}?" if ours in known else f"it is {ours!r}, which is not here"

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 import msgspec
 import yaml
 
-from experiment.arguments import ELSEWHERE, REFUSED, read_first, read_flags, words_of
+from experiment.arguments import ELSEWHERE, REFUSED, did_you_mean, read_first, read_flags, words_of
 from experiment.errors import UserError
 from experiment.files import complete_checkpoints
 from experiment.ranges import bad_value
@@ -189,8 +189,9 @@ def nearest_text(name: str, known: Iterable[str]) -> str:
     elsewhere = name.replace("_", "-")
     if elsewhere in REFUSED:
         return REFUSED[elsewhere]
-    ours = ELSEWHERE.get(elsewhere, "").replace("-", "_")
-    close = [ours] if ours in known else difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    if elsewhere in ELSEWHERE:
+        return did_you_mean(ELSEWHERE[elsewhere].replace("-", "_"), [*known, "preset", "config"])
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"did you mean {close[0]!r}?" if close else f"expected one of: {', '.join(known)}"
 
 
@@ -303,9 +304,14 @@ def _filled(config: T, values: Mapping[str, Any]) -> T:
     everything = {**flat(to_dict(config)), **given}
     owners = _classes(cls, everything)
     if unknown := [name for name in given if name not in owners]:
-        kind = _apart(cls, owners).get(unknown[0])
-        why = f"it is for {kind}" if kind else nearest_text(unknown[0], owners)
-        raise UserError(f"unknown field {unknown[0]!r} for {cls.__name__}; {why}")
+        apart = _apart(cls, owners)
+        why = [
+            f"it is for {apart[name]}" if name in apart else nearest_text(name, owners)
+            for name in unknown
+        ]
+        told = [f"unknown field {unknown[0]!r} for {cls.__name__}; {why[0]}"]
+        told += [f"{name!r}: {text}" for name, text in zip(unknown[1:], why[1:], strict=True)]
+        raise UserError("; ".join(told))
     whole = {}
     for name, part in _sections(cls, everything).items():
         before = getattr(config, name)

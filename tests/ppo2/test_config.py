@@ -1,11 +1,15 @@
 """PPO2's flags and presets."""
 
+import json
+
 import pytest
 
+from experiment.arguments import REFUSED as ANSWERS
 from experiment.config import flat, to_dict
 from experiment.errors import UserError
 from ppo2.agent import make_net
 from ppo2.train import parse
+from trpo.train import parse as parse_trpo
 
 FOREIGN = {
     "levels": "env_name env_id",
@@ -191,3 +195,63 @@ def test_presets_of_procgen_have_the_published_values(preset, differs):
 def test_the_net_of_procgen_easy_has_as_many_parameters_as_the_published_one():
     net = make_net(parse(["--preset", "procgen-easy"]))
     assert sum(weights.numel() for weights in net.parameters()) == 626_256
+
+
+COURSE = {
+    "total_steps": 2_000_000,
+    "num_envs": 32,
+    "num_levels": 400,
+    "num_steps": 256,
+    "num_epochs": 3,
+    "batch_size": 512,
+    "eps": 0.2,
+    "grad_eps": 0.5,
+    "value_coef": 0.5,
+    "entropy_coef": 0.01,
+    "feature_dim": 128,
+    "policy": "trpo",
+    "encoder": "nature",
+    "beta": 0.5,
+    "lr": 5e-4,
+    "name": "400levels",
+}
+"""A file of NielsFuglsang/02456-Deep-Learning."""
+OURS = {
+    "total_steps": "timesteps",
+    "num_steps": "rollout_steps",
+    "num_epochs": "epochs",
+    "grad_eps": "gradient_norm",
+    "feature_dim": "hidden",
+    "lr": "learning_rate",
+    "name": "run_dir",
+}
+
+
+@pytest.mark.parametrize(
+    ("parse", "has", "lacks"),
+    [
+        (
+            parse,
+            {"eps": "clip", "value_coef": "value_weight", "entropy_coef": "entropy_weight"},
+            {"beta": "penalty"},
+        ),
+        (
+            parse_trpo,
+            {"beta": "penalty"},
+            {"eps": "clip", "value_coef": "value_weight", "entropy_coef": "entropy_weight"},
+        ),
+    ],
+)
+def test_a_file_with_the_courses_names_is_answered_at_once(parse, has, lacks, tmp_path):
+    path = tmp_path / "400levels.json"
+    path.write_text(json.dumps(COURSE))
+    with pytest.raises(UserError) as error:
+        parse(["--levels", "procgen:starpilot", "--config", str(path)])
+    first, *others = str(error.value).split("; ")[1:]
+    told = {"total_steps": first}
+    told |= {name.strip("'"): text for name, _, text in (one.partition(": ") for one in others)}
+    wanted = {name: f"did you mean {ours!r}?" for name, ours in {**OURS, **has}.items()}
+    wanted |= {name: f"it is {ours!r}, which is not here" for name, ours in lacks.items()}
+    for name in ("policy", "batch_size"):
+        wanted[name] = ANSWERS[name.replace("_", "-")]
+    assert told == wanted
