@@ -28,7 +28,8 @@ class RND:
     that of their discounted sum. Source: Burda et al., arXiv:1810.12894. Differs: one value for
     both kinds of reward, hence episodic; the normaliser of images begins with the first rollout
     instead of random play. impala: pooled IMPALA nets look at the images as they are, and errors
-    are cut off at 2. Source: ttumiel/procgen-competition. Differs: Adam apart from the policy's.
+    are cut off at 2. Source: ttumiel/procgen-competition. Differs: Adam apart from the policy's,
+    and one pass over a quarter of a rollout instead of all of it in each epoch.
     """
 
     def __init__(
