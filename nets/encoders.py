@@ -1,5 +1,6 @@
 """Convolutional encoders: uint8 images in, a flat feature vector out."""
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -199,13 +200,15 @@ def xresnet(
     image: tuple[int, int, int],
     *,
     widths: Sequence[int] = (32, 32, 64, 64, 64, 64, 64),
+    strides: Sequence[int] = (),
     pool: bool = False,
     parts: Sequence[str] = (),
 ) -> Encoder:
-    """A residual block per width for images [C,H,W]; the first three halve the image."""
+    """A residual block per width for images [C,H,W]; the first three halve the image, or those of
+    stride 2 where strides are given."""
     layers: list[nn.Module] = [Pixels()]
-    for number, (inputs, outputs) in enumerate(pairwise((image[0], *widths))):
-        stride = 2 if number < 3 else 1
+    strides = strides or [2 if number < 3 else 1 for number in range(len(widths))]
+    for (inputs, outputs), stride in zip(pairwise((image[0], *widths)), strides, strict=True):
         layers.append(XResidualBlock(inputs, outputs, stride=stride, parts=parts))
     return Encoder(ended(layers, widths[-1], parts, pool=pool), image)
 
@@ -227,14 +230,24 @@ PARTS = {
     **dict.fromkeys(("separable", "group-norm", "squeeze-excite"), RESIDUAL),
 }
 """What encoders can have besides, and which of them."""
+WIDTH = "[1-9][0-9]*"
 
 
-def parse_widths(text: str) -> tuple[int, ...]:
-    """Widths as flags spell them: "16,32,32", or nothing. UserError: anything else."""
+def parse_widths(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Widths as flags spell them, and their strides: "16,32,32" has none, "32:2,32:1" has all, ""
+    neither. UserError: anything else."""
     parts = [part.strip() for part in text.split(",")] if text else []
-    if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise UserError(f"bad --widths {text!r}; expected numbers of channels such as 16,32,32")
-    return tuple(int(part) for part in parts)
+    plain, strided = (
+        all(re.fullmatch(form, part) for part in parts) for form in (WIDTH, f"{WIDTH}:[12]")
+    )
+    if not plain and not strided:
+        raise UserError(
+            f"bad --widths {text!r}; expected numbers of channels such as 16,32,32, or each with a "
+            "stride of 1 or 2 such as 32:2,32:1"
+        )
+    pairs = [part.partition(":") for part in parts]
+    widths = tuple(int(width) for width, _, _ in pairs)
+    return widths, tuple(int(stride) for _, _, stride in pairs if stride)
 
 
 def parse_parts(text: str, encoder: str) -> tuple[str, ...]:
@@ -253,8 +266,11 @@ def parse_parts(text: str, encoder: str) -> tuple[str, ...]:
 
 def encoder_of(net: NetSettings, image: tuple[int, int, int]) -> Encoder:
     """The encoder that a config asks for. UserError: as `make_encoder`, or what is no list."""
-    widths, parts = parse_widths(net.widths), parse_parts(net.encoder_parts, net.encoder)
-    return make_encoder(net.encoder, image, widths=widths, pool=net.pool, parts=parts)
+    widths, strides = parse_widths(net.widths)
+    parts = parse_parts(net.encoder_parts, net.encoder)
+    return make_encoder(
+        net.encoder, image, widths=widths, strides=strides, pool=net.pool, parts=parts
+    )
 
 
 def make_encoder(
@@ -262,17 +278,25 @@ def make_encoder(
     image: tuple[int, int, int],
     *,
     widths: Sequence[int] = (),
+    strides: Sequence[int] = (),
     pool: bool = False,
     parts: Sequence[str] = (),
 ) -> Encoder:
     """The encoder of that name (a key of ENCODERS) for images [C,H,W], laid out channels last.
 
-    widths: channels of each stage; none: the encoder's own. pool: average over the image at the
-    end. parts: of PARTS. UserError: widths or pool for an encoder that has a fixed size.
+    widths, strides: of each stage; none: the encoder's own. pool: average over the image at the
+    end. parts: of PARTS. UserError: widths or pool for an encoder that has a fixed size, strides
+    for one that has its own.
     """
     options: dict[str, Any] = {"pool": True} if pool else {}
     if widths:
         options["widths"] = tuple(widths)
+    if strides:
+        options["strides"] = tuple(strides)
+        if name != "xresnet":
+            raise UserError(
+                f"encoder {name!r} has strides of its own: --widths gives xresnet's only"
+            )
     if options and name not in SIZABLE:
         raise UserError(
             f"encoder {name!r} has a fixed size: widths and pool are for {', '.join(SIZABLE)}"

@@ -15,7 +15,7 @@ class NetSettings:
     """Convolutions before the fully connected layers."""
     widths: str = ""
     """Channels of nature's convolutions, or of each stage of impala, mobilenet, xresnet, such as
-    16,32,32; empty: their own."""
+    16,32,32; of xresnet's blocks also with strides, such as 32:2,32:1; empty: their own."""
     pool: bool = False
     """Keep each channel's mean only, so that images may have any size; not of data-efficient."""
     encoder_parts: str = ""

@@ -5,7 +5,16 @@ import torch
 
 from experiment.errors import UserError
 from nets.blocks import SelfAttention
-from nets.encoders import ENCODERS, PixelConv, make_encoder, parse_parts, parse_widths, separable
+from nets.encoders import (
+    ENCODERS,
+    PixelConv,
+    encoder_of,
+    make_encoder,
+    parse_parts,
+    parse_widths,
+    separable,
+)
+from nets.settings import NetSettings
 
 
 def images(channels=4, height=84, width=84):
@@ -99,11 +108,12 @@ def test_mobilenet_tells_images_apart_before_it_has_learnt():
 
 
 def test_widths_are_read_as_flags_spell_them():
-    assert parse_widths("") == () and parse_widths("16") == (16,)
-    assert parse_widths("16,32, 8") == (16, 32, 8)
+    assert parse_widths("") == ((), ()) and parse_widths("16") == ((16,), ())
+    assert parse_widths("16,32, 8") == ((16, 32, 8), ())
+    assert parse_widths("32:2, 64:1") == ((32, 64), (2, 1))
 
 
-@pytest.mark.parametrize("text", ["16,", "16x32", "0", "-3", "²"])
+@pytest.mark.parametrize("text", ["16,", "16x32", "0", "-3", "²", "8:", "8:3", "8:2,8", ":2"])
 def test_widths_that_are_no_numbers_are_refused(text):
     with pytest.raises(UserError, match="widths"):
         parse_widths(text)
@@ -198,3 +208,11 @@ def test_xresnet_halves_the_image_three_times():
     encoder = make_encoder("xresnet", (3, 64, 64))
     assert encoder.features == 64 * 8 * 8
     assert make_encoder("xresnet", (3, 64, 64), pool=True).features == 64
+
+
+def test_blocks_of_xresnet_have_the_strides_that_they_are_told():
+    text = "32:2,32:1,64:2,64:1,64:1,64:1,64:1"  # the competition entry's best
+    encoder = encoder_of(NetSettings(encoder="xresnet", widths=text), (3, 64, 64))
+    assert encoder(images(3, 64, 64)).shape == (2, 64 * 16 * 16)
+    with pytest.raises(UserError, match="encoder 'impala' has strides of its own"):
+        encoder_of(NetSettings(encoder="impala", widths="16:2,32:2"), (3, 64, 64))
