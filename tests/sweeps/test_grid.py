@@ -12,6 +12,7 @@ from pathlib import Path
 import matplotlib.image
 import pytest
 
+from experiment.config import flat, to_dict
 from experiment.errors import UserError
 from sweeps.__main__ import asked, main
 from sweeps.config import PLANS, read_plan
@@ -211,6 +212,15 @@ def test_every_plan_can_be_run(plan):
         assert len(study.kinds) == len(named) > 1
     else:
         assert agent_config(config).run.timesteps == read_plan(plan)["timesteps"]
+
+
+@pytest.mark.parametrize("part", ["widths", "frames", "kl", "schedule", "initialisation"])
+def test_one_point_of_each_plan_over_a_part_is_the_preset_itself(part):
+    config = asked(["--plan", f"entry-{part}"])
+    preset = agent_config(config)
+    fields = flat(to_dict(preset))
+    made = [agent_config(config, words_of(p, fields)) for p in points(read_grid(config.grid))]
+    assert made.count(preset) == 1
 
 
 def test_flags_win_over_a_plan():
