@@ -25,7 +25,8 @@ def peer_python(name: str, *, with_torch: bool = True) -> Path:
     UserError: pip could not install.
     """
     torch = [f"torch=={version('torch')}"] if with_torch else []
-    stated = requirements(name).read_bytes() + "".join(torch).encode()
+    file = requirements(name)
+    stated = file.read_bytes() + "".join(torch).encode()
     wanted = hashlib.sha256(stated).hexdigest()
     folder = CACHE / name
     python, stamp = folder / "bin" / "python", folder / "installed"
@@ -35,12 +36,13 @@ def peer_python(name: str, *, with_torch: bool = True) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], check=True)
     index = os.environ.get("TORCH_INDEX_URL")
     extra = ["--extra-index-url", index] if index else []
-    # Also for what old packages are built with.
-    pinned = {**os.environ, "PIP_CONSTRAINT": str(requirements(name))}
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", *extra]
-    wanted_packages = [*torch, "--requirement", str(requirements(name))]
-    done = subprocess.run([*pip, *wanted_packages], check=False, env=pinned)
-    if done.returncode:
-        raise UserError(f"pip could not install {name}; what it said is above, then try again")
+    # By itself: it wants another setuptools than what old packages are built with.
+    steps: list[tuple[list[str], dict[str, str]]] = [(torch, {})] if torch else []
+    steps += [(["--requirement", str(file)], {"PIP_CONSTRAINT": str(file)})]
+    for packages, pinned in steps:
+        done = subprocess.run([*pip, *packages], check=False, env={**os.environ, **pinned})
+        if done.returncode:
+            raise UserError(f"pip could not install {name}; what it said is above, then try again")
     stamp.write_text(wanted, encoding="utf-8")
     return python
