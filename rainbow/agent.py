@@ -13,7 +13,7 @@ from nets.encoders import encoder_of
 from nets.heads import QHead
 from nets.net_agent import NetAgent
 from rainbow.config import RainbowConfig
-from rainbow.learner import RainbowNet, q_values, support
+from rainbow.learner import RainbowNet, epsilon_ladder, q_values, support
 
 
 def make_net(config: RainbowConfig) -> RainbowNet:
@@ -73,14 +73,15 @@ class RainbowAgent(NetAgent[RainbowNet, RainbowConfig]):
         epsilon: NDArray[np.float32] | None = None,
     ) -> Actions:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: with noise, or where the net has none
-        with random actions at the rates `epsilon` [N]; none given: the last of a run. starts: not
-        needed, nothing is remembered."""
+        with random actions at the rates `epsilon` [N]; none given: the last of a run, its ladder
+        being over the rows. starts: not needed, nothing is remembered."""
         noise = self.net.head.sample_noise(len(obs), self.device) if explore else None
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             outputs = self.net(torch.from_numpy(obs).to(self.device), noise)
         actions = q_values(outputs, self.z).argmax(dim=1).cpu()
         if epsilon is None and not self.config.noisy:
-            epsilon = np.full(len(obs), self.config.epsilon_final, np.float32)
+            last, exponent = self.config.epsilon_final, self.config.epsilon_ladder
+            epsilon = epsilon_ladder(last, len(obs), exponent=exponent)
         if explore and epsilon is not None:
             random = torch.rand(len(obs)) < torch.from_numpy(epsilon)
             drawn = torch.randint(self.net.head.actions, (len(obs),))

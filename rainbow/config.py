@@ -97,8 +97,8 @@ class RainbowConfig:
     epsilon_steps: Natural = only_with(250_000, "noisy=False")
     """Agent steps over which epsilon falls, in a straight line."""
     epsilon_ladder: NonNegative = only_with(0.0, "noisy=False")
-    """Environment i of N has a random action at the chance epsilon^(1 + i / (N - 1) times this);
-    0: all alike."""
+    """Environment i of N has a random action at the chance epsilon^(1 + i / (N - 1) times this), a
+    single one at the mean of these; 0: all alike."""
     replay_size: Count = 500_000
     """Transitions remembered; 7.1 kB each at 84x84 grey."""
     priority_alpha: NonNegative = only_with(0.5, "prioritised")

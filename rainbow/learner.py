@@ -101,9 +101,12 @@ def linear(start: float, end: float, *, step: int, steps: int) -> float:
 
 def epsilon_ladder(epsilon: float, num_envs: int, *, exponent: float) -> NDArray[np.float32]:
     """ε_i = ε^(1 + i / (N − 1) · exponent) of each of N environments: some try much, others hardly
-    anything -> [N]. Source: Horgan et al., arXiv:1803.00933, §4.1 (0.4, exponent 7)."""
-    rungs = np.arange(num_envs) / max(1, num_envs - 1)
-    return (epsilon ** (1.0 + exponent * rungs)).astype(np.float32)
+    anything -> [N]. A single one, for which that says nothing, has the mean over the ladder.
+    Source: Horgan et al., arXiv:1803.00933, §4.1 (0.4, exponent 7)."""
+    rates = epsilon ** (1.0 + exponent * np.linspace(0.0, 1.0, num_envs if num_envs > 1 else 101))
+    if num_envs == 1:
+        rates = rates.mean(keepdims=True)
+    return rates.astype(np.float32)
 
 
 def support(config: RainbowConfig, device: torch.device) -> Tensor | None:

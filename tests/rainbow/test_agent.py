@@ -28,3 +28,20 @@ def test_each_environment_has_random_actions_at_its_own_rate():
     assert (agent.act(obs, epsilon=rates) == greedy).all()  # only where it explores
     last = agent.act(obs, explore=True)  # at the rate of a run's end, unless told
     assert (last != greedy).mean() == pytest.approx(0.05 * 6 / 7, abs=0.02)
+
+
+@pytest.mark.parametrize("rows", [3000, 1])
+def test_exploring_without_rates_it_has_the_last_ladder_of_a_run(rows):
+    """Told nothing, as by an evaluation: Ape-X's rates over the rows, of one row their mean."""
+    torch.manual_seed(0)
+    ladder = {"noisy": False, "epsilon_final": 0.4, "epsilon_ladder": 7.0}
+    config = replaced(SMALL, **ladder)
+    agent = RainbowAgent(make_net(config), config)
+    obs = np.zeros((rows, 4, 36, 36), np.uint8)
+    greedy = agent.act(obs)
+    others = [(agent.act(obs, explore=True) != greedy) for _ in range(3000 // rows)]
+    mean = 0.4 * (1 - 0.4**7) / (-7 * np.log(0.4))  # of 0.4^(1 + 7 u), u from 0 to 1: 6 %
+    assert np.mean(others) == pytest.approx(mean * 6 / 7, abs=0.02)
+    if rows > 1:
+        assert np.mean(others[0][:100]) == pytest.approx(0.38 * 6 / 7, abs=0.15)
+        assert not others[0][-500:].any()

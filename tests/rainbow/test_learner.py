@@ -342,15 +342,25 @@ def test_schedules():
     assert linear(1.0, 0.2, step=500, steps=100) == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize("num_envs", [1, 2, 24])
+@pytest.mark.parametrize("num_envs", [2, 24])
 def test_ladder_of_epsilon_is_the_papers(num_envs):
-    wanted = [0.4]
-    for i in range(1, num_envs):
-        wanted.append(0.4 ** (1 + 7 * i / (num_envs - 1)))
+    wanted = [0.4 ** (1 + 7 * i / (num_envs - 1)) for i in range(num_envs)]
     np.testing.assert_allclose(epsilon_ladder(0.4, num_envs, exponent=7.0), wanted, rtol=1e-5)
-    if num_envs > 1:
-        assert wanted[-1] == pytest.approx(0.4**8)
-    np.testing.assert_allclose(epsilon_ladder(0.4, num_envs, exponent=0.0), 0.4)
+    assert wanted[-1] == pytest.approx(0.4**8)
+
+
+def test_a_single_environment_has_the_mean_of_the_ladder():
+    """By its formula it would stand for ever at the highest rate, 0.4."""
+    mean = 0.4 * (1 - 0.4**7) / (-7 * np.log(0.4))
+    alone = epsilon_ladder(0.4, 1, exponent=7.0)
+    assert alone.shape == (1,) and alone[0] == pytest.approx(mean, rel=0.05)
+
+
+@pytest.mark.parametrize("num_envs", [1, 2, 24])
+def test_without_a_ladder_all_have_the_same_rate(num_envs):
+    np.testing.assert_array_equal(
+        epsilon_ladder(0.4, num_envs, exponent=0.0), np.full(num_envs, 0.4, np.float32)
+    )
 
 
 def test_only_probabilities_have_atoms():
