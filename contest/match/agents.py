@@ -211,7 +211,8 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
     found = package.find(agent.name)
     words = [flag.partition("=")[0] for flag in agent.flags]
     given = {word[2:].replace("-", "_") for word in words if word.startswith("--")}
-    for name in (*RUN, *RULES, "sight_every"):  # a remote level is there once
+    once = ("sight_every", "actors", "ray_address")  # a remote level is there once, and played here
+    for name in (*RUN, *RULES, *once):
         if {name, f"no_{name}"} & given:
             flag = "--" + name.replace("_", "-")
             raise UserError(f"{flag} after -- is set by the contest: leave it out")
