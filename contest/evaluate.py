@@ -21,6 +21,7 @@ from rich.console import Console
 from contest.match.agents import Agent, load_policy
 from contest.match.folder import read_facts
 from contest.match.job import keep_best
+from contest.match.levels import playable_levels
 from contest.match.references import REFERENCES
 from contest.match.score import Episode, Score, score, score_table
 from contest.match.scores import shown_names
@@ -37,8 +38,7 @@ from experiment.ranges import Count, Seed
 from experiment.results import store
 from experiment.run_folder import numbered_folder
 from experiment.statistics import t_interval
-from retro_env import EnvConfig, Level, make_env, parse_levels
-from retro_env.integrations import check_playable
+from retro_env import EnvConfig, Level, make_env
 from retro_env.make import backend_of
 from retro_env.video import FRAMES_PER_SECOND
 
@@ -224,10 +224,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise UserError("--sight films nothing: leave out --video, or --sight")
     if config.sight and config.explore:
         raise UserError("--sight plays both ways: leave out --explore")
-    levels = parse_levels(config.levels or HELD_OUT)
+    levels = playable_levels(config.levels or HELD_OUT)
     levels = levels if config.levels or config.sight else levels[:1]
-    for level in levels:
-        check_playable(level.game, level.state, scenario="contest")
     name, folder = config.agent, Path(config.agent)
     name = agent_in(folder) if (folder / "contest.json").is_file() else name
     agent = Agent(name, name, "frozen", config.device)

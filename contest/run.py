@@ -19,6 +19,7 @@ from typing import Any, Literal
 from contest.match.agents import Agent, resolve, split_flags
 from contest.match.folder import difference, is_over, job_folder, locked, read_result, same_contest
 from contest.match.job import Contest, Job
+from contest.match.levels import playable_levels
 from contest.match.scores import as_json, markdown, read_scores, shown_names
 from contest.signals import stop
 from contest.wire.limits import limits_of
@@ -29,8 +30,7 @@ from experiment.errors import UserError, command
 from experiment.files import write_json, write_text
 from experiment.progress import Progress
 from experiment.ranges import Count, Seed
-from retro_env.integrations import check_playable
-from retro_env.levels import Level, parse_levels
+from retro_env.levels import Level
 
 POLL_SECONDS = 0.2
 
@@ -82,9 +82,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     own, flags = split_flags(sys.argv[1:] if argv is None else argv)
     config = parse_command(RunConfig, own, command="python -m contest.run")
     limits = limits_of(config)
-    levels = list(dict.fromkeys(parse_levels(config.levels)))  # each once: it has one folder
-    for level in levels:
-        check_playable(level.game, level.state, scenario="contest")
+    levels = list(dict.fromkeys(playable_levels(config.levels)))  # each once: it has one folder
     agent = resolve(Agent(config.agent, config.checkpoint, config.mode, config.device, flags))
     seeds = range(config.first_seed, config.first_seed + config.seeds)
     plan = [(level, seed) for seed in seeds for level in levels]

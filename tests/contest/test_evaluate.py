@@ -88,6 +88,7 @@ def test_an_evaluation_is_never_overwritten(tmp_path, monkeypatch):
         ({"episodes": "0"}, "--episodes 0: expected a whole number"),
         ({"out": f"{__file__}/below"}, "give a writable place"),
         ({"agent": str(PRETRAINED), "device": "gpu"}, "unknown device"),
+        ({"levels": "procgen:coinrun"}, "python -m procgen_env.evaluate RUN"),
         ({"levels": f"{LEVEL},SonicTheHedgehog-Genesis:GreenHillZone.Act1"}, "ROM"),
     ],
 )

@@ -272,6 +272,7 @@ def test_what_another_agent_only_began_is_not_counted(tmp_path: Path) -> None:
         (["--agent", "rainbow", "--", "--ray-address", "auto"], "set by the contest"),
         (["--agent", "rainbow", "--", "--hiden", "3"], "did you mean '--hidden'"),
         (["--agent", "random", "--levels", "BrambleDash-Genesis-v0:No.Act1"], "no state"),
+        (["--agent", "random", "--levels", "procgen:coinrun"], "procgen_env.evaluate RUN"),
         (["--agent", "random", "--workers", "0"], "--workers 0: expected a whole number"),
         (["--agent", "random", "--wall-clock", "soon"], "length of time"),
     ],
