@@ -45,7 +45,8 @@ class ActorSettings:
         """UserError: so many environments cannot be shared evenly."""
         if self.actors and (num_envs % self.actors or not num_envs):
             raise UserError(
-                f"--num-envs {num_envs} cannot be shared by {self.actors} actors: give a multiple"
+                f"--num-envs {num_envs} cannot be shared by {self.actors} actors: give a number of "
+                f"environments that is a multiple of {self.actors}"
             )
 
     def share(self, index: int, num_envs: int) -> slice:

@@ -88,7 +88,7 @@ OWN = {
         (["--no-prioritised", "--priority-alpha", "0.6"], "no effect without --prioritised"),
         (["--no-noisy", "--sigma0", "0.1"], "no effect without --noisy"),
         (["--no-dueling", "--streams", "separate"], "no effect without --dueling"),
-        (["--actors", "2", "--num-envs", "0"], "--num-envs 0"),
+        (["--actors", "2", "--num-envs", "0"], "environments that is a multiple of 2"),
         (["--block-steps", "4"], "no effect without --actors"),
         (["--epsilon-ladder", "7"], "no effect without --no-noisy"),
         (["--quantiles", "8", "--v-max", "9"], "no effect without --quantiles 0"),
