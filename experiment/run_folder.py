@@ -21,6 +21,8 @@ from experiment.progress import Progress
 PATIENCE = 5.0
 """Seconds that a run waits for another process to leave its folder: one that was killed may leave
 children behind for a moment."""
+RESUME = "go on with it: --resume, and no --preset"
+"""What else can be done where a folder already holds a run."""
 
 
 @final
@@ -32,25 +34,25 @@ class RunFolder:
         self.checkpoints = path / "checkpoints"
 
     @classmethod
-    def create(cls, path: Path | str, config: Any) -> "RunFolder":
+    def create(cls, path: Path | str, config: Any, *, instead: str = RESUME) -> "RunFolder":
         """Make the folder and write config.json (of a dataclass or a dictionary).
 
-        UserError: the folder cannot be written, or already holds a run (nothing is overwritten).
+        instead: said of a run that is there, where it can be gone on from. UserError: the folder
+        cannot be written, or already holds a run (nothing is overwritten).
         """
         run = cls(Path(path))
-        run.check_free()
+        run.check_free(instead=instead)
         make_folder(run.checkpoints)
         run.write_config(config)
         return run
 
-    def check_free(self) -> None:
+    def check_free(self, *, instead: str = RESUME) -> None:
         """UserError: the folder already holds a run."""
         if (self.path / "config.json").exists() or (self.path / "metrics.csv").exists():
-            how = "go on with it: --resume, and no --preset"
             if not self.has_checkpoint:
-                how = "delete this one, which saved no checkpoint"
+                instead = "delete this one, which saved no checkpoint"
             raise UserError(
-                f"run folder {self.path} already holds a run; give another --run-dir, or {how}"
+                f"run folder {self.path} already holds a run; give another --run-dir, or {instead}"
             )
 
     @classmethod
@@ -145,12 +147,15 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
 
 
 @contextmanager
-def interruptible(path: Path | str, *, first: bool = True) -> Iterator[Callable[[], bool]]:
+def interruptible(
+    path: Path | str, *, first: bool = True, hint: str = ""
+) -> Iterator[Callable[[], bool]]:
     """-> whether Ctrl-C was pressed: then the run's loop is to end and to save a checkpoint.
 
     Pressed again, it ends the run at once. In a run of many processes the first one is told so, and
     the others, which are deaf to it, end as that one does.
 
+    hint: of what to do with the checkpoint, where --resume does not go on from it.
     KeyboardInterrupt, in the end: it says how the run goes on.
     """
     pressed: list[int] = []
@@ -174,8 +179,8 @@ def interruptible(path: Path | str, *, first: bool = True) -> Iterator[Callable[
     except KeyboardInterrupt:
         if not RunFolder(Path(path)).has_checkpoint:
             raise
-        hint = f"--run-dir {path} --resume goes on from the last checkpoint"
-        raise KeyboardInterrupt(hint) from None
+        resumes = f"--run-dir {path} --resume goes on from the last checkpoint"
+        raise KeyboardInterrupt(hint or resumes) from None
     finally:
         if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -35,7 +35,7 @@ from experiment.errors import UserError, command
 from experiment.metrics import Metrics
 from experiment.progress import Progress
 from experiment.ranges import Count, NonNegative, Positive, Seed, Share, check
-from experiment.run_folder import RunFolder
+from experiment.run_folder import RunFolder, interruptible
 from experiment.run_settings import RunSettings
 from experiment.seeding import seed_everything
 from nets.actor_critic import sample_actions
@@ -52,7 +52,9 @@ LOG_EVERY = 500
 
 @dataclasses.dataclass(frozen=True)
 class CloneConfig:
-    """Clone a policy from recorded episodes, or from an expert that it plays beside (DAgger)."""
+    """Clone a policy from recorded episodes, or from an expert that it plays beside (DAgger).
+
+    Ctrl-C saves the policy so far, which --init starts from; what was played is not kept."""
 
     # What is learned from
     demonstrations: str = ""
@@ -250,19 +252,27 @@ class Lessons:
 
 
 def clone(config: CloneConfig, lessons: Lessons | None = None) -> PPO2Agent:
-    """Clone a policy from recorded episodes, or in lessons, and write it to config.run_dir."""
+    """Clone a policy from recorded episodes, or in lessons, and write it to config.run_dir. Ctrl-C
+    saves the policy so far, but neither Adam's state nor what was played."""
     demonstrations = recorded(config) if lessons is None else lessons.demonstrations
-    student = Student(config)
-    folder = RunFolder.create(config.run_dir, config)
+    student, run_dir = Student(config), config.run_dir
+    instead = f"beside it --init {run_dir}, to start from its policy"
+    hint = f"its policy is saved: --init {run_dir} and another --run-dir start from it"
+    folder = RunFolder.create(run_dir, config, instead=instead)
     with (
         Metrics(folder.path, config=to_dict(config)) as metrics,
         Progress(config.updates, "clone", unit="updates") as progress,
+        interruptible(run_dir, hint=hint) as interrupted,
     ):
-        while student.updates < config.updates:
+        over = False
+        while not over:
             while lessons is not None and lessons.due(student):
                 lessons.play(student)
+                if interrupted():
+                    break
             values = student.update(demonstrations)
-            if student.updates % LOG_EVERY == 0 or student.updates == config.updates:
+            over = student.updates == config.updates or interrupted()
+            if over or student.updates % LOG_EVERY == 0:
                 values |= {"steps": demonstrations.size, **student.seen()}
                 metrics.log(student.updates, values)
                 progress.update(student.updates, values)

@@ -1,3 +1,6 @@
+import os
+import signal
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +10,15 @@ from experiment.checkpoint import load_agent
 from experiment.config import replaced
 from experiment.errors import UserError
 from experiment.metrics import read_columns
-from ppo2.clone import CloneConfig, Lessons, action_weights, clone, cloning_losses, main
+from ppo2.clone import (
+    CloneConfig,
+    Lessons,
+    Student,
+    action_weights,
+    clone,
+    cloning_losses,
+    main,
+)
 from tests.conftest import HOLE, JUMP, LENGTH, RIGHT
 
 NAMES = ("LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B")
@@ -105,6 +116,55 @@ def test_init_goes_on_with_a_net(tmp_path):
     second = replaced(first, init=str(tmp_path / "a"), updates=1, run_dir=str(tmp_path / "b"))
     clone(second)
     assert read_columns(tmp_path / "b/metrics.csv")["accuracy"][0] == 1.0
+
+
+@pytest.mark.parametrize("expert", [False, True])
+def test_ctrl_c_saves_the_policy_so_far(corridor, tmp_path, expert, monkeypatch, capsys):
+    write_episodes(tmp_path / "shown", [demonstrated()])
+    source = {"expert": True} if expert else {"demonstrations": str(tmp_path / "shown")}
+    config = replaced(QUICK, **source, steps=400, run_dir=str(tmp_path / "run"))
+    learn, trained = Student.update, []
+
+    def update(student, demonstrations):
+        if student.updates == 6:
+            os.kill(os.getpid(), signal.SIGINT)
+        trained[:] = [student]
+        return learn(student, demonstrations)
+
+    monkeypatch.setattr(Student, "update", update)
+    with pytest.raises(KeyboardInterrupt, match=f"--init {config.run_dir} and another"):
+        clone(config, Lessons(config, corridor(2), Guide()) if expert else None)
+    assert "saving a checkpoint" in capsys.readouterr().err
+    assert trained[0].updates == 7
+    weights = load_agent(config.run_dir).net.state_dict()
+    assert all(torch.equal(weights[k], v) for k, v in trained[0].agent.net.state_dict().items())
+    assert read_columns(tmp_path / "run/metrics.csv")["accuracy"].shape == (1,)
+
+
+def test_ctrl_c_while_much_is_played_ends_after_that_step(corridor, tmp_path, monkeypatch):
+    config = replaced(QUICK, expert=True, steps=4_000, updates=2, run_dir=str(tmp_path / "run"))
+    play, steps = Lessons.play, []
+
+    def press(lessons, student):
+        play(lessons, student)
+        steps.append(student.updates)
+        if len(steps) == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Lessons, "play", press)
+    with pytest.raises(KeyboardInterrupt, match="its policy is saved"):
+        clone(config, Lessons(config, corridor(2), Guide()))
+    assert steps == [0, 1, 1, 1, 1]
+
+
+def test_a_folder_with_a_clone_is_refused_without_naming_what_clone_has_not(tmp_path):
+    write_episodes(tmp_path / "shown", [demonstrated()])
+    shown, run = str(tmp_path / "shown"), str(tmp_path / "run")
+    config = replaced(QUICK, demonstrations=shown, run_dir=run, updates=1)
+    clone(config)
+    with pytest.raises(UserError, match=f"already holds a run; .* --init {run}") as refused:
+        clone(config)
+    assert "--resume" not in str(refused.value)
 
 
 def test_losses_are_those_of_the_known_rows_alone():
