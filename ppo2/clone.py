@@ -29,7 +29,7 @@ from envs import (
 )
 from experience.episodes import check_played_alike, episodes_of
 from experiment.checkpoint import load_checkpoint
-from experiment.config import parse_command, to_dict
+from experiment.config import only_with, parse_command, to_dict
 from experiment.device import memory_for, prepare_device
 from experiment.errors import UserError, command
 from experiment.metrics import Metrics
@@ -63,11 +63,11 @@ class CloneConfig:
     """Ask an expert what to do wherever the policy comes (DAgger), where a game has one."""
     levels: str = TRAINING
     """What is played with the expert: as of a trainer."""
-    steps: Count = 300_000
+    steps: Count = only_with(300_000, "expert")
     """Agent steps that are played with the expert, all of which are kept: 7 kB each at 84x84."""
-    num_envs: Count = 48
+    num_envs: Count = only_with(48, "expert")
     """Environments that play them side by side."""
-    expert_share: Share = 0.2
+    expert_share: Share = only_with(0.2, "expert")
     """Part of the steps that the expert plays in the end; at first it plays all."""
 
     # Where it goes

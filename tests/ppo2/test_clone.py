@@ -209,6 +209,9 @@ def test_episodes_that_cannot_be_learned_from_are_refused(tmp_path, changes, com
     ("flags", "complaint"),
     [
         ([], "give either --demonstrations FOLDER or --expert"),
+        (["--demonstrations", "x", "--steps", "5"], "--steps has no effect without --expert"),
+        (["--demonstrations", "x", "--num-envs", "3"], "--num-envs has no effect without"),
+        (["--demonstrations", "x", "--expert-share", "0.3"], "--expert-share has no effect"),
         (["--expert", "--levels", "bramble-test"], "BrambleWood.Act3 is held out"),
         (["--expert", "--levels", "sonic-train"], "no expert for Sonic"),
         (["--expert", "--levels", "procgen:coinrun"], "no expert for Procgen"),
