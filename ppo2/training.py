@@ -146,8 +146,8 @@ class Training:
                 )
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.updates = saved.counters["updates"]
-        weight = saved.state.get("kl_weight") or self.config.kl_penalty
-        self.learner.kl_weight.fill_(weight)
+        if saved.config.get("kl_penalty") == self.config.kl_penalty:  # else it begins anew
+            self.learner.kl_weight.fill_(saved.state["kl_weight"])
         if self.novelty is not None:
             self.novelty.restore(saved.arrays["novelty"])
         if self.rnd is not None:

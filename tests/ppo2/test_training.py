@@ -137,3 +137,18 @@ def test_schedules_follow_the_part_of_the_run_before_the_rollout(corridor):
         obs = training.collector.play(envs, obs)
         rates.append(learn(training, obs)["learning_rate"])
     assert rates == pytest.approx([0.01, 0.0075, 0.005, 0.0025])
+
+
+@pytest.mark.parametrize(
+    ("penalty", "weight"),
+    [(0.2, 0.7), (0.5, 0.5), (0.0, 0.0)],
+    ids=["the same penalty", "another", "none"],
+)
+def test_a_saved_kl_weight_goes_on_with_its_own_penalty_only(corridor, tmp_path, penalty, weight):
+    begun, envs = Training(replaced(QUICK, kl_penalty=0.2), 3), corridor(3)
+    envs.reset()
+    begun.learner.kl_weight.fill_(0.7)
+    begun.save(tmp_path, envs)
+    training = Training(replaced(QUICK, kl_penalty=penalty), 3)
+    training.restore(tmp_path, corridor(3))
+    assert float(training.learner.kl_weight) == pytest.approx(weight)
