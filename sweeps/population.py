@@ -35,15 +35,20 @@ SAME = ("agent", "preset", "levels", "timesteps", "flags", "pbt", "population", 
 WORST = -1e9
 """Score of a run that has ended no episode."""
 Ranges = dict[str, tuple[float, float]]
+FIXED = ("rollout_steps", "sequence_steps", "batch_size", "num_checkpoints")
+"""Fields of how an agent learns that may not change with what a checkpoint holds."""
 TRIED = 1_000
 """Whole numbers of a range that are tried before anything runs, evenly apart where it has more."""
 
 
 def read_ranges(config: SweepConfig) -> Ranges:
     """Field -> (low, high). UserError: a word is no FIELD=LOW:HIGH, or the agent's config does not
-    allow what it may draw, or the agent does not report its checkpoints."""
+    allow what it may draw or is not to change in a run, or the agent does not report its
+    checkpoints."""
     base, ranges = agent_config(config), Ranges()
     fields = flat(to_dict(base))
+    parts = {name: part for name, part in to_dict(base).items() if isinstance(part, Mapping)}
+    shared = flat({name: part for name, part in parts.items() if name != "net"})
     if "on_checkpoint" not in inspect.signature(find(config.agent).run).parameters:
         raise UserError(
             f"{config.agent} does not report its checkpoints; give --agent ppo2, trpo or impala"
@@ -56,6 +61,11 @@ def read_ranges(config: SweepConfig) -> Ranges:
             raise UserError(f"--pbt {word!r}: expected FIELD=LOW:HIGH, each field once")
         if field in TAKEN:
             raise UserError(f"--pbt {field}: a sweep gives that to each run itself")
+        if field in FIXED or field in shared:
+            raise UserError(
+                f"--pbt {field}: runs that go on from each other's checkpoints have the same; give "
+                "one value in --flags, or a --grid"
+            )
         for value in (low, high):
             point = {field: str(used(value, fields.get(field)))}
             agent_config(config, words_of(point, fields))

@@ -54,6 +54,28 @@ def test_all_whole_numbers_of_a_range_are_possible_and_of_one_net():
         ranges("hidden=64:128")
 
 
+@pytest.mark.parametrize(
+    ("agent", "preset", "word"),
+    [
+        ("ppo2", "", "num_envs=2:4"),
+        ("ppo2", "", "timesteps=100:200"),
+        ("ppo2", "", "frame_skip=2:4"),
+        ("ppo2", "", "evaluate_every=1000:2000"),
+        ("ppo2", "", "sequence_steps=1:4"),
+        ("ppo2", "", "num_checkpoints=1:4"),
+        ("ppo2", "procgen-course", "num_levels=10:100"),
+        ("trpo", "", "rollout_steps=64:128"),
+        ("impala", "", "rollout_steps=64:128"),
+        ("impala", "", "batch_size=1024:2048"),
+        ("impala", "", "actors=1:2"),
+    ],
+)
+def test_what_a_checkpoint_fixes_is_no_value_to_move(agent, preset, word):
+    config = SweepConfig(agent=agent, preset=preset, pbt=(word,), engine="ray")
+    with pytest.raises(UserError, match=rf"--pbt {word.partition('=')[0]}: .*have the same"):
+        read_ranges(config)
+
+
 def test_a_report_has_what_runs_used_and_no_score_where_no_episode_ended(tmp_path, capsys):
     config = population("hidden=64:128", out=tmp_path)
     (tmp_path / "runs" / "b").mkdir(parents=True)
