@@ -17,7 +17,7 @@ fail() { echo "error: $1" >&2; exit 2; }
 
 case "${1:-}" in
   --train|--rollout) task=$1; shift ;;
-  -h|--help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d'; exit 0 ;;
+  -h|--help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
   *) fail "say what to do: run.sh --train or run.sh --rollout" ;;
 esac
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -1,6 +1,7 @@
 """docker-build/run.sh and its image, as far as they can be checked without building or training."""
 
 import importlib.metadata
+import re
 import subprocess
 import sys
 
@@ -29,6 +30,14 @@ def called(tmp_path):
         )
 
     return call
+
+
+def test_help_names_every_variable(called):
+    text = RUN.read_text()
+    read = set(re.findall(r"\$\{([A-Z_]+):-", text)) - {"PYTHON"}
+    done = called("--help")
+    named = set(re.findall(r"^  ([A-Z_]+)  ", done.stdout, re.M))
+    assert done.returncode == 0 and named == read and "set -euo" not in done.stdout
 
 
 def test_train_begins_with_the_preset_and_the_contests_steps(called, tmp_path):
