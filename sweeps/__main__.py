@@ -4,7 +4,7 @@ python -m sweeps --agent ppo2 --preset procgen-course --grid num_levels=1,10,100
     --jobs 2 --out runs/levels
 python -m sweeps --plan course-beta --out runs/beta
 python -m sweeps --plan course-levels --out runs/levels --engine slurm > job.sh
-python -m sweeps --agent ppo2 --preset fast --pbt gamma=0.9:0.999 --engine ray --out runs/pbt
+python -m sweeps --agent ppo2 --preset fast --pbt gamma=0.9:0.999 --out runs/pbt
 """
 
 import sys
@@ -27,6 +27,8 @@ def asked(argv: Sequence[str]) -> SweepConfig:
     plans = [value for word, value in pairwise(argv) if word == "--plan"]
     plans += [word.removeprefix("--plan=") for word in argv if word.startswith("--plan=")]
     values = read_plan(plans[-1]) if plans else {}
+    if "pbt" in values or "--pbt" in [word.partition("=")[0] for word in argv]:
+        values = {"engine": "ray", **values}
     config = parse_command(SweepConfig, argv, command="python -m sweeps", defaults=values)
     config.check()
     return config

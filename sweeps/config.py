@@ -56,19 +56,25 @@ class SweepConfig:
 
     # The machine
     engine: Literal["local", "ray", "slurm", "lsf"] = "local"
-    """local: a grid's processes here. ray: a population, on Ray Tune. slurm, lsf: print a script
-    that runs a grid as jobs."""
-    ray_address: str = only_with("", "pbt")
-    """A Ray cluster to run on, or auto for the one this machine is in; none: this machine alone."""
+    """local: a grid's processes here. ray: a population, on Ray Tune, as --pbt means. slurm, lsf:
+    print a script that runs a grid as jobs."""
+    ray_address: str = ""
+    """pbt: a Ray cluster to run on, or auto for the one this machine is in; none: this machine
+    alone."""
 
     def check(self) -> None:
         """UserError: flags that do not go together, or that ask for nothing."""
         if bool(self.grid) == bool(self.pbt):
             raise UserError("give either --grid FIELD=A,B,... or --pbt FIELD=LOW:HIGH ...")
         if self.pbt and self.engine != "ray":
-            raise UserError("--pbt needs --engine ray")
-        if self.grid and self.engine == "ray":
-            raise UserError("--engine ray is for --pbt; a grid runs with local, slurm or lsf")
+            raise UserError(f"--pbt runs with --engine ray, not {self.engine}: leave --engine out")
+        if self.pbt and self.population < 2:
+            raise UserError("--population 1: a population has 2 runs or more")
+        if self.grid and (self.engine == "ray" or self.ray_address):
+            raise UserError(
+                "a grid does not run on Ray, which is for --pbt: it has --jobs processes here, or "
+                "--engine slurm or lsf prints a script that runs it as a cluster's jobs"
+            )
 
 
 def read_plan(name: str) -> dict[str, Any]:

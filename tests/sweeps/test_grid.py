@@ -91,8 +91,11 @@ def test_nothing_runs_where_the_agent_refuses_a_point(tmp_path, capsys):
     [
         ([], "either --grid"),
         (["--grid", "gamma=1", "--pbt", "gamma=0:1"], "either --grid"),
-        (["--pbt", "gamma=0:1"], "--engine ray"),
+        (["--pbt", "gamma=0:1", "--engine", "local"], "--engine ray"),
+        (["--pbt", "gamma=0:1", "--population", "1"], "2 runs or more"),
         (["--grid", "gamma=1", "--engine", "ray"], "for --pbt"),
+        (["--grid", "gamma=1", "--ray-address", "auto"], "--engine slurm"),
+        (["--grid", "gamma=1", "--engine", "ray", "--ray-address", "auto"], "--engine slurm"),
         (["--plan", "course-level"], "course-levels"),
     ],
 )
@@ -187,10 +190,6 @@ def test_a_job_of_a_plan_that_names_its_cluster_runs_its_cell(tmp_path, capsys):
     [
         ([], "--grid FIELD"),
         (["--grid", "gamma=0,1", "--population", "8"], "--population has no effect without --pbt"),
-        (
-            ["--grid", "gamma=0,1", "--ray-address", "auto"],
-            "--ray-address has no effect without --pbt",
-        ),
         (["--grid", "gamma=0,1", "--engine", "lsf", "--cell", "1"], "--engine local"),
         (
             ["--pbt", "gamma=0:1", "--engine", "ray", "--seeds", "3"],
@@ -221,6 +220,14 @@ def test_one_point_of_each_plan_over_a_part_is_the_preset_itself(part):
     fields = flat(to_dict(preset))
     made = [agent_config(config, words_of(p, fields)) for p in points(read_grid(config.grid))]
     assert made.count(preset) == 1
+
+
+def test_a_population_runs_on_ray_unless_it_is_told_otherwise(tmp_path):
+    assert asked(["--agent", "toy", "--pbt", "gamma=0:1"]).engine == "ray"
+    assert asked(["--agent", "toy", "--pbt=gamma=0:1"]).engine == "ray"
+    plan = tmp_path / "mine.yaml"
+    plan.write_text("agent: toy\npbt: ['gamma=0:1']\n")
+    assert asked(["--plan", str(plan)]).engine == "ray"
 
 
 def test_flags_win_over_a_plan():
