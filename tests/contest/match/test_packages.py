@@ -21,11 +21,13 @@ IMAGE = ("--image-height", "36", "--image-width", "36")
 FLAGS = {
     "rainbow": (*IMAGE, "--hidden", "16", "--learning-starts", "20"),
     "ppo2": (*IMAGE, "--hidden", "16", "--rollout-steps", "8", "--minibatches", "2"),
+    "trpo": (*IMAGE, "--hidden", "16", "--rollout-steps", "8", "--minibatches", "2"),
+    "impala": (*IMAGE, "--hidden", "16", "--rollout-steps", "8", "--batch-size", "16"),
     "sac": (*IMAGE, "--hidden", "16", "--learning-starts", "20"),
     "es": (*IMAGE, "--hidden", "16", "--pairs", "2"),
     "jerk": IMAGE,
 }
-Name = Literal["rainbow", "ppo2", "sac", "es", "jerk"]
+Name = Literal["rainbow", "ppo2", "trpo", "impala", "sac", "es", "jerk"]
 
 
 @pytest.fixture
