@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiment.config import load_config, replaced
+from experiment.config import flat, load_config, replaced, to_dict
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from trpo import PRESETS
@@ -88,8 +88,59 @@ def test_a_run_starts_from_anothers_weights_and_not_from_another_critics(corrido
         run(corridor(2), other, tmp_path / "other", init=tmp_path / "source")
 
 
-def test_the_courses_preset_has_its_values():
-    config = load_config(TRPOConfig, ["--preset", "procgen-course"], presets=PRESETS, command="")
-    assert (config.update, config.critic, config.penalty) == ("penalty", "untrained", 0.5)
-    assert config.run.num_envs * config.rollout_steps == 8192
-    assert not config.env.backgrounds and config.env.restrict_themes
+COMMON = {
+    "timesteps": 2_000_000,
+    "num_envs": 32,
+    "rotate_every": 0,
+    "distribution_mode": "easy",
+    "start_level": 0,
+    "frames": "0",
+    "timeouts": "end",
+    "encoder": "nature",
+    "hidden": 128,
+    "initialisation": "orthogonal",
+    "rollout_steps": 256,
+    "minibatches": 16,
+    "gamma": 0.99,
+    "lam": 0.95,
+    "normalise_returns": True,
+}
+PUBLISHED = {
+    "procgen": {
+        **COMMON,
+        "levels": "procgen:coinrun",
+        "num_levels": 0,
+        "update": "natural",
+        "critic": "apart",
+        "max_kl": 0.01,
+        "cg_steps": 10,
+        "damping": 0.1,
+        "backtracks": 10,
+        "backtrack": 0.8,
+        "epochs": 5,
+        "learning_rate": 1e-3,
+    },
+    "procgen-course": {
+        **COMMON,
+        "levels": "procgen:starpilot",
+        "num_levels": 400,
+        "backgrounds": False,
+        "restrict_themes": True,
+        "test_levels": "all",
+        "evaluate_every": 8_192,
+        "update": "penalty",
+        "critic": "untrained",
+        "penalty": 0.5,
+        "epochs": 3,
+        "learning_rate": 5e-4,
+        "adam_epsilon": 1e-5,
+        "gradient_norm": 0.5,
+    },
+}
+
+
+@pytest.mark.parametrize("preset", PUBLISHED)
+def test_a_preset_has_the_published_values(preset):
+    config = load_config(TRPOConfig, ["--preset", preset], presets=PRESETS, command="")
+    found = flat(to_dict(config))
+    assert {name: found[name] for name in PUBLISHED[preset]} == PUBLISHED[preset]
