@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from nets.actor_critic import make_trunk
 from nets.encoders import Encoder
-from nets.initialise import POLICY_GAIN, VALUE_GAIN, orthogonal
+from nets.initialise import POLICY_GAIN, VALUE_GAIN, orthogonal, xavier
 from nets.net_agent import PolicyAgent
 from nets.noisy import Noises
 from trpo.config import TRPOConfig
@@ -78,7 +78,11 @@ def make_net(config: TRPOConfig) -> TRPONet:
     trunk = partial(make_trunk, config.net, image, initialisation=initialisation)
     encoder, hidden = trunk()
     critic = trunk() if config.critic == "apart" else None
-    return TRPONet(encoder, hidden, actions=spec.actions, critic=critic)
+    net = TRPONet(encoder, hidden, actions=spec.actions, critic=critic)
+    if initialisation == "xavier-all":
+        xavier(net.policy)
+        xavier(net.value)
+    return net
 
 
 class TRPOAgent(PolicyAgent[TRPONet, TRPOConfig]):

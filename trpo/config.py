@@ -29,9 +29,9 @@ class TRPOConfig:
     """Rows of a rollout that a gradient or Fisher-vector product is computed of at a time."""
 
     # The nets
-    initialisation: Literal["default", "orthogonal", "xavier"] = "default"
-    """Weights before the outputs: orthogonal, xavier, or default: orthogonal but for impala's and
-    mobilenet's convolutions, which have a way of their own."""
+    initialisation: Literal["default", "orthogonal", "xavier", "xavier-all", "kaiming"] = "default"
+    """Weights before the outputs (xavier-all: of these too); default: orthogonal but for impala's
+    and mobilenet's convolutions, which have a way of their own."""
     critic: Literal["apart", "untrained"] = "apart"
     """Values from a net like the policy's, fitted to the returns; untrained: from a second output
     of the policy's own net that nothing ever trains (the course's)."""

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -6,6 +8,7 @@ from experiment.config import flat, load_config, replaced, to_dict
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from trpo import PRESETS
+from trpo.agent import make_net
 from trpo.config import TRPOConfig
 from trpo.train import Training, run
 
@@ -144,3 +147,15 @@ def test_a_preset_has_the_published_values(preset):
     config = load_config(TRPOConfig, ["--preset", preset], presets=PRESETS, command="")
     found = flat(to_dict(config))
     assert {name: found[name] for name in PUBLISHED[preset]} == PUBLISHED[preset]
+
+
+@pytest.mark.parametrize("critic", ["apart", "untrained"])
+def test_xavier_weights_reach_the_outputs_where_all_are_asked_for(critic):
+    for initialisation, found in (("xavier", False), ("xavier-all", True), ("kaiming", False)):
+        own = {"initialisation": initialisation, "critic": critic, "update": "penalty"}
+        torch.manual_seed(0)
+        net = make_net(replaced(QUICK, **own)).requires_grad_(False)
+        policy = math.sqrt(6 / (32 + net.policy.out_features))
+        value = math.sqrt(6 / (32 + 1))
+        most = float(net.policy.weight.abs().max()), float(net.value.weight.abs().max())
+        assert (0.9 * policy < most[0] <= policy and 0.8 * value < most[1] <= value) == found
