@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -31,6 +32,29 @@ def test_same_seed_same_run_wherever_it_lies(agent, tmp_path):
 def test_a_run_without_a_step_leaves_a_checkpoint_too(agent, tmp_path):
     train(agent, tmp_path, "--timesteps", "0")
     assert load_checkpoint(tmp_path).counters["env_steps"] == 0
+
+
+REPORTING = [name for name in AGENTS if "on_checkpoint" in signature(find(name).run).parameters]
+
+
+def test_agents_that_populations_train_are_known():
+    assert REPORTING == ["impala", "ppo2", "trpo"]
+
+
+@pytest.mark.parametrize("agent", REPORTING)
+def test_each_checkpoint_is_told_once_it_is_written(agent, tmp_path):
+    told = []
+
+    def tell(folder, metrics):
+        assert folder == tmp_path and list(metrics) == ["env_steps", "mean_return"]
+        assert load_checkpoint(folder).counters["env_steps"] == metrics["env_steps"]
+        told.append(metrics["env_steps"])
+
+    config = tiny(agent, "--run-dir", tmp_path)
+    find(agent).run(Corridor(2), config, tmp_path, on_checkpoint=tell)
+    assert told == [24, 36, 48, 60]  # of rollouts of 12 steps, those that pass 16, and the end
+    kept = sorted(path.name for path in (tmp_path / "checkpoints").iterdir())
+    assert kept == ["step-000000048", "step-000000060"]
 
 
 RECURRENT = ["--recurrent", "lstm", "--recurrent-hidden", "8", "--sequence-steps", "3"]

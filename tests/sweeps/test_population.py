@@ -2,10 +2,16 @@
 
 import itertools
 import json
+import shutil
+import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import NamedTuple
 
 import pytest
+import torch
 
+from experiment.checkpoint import load_checkpoint
 from experiment.errors import UserError
 from sweeps.config import SweepConfig
 from sweeps.population import (
@@ -16,6 +22,7 @@ from sweeps.population import (
     report,
     run,
     same_population,
+    train,
     tuner,
 )
 
@@ -118,6 +125,96 @@ def test_a_run_takes_over_another_ones_checkpoint_whole(tmp_path):
     assert begin(run_dir, Given())
     assert [path.name for path in (run_dir / "checkpoints").iterdir()] == ["step-better"]
     assert not begin(run_dir, None) and not run_dir.exists()
+
+
+class Tune:
+    """What `train` needs of ray.tune, for one run. Like Ray it copies what is reported."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.trial, self.given = "", None
+        self.reports: list[dict[str, float]] = []
+        self.checkpoints: list[Tune.Kept] = []
+        self.Checkpoint = SimpleNamespace(from_directory=Path)
+
+    class Kept(NamedTuple):
+        path: Path
+
+        def to_directory(self, path: str) -> None:
+            shutil.copytree(self.path, path)
+
+    def get_context(self):
+        return SimpleNamespace(get_trial_id=lambda: self.trial)
+
+    def get_checkpoint(self):
+        return self.given
+
+    def report(self, found, *, checkpoint):
+        kept = self.folder / f"{self.trial}-{len(self.checkpoints)}"
+        shutil.copytree(checkpoint, kept)
+        self.reports.append(found)
+        self.checkpoints.append(self.Kept(kept))
+
+
+@pytest.fixture
+def member(tmp_path, monkeypatch):
+    """Plays one run of a population of PPO2, by number -> Tune, with what the run reported."""
+    flags = "--num-envs 2 --hidden 16 --encoder data-efficient --image-height 36 --image-width 36"
+    flags += " --rollout-steps 16 --minibatches 2 --epochs 1 --episode-steps 10 --torch-threads 1"
+    config = SweepConfig(
+        agent="ppo2",
+        levels="BrambleDash-Genesis-v0:BrambleWood.Act1",
+        timesteps=96,
+        flags=flags + " --device cpu",
+        pbt=("gamma=0.5:0.9", "kl_penalty=0.1:9"),
+        engine="ray",
+        perturb_every=32,
+    )
+
+    plays = itertools.count()
+
+    def play(number, values, given=None):
+        tune = Tune(tmp_path / "ray" / str(next(plays)))
+        tune.trial, tune.given = f"population_{number:05}", given
+        ray = ModuleType("ray")
+        ray.tune = tune
+        monkeypatch.setitem(sys.modules, "ray", ray)
+        monkeypatch.setitem(sys.modules, "ray.tune", tune)
+        train(values, config, tmp_path)
+        return tune
+
+    return play
+
+
+def test_a_killed_run_of_a_population_goes_on_from_what_ray_kept(member, tmp_path):
+    values = {"gamma": 0.6, "kl_penalty": 0.2}
+    whole = member(0, values)
+    assert [one["env_steps"] for one in whole.reports] == [32, 64, 96]
+    assert all(one["score"] == one["mean_return"] > WORST for one in whole.reports)
+    expected = load_checkpoint(whole.checkpoints[-1].path)
+    rest = member(0, values, given=whole.checkpoints[0])
+    assert [one["env_steps"] for one in rest.reports] == [64, 96]
+    found = load_checkpoint(tmp_path / "runs" / "population_00000")
+    assert found.state["kl_weight"] == expected.state["kl_weight"]
+    assert_same_weights(found, expected)
+
+
+def test_a_run_that_takes_over_another_has_its_weights_and_values_of_its_own(member):
+    better = member(0, {"gamma": 0.6, "kl_penalty": 0.2}).checkpoints[-1]
+    taken = member(3, {"gamma": 0.72, "kl_penalty": 8.0}, given=better)
+    assert [one["env_steps"] for one in taken.reports] == [96]  # which leaves nothing to learn
+    before, after = load_checkpoint(better.path), load_checkpoint(taken.checkpoints[0].path)
+    assert_same_weights(before, after)
+    assert (before.config["gamma"], after.config["gamma"]) == (0.6, 0.72)
+    assert after.state["kl_weight"] == 8.0
+    assert [one.config["run"]["seed"] for one in (before, after)] == [0, 3]
+
+
+def assert_same_weights(one, other):
+    for group in ("net", "optimiser"):
+        assert one.tensors[group].keys() == other.tensors[group].keys()
+        for name, weights in one.tensors[group].items():
+            assert torch.equal(weights, other.tensors[group][name]), name
 
 
 def grows(values, config, out):
