@@ -1,6 +1,7 @@
 """Scripts that run a grid's cells as jobs of a cluster: printed, for sbatch or bsub."""
 
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,8 +10,8 @@ def script(engine: str, arguments: Sequence[str], *, count: int, out: Path, reso
     """A script of one array of `count` jobs, each of which runs one cell of this sweep.
 
     engine: slurm or lsf. arguments: of this command, by which each job finds its cell. out: where
-    jobs log, a folder that is there. The same command without --engine writes the table once all
-    are done, and runs what is missing.
+    jobs log, a folder that is there. Jobs run this Python, which their nodes see too. The same
+    command without --engine writes the table once all are done, and runs what is missing.
     """
     if engine == "slurm":
         mark, index = "#SBATCH", "$SLURM_ARRAY_TASK_ID"
@@ -21,7 +22,7 @@ def script(engine: str, arguments: Sequence[str], *, count: int, out: Path, reso
     head += [resources] if resources else []  # several options may share a line
     # local: a plan may name the cluster.
     mine = [*without(arguments, "--engine", "--resources"), "--engine", "local", "--cell"]
-    command = f'{shlex.join(["python", "-m", "sweeps", *mine])} "{index}"'
+    command = f'{shlex.join([sys.executable, "-m", "sweeps", *mine])} "{index}"'
     return "\n".join(["#!/bin/bash", *(f"{mark} {line}" for line in head), command])
 
 

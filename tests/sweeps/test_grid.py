@@ -190,6 +190,7 @@ def test_a_job_of_a_plan_that_names_its_cluster_runs_its_cell(tmp_path, capsys):
     [
         ([], "--grid FIELD"),
         (["--grid", "gamma=0,1", "--population", "8"], "--population has no effect without --pbt"),
+    assert script.splitlines()[-1].split()[0] == sys.executable
         (["--grid", "gamma=0,1", "--engine", "lsf", "--cell", "1"], "--engine local"),
         (
             ["--pbt", "gamma=0:1", "--engine", "ray", "--seeds", "3"],
