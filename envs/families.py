@@ -60,6 +60,13 @@ def settings_class(values: Mapping[str, Any]) -> type:
     return EnvConfig
 
 
+def levels_with(field: str) -> list[str]:
+    """Levels of each family whose settings have a field of that name, as an example."""
+    examples = TRAINING, "procgen:coinrun"
+    kinds: dict[str, Any] = {levels: settings_class({"levels": levels}) for levels in examples}
+    return [levels for levels, kind in kinds.items() if field in kind.__dataclass_fields__]
+
+
 def env_settings() -> Any:
     """The field `env` of an agent's config: the settings of the family that its levels are of."""
     return section(settings_class, kinds=KINDS)

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
+from envs import levels_with
 from experiment.config import flat, load_config, nearest_text, to_dict
 from experiment.errors import UserError
 from experiment.package import find
@@ -48,7 +49,7 @@ def read_grid(words: Sequence[str]) -> dict[str, list[str]]:
         if not field or bad or field in grid or len(set(values)) < len(values):
             raise UserError(
                 f"--grid {word!r}: expected FIELD=A,B,C, each field and each value once, no spaces "
-                "or slashes"
+                "or slashes; where values have commas, ; between them: widths=16,32,32;32,64,64"
             )
         if field in TAKEN:
             raise UserError(f"--grid {field}: a sweep gives that to each run itself")
@@ -69,6 +70,9 @@ def words_of(point: Mapping[str, str], fields: Mapping[str, Any]) -> list[str]:
     for name, value in point.items():
         if name not in fields:
             raise UserError(f"the agent has no field {name!r}; {nearest_text(name, fields)}")
+            here = f"{fields['levels']} has no field {name!r}" if "levels" in fields else ""
+            if here and (others := levels_with(name)):
+                raise UserError(f"{here}, which others have: give --levels such as {others[0]}")
         flag = "--" + name.replace("_", "-")
         if isinstance(fields[name], bool) and value.lower() in ("true", "false"):
             words.append(flag if value.lower() == "true" else f"--no-{flag[2:]}")

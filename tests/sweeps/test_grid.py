@@ -53,6 +53,19 @@ def test_switches_become_flags_and_an_unknown_field_is_named():
         words_of({"gama": "1"}, fields)
 
 
+def test_a_field_of_another_familys_levels_is_named():
+    fields = {"levels": "bramble-train", "num_envs": 8}
+    with pytest.raises(UserError, match=r"bramble-train has no field 'num_levels'.*procgen:"):
+        words_of({"num_levels": "1"}, fields)
+    with pytest.raises(UserError, match="did you mean 'num_envs'"):
+        words_of({"num_env": "1"}, fields)
+
+
+def test_values_with_commas_are_told_of_their_separator():
+    with pytest.raises(UserError, match="; between them"):
+        read_grid(["widths=16,32,32"])
+
+
 def test_every_run_is_made_once_and_the_table_has_them(tmp_path, capsys):
     out = tmp_path / "out"
     main(sweep(out, "--seeds", "2", "--preset", "long", "--flags=--hidden 4"))
@@ -111,6 +124,7 @@ def test_a_killed_sweep_goes_on(tmp_path):
     out.mkdir()
     waits = out / "waits"
     waits.write_text("")
+        (["--grid", "gamma=1", "--flags", "--hidden 32"], "write --flags='--hidden 32'"),
     command = [sys.executable, "-m", "sweeps", *sweep(out, "--jobs", "1")]
     path = os.pathsep.join([str(ROOT), os.environ["PYTHONPATH"]])
     killed = subprocess.Popen(
@@ -202,6 +216,11 @@ def test_what_would_do_nothing_is_refused(words, said, capsys):
     with pytest.raises(SystemExit):
         main(words)
     assert said in capsys.readouterr().err
+
+
+def test_words_of_one_dash_stand_behind_their_flag():
+    words = sweep(Path("out"), "--engine", "lsf", "--resources", "-q gpuv100")
+    assert asked(words).resources == "-q gpuv100"
 
 
 @pytest.mark.parametrize("plan", sorted(path.stem for path in PLANS.glob("*.yaml")))
