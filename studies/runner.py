@@ -128,10 +128,17 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
 
 def last_tenth(table: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, float]:
     """Column -> its mean over the last tenth of a run's steps, where it has a number there."""
+    return {name: float(values.mean()) for name, values in last_rows(table, names).items()}
+
+
+def last_rows(
+    table: Mapping[str, NDArray[Any]], names: Sequence[str]
+) -> dict[str, NDArray[np.float64]]:
+    """Column -> its numbers in the last tenth of a run's steps, where it has any."""
     end = table["step"] > (1 - LAST) * table["step"].max()
     found = {name: table[name][end] for name in names if name in table}
     numbers = {name: values[~np.isnan(values)] for name, values in found.items()}
-    return {name: float(values.mean()) for name, values in numbers.items() if len(values)}
+    return {name: values for name, values in numbers.items() if len(values)}
 
 
 def level_means(episodes: Sequence[Episode]) -> dict[str, float]:

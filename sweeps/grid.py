@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 from envs import levels_with
 from experiment.config import flat, load_config, nearest_text, to_dict
 from experiment.errors import UserError
+from experiment.metrics import read_columns
 from experiment.package import find
 from experiment.plot import picture
 from studies.report import number, table
-from studies.runner import LAST, record_of
+from studies.runner import LAST, last_rows, record_of
 from studies.study import Kind, Study, cells
 from sweeps.config import SweepConfig
 
@@ -30,8 +31,8 @@ Point = dict[str, str]
 
 
 class Scores(NamedTuple):
-    """A point, the seeds that are complete, and score -> (mean, two standard deviations over seeds,
-    nan of one)."""
+    """A point, the seeds that are complete, and score -> (mean, two standard deviations: over
+    seeds; of one, over the rows of its metrics that the mean is of; nan of one row)."""
 
     point: Point
     seeds: int
@@ -69,10 +70,10 @@ def words_of(point: Mapping[str, str], fields: Mapping[str, Any]) -> list[str]:
     words = []
     for name, value in point.items():
         if name not in fields:
-            raise UserError(f"the agent has no field {name!r}; {nearest_text(name, fields)}")
             here = f"{fields['levels']} has no field {name!r}" if "levels" in fields else ""
             if here and (others := levels_with(name)):
                 raise UserError(f"{here}, which others have: give --levels such as {others[0]}")
+            raise UserError(f"the agent has no field {name!r}; {nearest_text(name, fields)}")
         flag = "--" + name.replace("_", "-")
         if isinstance(fields[name], bool) and value.lower() in ("true", "false"):
             words.append(flag if value.lower() == "true" else f"--no-{flag[2:]}")
@@ -129,16 +130,31 @@ def collect(study: Study, named: Mapping[str, Point], out: Path) -> list[Scores]
     """The points that have a complete run."""
     result = []
     for name, point in named.items():
-        records = [r for cell in cells(study, name) if (r := record_of(study, cell, out))]
-        ends = [record.get("last", {}) for record in records]
+        records = {c: r for c in cells(study, name) if (r := record_of(study, c, out))}
+        ends = [record.get("last", {}) for record in records.values()]
+        alone = row_spreads(out / next(iter(records)).name) if len(records) == 1 else {}
         found = {
-            score: (fmean(values), 2.0 * stdev(values) if len(values) > 1 else math.nan)
+            score: (fmean(values), alone.get(score, two_sigma(values)))
             for score in SCORES
             if (values := [end[score] for end in ends if score in end])
         }
         if records:
             result.append(Scores(point, len(records), found))
     return result
+
+
+def two_sigma(values: Sequence[float]) -> float:
+    """Two standard deviations; nan of one value."""
+    return 2.0 * stdev(values) if len(values) > 1 else math.nan
+
+
+def row_spreads(folder: Path) -> dict[str, float]:
+    """Score -> two standard deviations over the rows of a run's metrics in its last tenth; none
+    where the run's folder is gone."""
+    columns = {"mean_return" if score == "return" else score: score for score in SCORES}
+    path = folder / "metrics.csv"
+    rows = last_rows(read_columns(path), list(columns)) if path.is_file() else {}
+    return {columns[name]: two_sigma(values.tolist()) for name, values in rows.items()}
 
 
 def markdown(rows: Sequence[Scores]) -> str:
@@ -155,8 +171,17 @@ def markdown(rows: Sequence[Scores]) -> str:
     lines = [
         [*row.point.values(), str(row.seeds), *(cell(row, name) for name in names)] for row in rows
     ]
-    note = f"Means over the last {LAST:.0%} of each run's steps; σ: their deviation over seeds."
+    note = f"Means over the last {LAST:.0%} of each run's steps; σ: {deviation(rows)}."
     return f"{table(head, lines)}\n\n{note}"
+
+
+def deviation(rows: Sequence[Scores]) -> str:
+    """What σ is of in these rows."""
+    own = "over the rows of a run's metrics there"
+    if all(row.seeds == 1 for row in rows):
+        return f"the deviation {own}, for there is one seed"
+    mixed = f"; of one seed, {own}" if any(row.seeds == 1 for row in rows) else ""
+    return f"their deviation over seeds{mixed}"
 
 
 def draw(rows: Sequence[Scores], out: Path, *, title: str) -> None:

@@ -16,7 +16,7 @@ from experiment.config import flat, to_dict
 from experiment.errors import UserError
 from sweeps.__main__ import asked, main
 from sweeps.config import PLANS, read_plan
-from sweeps.grid import agent_config, markdown, points, read_grid, study_of, words_of
+from sweeps.grid import Scores, agent_config, markdown, points, read_grid, study_of, words_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,6 +84,23 @@ def test_every_run_is_made_once_and_the_table_has_them(tmp_path, capsys):
     assert len(calls(out)) == 4 and "0 runs to do" in capsys.readouterr().out
 
 
+def test_a_table_of_one_seed_has_the_deviation_of_its_last_evaluations(tmp_path):
+    out = tmp_path / "out"
+    main(sweep(out))
+    text = (out / "table.md").read_text()
+    found = json.loads((out / "result.json").read_text())["points"][0]["found"]
+    # Of 40 steps the last tenth: returns 4, 6, 8 and no more; evaluations 3, 3, 3.
+    assert found["return"] == pytest.approx([1.0, 4.0])
+    assert found["test_return"] == pytest.approx([3.0, 0.0])
+    assert "| 0.1 | 1 | 1 ± 4 | 3 ± 0 |" in text and "for there is one seed" in text
+
+
+def test_a_table_says_of_what_its_deviations_are():
+    one, three = (Scores({"a": "1"}, seeds, {"return": (1.0, 2.0)}) for seeds in (1, 3))
+    assert "over seeds." in markdown([three, three])
+    assert "over seeds; of one seed, over the rows" in markdown([one, three])
+
+
 def test_a_sweep_with_other_settings_is_refused_there(tmp_path, capsys):
     main(sweep(tmp_path / "out"))
     with pytest.raises(SystemExit):
@@ -107,6 +124,7 @@ def test_nothing_runs_where_the_agent_refuses_a_point(tmp_path, capsys):
         (["--pbt", "gamma=0:1", "--engine", "local"], "--engine ray"),
         (["--pbt", "gamma=0:1", "--population", "1"], "2 runs or more"),
         (["--grid", "gamma=1", "--engine", "ray"], "for --pbt"),
+        (["--grid", "gamma=1", "--flags", "--hidden 32"], "write --flags='--hidden 32'"),
         (["--grid", "gamma=1", "--ray-address", "auto"], "--engine slurm"),
         (["--grid", "gamma=1", "--engine", "ray", "--ray-address", "auto"], "--engine slurm"),
         (["--plan", "course-level"], "course-levels"),
@@ -124,7 +142,6 @@ def test_a_killed_sweep_goes_on(tmp_path):
     out.mkdir()
     waits = out / "waits"
     waits.write_text("")
-        (["--grid", "gamma=1", "--flags", "--hidden 32"], "write --flags='--hidden 32'"),
     command = [sys.executable, "-m", "sweeps", *sweep(out, "--jobs", "1")]
     path = os.pathsep.join([str(ROOT), os.environ["PYTHONPATH"]])
     killed = subprocess.Popen(
@@ -143,7 +160,7 @@ def test_a_killed_sweep_goes_on(tmp_path):
     first, second, third = calls(out)
     assert "--resume" not in first and second == "--resume" and "gamma=0.9" in third
     table = (out / "table.md").read_text()
-    assert "| 0.1 | 1 | 1 |" in table and "| 0.9 | 1 | 9 |" in table
+    assert "| 0.1 | 1 | 1 ± 4 |" in table and "| 0.9 | 1 | 9 ± 4 |" in table
 
 
 def test_nothing_complete_is_said():
@@ -173,6 +190,7 @@ def test_a_job_script_runs_each_cell_once(tmp_path, capsys, engine, resources, l
     script = capsys.readouterr().out
     assert set(lines) <= set(script.splitlines())
     assert out.is_dir()  # before the jobs log there
+    assert script.splitlines()[-1].split()[0] == sys.executable
     command = script.splitlines()[-1]
     for number in range(1, 5):
         words = command.replace(f'"${index}"', str(number)).split()
@@ -204,7 +222,6 @@ def test_a_job_of_a_plan_that_names_its_cluster_runs_its_cell(tmp_path, capsys):
     [
         ([], "--grid FIELD"),
         (["--grid", "gamma=0,1", "--population", "8"], "--population has no effect without --pbt"),
-    assert script.splitlines()[-1].split()[0] == sys.executable
         (["--grid", "gamma=0,1", "--engine", "lsf", "--cell", "1"], "--engine local"),
         (
             ["--pbt", "gamma=0:1", "--engine", "ray", "--seeds", "3"],
