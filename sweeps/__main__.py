@@ -25,7 +25,7 @@ from sweeps.config import SweepConfig, read_plan
 def asked(argv: Sequence[str]) -> SweepConfig:
     """The config of a command line, and of the plan that it names. UserError: a bad one."""
     for flag, word in pairwise(argv):
-        if flag in ("--flags", "--resources") and word.startswith("-"):
+        if flag in ("--flags", "--resources") and word.startswith("--"):
             raise UserError(f"{flag} {word!r}: write {flag}={word!r}, since it begins like a flag")
     plans = [value for word, value in pairwise(argv) if word == "--plan"]
     plans += [word.removeprefix("--plan=") for word in argv if word.startswith("--plan=")]
