@@ -13,6 +13,7 @@ from experiment.checkpoint import load_agent
 from experiment.config import flat, replaced, to_dict
 from experiment.errors import UserError
 from experiment.metrics import read_columns
+from ppo2.agent import make_net
 from ppo2.config import PPO2Config
 from ppo2.train import choose, main, parse, resolve, run
 from ppo2.training import Training
@@ -313,3 +314,19 @@ def test_pieces_are_chosen_by_their_speed_and_kept_with_the_run(
     same = run(corridor(8), replaced(config, accumulate=4), tmp_path / "given")
     for one, other in zip(agent.net.parameters(), same.net.parameters(), strict=True):
         assert torch.equal(one, other)
+
+
+def ablations():
+    """Flags of each row of the table in options.md."""
+    text = (ROOT / "ppo2/options.md").read_text().partition("| without | flags |")[2]
+    return [flags for row in text.splitlines() for flags in re.findall(r"`(--[^`]+)`", row)]
+
+
+@pytest.mark.parametrize("flags", ablations())
+def test_the_competitions_preset_without_a_part_makes_a_run(flags):
+    whole = flat(to_dict(parse(["--preset", "procgen-competition"])))
+    config = parse(["--preset", "procgen-competition", *flags.split()])
+    changed = {name for name, value in flat(to_dict(config)).items() if value != whole[name]}
+    named = re.findall(r"--(?:no-)?([a-z-]+)", flags)
+    assert changed == {name.replace("-", "_") for name in named}
+    make_net(config)
