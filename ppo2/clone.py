@@ -186,15 +186,19 @@ def recorded(config: CloneConfig) -> Demonstrations:
     spec, episodes = config.env.spec(), []
     for source in filter(None, config.demonstrations.split(",")):
         found = episodes_of(load_checkpoint(source))
+        if not found:
+            raise UserError(
+                f"{source} holds no recorded episodes: python -m envs.record AGENT records some"
+            )
         check_played_alike(
             found, action_names=spec.action_names, frame_skip=spec.frame_skip, source=source
         )
         shape = (spec.channels, *spec.observation_shape[1:])
         seen = [e for e in found if e.frames is not None and e.frames.shape[1:] == shape]
-        if not seen or len(seen) < len(found):
+        if len(seen) < len(found):
             raise UserError(
                 f"{source} holds {len(found)} recorded episodes, {len(seen)} of them with frames "
-                f"{list(shape)}: expected one or more, all with; record them with these settings"
+                f"{list(shape)}: expected all; record them with these settings (envs.record)"
             )
         episodes += seen
     return of_episodes(episodes, config.env, gamma=config.gamma)
