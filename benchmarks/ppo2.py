@@ -34,7 +34,7 @@ CASES = [
     *(f"{peer}-{threads}" for peer in PEERS for threads in cases.THREADS),
 ]
 RATIOS: list[tuple[str, str, str, float | None]] = [
-    ("ppo2", "ppo2-", "sb3_usual-", 2.5),
+    ("ppo2", "ppo2-", "sb3_usual-", 1.7 if SUFFIX else 2.5),
     ("ppo2_fp32", "ppo2-fp32-", "sb3_usual-", None),
     ("ppo2", "ppo2-", "sb3-", None),
     ("ppo2_fp32", "ppo2-fp32-", "sb3-", None),

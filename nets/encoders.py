@@ -302,7 +302,10 @@ def make_encoder(
             f"encoder {name!r} has a fixed size: widths and pool are for {', '.join(SIZABLE)}"
         )
     if "pool-first" in parts and not pool:
-        raise UserError("--encoder-parts pool-first says where --pool is done: give that too")
+        raise UserError(
+            "--encoder-parts pool-first says where --pool is done: give that too, or leave "
+            "pool-first out"
+        )
     if "max-pool" in parts and pool:
         raise UserError("--encoder-parts max-pool is instead of --pool: leave one of them out")
     if "spectral-norm" in parts and {"separable", "group-norm"} & {*parts}:
