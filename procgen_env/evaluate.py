@@ -13,7 +13,6 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.peers.environments import peer_python
 from envs.episodes import SIDE_BY_SIDE, Random, side_by_side
 from envs.evaluation import evaluate
 from envs.sight import PLAYS, measure
@@ -27,7 +26,7 @@ from experiment.results import read_result, without_nan, write_result
 from experiment.seeding import aside
 from experiment.statistics import t_interval
 from procgen_env.config import ProcgenConfig
-from procgen_env.film import film
+from procgen_env.film import film, original_python
 from procgen_env.games import ACTIONS, normalised_scores, parse_games
 from procgen_env.levels import level_sets
 from procgen_env.vector import make_vec
@@ -185,7 +184,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise UserError(
             f"{config.run} learned on {run.levels}; python -m contest.evaluate plays it"
         )
-    original = peer_python("procgen", with_torch=False) if config.hd else None
+    original = original_python() if config.hd else None
     sets = level_sets(settings, test_levels=config.test_levels)
     run_folder = folder.parent.parent if folder.parent.name == "checkpoints" else folder
     out = config.out or run_folder / "evaluations" / folder_name(folder.name, config)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.contract import Infos, ended_episodes
+from experiment.environments import python_of
 from experiment.errors import UserError
 from experiment.film import write_video
 from experiment.package import Policy
@@ -22,8 +23,15 @@ from procgen_env.games import FRAMES_PER_SECOND
 from procgen_env.pool import options_of
 from procgen_env.vector import make_vec
 
+ORIGINAL = Path(__file__).with_name("original.py")
+"""Its environment is what the file beside it pins."""
 LARGE = 512
 """Pixels of a side of the original's pictures."""
+
+
+def original_python() -> Path:
+    """A Python with the original's package, see `experiment.environments`."""
+    return python_of(ORIGINAL.with_suffix(".txt"), with_torch=False)
 
 
 @dataclass(frozen=True)
@@ -92,13 +100,12 @@ def drawn_by(
         "actions": played.actions,
         **{name: value for name, value in options.items() if isinstance(value, bool)},
     }
-    script = Path(__file__).with_name("original.py")
     shape, size = (LARGE, LARGE, 3), LARGE * LARGE * 3
     with tempfile.TemporaryFile() as cases, tempfile.TemporaryFile() as said:
         cases.write(json.dumps([case]).encode())
         cases.seek(0)
         with subprocess.Popen(
-            [str(original), "-P", str(script), "--film"],
+            [str(original), "-P", str(ORIGINAL), "--film"],
             stdin=cases,
             stdout=subprocess.PIPE,
             stderr=said,

@@ -1,4 +1,4 @@
-"""Plays Procgen's original. Runs by its path in an environment that has it: peers' procgen.txt.
+"""Plays Procgen's original. Runs by its path in an environment of its own: original.txt.
 
 stdin: JSON, a list of {game, mode, level, actions}, and options of the original by its names;
 stdout, last line: JSON, for each its rewards and ends (0 or 1), step by step, each episode on that

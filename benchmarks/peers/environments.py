@@ -1,16 +1,8 @@
-"""Virtual environments for the peers: runs/peers/NAME, with what NAME.txt pins."""
+"""The peers' own virtual environments."""
 
-import hashlib
-import os
-import subprocess
-import sys
-from importlib.metadata import version
 from pathlib import Path
 
-from experiment.errors import UserError
-from experiment.results import ROOT
-
-CACHE = ROOT / "runs" / "peers"
+from experiment.environments import python_of
 
 
 def requirements(name: str) -> Path:
@@ -19,30 +11,5 @@ def requirements(name: str) -> Path:
 
 
 def peer_python(name: str, *, with_torch: bool = True) -> Path:
-    """The Python of a peer's environment, which is made first where it is missing or outdated.
-
-    torch is the very build of this environment, found where TORCH_INDEX_URL says, if it is set.
-    UserError: pip could not install.
-    """
-    torch = [f"torch=={version('torch')}"] if with_torch else []
-    file = requirements(name)
-    stated = file.read_bytes() + "".join(torch).encode()
-    wanted = hashlib.sha256(stated).hexdigest()
-    folder = CACHE / name
-    python, stamp = folder / "bin" / "python", folder / "installed"
-    if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
-        return python
-    print(f"making {folder.relative_to(ROOT)}: this takes some minutes", file=sys.stderr)
-    subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], check=True)
-    index = os.environ.get("TORCH_INDEX_URL")
-    extra = ["--extra-index-url", index] if index else []
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", *extra]
-    # By itself: it wants another setuptools than what old packages are built with.
-    steps: list[tuple[list[str], dict[str, str]]] = [(torch, {})] if torch else []
-    steps += [(["--requirement", str(file)], {"PIP_CONSTRAINT": str(file)})]
-    for packages, pinned in steps:
-        done = subprocess.run([*pip, *packages], check=False, env={**os.environ, **pinned})
-        if done.returncode:
-            raise UserError(f"pip could not install {name}; what it said is above, then try again")
-    stamp.write_text(wanted, encoding="utf-8")
-    return python
+    """The Python of a peer's environment, see `python_of`."""
+    return python_of(requirements(name), with_torch=with_torch)

@@ -7,11 +7,10 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from benchmarks.peers.environments import peer_python
 from experiment.errors import UserError
-from experiment.results import ROOT
 from procgen_env import make_vec
 from procgen_env.config import ProcgenConfig
+from procgen_env.film import ORIGINAL, original_python
 from procgen_env.games import ACTIONS, GAMES
 
 STEPS = 200
@@ -36,7 +35,7 @@ def ours(case):
 @pytest.mark.timeout(1800)
 def test_rewards_and_ends_are_the_originals_in_all_games():
     try:
-        python = peer_python("procgen", with_torch=False)
+        python = original_python()
     except UserError as error:
         pytest.skip(f"the original cannot be installed: {error}")
     cases = [
@@ -51,7 +50,7 @@ def test_rewards_and_ends_are_the_originals_in_all_games():
         for level in (0, 7, 123456)
     ]
     done = subprocess.run(
-        [str(python), str(ROOT / "procgen_env/original.py")],
+        [str(python), str(ORIGINAL)],
         input=json.dumps(cases),
         capture_output=True,
         text=True,

@@ -8,7 +8,7 @@ import pytest
 
 from tests.runs import ROOT
 
-INNER = ("benchmarks.peers.", "es.master", "retro_env.worker")
+INNER = ("benchmarks.peers.", "es.master", "procgen_env.original", "retro_env.worker")
 """Others start these, in ways of their own; peers' code is only timed."""
 COMMANDS = [
     name
