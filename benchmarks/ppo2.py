@@ -33,9 +33,10 @@ CASES = [
     *(f"{name}-{setting}" for name in ("ppo2", "parts") for setting in SETTINGS),
     *(f"{peer}-{threads}" for peer in PEERS for threads in cases.THREADS),
 ]
+FP32_AIM = 1.7
 RATIOS: list[tuple[str, str, str, float | None]] = [
-    ("ppo2", "ppo2-", "sb3_usual-", 1.7 if SUFFIX else 2.5),
-    ("ppo2_fp32", "ppo2-fp32-", "sb3_usual-", None),
+    ("ppo2", "ppo2-", "sb3_usual-", FP32_AIM if SUFFIX else 2.5),
+    ("ppo2_fp32", "ppo2-fp32-", "sb3_usual-", FP32_AIM),
     ("ppo2", "ppo2-", "sb3-", None),
     ("ppo2_fp32", "ppo2-fp32-", "sb3-", None),
 ]
