@@ -41,10 +41,12 @@ def of_procgen(levels: Any) -> bool:
         return True
     if any(part.startswith("procgen") and not part.endswith(".csv") for part in parts):
         raise UserError(f"unknown levels {levels!r}; give procgen:GAME, such as procgen:coinrun")
-    for word in filter(str.isalpha, parts):  # no other levels are called so
+    for word in filter(str.isalpha, parts):
         from procgen_env.games import GAMES
 
-        if near := difflib.get_close_matches(word, GAMES, n=1, cutoff=0.8):
+        if word not in split_names() and (
+            near := difflib.get_close_matches(word, GAMES, n=1, cutoff=0.8)
+        ):
             raise UserError(f"unknown levels {word!r}; did you mean 'procgen:{near[0]}'?")
     return False
 

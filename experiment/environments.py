@@ -18,7 +18,7 @@ def python_of(file: Path, *, with_torch: bool = True) -> Path:
     """The Python of the environment that a file pins, made first where it is missing or outdated.
 
     torch is the very build of this environment, found where TORCH_INDEX_URL says, if it is set.
-    UserError: pip could not install.
+    UserError: it could not be made, or pip could not install.
     """
     torch = [f"torch=={version('torch')}"] if with_torch else []
     stated = file.read_bytes() + "".join(torch).encode()
@@ -28,18 +28,18 @@ def python_of(file: Path, *, with_torch: bool = True) -> Path:
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
         return python
     print(f"making {folder.relative_to(ROOT)}: this takes some minutes", file=sys.stderr)
-    subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], check=True)
+    venv = [sys.executable, "-m", "venv", "--clear", "--without-pip", str(folder)]
     index = os.environ.get("TORCH_INDEX_URL")
     extra = ["--extra-index-url", index] if index else []
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", *extra]
-    # By itself: it wants another setuptools than what old packages are built with.
-    steps: list[tuple[list[str], dict[str, str]]] = [(torch, {})] if torch else []
-    steps += [(["--requirement", str(file)], {"PIP_CONSTRAINT": str(file)})]
-    for packages, pinned in steps:
-        done = subprocess.run([*pip, *packages], check=False, env={**os.environ, **pinned})
-        if done.returncode:
+    # torch by itself: it wants another setuptools than what old packages are built with.
+    steps: list[tuple[list[str], dict[str, str]]] = [(venv, {})]
+    steps += [([*pip, *torch], {})] if torch else []
+    steps += [([*pip, "--requirement", str(file)], {"PIP_CONSTRAINT": str(file)})]
+    for words, pinned in steps:
+        if subprocess.run(words, check=False, env={**os.environ, **pinned}).returncode:
             raise UserError(
-                f"pip could not install {file.stem}; what it said is above, then try again"
+                f"{folder} could not be made; what venv or pip said is above, then try again"
             )
     stamp.write_text(wanted, encoding="utf-8")
     return python

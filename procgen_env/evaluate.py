@@ -31,8 +31,6 @@ from procgen_env.games import ACTIONS, normalised_scores, parse_games
 from procgen_env.levels import level_sets
 from procgen_env.vector import make_vec
 
-Sets = dict[str, dict[str, list[dict[str, Any]]]]
-
 
 @dataclasses.dataclass(frozen=True)
 class EvaluateConfig:

@@ -51,6 +51,14 @@ def test_other_levels_are_not_taken_for_procgens():
         assert not of_procgen(levels)
 
 
+def test_a_split_may_be_called_nearly_as_a_game(monkeypatch):
+    monkeypatch.setattr("envs.families.split_names", lambda: ["mine"])
+    assert not of_procgen("mine")
+    monkeypatch.setattr("envs.families.split_names", list)
+    with pytest.raises(UserError, match="procgen:miner"):
+        of_procgen("mine")
+
+
 def test_what_plays_no_procgen_says_so():
     with pytest.raises(UserError, match="Procgen:coinrun is of Procgen, which is not played here"):
         parse_levels("bramble-train,Procgen:coinrun")

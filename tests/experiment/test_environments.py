@@ -1,8 +1,11 @@
 import subprocess
 from types import SimpleNamespace
 
+import pytest
+
 from experiment import environments
 from experiment.environments import python_of
+from experiment.errors import UserError
 
 
 def test_torch_is_installed_apart_from_what_pins_its_setuptools(tmp_path, monkeypatch):
@@ -27,3 +30,12 @@ def test_torch_is_installed_apart_from_what_pins_its_setuptools(tmp_path, monkey
     calls.clear()
     python_of(file, with_torch=False)  # another environment than the one that is there
     assert [constraint for _, constraint in calls[1:]] == [pinned]
+
+
+def test_an_environment_that_cannot_be_made_is_one_line(tmp_path, monkeypatch):
+    (tmp_path / "old.txt").write_text("gym==0.23.1\n")
+    monkeypatch.setattr(environments, "CACHE", tmp_path)
+    monkeypatch.setattr(environments, "ROOT", tmp_path)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=1))
+    with pytest.raises(UserError, match="could not be made"):
+        python_of(tmp_path / "old.txt")
