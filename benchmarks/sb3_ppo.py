@@ -45,7 +45,6 @@ LACKING: dict[str, Any] = {
     "target_kl": 0.0,
     "learning_rate_schedule": "constant",
     "clip_schedule": "constant",
-    "initialisation": "default",
     "evaluate_every": 0,
     "sight_every": 0,
     "num_checkpoints": 0,
@@ -53,7 +52,7 @@ LACKING: dict[str, Any] = {
 }
 """Settings that Stable-Baselines3 has not, or otherwise than here, and the value it can have."""
 ENCODERS = ("nature", "data-efficient")
-"""Those that `ppo2` gives the initial weights that Stable-Baselines3 gives all."""
+"""Those whose initial weights are orthogonal by default, as Stable-Baselines3 makes all."""
 METRICS = {
     "explained_variance": "train/explained_variance",
     "policy_loss": "train/policy_gradient_loss",
@@ -73,10 +72,12 @@ def settings(config: PPO2Config) -> dict[str, Any]:
     each step, not once per rollout.
     """
     refuse_others(flat(to_dict(config)), LACKING)
-    if config.normalise == "rollout" or config.net.encoder not in ENCODERS:
+    ours = "orthogonal" if config.net.encoder in ENCODERS else config.net.encoder
+    initialisation = ours if config.initialisation == "default" else config.initialisation
+    if config.normalise == "rollout" or initialisation != "orthogonal":
         raise UserError(
-            "Stable-Baselines3 here needs normalise minibatch or never, and an encoder "
-            f"of {', '.join(ENCODERS)}"
+            "Stable-Baselines3 here needs normalise minibatch or never, and initialisation "
+            f"orthogonal (the default of {' and '.join(ENCODERS)})"
         )
     return {
         "n_steps": config.rollout_steps,

@@ -31,7 +31,7 @@ SHARED = {  # used by the same code: levels, environments, net, when to stop, wh
     "seed", "checkpoint_every", "device", "torch_threads", "actions", "frame_skip",
     "stick_probability", "episode_steps", "backtracking", "reward_scale", "image_height",
     "image_width", "colour", "frame_stack", "backend", "scenario", "encoder", "widths", "pool",
-    "hidden", "track",
+    "hidden", "track", "initialisation",
 }  # fmt: skip
 TOLD = {
     "rollout_steps", "minibatches", "epochs", "gamma", "lam", "learning_rate", "adam_epsilon",
@@ -93,7 +93,10 @@ def test_fast_preset_is_told_field_by_field() -> None:
     }
 
 
-@pytest.mark.parametrize("lacking", [{"noisy": True}, {"resume": True}, {"encoder": "impala"}])
+@pytest.mark.parametrize(
+    "lacking",
+    [{"noisy": True}, {"resume": True}, {"encoder": "impala"}, {"initialisation": "xavier"}],
+)
 def test_what_it_lacks_is_refused(lacking: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="Stable-Baselines3"):
         told_of(small(**lacking))
