@@ -24,27 +24,23 @@ from experiment.distributed import Group
 from experiment.errors import UserError, command
 from experiment.run_folder import Reports, reports
 from experiment.seeding import seed_everything
-from ppo2.agent import PPO2Agent, make_net
+from nets.actor_critic import make_actor_critic
+from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.train import make_envs, parse, resolve
 
 LACKING: dict[str, Any] = {
     "resume": False,
     "recurrent": "none",
-    "noisy": False,
     "rnd": 0.0,
     "novelty": 0.0,
-    "death_penalty": 0.0,
-    "brightness": 0.0,
     "augment": "",
     "dropout": 0.0,
     "convolution_l2": 0.0,
     "encoder_parts": "",
     "value_clip_range": None,
     "kl_penalty": 0.0,
-    "target_kl": 0.0,
     "learning_rate_schedule": "constant",
-    "clip_schedule": "constant",
     "evaluate_every": 0,
     "sight_every": 0,
     "num_checkpoints": 0,
@@ -148,7 +144,7 @@ def run(
     told = settings(config)
     device = prepare_device(config.run.device, threads=config.torch_threads)
     seed_everything(config.run.seed)
-    agent = PPO2Agent(make_net(config), config)
+    agent = PPO2Agent(make_actor_critic(config), config)
     model = PPO("CnnPolicy", wrapped(envs, config), device=device, **told)
     if init:
         agent.start_from(init)

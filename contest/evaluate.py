@@ -98,7 +98,7 @@ def agent_in(contest: Path) -> str:
     """
     facts = read_facts(contest)
     learned = [str(path) for path in sorted(contest.glob("*/seed-*/agent"))]
-    found = learned or [part for part in facts["checkpoint"].split(",") if part]
+    found = learned or [str(facts["checkpoint"])] * bool(facts["checkpoint"])
     if not found and facts["name"] in REFERENCES:
         return str(facts["name"])
     if len(found) != 1:

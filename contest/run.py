@@ -47,8 +47,7 @@ class RunConfig:
     agent: str
     """random, hold-right, run-and-jump, a package (rainbow, …), or package.module:function."""
     checkpoint: str = ""
-    """Checkpoint or run folder that a package's agent starts from; several with commas between,
-    where it can choose among them (ppo2)."""
+    """Checkpoint or run folder that a package's agent starts from."""
     mode: Literal["adapt", "frozen", "explore"] = "adapt"
     """What a package's agent does. adapt: it goes on learning, through its train.run; frozen: it
     acts as well as it can; explore: it acts as it does while learning, with its chance."""

@@ -98,9 +98,9 @@ def make(levels: str, settings: Any, *, num_envs: int, **options: Any) -> Vector
 
     levels: splits and levels with commas between, a CSV, or procgen:GAME[,GAME…]. settings: of the
     levels' family. options: seed (0). rotate_every (0): agent steps on a level before the next; 0:
-    an episode, where there are more levels than environments. serial (False): all play the same
-    levels, in order. part (a slice): make only these of them. record_dir: for recordings, where the
-    family has any. UserError: what is missing, or the settings are another family's.
+    an episode, where there are more levels than environments. part (a slice): make only
+    these of them. record_dir: for recordings, where the family has any. UserError: what is missing,
+    or the settings are another family's.
     """
     kind: Any = settings_class({"levels": levels})
     if not isinstance(settings, kind):
@@ -111,11 +111,8 @@ def make(levels: str, settings: Any, *, num_envs: int, **options: Any) -> Vector
     if of_procgen(levels):
         import procgen_env
 
-        rotates = options.pop("rotate_every", 0) not in (0, RunSettings.rotate_every)
-        if options.pop("serial", False) or rotates:
-            raise UserError(
-                "Procgen draws a level for every episode: leave --serial out, and --rotate-every 0"
-            )
+        if options.pop("rotate_every", 0) not in (0, RunSettings.rotate_every):
+            raise UserError("Procgen draws a level for every episode: give --rotate-every 0")
         options.pop("record_dir", None)
         return procgen_env.make_vec(levels, num_envs=num_envs, config=settings, **options)
     from retro_env import make_vec, parse_levels

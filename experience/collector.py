@@ -20,7 +20,6 @@ from experiment.device import memory_for
 from experiment.distributed import Group
 from experiment.generators import generator_state
 from nets.actor_critic import sample_actions
-from nets.noisy import Noises, noise_of
 
 
 class StochasticPolicy(Protocol):
@@ -38,12 +37,8 @@ class StochasticPolicy(Protocol):
         """What it remembers of nothing, [rows,S]; S is 0 without a memory."""
         ...
 
-    def draw_noise(self, rngs: list[np.random.Generator]) -> Noises:
-        """A draw for each environment; None without noisy layers."""
-        ...
-
     def evaluate(
-        self, images: Tensor, *, state: Tensor, starts: Tensor, noise: Noises
+        self, images: Tensor, *, state: Tensor, starts: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Images [N,C,H,W] on the device -> log-probabilities [N,A], values [N], new state."""
         ...
@@ -65,14 +60,11 @@ class Collector:
         rollout_steps: int,
         return_gamma: float,
         act_parts: int = 1,
-        brightness: float = 0.0,
     ) -> None:
         """num_envs: of this process. return_gamma: discount of the returns by whose deviation
-        `return_scale` divides rewards. act_parts: groups of environments, see `play`. brightness:
-        images are made brighter or darker by up to this part, anew for each rollout."""
+        `return_scale` divides rewards. act_parts: groups of environments, see `play`."""
         self.policy, self.num_envs, self.device = policy, num_envs, policy.device
         self.settings, self.spec = policy.config.run, policy.config.env.spec()
-        self.brightness = brightness
         self.env_steps = 0
         self.recent_returns: deque[float] = deque(maxlen=100)
         self.ended: list[tuple[int, int, dict[str, Any]]] = []
@@ -137,10 +129,6 @@ class Collector:
         self.began = [generator_state(rng) for rng in self.rngs]
         draws = [rng.random(self.rollout.steps, np.float32) for rng in self.rngs]
         self.uniforms = torch.from_numpy(np.stack(draws, axis=1)).to(self.device)
-        self.noise = self.policy.draw_noise(self.rngs)
-        if self.brightness > 0.0:
-            gains = [1.0 + self.brightness * (2.0 * rng.random() - 1.0) for rng in self.rngs]
-            self.tables = np.outer(gains, np.arange(256)).clip(0, 255).astype(np.uint8)
 
     def play(self, envs: VectorEnv, obs: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Fill the rollout, as far as the run's steps allow, from `obs` -> the observations then.
@@ -159,11 +147,8 @@ class Collector:
                         envs.step_async(self.act(obs[part], part), part)
         return obs
 
-    def images(self, obs: NDArray[np.uint8], envs: Sequence[int]) -> Tensor:
-        """obs [n,C,H,W] of those environments -> on the device, channels last, as bright as they
-        are in this rollout."""
-        if self.brightness > 0.0:
-            obs = np.stack([self.tables[env][image] for env, image in zip(envs, obs, strict=True)])
+    def images(self, obs: NDArray[np.uint8]) -> Tensor:
+        """obs [n,C,H,W] -> on the device, channels last."""
         images = torch.from_numpy(obs)
         if self.device.type != "cpu":
             images = images.pin_memory().to(self.device, non_blocking=True)
@@ -172,12 +157,11 @@ class Collector:
     def act(self, obs: NDArray[np.uint8], part: slice) -> NDArray[np.int64]:
         """obs uint8 [n,C,H,W] of the environments in that part -> their actions [n]; the rollout
         keeps both."""
-        images = self.images(obs, range(self.num_envs)[part])
+        images = self.images(obs)
         log_probs, values, state = self.policy.evaluate(
             images,
             state=self.state[part],
             starts=torch.from_numpy(self.starts[part]).to(self.device, non_blocking=True),
-            noise=noise_of(self.noise, part),
         )
         actions = sample_actions(log_probs, self.uniforms[self.rollout.step_of(part), part])
         self.rollout.add_actions(
@@ -196,16 +180,16 @@ class Collector:
     def add(self, outcome: Outcome, *, levels: Sequence[str], part: slice) -> None:
         """Keep what came of that part's actions, [n]; infos are of all environments, levels [n] are
         played from now on."""
+        self.count(outcome, part=part)
         self.rollout.add_outcomes(
             outcome,
-            deaths=self.count(outcome, part=part),
             progress=self.progress[part],
             levels=np.array([crc32(level.encode()) for level in levels]),
             part=part,
         )
 
-    def count(self, outcome: Outcome, *, part: slice) -> NDArray[np.bool_]:
-        """Count a step of that part, and its ended episodes -> where [n] one ended by a death.
+    def count(self, outcome: Outcome, *, part: slice) -> None:
+        """Count a step of that part, and its ended episodes.
 
         The steps of all count once the last part has taken its own.
         """
@@ -214,14 +198,10 @@ class Collector:
         self.progress[part][self.starts[part]] = 0.0
         self.progress[part] += rewards / self.spec.reward_scale
         self.starts[part] = terminated | truncated
-        deaths = np.zeros(len(rewards), bool)
         for episode in ended_episodes(infos):
-            row = episode["env"] - part.start
-            deaths[row] = terminated[row] and not episode["finished"]
             self.ended.append((env_steps, self.mine.start + episode["env"], episode))
         if part.stop == self.num_envs:
             self.env_steps = env_steps
-        return deaths
 
     def chance(self, count: int) -> Tensor:
         """So many numbers from 0 to 1 for each row of the rollout's batch, [T·N,count], each
@@ -253,26 +233,25 @@ class Collector:
     def next_values(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Values [T,N] of the state that each step reached, before any reset; meaningless where
         terminated. obs: after the rollout."""
-        rollout, everyone = self.rollout, list(range(self.num_envs))
-        last = self.values(obs, everyone, state=self.state, starts=self.starts)
+        rollout = self.rollout
+        last = self.values(obs, state=self.state, starts=self.starts)
         values = np.concatenate([rollout.values[1:].cpu().numpy(), last[None]])
         if rollout.finals:  # of episodes that were cut
             steps, envs = (list(where) for where in zip(*rollout.finals, strict=True))
             states = torch.cat([rollout.states[1:], self.state[None]])[steps, envs]
             goes_on = np.zeros(len(envs), bool)
             finals = np.stack(list(rollout.finals.values()))
-            values[steps, envs] = self.values(finals, envs, state=states, starts=goes_on)
+            values[steps, envs] = self.values(finals, state=states, starts=goes_on)
         return values
 
     def values(
-        self, obs: NDArray[np.uint8], envs: list[int], *, state: Tensor, starts: NDArray[np.bool_]
+        self, obs: NDArray[np.uint8], *, state: Tensor, starts: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
-        """Values [n] of observations [n,C,H,W] of those environments."""
+        """Values [n] of observations [n,C,H,W]."""
         _, values, _ = self.policy.evaluate(
-            self.images(obs, envs),
+            self.images(obs),
             state=state,
             starts=torch.from_numpy(starts).to(self.device),
-            noise=noise_of(self.noise, envs),
         )
         found: NDArray[np.float32] = values.cpu().numpy()
         return found

@@ -13,22 +13,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nets.noisy import Noises, noise_of
-
 
 @dataclass(frozen=True)
 class Batch:
     """Rows to learn from, step by step: row t·N + n is step t of environment n of N.
 
-    obs uint8 [T·N,H,W,C]; states [T·N,S] before each step; starts: of an episode; noise: of each
-    environment; chance [T·N,U]: numbers from 0 to 1, where something is drawn; all others [T·N]. In
-    a minibatch states [N,S] are before its first step, and noise is of each row.
+    obs uint8 [T·N,H,W,C]; states [T·N,S] before each step; starts: of an episode; chance
+    [T·N,U]: numbers from 0 to 1, where something is drawn; all others [T·N]. In a minibatch states
+    [N,S] are before its first step.
     """
 
     obs: Tensor
     states: Tensor
     starts: Tensor
-    noise: Noises
     actions: Tensor
     logp: Tensor
     values: Tensor
@@ -40,12 +37,10 @@ class Batch:
     def minibatch(self, indices: Tensor, advantages: Tensor) -> "Batch":
         """Rows [L,K]: L steps on end of K environments. advantages [L,K] replace the batch's."""
         flat = indices.flatten()
-        num_envs = len(self.actions) // self.steps
         return Batch(
             obs=self.obs.index_select(0, flat),
             states=self.states[indices[0]],
             starts=self.starts[flat],
-            noise=noise_of(self.noise, flat % num_envs),
             actions=self.actions[flat],
             logp=self.logp[flat],
             values=self.values[flat],
@@ -112,7 +107,6 @@ class Rollout:
         self.progress = np.zeros(shape, np.float32)
         self.levels = np.zeros(shape, np.int64)
         self.terminated, self.ended = np.zeros(shape, bool), np.zeros(shape, bool)
-        self.deaths = np.zeros(shape, bool)
         self.finals: dict[tuple[int, int], NDArray[np.uint8]] = {}
         """Last observation [C,H,W] of each episode that was cut, by (step, environment)."""
 
@@ -152,19 +146,17 @@ class Rollout:
         self,
         outcome: Outcome,
         *,
-        deaths: NDArray[np.bool_],
         progress: NDArray[np.floating],
         levels: NDArray[np.int64],
         part: slice,
     ) -> None:
         """Keep what came of them, which completes the step. All [n], but infos["final_obs"]: N
-        times [C,H,W], read only where an episode was cut. deaths: ends short of the level's;
-        progress: raw reward of the episode so far; levels: numbers."""
+        times [C,H,W], read only where an episode was cut. progress: raw reward of the
+        episode so far; levels: numbers."""
         rewards, terminated, truncated, infos = outcome
         t = self.step_of(part)
         self.rewards[t, part] = rewards
         self.terminated[t, part], self.ended[t, part] = terminated, terminated | truncated
-        self.deaths[t, part] = deaths
         self.progress[t, part], self.levels[t, part] = progress, levels
         for row in np.flatnonzero(truncated & ~terminated).tolist():
             env = range(self.num_envs)[part][row]
@@ -182,7 +174,7 @@ class Rollout:
         last = images.permute(0, 2, 3, 1)
         return torch.cat([self.obs[1:, ..., -channels:], last[None, ..., -channels:]])
 
-    def batch(self, advantages: NDArray[np.float32], *, noise: Noises) -> Batch:
+    def batch(self, advantages: NDArray[np.float32]) -> Batch:
         """The whole rollout, with its advantages [T,N]."""
         on_device = torch.from_numpy(advantages).to(self.device).flatten()
         values = self.values.flatten()
@@ -190,7 +182,6 @@ class Rollout:
             obs=self.obs.flatten(0, 1),
             states=self.states.flatten(0, 1),
             starts=torch.from_numpy(self.starts).to(self.device).flatten(),
-            noise=noise,
             actions=self.actions.flatten(),
             logp=self.logp.flatten(),
             values=values,
@@ -224,5 +215,5 @@ class Rollout:
 
 SAVED = (
     *("obs", "states", "starts", "actions", "logp", "values", "rewards"),
-    *("terminated", "ended", "deaths", "progress", "levels"),
+    *("terminated", "ended", "progress", "levels"),
 )

@@ -8,6 +8,8 @@ import torch
 
 from experiment.errors import UserError
 
+THREADS = torch.get_num_threads()
+"""What PyTorch decided for this process, before anybody changed it."""
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 KEPT = 1 << 30
 

@@ -30,9 +30,8 @@ class RunSettings:
     """Go on from the last checkpoint in run_dir, with the run's own settings; flags given beside
     it change them (timesteps prolongs it)."""
     init: str = ""
-    """A checkpoint, run folder or shipped agent's name (rainbow, ppo2) to start from; several with
-    commas between, where the agent chooses among them. Its settings are not taken over: give the
-    same preset and flags."""
+    """A checkpoint, run folder or shipped agent's name (rainbow, ppo2) to start from. Its
+    settings are not taken over: give the same preset and flags."""
     seed: Seed = 0
     """Seeds all that is drawn: weights, actions, the environment's chance."""
     checkpoint_every: Natural = 50_000

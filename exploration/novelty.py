@@ -14,8 +14,9 @@ class Novelty:
     sees it; progress is the episode's raw reward so far.
     """
 
-    def __init__(self, *, progress: float, colours: int) -> None:
-        """progress: raw reward that makes a key differ. colours: as many sums differ."""
+    def __init__(self, *, progress: float = 100.0, colours: int = 64) -> None:
+        """progress: contest reward (9,000 to a level's end) that makes a key differ. colours: as
+        many sums differ."""
         self.progress, self.colours = progress, colours
         self.seen: set[tuple[int, ...]] = set()
 

@@ -38,7 +38,7 @@ class RND:
         num_envs: int,
         *,
         gamma: float,
-        learning_rate: float,
+        learning_rate: float = 1e-4,
         device: torch.device,
         group: Group,
         kind: Literal["burda", "impala"] = "burda",

@@ -3,14 +3,13 @@
 Letters: T steps, N sequences of a batch, A actions.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from experience.gradients import Piece, Pieces
 from experience.vtrace import vtrace
 from experiment.device import computes_in_bf16
 from experiment.schedules import scheduled
@@ -43,14 +42,12 @@ class Learner:
     def __init__(
         self, net: ActorCritic, config: ImpalaConfig, *, device: torch.device, threads: int = 1
     ) -> None:
-        """threads: of a CPU. Each computes pieces of a batch by itself, so that they wait for one
-        another once per step instead of at every layer."""
+        """threads: of a CPU, see `Pieces`."""
         self.net, self.config, self.device = net, config, device
         self.parameters = list(net.parameters())
         self.optimiser = make_optimiser(config, self.parameters)
         self.half = computes_in_bf16(config.precision, device)
-        self.threads = threads if device.type == "cpu" else 1
-        self._pool = ThreadPoolExecutor(threads, "learner", partial(torch.set_num_threads, 1))
+        self.pieces = Pieces(threads if device.type == "cpu" else 1)
 
     def update(self, batch: Sequences, *, part: float) -> dict[str, float]:
         """Learn from a batch -> metrics, means over its steps and epochs. part: of the run that has
@@ -65,26 +62,17 @@ class Learner:
 
     def _step(self, batch: Sequences) -> dict[str, Tensor]:
         """One step along the gradient of a batch, computed piece by piece -> metrics."""
-        count = min(self.config.accumulate * self.threads, batch.count)
+        count = min(self.config.accumulate * self.pieces.threads, batch.count)
         ends = np.linspace(0, batch.count, count + 1).astype(int).tolist()
         pieces = [batch.columns(slice(*ends)) for ends in pairwise(ends)]
-        apply = map if self.threads == 1 else self._pool.map
-        gradients: list[Tensor] = []
-        sums: dict[str, Tensor] = {}
-        for parts, metrics in apply(self._piece, pieces):
-            if gradients:
-                torch._foreach_add_(gradients, parts)
-            gradients = gradients or parts
-            sums = {name: value + sums.get(name, 0.0) for name, value in metrics.items()}
-        for parameter, gradient in zip(self.parameters, gradients, strict=True):
-            parameter.grad = gradient
+        sums = self.pieces.backward(self._piece, pieces, parameters=self.parameters)
         means = {name: value / batch.actions.size for name, value in sums.items()}
         limit = self.config.gradient_norm or torch.inf
         means["gradient_norm"] = nn.utils.clip_grad_norm_(self.parameters, limit)
         self.optimiser.step()
         return means
 
-    def _piece(self, piece: Sequences) -> tuple[list[Tensor], dict[str, Tensor]]:
+    def _piece(self, piece: Sequences) -> Piece:
         """Gradients and sums of metrics of a piece of a batch."""
         loss, metrics = self.losses(piece)
         gradients = torch.autograd.grad(loss, self.parameters)

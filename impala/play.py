@@ -14,9 +14,10 @@ from experience.collector import Collector
 from experience.saving import restore_run
 from experiment.checkpoint import Checkpoint
 from experiment.config import replaced
-from impala.agent import ImpalaAgent, make_net
+from impala.agent import ImpalaAgent
 from impala.config import ImpalaConfig
 from impala.memory import Sequences, sequences_of
+from nets.actor_critic import make_actor_critic
 
 
 class Block(NamedTuple):
@@ -79,7 +80,7 @@ def make_player(config: ImpalaConfig, index: int, begun: int) -> Player:
     torch.set_num_threads(1)
     part = config.acting.share(index, config.run.num_envs)
     own = replaced(config, device="cpu", seed=actor_seed(config.run.seed, index, begun))
-    agent = ImpalaAgent(make_net(own), own)
+    agent = ImpalaAgent(make_actor_critic(own), own)
     return Player(agent, make_for(config, part=part), first=part.start).begin()
 
 

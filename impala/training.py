@@ -12,19 +12,17 @@ import torch
 
 from experience.saving import save_run
 from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
-from experiment.device import prepare_device
+from experiment.device import THREADS, prepare_device
 from experiment.errors import UserError
 from experiment.generators import generator_state, set_generator_state
 from experiment.optimiser import optimiser_tensors, restore_optimiser
 from experiment.seeding import rng_state, seed_everything
-from impala.agent import ImpalaAgent, make_net
+from impala.agent import ImpalaAgent
 from impala.config import ImpalaConfig
 from impala.learner import Learner
 from impala.memory import Memory, Sequences
 from impala.play import Block, Player
-
-THREADS = torch.get_num_threads()
-"""What PyTorch decided for this process, before anybody changed it."""
+from nets.actor_critic import make_actor_critic
 
 
 @dataclass
@@ -44,7 +42,7 @@ class Training:
         seed_everything(config.run.seed)
         device = prepare_device(config.run.device)
         torch.set_num_threads(1)  # while acting; the learner has threads of its own
-        net = make_net(config).to(device)
+        net = make_actor_critic(config).to(device)
         self.agent = ImpalaAgent(net, config, device=str(device))
         threads = config.torch_threads or THREADS
         self.learner = Learner(net, config, device=device, threads=threads)

@@ -1,22 +1,19 @@
 """A policy and a value function in one net."""
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from nets.encoders import Encoder, encoder_of
 from nets.heads import ActorCriticHead
-from nets.initialise import initialiser
-from nets.noisy import Noises, NoisyLinear, PlainLinear, signed_root
+from nets.initialise import initialiser, xavier
 from nets.recurrent import RecurrentCore
 from nets.settings import NetSettings
 
 
 class ActorCritic(nn.Module):
-    """uint8 images [B,C,H,W] -> logits [B,A], values [B]. Noise is given, see `nets.noisy`.
+    """uint8 images [B,C,H,W] -> logits [B,A], values [B].
 
     With a recurrent core the rows are `steps` steps of B/steps environments, step by step.
     """
@@ -36,7 +33,6 @@ class ActorCritic(nn.Module):
         self,
         obs: Tensor,
         *,
-        noise: Noises = None,
         state: Tensor,
         starts: Tensor,
         steps: int = 1,
@@ -45,28 +41,15 @@ class ActorCritic(nn.Module):
         """state [N,S] before the first step; starts bool [B]: rows that begin an episode. kept
         [B,hidden]: factors on the fully connected layer's units (dropout).
         -> (logits, values, state after the last step)."""
-        features = torch.relu(self.hidden(self.encoder(obs), noise[0] if noise else None))
+        features = torch.relu(self.hidden(self.encoder(obs)))
         if kept is not None:
             features = features * kept
         if self.core is not None:
             sequence = features.view(steps, -1, features.shape[1])
             out, state = self.core(sequence, state, starts.view(steps, -1))
             features = out.flatten(0, 1)
-        logits, values = self.head(features, noise[1:] if noise else None)
+        logits, values = self.head(features)
         return logits.float(), values.squeeze(1).float(), state
-
-    def noisy_layers(self) -> list[NoisyLinear]:
-        """Those that take noise, in its order."""
-        return [m for m in (self.hidden, *self.head.layers()) if isinstance(m, NoisyLinear)]
-
-    def draw_noise(self, rngs: list[np.random.Generator], device: torch.device) -> Noises:
-        """A draw for each of as many rows as there are generators; None without noisy layers."""
-
-        def draw(width: int) -> Tensor:
-            rows = [rng.standard_normal(width, np.float32) for rng in rngs]
-            return signed_root(torch.from_numpy(np.stack(rows))).to(device)
-
-        return [(draw(m.inputs), draw(m.outputs)) for m in self.noisy_layers()] or None
 
 
 def make_trunk(
@@ -74,7 +57,6 @@ def make_trunk(
     image: tuple[int, int, int],
     *,
     initialisation: str,
-    linear: Callable[[int, int], nn.Module] = PlainLinear,
 ) -> tuple[Encoder, Any]:
     """Untrained convolutions and the fully connected layer behind them, for images [C,H,W].
 
@@ -84,9 +66,28 @@ def make_trunk(
     encoder, initialise = encoder_of(net, image), initialiser(initialisation)
     if initialisation != "default" or net.encoder in ("nature", "data-efficient"):
         initialise(encoder)
-    hidden = linear(encoder.features, net.hidden)
+    hidden = nn.Linear(encoder.features, net.hidden)
     initialise(hidden)
     return encoder, hidden
+
+
+def make_actor_critic(config: Any) -> ActorCritic:
+    """An untrained net for PPO2's or IMPALA's config, its weights drawn from torch's generator.
+
+    But for xavier-all the heads are orthogonal as in openai/baselines, ppo2, the policy nearly
+    uniform.
+    """
+    spec = config.env.spec()
+    image, initialisation = spec.observation_shape, config.initialisation
+    encoder, hidden = make_trunk(config.net, image, initialisation=initialisation)
+    core, features = None, config.net.hidden
+    if config.recurrent != "none":
+        core = RecurrentCore(config.recurrent, features, hidden=config.recurrent_hidden)
+        features = core.features
+    head = ActorCriticHead(features, actions=spec.actions)
+    if initialisation == "xavier-all":
+        xavier(head)
+    return ActorCritic(encoder, hidden=hidden, core=core, head=head)
 
 
 def entropies(log_probs: Tensor) -> Tensor:

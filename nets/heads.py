@@ -99,22 +99,12 @@ class ActorCriticHead(nn.Module):
     Initial weights are orthogonal, nearly zero for the logits.
     """
 
-    def __init__(
-        self, features: int, *, actions: int, noisy: bool = False, sigma0: float = 0.5
-    ) -> None:
+    def __init__(self, features: int, *, actions: int) -> None:
         super().__init__()
-        linear = partial(NoisyLinear, sigma0=sigma0) if noisy else PlainLinear
-        self.policy = linear(features, actions)
-        self.value = linear(features, 1)
+        self.policy = nn.Linear(features, actions)
+        self.value = nn.Linear(features, 1)
         orthogonal(self.policy, gain=POLICY_GAIN)
         orthogonal(self.value, gain=VALUE_GAIN)
 
-    def layers(self) -> list[nn.Module]:
-        """Its linear layers, in the order in which `forward` takes their noise."""
-        return [self.policy, self.value]
-
-    def forward(
-        self, features: Tensor, noise: Sequence[Noise | None] | None = None
-    ) -> tuple[Tensor, Tensor]:
-        for_policy, for_value = noise if noise is not None else (None, None)
-        return self.policy(features, for_policy), self.value(features, for_value)
+    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        return self.policy(features), self.value(features)

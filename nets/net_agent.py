@@ -13,8 +13,7 @@ from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import from_dict
 from experiment.device import computes_in_bf16
 from experiment.package import Actions, Flags, Images
-from nets.actor_critic import ActorCritic, sample_actions
-from nets.noisy import Noises
+from nets.actor_critic import ActorCritic, make_actor_critic, sample_actions
 from nets.transfer import load_net
 
 Net = TypeVar("Net", bound=nn.Module)
@@ -114,6 +113,8 @@ class PolicyAgent(NetAgent[Net, Config]):
 class ActorCriticAgent(NetAgent[ActorCritic, Config]):
     """Acts by the most probable action; exploring, by a draw from the policy."""
 
+    same = "encoder, hidden, recurrent, actions, image and stack"
+    make_net = staticmethod(make_actor_critic)
     logits = True
 
     def __init__(self, net: ActorCritic, config: Config, *, device: str = "cpu") -> None:
@@ -133,16 +134,15 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
 
     @torch.no_grad()
     def evaluate(
-        self, images: Tensor, *, state: Tensor, starts: Tensor, noise: Noises = None
+        self, images: Tensor, *, state: Tensor, starts: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Images [N,C,H,W] on the device -> log-probabilities [N,A], values [N], new state."""
         with self.autocast():
-            logits, values, after = self.net(images, noise=noise, state=state, starts=starts)
+            logits, values, after = self.net(images, state=state, starts=starts)
         return logits.log_softmax(dim=1), values, after
 
     def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw them from the policy, and the
-        noise of noisy layers anew (while it learns, that stays for a rollout).
+        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw them from the policy.
 
         starts: rows that begin an episode, for a recurrent net, which remembers between calls.
         """
@@ -153,24 +153,12 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
             torch.from_numpy(obs).to(self.device),
             state=self.state,
             starts=begins.to(self.device),
-            noise=self.fresh_noise(len(obs)) if explore else None,
         )
         if explore:
             actions = sample_actions(log_probs, torch.rand(len(obs), device=self.device))
         else:
             actions = log_probs.argmax(dim=1)
         return actions.cpu().numpy()
-
-    def draw_noise(self, rngs: list[np.random.Generator]) -> Noises:
-        """A draw from each generator; None without noisy layers."""
-        return self.net.draw_noise(rngs, self.device)
-
-    def fresh_noise(self, rows: int) -> Noises:
-        """Noise for each row, of torch's generator; None without noisy layers."""
-        if not self.net.noisy_layers():
-            return None
-        seeds = torch.randint(2**62, (rows,)).tolist()
-        return self.draw_noise([np.random.default_rng(seed) for seed in seeds])
 
     def scores(self, images: Tensor) -> Tensor:
         """Logits [B,A] of images uint8 [B,C,H,W], of a net without memory, with gradient."""

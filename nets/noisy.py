@@ -13,9 +13,6 @@ from torch import Tensor, nn
 
 # One layer's noise: (on its inputs [in] or [B,in], on its outputs [out] or [B,out]).
 Noise = tuple[Tensor, Tensor]
-Noises = list[Noise] | None
-"""Of a net's noisy layers in turn; None: without noise."""
-
 
 ROWS = 128
 """From so many rows with the same noise on, one product with the noisy matrix is faster, although
@@ -69,11 +66,6 @@ class PlainLinear(nn.Linear):
 def signed_root(x: Tensor) -> Tensor:
     """f(x) = sgn(x) √|x|, the paper's transform of the Gaussian."""
     return x.sign() * x.abs().sqrt()
-
-
-def noise_of(noise: Noises, envs: slice | Sequence[int] | Tensor) -> Noises:
-    """The noise of those environments, row by row."""
-    return noise and [(inputs[envs], outputs[envs]) for inputs, outputs in noise]
 
 
 def sample_noises(

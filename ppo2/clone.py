@@ -38,9 +38,9 @@ from experiment.ranges import Count, NonNegative, Positive, Seed, Share, check
 from experiment.run_folder import RunFolder, interruptible
 from experiment.run_settings import RunSettings
 from experiment.seeding import seed_everything
-from nets.actor_critic import sample_actions
+from nets.actor_critic import make_actor_critic, sample_actions
 from nets.settings import NetSettings
-from ppo2.agent import PPO2Agent, make_net
+from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.demonstrations import UNKNOWN, Demonstrations, of_episodes
 
@@ -138,7 +138,8 @@ class Student:
     def __init__(self, config: CloneConfig) -> None:
         seed_everything(config.seed)
         device, own = prepare_device(config.device), config.agent()
-        self.config, self.agent = config, PPO2Agent(make_net(own), own, device=str(device))
+        self.config = config
+        self.agent = PPO2Agent(make_actor_critic(own), own, device=str(device))
         if config.init:
             self.agent.start_from(config.init)
         self.rng = np.random.default_rng(config.seed)

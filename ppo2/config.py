@@ -21,15 +21,10 @@ class PPO2Config:
     evaluation: EvaluationSettings = EvaluationSettings()
     net: NetSettings = NetSettings()
 
-    # What is played
-    serial: bool = False
-    """All environments play one level after another, instead of all levels at once; rotate_every
-    then follows from timesteps, whatever it says."""
+    # What is kept
     num_checkpoints: Natural = 0
     """Checkpoints evenly spread over the run, all of which stay, instead of checkpoint_every, of
     which the newest two do; 0: none."""
-    init_episodes: Count = 1
-    """Where init names several checkpoints: episodes that each plays before the best goes on."""
 
     # The machine
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
@@ -41,13 +36,6 @@ class PPO2Config:
     """CPU threads of the learner, each with a piece of a minibatch; 0: PyTorch decides."""
     act_parts: Count = 2
     """Groups of environments: the emulators of one run while actions of the next are chosen."""
-
-    # The winners' tricks
-    death_penalty: NonNegative = 0.0
-    """Taken off where an episode ends by itself short of the level's end, in units of what is
-    learned from: rewards as reward_scale and normalise_returns make them."""
-    brightness: Share = 0.0
-    """Images are made brighter or darker by up to this part, anew for each rollout."""
 
     # What is learned from
     augment: str = ""
@@ -98,8 +86,6 @@ class PPO2Config:
     """Of Adam."""
     clip: Positive = 0.1
     """How far the ratio of probabilities may profitably go from 1."""
-    clip_schedule: str = "constant"
-    """As learning_rate_schedule."""
     value_clip: bool = True
     """Clip the move of a value as well."""
     value_clip_range: Positive | None = only_with(None, "value_clip")
@@ -110,8 +96,6 @@ class PPO2Config:
     """Of the entropy bonus."""
     gradient_norm: NonNegative = 0.5
     """Gradients are clipped to this norm; 0: never."""
-    target_kl: NonNegative = 0.0
-    """A rollout is left once a minibatch's KL divergence exceeds this; 0: never."""
     kl_penalty: NonNegative = 0.0
     """Initial weight of the KL divergence in the loss; 0: none. After each rollout it is made half
     as large again, or half as large, where the divergence is above 2 or below 1/2 kl_aim."""
@@ -125,23 +109,13 @@ class PPO2Config:
     """Discount of that sum; none given: gamma."""
 
     # Exploration
-    noisy: bool = False
-    """Noisy layers before and in the policy; each environment has a draw per rollout."""
-    sigma0: NonNegative = only_with(0.5, "noisy")
-    """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
     rnd: NonNegative = 0.0
     """Weight of the bonus of random network distillation (RND); 0: none."""
     rnd_kind: Literal["burda", "impala"] = only_with("burda", "rnd")
     """burda: two convolutions, bonus scaled by its running deviation; impala: pooled IMPALA nets on
     the whole stack, bonus as it is, at most 2."""
-    rnd_learning_rate: Positive = only_with(1e-4, "rnd")
-    """Of the net that predicts the random one."""
     novelty: NonNegative = 0.0
     """Scaled reward for each new pair of progress and colour sum on a level; 0: none."""
-    novelty_progress: Positive = only_with(100.0, "novelty")
-    """Contest reward (9,000 to a level's end) that counts as other progress."""
-    novelty_colours: Count = only_with(64, "novelty")
-    """Different colour sums told apart."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -163,5 +137,4 @@ class PPO2Config:
             )
         if self.recurrent == "none" and self.sequence_steps != 1:
             raise UserError("sequence_steps is for --recurrent gru or lstm; leave it at 1 without")
-        for name in ("learning_rate_schedule", "clip_schedule"):
-            parse_schedule(getattr(self, name))
+        parse_schedule(self.learning_rate_schedule)

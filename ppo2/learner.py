@@ -5,7 +5,6 @@ Letters: B rows of a minibatch, A actions. `logp` is the log-probability of the 
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
@@ -16,6 +15,7 @@ from torch import Tensor, nn
 
 from experience.advantages import normalised
 from experience.augmentation import Augmentation
+from experience.gradients import Pieces
 from experience.rollouts import Batch
 from experiment.device import computes_in_bf16
 from experiment.distributed import Group
@@ -75,8 +75,7 @@ class Learner:
         group: Group,
         threads: int = 1,
     ) -> None:
-        """threads: of a CPU. Each computes a piece of a minibatch by itself, so that they wait for
-        one another once per minibatch instead of at every layer."""
+        """threads: of a CPU, see `Pieces`."""
         self.net, self.config, self.device, self.group = net, config, device, group
         self.parameters = list(net.parameters())
         self.optimiser = torch.optim.Adam(
@@ -87,6 +86,7 @@ class Learner:
         if config.augment:
             colours, share = config.env.spec().channels, config.augment_share
             self.augmentation = Augmentation(config.augment, share=share, colours=colours)
+        self.clip = torch.tensor(config.clip, device=device)
         self.kl_weight = torch.tensor(config.kl_penalty, device=device)
         self.half = computes_in_bf16(config.precision, device)
         self._losses = self.losses
@@ -94,8 +94,7 @@ class Learner:
             mode = "reduce-overhead" if device.type == "cuda" else "default"
             self._losses = torch.compile(self.losses, mode=mode)
         alone = device.type != "cpu" or config.compile or threads == 1
-        self.threads = 1 if alone else threads
-        self._pool = ThreadPoolExecutor(threads, "learner", partial(torch.set_num_threads, 1))
+        self.pieces = Pieces(1 if alone else threads)
 
     def update(
         self,
@@ -115,49 +114,33 @@ class Learner:
         rate = config.learning_rate * scheduled(config.learning_rate_schedule, part)
         for settings in self.optimiser.param_groups:
             settings["lr"] = rate
-        clip = torch.tensor(config.clip * scheduled(config.clip_schedule, part))
-        clip = clip.to(self.device, non_blocking=True)
         if config.normalise == "rollout":
             batch = replace(batch, advantages=normalised(batch.advantages, self.group))
         rows: list[dict[str, Tensor]] = []
         dropped = config.net.hidden if config.dropout > 0.0 else 0
         drawn = dropped + (self.augmentation.draws if self.augmentation else 0)
-        for epoch, minibatches in enumerate(epochs):
+        for minibatches in epochs:
             if drawn:
                 assert chance is not None, "dropout and augmentation need chance"
                 batch = replace(batch, chance=chance(drawn))
             for indices in minibatches:
                 on_device = torch.from_numpy(indices).to(self.device, non_blocking=True)
-                rows.append(self._minibatch(batch, on_device, clip))
-                if config.target_kl > 0.0 and rows[-1]["kl"] > config.target_kl:
-                    return self._summary(rows, rate=rate, epochs=epoch)
+                rows.append(self._minibatch(batch, on_device))
                 self._step(rows[-1])
-        return self._summary(rows, rate=rate, epochs=len(epochs))
+        return self._summary(rows, rate=rate)
 
-    def _minibatch(self, batch: Batch, indices: Tensor, clip: Tensor) -> dict[str, Tensor]:
+    def _minibatch(self, batch: Batch, indices: Tensor) -> dict[str, Tensor]:
         """Gradients of one minibatch, piece by piece -> metrics. indices [L,K] into batch rows."""
         advantages = batch.advantages[indices]
         if self.config.normalise == "minibatch":
             advantages = normalised(advantages, self.group)
-        count = min(self.config.accumulate * self.threads, indices.shape[1])
+        count = min(self.config.accumulate * self.pieces.threads, indices.shape[1])
         pieces = indices.tensor_split(count, dim=1), advantages.tensor_split(count, dim=1)
-        work = partial(self._piece, batch, clip=clip, rows=indices.numel())
-        apply = map if self.threads == 1 else self._pool.map
-        gradients: list[Tensor] = []
-        sums: dict[str, Tensor] = {}
-        for parts, metrics in apply(work, *pieces):
-            if gradients:
-                torch._foreach_add_(gradients, parts)
-            gradients = gradients or parts
-            sums = {name: value + sums.get(name, 0.0) for name, value in metrics.items()}
-        for parameter, gradient in zip(self.parameters, gradients, strict=True):
-            parameter.grad = gradient
-        if self.group.active and self.config.target_kl > 0.0:
-            sums["kl"] = self.group.sum(sums["kl"]) / self.group.size
-        return sums
+        work = partial(self._piece, batch, rows=indices.numel())
+        return self.pieces.backward(work, *pieces, parameters=self.parameters)
 
     def _piece(
-        self, batch: Batch, indices: Tensor, advantages: Tensor, *, clip: Tensor, rows: int
+        self, batch: Batch, indices: Tensor, advantages: Tensor, *, rows: int
     ) -> tuple[list[Tensor], dict[str, Tensor]]:
         """Gradients and metrics of a piece of a minibatch of `rows`, as shares of the whole's."""
         share = indices.numel() / rows
@@ -166,13 +149,13 @@ class Learner:
             images = mb.obs.permute(0, 3, 1, 2)
             images = self.augmentation(images, mb.chance[:, -self.augmentation.draws :])
             mb = replace(mb, obs=images.permute(0, 2, 3, 1))
-        loss, metrics = self._losses(mb, clip)
+        loss, metrics = self._losses(mb)
         gradients = list(torch.autograd.grad(loss * share, self.parameters))
         if self.config.compile:  # a CUDA graph writes its outputs to the same memory again
             gradients = [gradient.clone() for gradient in gradients]
         return gradients, {name: value.detach() * share for name, value in metrics.items()}
 
-    def losses(self, mb: Batch, clip: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    def losses(self, mb: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """Loss with gradient, and what it is made of, of one part of a minibatch."""
         config, kept = self.config, None
         if config.dropout > 0.0 and mb.chance is not None:
@@ -180,7 +163,6 @@ class Learner:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             logits, values, _ = self.net(
                 mb.obs.permute(0, 3, 1, 2),
-                noise=mb.noise,
                 state=mb.states,
                 starts=mb.starts,
                 steps=mb.steps,
@@ -188,10 +170,10 @@ class Learner:
             )
         log_probs = logits.log_softmax(dim=1)
         log_ratio = log_probs.gather(1, mb.actions[:, None]).squeeze(1) - mb.logp
-        policy_loss = clipped_surrogate(log_ratio, mb.advantages, clip=clip).mean()
-        value_clip = clip if config.value_clip else None
+        policy_loss = clipped_surrogate(log_ratio, mb.advantages, clip=self.clip).mean()
+        value_clip = self.clip if config.value_clip else None
         if config.value_clip and config.value_clip_range is not None:
-            value_clip = torch.full_like(clip, config.value_clip_range)
+            value_clip = torch.full_like(self.clip, config.value_clip_range)
         value_loss = value_losses(values, mb.values, mb.returns, clip=value_clip).mean()
         entropy = entropies(log_probs).mean()
         kl = approximate_kl(log_ratio)
@@ -204,7 +186,7 @@ class Learner:
                 "value_loss": value_loss,
                 "entropy": entropy,
                 "kl": kl,
-                "clipped": ((log_ratio.exp() - 1.0).abs() > clip).float().mean(),
+                "clipped": ((log_ratio.exp() - 1.0).abs() > self.clip).float().mean(),
             }
         return loss, metrics
 
@@ -221,16 +203,14 @@ class Learner:
             )
         self.optimiser.step()
 
-    def _summary(
-        self, rows: list[dict[str, Tensor]], *, rate: float, epochs: int
-    ) -> dict[str, float]:
+    def _summary(self, rows: list[dict[str, Tensor]], *, rate: float) -> dict[str, float]:
         """Means over minibatches and processes; the one place that waits for the device. With them
         the KL penalty gets its next weight: by the divergence in the last epoch."""
         names = {name: None for row in rows for name in row}
         means = [torch.stack([row[name] for row in rows if name in row]).mean() for name in names]
         means.append(torch.stack([r["kl"] for r in rows[-self.config.minibatches :]]).mean())
         *numbers, kl = (self.group.sum(torch.stack(means)) / self.group.size).tolist()
-        values = {**dict(zip(names, numbers, strict=True)), "learning_rate": rate, "epochs": epochs}
+        values = {**dict(zip(names, numbers, strict=True)), "learning_rate": rate}
         if self.config.kl_penalty > 0.0:
             values["kl_weight"] = float(self.kl_weight)
             self.kl_weight.fill_(adapted(values["kl_weight"], kl, aim=self.config.kl_aim))

@@ -8,12 +8,12 @@ import torch
 
 from experience.rollouts import Rollout
 from experiment.config import replaced
-from experiment.device import prepare_device
+from experiment.device import THREADS, prepare_device
 from experiment.distributed import Group
-from ppo2.agent import PPO2Agent, make_net
+from nets.actor_critic import make_actor_critic
+from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.learner import Learner
-from ppo2.training import THREADS
 
 LARGEST, SMALLEST = 512, 16
 """Rows of the pieces that are tried."""
@@ -46,7 +46,7 @@ def fastest_rows(config: PPO2Config, most: int) -> int:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     device = torch.device("cpu")
-    net = make_net(config)
+    net = make_actor_critic(config)
     learner = Learner(net, replaced(config, accumulate=1), device=device, group=Group())
     state_size = PPO2Agent(net, config).no_state(1).shape[1]
     best, least = most, np.inf
@@ -71,17 +71,13 @@ def seconds_per_row(learner: Learner, config: PPO2Config, sequences: int, state_
         device=learner.device,
     )
     advantages = np.ones((rollout.steps, sequences), np.float32)
-    batch = rollout.batch(
-        advantages,
-        noise=learner.net.draw_noise([np.random.default_rng(0)] * sequences, learner.device),
-    )
+    batch = rollout.batch(advantages)
     indices = torch.arange(advantages.size).view(advantages.shape)
     work = (batch, indices, torch.from_numpy(advantages))
-    clip = torch.tensor(config.clip)
-    learner._piece(*work, clip=clip, rows=advantages.size)  # what only a first time takes
+    learner._piece(*work, rows=advantages.size)  # what only a first time takes
     times: list[float] = []
     while sum(times) < SECONDS:
         began = time.perf_counter()
-        learner._piece(*work, clip=clip, rows=advantages.size)
+        learner._piece(*work, rows=advantages.size)
         times.append(time.perf_counter() - began)
     return min(times) / advantages.size

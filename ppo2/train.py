@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from envs import VectorEnv, level_names, make_for, train
@@ -24,7 +23,6 @@ from experiment.distributed import Group, joined
 from experiment.errors import UserError, command
 from experiment.package import OnCheckpoint
 from experiment.run_folder import interruptible
-from nets.actor_critic import sample_actions
 from ppo2 import PRESETS
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
@@ -46,21 +44,20 @@ def run(
     """Train on `envs` for config.run.timesteps agent steps and return the agent.
 
     run_dir: where config, metrics, episodes and checkpoints go; with config.run.resume a run goes
-    on. init: a checkpoint that gives the weights, or several, with commas between, of which
-    the best does. In a group of processes, each calls this with environments of its own; the first
-    one writes. on_checkpoint: called after each checkpoint, there.
+    on. init: a checkpoint that gives the weights. In a group of processes, each calls this with
+    environments of its own; the first one writes. on_checkpoint: called after each checkpoint,
+    there.
     """
     if config.recurrent != "none" and config.sequence_steps == 1:
         raise UserError("--recurrent learns nothing over time with --sequence-steps 1: give more")
     config = with_pieces(config, envs.num_envs)
     training = Training(config, envs.num_envs)
     collector = training.collector
-    candidates = [name for name in str(init or "").split(",") if name and not config.run.resume]
     if config.run.resume:
         obs = training.restore(run_dir, envs)
     else:
-        for candidate in candidates:
-            training.agent.start_from(candidate)
+        if init:
+            training.agent.start_from(init)
         obs, _ = envs.reset(seed=collector.env_seeds())
 
     def keep() -> None:
@@ -72,8 +69,6 @@ def run(
         reports(run_dir, collector, "ppo2") as report,
         interruptible(run_dir, first=training.group.first) as interrupted,
     ):
-        if len(candidates) > 1:
-            obs = choose(candidates, training, envs, obs)
         group = collector.group
         while collector.env_steps < config.run.timesteps and not group.any(interrupted()):
             obs = collector.play(envs, obs)
@@ -102,7 +97,7 @@ def learn(training: Training, obs: NDArray[np.uint8]) -> dict[str, float]:
         length=config.sequence_steps,
     )
     losses = training.learner.update(
-        rollout.batch(advantages, noise=collector.noise),
+        rollout.batch(advantages),
         [shuffled() for _ in range(config.epochs)],
         part=collector.part_of_run(),
         chance=collector.chance,
@@ -112,49 +107,11 @@ def learn(training: Training, obs: NDArray[np.uint8]) -> dict[str, float]:
     return {"explained_variance": explained, **losses, **bonuses, "updates": training.updates}
 
 
-def choose(
-    candidates: Sequence[str], training: Training, envs: VectorEnv, obs: NDArray[np.uint8]
-) -> NDArray[np.uint8]:
-    """Leave the agent with the weights of the highest mean return -> the observations then.
-
-    Each plays `init_episodes` episodes in turn, drawing actions from its policy; these steps and
-    episodes count like all others. With many environments the episodes under way at a change are
-    counted for the net that ends them. Where the run's steps end before all have played, the best
-    so far goes on.
-    """
-    means, config, collector = [], training.config, training.collector
-    for candidate in candidates:
-        training.agent.start_from(candidate)
-        collector.state.zero_()
-        returns: list[float] = []
-        while len(returns) < config.init_episodes and collector.env_steps < config.run.timesteps:
-            before = len(collector.ended)
-            log_probs, _, collector.state = training.agent.evaluate(
-                torch.from_numpy(obs).to(collector.device),
-                state=collector.state,
-                starts=torch.from_numpy(collector.starts).to(collector.device),
-                noise=collector.noise,
-            )
-            uniforms = torch.tensor([rng.random() for rng in collector.rngs]).to(log_probs)
-            actions = sample_actions(log_probs, uniforms).cpu().numpy()
-            obs, *outcome = envs.step(actions)
-            collector.count(outcome, part=slice(0, training.num_envs))
-            ended = training.group.gather([e["r"] for _, _, e in collector.ended[before:]])
-            returns += [value for values in ended for value in values]
-        means.append(float(np.mean(returns)) if returns else -np.inf)
-    training.agent.start_from(candidates[int(np.argmax(means))])
-    collector.state.zero_()
-    collector.begin_rollout()
-    return obs
-
-
 def resolve(config: PPO2Config) -> PPO2Config:
-    """With one environment per level, or levels in series, spelled out in steps."""
+    """With one environment per level spelled out."""
     levels, run = len(level_names(config.run.levels)), config.run
     if run.num_envs == 0:
         run = replace(run, num_envs=levels, rotate_every=0)
-    if config.serial:
-        run = replace(run, rotate_every=-(-run.timesteps // (run.num_envs * levels)))
     return replace(config, run=run)
 
 
@@ -168,7 +125,7 @@ def make_envs(config: PPO2Config, group: Group) -> VectorEnv:
             f"each process has {share} environments to deal out to {config.minibatches} "
             "minibatches whole: give --num-envs such that this goes without rest"
         )
-    return make_for(config, serial=config.serial, part=part)
+    return make_for(config, part=part)
 
 
 @command

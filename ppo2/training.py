@@ -13,18 +13,16 @@ from experience.collector import Collector
 from experience.rollouts import minibatches
 from experience.saving import check_run, restore_run, save_run
 from experiment.checkpoint import load_to_resume
-from experiment.device import prepare_device
+from experiment.device import THREADS, prepare_device
 from experiment.errors import UserError
 from experiment.optimiser import optimiser_tensors, restore_optimiser
 from experiment.seeding import seed_everything
 from exploration.novelty import Novelty
 from exploration.rnd import RND
-from ppo2.agent import PPO2Agent, make_net
+from nets.actor_critic import make_actor_critic
+from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.learner import Learner
-
-THREADS = torch.get_num_threads()
-"""What PyTorch decided for this process, before anybody changed it."""
 
 
 @dataclass
@@ -42,7 +40,7 @@ class Training:
         # The learner has threads of its own. While acting, a second one would wait for a core that
         # the emulators use, at every layer.
         torch.set_num_threads(1)
-        net = make_net(config).to(device)
+        net = make_actor_critic(config).to(device)
         self.agent = PPO2Agent(net, config, device=str(device))
         self.collector = Collector(
             self.agent,
@@ -50,14 +48,13 @@ class Training:
             rollout_steps=config.rollout_steps,
             return_gamma=config.gamma if config.return_gamma is None else config.return_gamma,
             act_parts=config.act_parts,
-            brightness=config.brightness,
         )
         self.group = self.collector.group
         threads = config.torch_threads or THREADS
         self.learner = Learner(net, config, device=device, group=self.group, threads=threads)
         self.novelty = self.rnd = None
         if config.novelty > 0.0:
-            self.novelty = Novelty(progress=config.novelty_progress, colours=config.novelty_colours)
+            self.novelty = Novelty()
         if config.rnd > 0.0:
             spec = self.collector.spec
             channels, *image = spec.observation_shape
@@ -65,7 +62,6 @@ class Training:
                 (*image, channels if config.rnd_kind == "impala" else spec.channels),
                 num_envs,
                 gamma=config.gamma,
-                learning_rate=config.rnd_learning_rate,
                 device=device,
                 group=self.group,
                 kind=config.rnd_kind,
@@ -78,17 +74,16 @@ class Training:
         return -(-settings.timesteps // count) if count else settings.checkpoint_every
 
     def rewards(self, obs: NDArray[np.uint8]) -> tuple[NDArray[np.float32], dict[str, float]]:
-        """What to learn from, [T,N]: rewards scaled, the cost of deaths taken off, bonuses added ->
-        with metrics of these. obs: after the rollout."""
+        """What to learn from, [T,N]: rewards scaled, bonuses added -> with metrics of these. obs:
+        after the rollout."""
         config, collector, rollout = self.config, self.collector, self.collector.rollout
         metrics: dict[str, float] = {}
         rewards: NDArray[np.float32] = rollout.rewards
         if config.normalise_returns:
             rewards = collector.return_scale(rewards, rollout.ended, self.group)
-        rewards = rewards - (config.death_penalty * rollout.deaths).astype(np.float32)
         if self.novelty is None and self.rnd is None:
             return rewards, metrics
-        last = collector.images(obs, range(self.num_envs))
+        last = collector.images(obs)
         frames = rollout.frames_reached(last, collector.spec.channels)
         if self.novelty is not None:
             new = self.novelty.bonus(

@@ -122,7 +122,6 @@ def make_vec(
     config: EnvConfig | None = None,
     seed: int = 0,
     rotate_every: int = 0,
-    serial: bool = False,
     part: slice = slice(None),
     record_dir: Path | str | None = None,
 ) -> RetroVectorEnv | NativeVectorEnv:
@@ -136,9 +135,7 @@ def make_vec(
     for game in dict.fromkeys(level.game for level in levels):
         wanted = [level.state for level in levels if level.game == game]
         check_playable(game, *wanted, scenario=config.scenario)
-    rows = assign_levels(
-        levels, num_envs=num_envs, rotate_every=rotate_every, seed=seed, serial=serial
-    )
+    rows = assign_levels(levels, num_envs=num_envs, rotate_every=rotate_every, seed=seed)
     kind = NativeVectorEnv if backend_of(levels, config) == "native" else RetroVectorEnv
     return kind(
         rows[part],

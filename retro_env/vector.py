@@ -30,18 +30,15 @@ CLOSE_SECONDS = 10.0
 
 
 def assign_levels(
-    levels: Sequence[Level], *, num_envs: int, rotate_every: int, seed: int, serial: bool = False
+    levels: Sequence[Level], *, num_envs: int, rotate_every: int, seed: int
 ) -> list[list[Level]]:
     """The levels that each worker plays, in its order, so that all get the same share.
 
     rotate_every > 0: every worker plays every level, in one shuffled order, workers starting
     evenly spread over it. 0: each level belongs to one worker, or each worker has one level.
-    serial: all play all levels in the given order.
     """
     if not levels or num_envs < 1:
         raise UserError(f"{len(levels)} levels for --num-envs {num_envs}: give one or more of each")
-    if serial:
-        return [list(levels)] * num_envs
     if rotate_every == 0:
         if len(levels) < num_envs:
             return [[levels[i % len(levels)]] for i in range(num_envs)]

@@ -4,7 +4,6 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -12,7 +11,6 @@ from nets.actor_critic import make_trunk
 from nets.encoders import Encoder
 from nets.initialise import POLICY_GAIN, VALUE_GAIN, orthogonal, xavier
 from nets.net_agent import PolicyAgent
-from nets.noisy import Noises
 from trpo.config import TRPOConfig
 
 
@@ -100,13 +98,9 @@ class TRPOAgent(PolicyAgent[TRPONet, TRPOConfig]):
         """Nothing is remembered: [rows,0]."""
         return torch.zeros(rows, 0, device=self.device)
 
-    def draw_noise(self, rngs: list[np.random.Generator]) -> None:
-        """There are no noisy layers."""
-        return
-
     @torch.no_grad()
     def evaluate(
-        self, images: Tensor, *, state: Tensor, starts: Tensor, noise: Noises
+        self, images: Tensor, *, state: Tensor, starts: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Images [N,C,H,W] on the device -> log-probabilities [N,A], values [N], the state."""
         logits, values = self.net(images)

@@ -58,10 +58,6 @@ class TRPOConfig:
     """natural: added to the Fisher matrix's diagonal."""
     fisher_every: Count = only_with(1, "update=natural")
     """natural: the Fisher matrix is estimated from every so many-eth step of the rollout."""
-    backtracks: Count = only_with(10, "update=natural")
-    """natural: lengths of the step that are tried."""
-    backtrack: Share = only_with(0.8, "update=natural")
-    """natural: each of these is this part of the one before."""
     penalty: NonNegative = only_with(0.5, "update=penalty")
     """penalty: weight of the KL divergence (the course's beta)."""
 

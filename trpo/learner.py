@@ -60,15 +60,19 @@ def hessian_vector_product(scalar: Tensor, parameters: Sequence[Tensor], vector:
     return flat(torch.autograd.grad(flat(first) @ vector, parameters))
 
 
+TRIES, SHRINK = 10, 0.8
+"""Of the line search: lengths of the step that are tried, and each one's part of the one before."""
+
+
 def line_search(
-    judge: Callable[[float], tuple[float, float]], *, max_kl: float, tries: int, shrink: float
+    judge: Callable[[float], tuple[float, float]], *, max_kl: float
 ) -> tuple[float, float, float]:
-    """The first share 1, shrink, shrink², … of a step that improves the surrogate and keeps to the
+    """The first share 1, 0.8, 0.64, … of a step that improves the surrogate and keeps to the
     bound on the KL divergence -> (share, improvement, KL); all 0.0 where none does.
 
     judge: share -> (improvement, KL). Source: Schulman et al., arXiv:1502.05477, appendix C.
     """
-    for share in (shrink**number for number in range(tries)):
+    for share in (SHRINK**number for number in range(TRIES)):
         improvement, kl = judge(share)
         if improvement > 0.0 and kl <= max_kl:  # neither holds of nan
             return share, improvement, kl
@@ -162,9 +166,7 @@ class Learner:
             after, kl = self.judged(batch, old)
             return after - worth, kl
 
-        share, improvement, kl = line_search(
-            judge, max_kl=config.max_kl, tries=config.backtracks, shrink=config.backtrack
-        )
+        share, improvement, kl = line_search(judge, max_kl=config.max_kl)
         if share == 0.0:
             put(start, self.policy)
         length = float(gradient.norm())

@@ -94,7 +94,7 @@ def learn(training: "Training", obs: NDArray[np.uint8]) -> dict[str, float]:
     advantages, explained = collector.advantages(obs, rewards, gamma=config.gamma, lam=config.lam)
     shuffled = partial(minibatches, collector.rngs, rollout.steps, count=config.minibatches)
     metrics = training.learner.update(
-        rollout.batch(advantages, noise=None), [shuffled() for _ in range(config.epochs)]
+        rollout.batch(advantages), [shuffled() for _ in range(config.epochs)]
     )
     training.updates += 1
     collector.begin_rollout()

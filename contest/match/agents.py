@@ -45,8 +45,7 @@ class Agent:
     """What plays a level, the same for all levels and seeds. `resolve` makes one.
 
     name: of REFERENCES, a package, or package.module:function. mode: for packages only.
-    checkpoint: its folder; several with commas between, where the package chooses among them.
-    flags: of the agent's own command line, for one that adapts.
+    checkpoint: its folder. flags: of the agent's own command line, for one that adapts.
     """
 
     name: str
@@ -71,15 +70,10 @@ class Agent:
             facts["settings"] = {name: value for name, value in settings if name not in RUN}
         if self.checkpoint:
             # meta.json names the SHA-256 of every other file.
-            hashes = [file_hash(folder / "meta.json") for folder in self.checkpoints()]
-            facts["checkpoint_sha256"] = ",".join(hashes)
+            facts["checkpoint_sha256"] = file_hash(Path(self.checkpoint) / "meta.json")
         if ":" in self.name:
             facts["code_sha256"] = file_hash(module_file(self.name.partition(":")[0]))
         return facts
-
-    def checkpoints(self) -> list[Path]:
-        """The folders of its checkpoints."""
-        return [Path(part) for part in self.checkpoint.split(",") if part]
 
 
 def split_flags(argv: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
@@ -104,15 +98,14 @@ def resolve(agent: Agent) -> Agent:
     if checkpoint:
         from experiment.checkpoint import latest_checkpoint  # torch takes seconds to import
 
-        found = [str(latest_checkpoint(folder)) for folder in agent.checkpoints()]
-        agent = dataclasses.replace(agent, checkpoint=",".join(found))
+        agent = dataclasses.replace(agent, checkpoint=str(latest_checkpoint(checkpoint)))
     if mode == "adapt":
         make_config(agent, timesteps=1, seed=0, run_dir=Path())
     elif flags:
         raise UserError(f"--mode {mode} takes no settings ({flags[0]}): only adapt does")
-    elif len(agent.checkpoints()) != 1:
-        raise UserError(f"--mode {mode} needs one --checkpoint DIR: only adapt does without")
-    elif (saved_by := agent_of(agent.checkpoints()[0])) != name:
+    elif not checkpoint:
+        raise UserError(f"--mode {mode} needs --checkpoint DIR: only adapt does without")
+    elif (saved_by := agent_of(Path(agent.checkpoint))) != name:
         raise UserError(f"{checkpoint} is a checkpoint of {saved_by!r}: give --agent {saved_by}")
     return agent
 
@@ -217,10 +210,10 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
             flag = "--" + name.replace("_", "-")
             raise UserError(f"{flag} after -- is set by the contest: leave it out")
     argv = [*(["--init", agent.checkpoint] if agent.checkpoint else []), *agent.flags]
-    first = agent.checkpoints()[:1]
-    own = bool(first) and not given & {"preset", "config"} and agent_of(first[0]) == agent.name
+    own = bool(agent.checkpoint) and not given & {"preset", "config"}
+    own = own and agent_of(Path(agent.checkpoint)) == agent.name
     if own:
-        argv = ["--config", str(first[0] / "config.json"), *argv]
+        argv = ["--config", f"{agent.checkpoint}/config.json", *argv]
     command = f"… --agent {agent.name} --"
     config: Any = load_config(found.Config, argv, presets=found.PRESETS, command=command)
     settings = RunSettings(

@@ -79,7 +79,7 @@ OWN = {
         (["--minibatches", "5"], "multiple"),
         (["--sequence-steps", "3"], "recurrent"),
         (["--recurrent", "gru"], "sequence-steps"),
-        (["--clip-schedule", "falling"], "schedule"),
+        (["--learning-rate-schedule", "falling"], "schedule"),
         (["--encoder", "nature", "--widths", "8,16"], "three widths"),
         (["--sight-episodes", "17"], "give another number"),
         (RND_BY_RUNS, "--rnd learns"),

@@ -58,7 +58,7 @@ def test_each_checkpoint_is_told_once_it_is_written(agent, tmp_path):
 
 
 RECURRENT = ["--recurrent", "lstm", "--recurrent-hidden", "8", "--sequence-steps", "3"]
-CURIOUS = ["--novelty", "0.1", "--rnd", "0.1", "--brightness", "0.3", "--death-penalty", "0.5"]
+CURIOUS = ["--novelty", "0.1", "--rnd", "0.1"]
 APE_X = ["--no-noisy", "--epsilon-ladder", "7", "--initial-priorities"]
 VARIANTS = {
     "impala": [
@@ -71,7 +71,7 @@ VARIANTS = {
         ["--memory-share", "0"],
         ["--memory-capacity", "20", "--sequences", "2"],
     ],
-    "ppo2": [RECURRENT, CURIOUS, ["--noisy", "--no-normalise-returns"]],
+    "ppo2": [RECURRENT, CURIOUS, ["--no-normalise-returns"]],
     "rainbow": [APE_X, ["--replay-size", "40"]],
     "sac": [["--prioritised", "--n-step", "3"]],
     "trpo": [["--update", "penalty", "--critic", "untrained", "--no-normalise-returns"]],

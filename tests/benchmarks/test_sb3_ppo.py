@@ -27,7 +27,7 @@ from ppo2.training import Training
 
 ENVS, STEPS = 8, 64
 SHARED = {  # used by the same code: levels, environments, net, when to stop, where files go
-    "levels", "timesteps", "num_envs", "rotate_every", "serial", "run_dir", "init",
+    "levels", "timesteps", "num_envs", "rotate_every", "run_dir", "init",
     "seed", "checkpoint_every", "device", "torch_threads", "actions", "frame_skip",
     "stick_probability", "episode_steps", "backtracking", "reward_scale", "image_height",
     "image_width", "colour", "frame_stack", "backend", "scenario", "encoder", "widths", "pool",
@@ -39,9 +39,9 @@ TOLD = {
     "normalise_returns", "return_gamma",
 }  # fmt: skip
 MEANINGLESS = {  # without what is lacking or refused, or of speed only
-    "init_episodes", "precision", "compile", "act_parts", "accumulate",
-    "recurrent_hidden", "sequence_steps", "sigma0", "rnd_learning_rate",
-    "augment_share", "kl_aim", "rnd_kind", "novelty_progress", "novelty_colours",
+    "precision", "compile", "act_parts", "accumulate",
+    "recurrent_hidden", "sequence_steps",
+    "augment_share", "kl_aim", "rnd_kind",
     "evaluate_episodes", "test_levels", "sight_episodes",
 }  # fmt: skip
 
@@ -95,7 +95,7 @@ def test_fast_preset_is_told_field_by_field() -> None:
 
 @pytest.mark.parametrize(
     "lacking",
-    [{"noisy": True}, {"resume": True}, {"encoder": "impala"}, {"initialisation": "xavier"}],
+    [{"rnd": 0.1}, {"resume": True}, {"encoder": "impala"}, {"initialisation": "xavier"}],
 )
 def test_what_it_lacks_is_refused(lacking: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="Stable-Baselines3"):

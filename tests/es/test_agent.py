@@ -9,8 +9,8 @@ from experiment.config import replaced
 from experiment.errors import UserError
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
+from nets.actor_critic import make_actor_critic as make_ppo2
 from ppo2.agent import PPO2Agent
-from ppo2.agent import make_net as make_ppo2
 from ppo2.config import PPO2Config
 from rainbow.agent import RainbowAgent
 from rainbow.agent import make_net as make_rainbow
@@ -67,7 +67,6 @@ HEADS = {"ppo2": layers("head.policy"), "rainbow": layers("head.advantage", "hea
     [
         (ppo2(), "head", HEADS["ppo2"]),
         (ppo2(), "fc", layers("hidden")),
-        (ppo2(noisy=True), "head", HEADS["ppo2"]),
         (ppo2(encoder="impala", widths="4,8"), "head", HEADS["ppo2"]),
         (rainbow(), "head", HEADS["rainbow"]),
         (rainbow(), "fc", layers("head.hidden")),

@@ -119,7 +119,6 @@ def test_what_an_episode_draws_is_not_what_its_environment_draws():
 
 AGENTS = {
     "ppo2": ppo2(),
-    "noisy": ppo2(noisy=True),
     "rainbow": rainbow(),
     "separate": rainbow(streams="separate"),
 }

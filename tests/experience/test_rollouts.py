@@ -30,7 +30,6 @@ def filled(steps=6, num_envs=3, fill=6, seed=0):
             )
             rollout.add_outcomes(
                 (rewards[part], terminated[part], truncated[part], {"final_obs": final}),
-                deaths=terminated[part] & (rewards[part] > 0.0),
                 progress=rewards[part] + 1.0,
                 levels=numbers.numpy(),
                 part=part,
@@ -76,22 +75,12 @@ def test_processes_that_share_the_environments_deal_out_the_same():
 def test_rollout_gives_back_the_images_it_was_shown():
     rollout, record = filled()
     assert rollout.full
-    batch = rollout.batch(np.zeros((6, 3), np.float32), noise=None)
+    batch = rollout.batch(np.zeros((6, 3), np.float32))
     indices = torch.tensor([[4, 0, 17]])
     images = batch.minibatch(indices, batch.advantages[indices]).obs
     expected = record["obs"].reshape(18, *IMAGE)[[4, 0, 17]]
     np.testing.assert_array_equal(images.permute(0, 3, 1, 2), expected)
     assert images.is_contiguous()  # channels last, as the convolutions want them
-
-
-def test_rows_carry_the_noise_of_their_environment():
-    rollout, _ = filled()
-    noise = [(torch.arange(3.0)[:, None], 10.0 * torch.arange(3.0)[:, None])]
-    batch = rollout.batch(np.zeros((6, 3), np.float32), noise=noise)
-    indices = torch.tensor([[4, 0, 17]])
-    ((inputs, outputs),) = batch.minibatch(indices, batch.advantages[indices]).noise
-    assert inputs.flatten().tolist() == [1.0, 0.0, 2.0]
-    assert outputs.flatten().tolist() == [10.0, 0.0, 20.0]
 
 
 def test_last_observations_are_kept_of_episodes_that_were_cut():
@@ -105,7 +94,7 @@ def test_last_observations_are_kept_of_episodes_that_were_cut():
 def test_returns_are_advantages_plus_values():
     rollout, _ = filled()
     advantages = np.random.default_rng(1).normal(size=(6, 3)).astype(np.float32)
-    batch = rollout.batch(advantages, noise=None)
+    batch = rollout.batch(advantages)
     np.testing.assert_array_equal(batch.returns, (advantages + rollout.values.numpy()).flatten())
 
 

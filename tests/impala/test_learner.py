@@ -3,9 +3,9 @@ import pytest
 import torch
 
 from experiment.config import replaced
-from impala.agent import make_net
 from impala.config import ImpalaConfig
 from impala.learner import Learner
+from nets.actor_critic import make_actor_critic
 from tests.impala.made import sequences
 
 TINY = replaced(
@@ -27,7 +27,7 @@ CPU = torch.device("cpu")
 def made(config, seed=0):
     """A net and a batch for it."""
     torch.manual_seed(seed)
-    net = make_net(config)
+    net = make_actor_critic(config)
     state = 0 if net.core is None else net.core.state_size
     return net, sequences(4, image=(36, 36, 4), state=state, seed=seed)
 

@@ -15,8 +15,8 @@ from jerk.explorer import Rhythm
 from jerk.learner import Bout
 from jerk.play import Play
 from jerk.train import Training, run
+from nets.actor_critic import make_actor_critic as ppo2_net
 from ppo2.agent import PPO2Agent
-from ppo2.agent import make_net as ppo2_net
 from ppo2.config import PPO2Config
 from rainbow.agent import RainbowAgent, make_net
 from tests.jerk.test_train import preset, rainbow_config, saved_rainbow

@@ -11,8 +11,8 @@ from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
 from jerk.policy import Embedder, build, taken_policy
 from lsh_memory import EpisodicMemory, MemoryConfig
+from nets.actor_critic import make_actor_critic as ppo2_net
 from ppo2.agent import PPO2Agent
-from ppo2.agent import make_net as ppo2_net
 from ppo2.config import PPO2Config
 from rainbow.agent import RainbowAgent
 from rainbow.agent import make_net as rainbow_net

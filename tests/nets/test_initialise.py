@@ -13,7 +13,7 @@ from nets.initialise import (
     orthogonal_gates,
     xavier,
 )
-from nets.noisy import NoisyLinear, PlainLinear
+from nets.noisy import PlainLinear
 
 
 def assert_orthogonal(matrix, gain):
@@ -41,14 +41,6 @@ def test_convolution_of_each_channel_alone_keeps_each_channels_size():
     torch.testing.assert_close(layer.weight.flatten(1).norm(dim=1), torch.ones(64))
 
 
-def test_noisy_layer_gets_an_orthogonal_mean_and_keeps_its_spread():
-    layer = NoisyLinear(8, 4)
-    spread = layer.weight_sigma.clone()
-    orthogonal(layer, gain=2.0)
-    assert_orthogonal(layer.weight.detach(), 2.0)
-    assert torch.equal(layer.weight_sigma, spread)
-
-
 @pytest.mark.parametrize(("kind", "gates"), [(nn.GRU, 3), (nn.LSTM, 4)])
 def test_every_gate_is_orthogonal_by_itself(kind, gates):
     cells = kind(6, 4)
@@ -59,9 +51,8 @@ def test_every_gate_is_orthogonal_by_itself(kind, gates):
     assert not cells.bias_ih_l0.any() and not cells.bias_hh_l0.any()
 
 
-@pytest.mark.parametrize("noisy", [False, True])
-def test_actor_critic_starts_almost_indifferent(noisy):
-    head = ActorCriticHead(32, actions=7, noisy=noisy)
+def test_actor_critic_starts_almost_indifferent():
+    head = ActorCriticHead(32, actions=7)
     assert_orthogonal(head.policy.weight.detach(), POLICY_GAIN)
     assert_orthogonal(head.value.weight.detach(), VALUE_GAIN)
     probs = head(torch.randn(5, 32))[0].softmax(dim=1)

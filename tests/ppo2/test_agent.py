@@ -1,12 +1,12 @@
-import numpy as np
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from experiment.config import load_config, replaced
 from experiment.distributed import Group
+from nets.actor_critic import make_actor_critic
 from ppo2 import PRESETS
-from ppo2.agent import PPO2Agent, make_net
+from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.learner import Learner
 
@@ -26,7 +26,7 @@ class Casts(TorchDispatchMode):
 
 def test_weights_are_cast_once_for_all_calls_within_one_autocast():
     config = replaced(SMALL, precision="bf16")
-    agent = PPO2Agent(make_net(config), config)
+    agent = PPO2Agent(make_actor_critic(config), config)
     images = torch.randint(256, (2, 4, 84, 84), dtype=torch.uint8)
     rows = {"state": agent.no_state(2), "starts": torch.ones(2, dtype=torch.bool)}
     with Casts() as alone:
@@ -43,28 +43,11 @@ def test_weights_are_cast_once_for_all_calls_within_one_autocast():
     assert not torch.equal(agent.evaluate(images, **rows)[0], expected)
 
 
-def test_exploring_a_noisy_net_has_its_noise():
-    config = replaced(SMALL, noisy=True)
-    agent = PPO2Agent(make_net(config), config)
-    with torch.no_grad():  # a policy that is sure of itself but for the noise
-        agent.net.head.policy.weight.zero_()
-        agent.net.head.policy.bias.copy_(torch.arange(7.0) * 100.0)
-        agent.net.head.policy.bias_sigma.fill_(1e4)
-    obs = np.zeros((20, 4, 84, 84), np.uint8)
-    assert set(agent.act(obs).tolist()) == {6}
-    drawn = agent.act(obs, explore=True)
-    assert len(set(drawn.tolist())) > 2
-    torch.manual_seed(3)
-    first = agent.act(obs, explore=True)
-    torch.manual_seed(3)
-    np.testing.assert_array_equal(first, agent.act(obs, explore=True))
-
-
 @pytest.mark.parametrize("has", [True, False], ids=["with bf16", "without"])
 def test_auto_is_what_the_nets_compute_in(monkeypatch, has):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has})
     config = replaced(SMALL, precision="auto")
-    agent = PPO2Agent(make_net(config), config)
+    agent = PPO2Agent(make_actor_critic(config), config)
     learner = Learner(agent.net, config, device=CPU, group=Group())
     assert agent.half == learner.half == has
 
@@ -73,7 +56,7 @@ def test_competition_preset_makes_the_entrys_net():
     config = load_config(
         PPO2Config, ["--preset", "procgen-competition"], presets=PRESETS, command="test"
     )
-    net = make_net(config)
+    net = make_actor_critic(config)
     assert sum(weights.numel() for weights in net.parameters()) == 410_352
     bound = (6 / (256 + 15)) ** 0.5  # Glorot's, in the outputs too
     assert 0.9 * bound < net.head.policy.weight.abs().max() <= bound

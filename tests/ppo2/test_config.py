@@ -7,7 +7,7 @@ import pytest
 from experiment.arguments import REFUSED as ANSWERS
 from experiment.config import flat, to_dict
 from experiment.errors import UserError
-from ppo2.agent import make_net
+from nets.actor_critic import make_actor_critic
 from ppo2.train import parse
 from trpo.train import parse as parse_trpo
 
@@ -110,13 +110,11 @@ PUBLISHED = {
     "learning_rate_schedule": "linear",
     "adam_epsilon": 1e-5,
     "clip": 0.2,
-    "clip_schedule": "constant",
     "value_clip": True,
     "value_clip_range": None,
     "value_weight": 0.5,
     "entropy_weight": 0.01,
     "gradient_norm": 0.5,
-    "target_kl": 0.0,
     "kl_penalty": 0.0,
     "normalise": "rollout",
     "normalise_returns": True,
@@ -193,7 +191,7 @@ def test_presets_of_procgen_have_the_published_values(preset, differs):
 
 
 def test_the_net_of_procgen_easy_has_as_many_parameters_as_the_published_one():
-    net = make_net(parse(["--preset", "procgen-easy"]))
+    net = make_actor_critic(parse(["--preset", "procgen-easy"]))
     assert sum(weights.numel() for weights in net.parameters()) == 626_256
 
 

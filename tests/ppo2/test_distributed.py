@@ -21,8 +21,6 @@ FLAGS = [
         "0.1",
         "--rnd",
         "0.1",
-        "--target-kl",
-        "1.0",
         "--learning-rate",
         "1e-3",
         "--checkpoint-every",
@@ -82,9 +80,9 @@ def test_two_processes_equal_one_on_procgen(tmp_path):
 
 def test_run_of_one_process_goes_on_in_two_and_in_one_again(tmp_path):
     """The second time within a rollout in which levels were left."""
-    main([*FLAGS, "--noisy", "--run-dir", str(tmp_path / "whole")])
+    main([*FLAGS, "--run-dir", str(tmp_path / "whole")])
     parts = str(tmp_path / "parts")
-    main([*FLAGS, "--noisy", "--timesteps", "60", "--run-dir", parts])
+    main([*FLAGS, "--timesteps", "60", "--run-dir", parts])
     in_two_processes(tmp_path / "parts", "--timesteps", "168", "--resume")
     assert len(load_checkpoint(parts).state["finals"]) == 4
     main(["--run-dir", parts, "--resume", "--timesteps", "200"])

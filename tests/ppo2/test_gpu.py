@@ -38,10 +38,9 @@ def moved(value, device):
         {},
         {"compile": True},
         {"accumulate": 3},
-        {"noisy": True},
         {"recurrent": "gru", "recurrent_hidden": 8, "sequence_steps": 4},
     ],
-    ids=["eager", "compiled", "accumulated", "noisy", "recurrent"],
+    ids=["eager", "compiled", "accumulated", "recurrent"],
 )
 def test_update_on_a_gpu_equals_the_one_on_the_cpu(flags):
     nets = []

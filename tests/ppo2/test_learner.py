@@ -11,9 +11,8 @@ from experience.rollouts import Batch, minibatches
 from experiment.config import replaced
 from experiment.distributed import Group
 from experiment.errors import UserError
-from nets.actor_critic import entropies
+from nets.actor_critic import entropies, make_actor_critic
 from nets.encoders import Encoder
-from ppo2.agent import make_net
 from ppo2.config import PPO2Config
 from ppo2.learner import (
     Learner,
@@ -86,22 +85,21 @@ def test_entropy_and_kl_follow_their_definitions():
 )
 def test_bad_schedule_is_a_user_error(text):
     with pytest.raises(UserError, match="schedule"):
-        replaced(PPO2Config(), clip_schedule=text)
+        replaced(PPO2Config(), learning_rate_schedule=text)
 
 
 def seen(net, mb):
     """What a net makes of a minibatch."""
     images = mb.obs.permute(0, 3, 1, 2)
-    return net(images, noise=mb.noise, state=mb.states, starts=mb.starts, steps=mb.steps)
+    return net(images, state=mb.states, starts=mb.starts, steps=mb.steps)
 
 
 def make_batch(config, num_envs=4, seed=0, starts_rate=0.0):
     """A rollout as the net itself would have played it, with advantages of chance."""
     rng = np.random.default_rng(seed)
     torch.manual_seed(seed)
-    net = make_net(config)
+    net = make_actor_critic(config)
     rows = config.rollout_steps * num_envs
-    noise = net.draw_noise([np.random.default_rng(i) for i in range(num_envs)], CPU)
     obs = torch.from_numpy(rng.integers(256, size=(rows, 36, 36, 4), dtype=np.uint8))
     starts = torch.from_numpy(rng.random(rows) < starts_rate)
     state_size = 0 if net.core is None else net.core.state_size
@@ -109,7 +107,6 @@ def make_batch(config, num_envs=4, seed=0, starts_rate=0.0):
         obs=obs,
         states=torch.zeros(rows, state_size),
         starts=starts,
-        noise=noise,
         actions=torch.from_numpy(rng.integers(7, size=rows)),
         logp=torch.zeros(rows),
         values=torch.zeros(rows),
@@ -150,10 +147,9 @@ def assert_same_weights(one, other, **tolerance):
 
 def test_first_minibatch_finds_the_policy_unchanged():
     config = replaced(TINY, epochs=1, minibatches=1)
-    for extra in ({}, {"noisy": True}):
-        _, metrics = learned(replaced(config, **extra))
-        assert metrics["kl"] == pytest.approx(0.0, abs=1e-6)
-        assert metrics["clipped"] == 0.0
+    _, metrics = learned(config)
+    assert metrics["kl"] == pytest.approx(0.0, abs=1e-6)
+    assert metrics["clipped"] == 0.0
 
 
 def test_accumulated_gradients_make_the_same_step():
@@ -171,19 +167,6 @@ def test_accumulated_gradients_make_the_same_step():
     assert_same_weights(whole, parts, rtol=1e-3, atol=2e-6)
 
 
-def test_learning_stops_at_the_target_kl():
-    _, metrics = learned(replaced(TINY, learning_rate=0.01, target_kl=1e-4, epochs=9))
-    assert metrics["epochs"] < 9
-    # The step that would leave it farther is not taken: one at which the target is passed already.
-    config = replaced(TINY, target_kl=1e-9)
-    untouched, batch = make_batch(config)
-    net, metrics = learned(config, logp=batch.logp - 0.5)
-    assert metrics["epochs"] == 0
-    assert_same_weights(net, untouched, rtol=0, atol=0)
-    _, metrics = learned(replaced(TINY, target_kl=1e9))
-    assert metrics["epochs"] == TINY.epochs
-
-
 def test_gradients_are_clipped_to_the_norm():
     config = replaced(TINY, gradient_norm=1e-12, adam_epsilon=1.0, epochs=1)
     net, metrics = learned(config)
@@ -192,11 +175,11 @@ def test_gradients_are_clipped_to_the_norm():
     assert_same_weights(net, untouched, rtol=0, atol=1e-8)
 
 
-def test_rate_and_clip_follow_their_schedules():
-    schedules = {"learning_rate_schedule": "0:1,1:0.5", "clip_schedule": "0:1,1:0"}
-    halfway, metrics = learned(replaced(TINY, learning_rate=4e-4, clip=0.2, **schedules))
+def test_the_learning_rate_follows_its_schedule():
+    falling = {"learning_rate": 4e-4, "learning_rate_schedule": "0:1,1:0.5"}
+    halfway, metrics = learned(replaced(TINY, **falling))
     assert metrics["learning_rate"] == pytest.approx(3e-4)
-    constant, _ = learned(replaced(TINY, learning_rate=3e-4, clip=0.1))
+    constant, _ = learned(replaced(TINY, learning_rate=3e-4))
     assert_same_weights(halfway, constant, rtol=1e-6)
 
 
@@ -282,7 +265,7 @@ def test_advantages_are_normalised_over_what_the_config_says(over, monkeypatch):
     config = replaced(TINY, epochs=1, minibatches=2, normalise=over)
     used, real = [], Learner.losses
     monkeypatch.setattr(
-        Learner, "losses", lambda self, mb, clip: used.append(mb.advantages) or real(self, mb, clip)
+        Learner, "losses", lambda self, mb: used.append(mb.advantages) or real(self, mb)
     )
     advantages = torch.arange(32.0) ** 2
     learned(config, advantages=advantages)
@@ -338,7 +321,7 @@ def test_recurrent_net_sees_in_pieces_what_it_saw_step_by_step(kind):
 
 def test_recurrent_gradient_does_not_cross_an_episodes_start():
     config = replaced(TINY, recurrent="gru", recurrent_hidden=8)
-    net = make_net(config)
+    net = make_actor_critic(config)
     state = torch.ones(2, 8, requires_grad=True)
     images = torch.zeros(2, 4, 36, 36, dtype=torch.uint8)
     logits, _, _ = net(images, state=state, starts=torch.tensor([True, False]))
@@ -367,9 +350,7 @@ def test_changed_images_are_learned_from_with_the_log_probability_of_the_plain_o
     config = replaced(TINY, augment="roll", augment_share=0.5, minibatches=1, epochs=2)
     net, batch = make_batch(config)
     seen, real = [], Learner.losses
-    monkeypatch.setattr(
-        Learner, "losses", lambda self, mb, clip: seen.append(mb) or real(self, mb, clip)
-    )
+    monkeypatch.setattr(Learner, "losses", lambda self, mb: seen.append(mb) or real(self, mb))
     rows = [[np.arange(32)[None]]] * 2
     learner = Learner(net, config, device=CPU, group=Group())
     learner.update(batch, rows, part=0.0, chance=numbers())

@@ -44,15 +44,11 @@ def recorded(envs):
     return steps
 
 
-def look(training, env, image, state, starts):
+def look(training, image, state, starts):
     """What the net makes of one image [C,H,W] alone -> log-probabilities [A], value, state."""
-    shown = training.collector.tables[env][image] if training.config.brightness else image
-    noise = training.collector.noise and [
-        (a[env : env + 1], b[env : env + 1]) for a, b in training.collector.noise
-    ]
     with torch.no_grad():
         logits, value, after = training.agent.net(
-            torch.from_numpy(shown[None]), noise=noise, state=state, starts=torch.tensor([starts])
+            torch.from_numpy(image[None]), state=state, starts=torch.tensor([starts])
         )
     return logits.log_softmax(1)[0].numpy(), float(value), after
 
@@ -61,10 +57,9 @@ def look(training, env, image, state, starts):
     "flags",
     [
         {},
-        {"noisy": True, "brightness": 0.3},
-        {"recurrent": "lstm", "recurrent_hidden": 8, "sequence_steps": 4, "noisy": True},
+        {"recurrent": "lstm", "recurrent_hidden": 8, "sequence_steps": 4},
     ],
-    ids=["plain", "noisy", "recurrent"],
+    ids=["plain", "recurrent"],
 )
 def test_a_rollout_holds_what_the_net_says_of_every_step_alone(corridor, learned_from, flags):
     training = Training(replaced(QUICK, normalise_returns=False, **flags), 3)
@@ -81,11 +76,11 @@ def test_a_rollout_holds_what_the_net_says_of_every_step_alone(corridor, learned
         )
         expected = {"logp": [], "values": [], "next_values": [], "rewards": []}
         for t, env in np.ndindex(16, 3):
-            log_probs, value, states[env] = look(training, env, seen[env], states[env], starts[env])
+            log_probs, value, states[env] = look(training, seen[env], states[env], starts[env])
             seen[env], reward, terminated, truncated, final = steps[env].pop(0)
             starts[env], cut = terminated or truncated, cut + truncated
             reached = final if truncated else seen[env]
-            _, next_value, _ = look(training, env, reached, states[env], False)
+            _, next_value, _ = look(training, reached, states[env], False)
             expected["logp"].append(log_probs[actions[t][env]])
             expected["values"].append(value)
             expected["next_values"].append(np.nan if terminated else next_value)
@@ -98,20 +93,20 @@ def test_a_rollout_holds_what_the_net_says_of_every_step_alone(corridor, learned
     assert cut >= 3
 
 
-def test_deaths_and_bonuses_count_beside_the_scaled_rewards(corridor, learned_from, monkeypatch):
-    config = replaced(QUICK, death_penalty=0.5, novelty=2.0, rnd=3.0)
+def test_bonuses_count_beside_the_scaled_rewards(corridor, learned_from, monkeypatch):
+    config = replaced(QUICK, novelty=2.0, rnd=3.0)
     training, envs = Training(config, 3), corridor(3)
     new, bonus = np.random.default_rng(0).random((2, 16, 3))
     monkeypatch.setattr(training.novelty, "bonus", lambda *_, **__: new)
     monkeypatch.setattr(training.rnd, "bonus", lambda *_: bonus)
     obs = training.collector.play(envs, envs.reset()[0])
     rollout = training.collector.rollout
-    raw, ended, deaths = rollout.rewards.copy(), rollout.ended, rollout.deaths.copy()
+    raw, ended = rollout.rewards.copy(), rollout.ended
     learn(training, obs)
     scaled = ReturnScale(3, gamma=config.gamma)(raw, ended, Group())
-    expected = scaled - 0.5 * deaths + 2.0 * new + 3.0 * bonus
+    expected = scaled + 2.0 * new + 3.0 * bonus
     np.testing.assert_allclose(learned_from["rewards"], expected, rtol=1e-5, atol=1e-6)
-    assert deaths.any() and not np.allclose(scaled, raw)
+    assert not np.allclose(scaled, raw)
 
 
 @pytest.mark.parametrize(("given", "discount"), [(0.3, 0.3), (None, QUICK.gamma)])

@@ -10,6 +10,8 @@ from experiment.config import replaced
 from tests.trpo.test_train import QUICK
 from trpo.agent import make_net
 from trpo.learner import (
+    SHRINK,
+    TRIES,
     Learner,
     conjugate_gradients,
     flat,
@@ -75,10 +77,10 @@ def test_the_product_is_by_the_explicit_fisher_matrix():
     ("judged", "expected"),
     [
         ([(1.0, 0.009)], (1.0, 1.0, 0.009)),
-        ([(1.0, 0.02), (0.5, 0.01)], (0.5, 0.5, 0.01)),  # the bound itself is kept
-        ([(-0.1, 0.005), (0.0, 0.004), (0.1, 0.001)], (0.25, 0.1, 0.001)),
-        ([(1.0, 0.02)] * 4, (0.0, 0.0, 0.0)),
-        ([(float("nan"), 0.001), (0.2, float("nan")), (0.1, 0.001)], (0.25, 0.1, 0.001)),
+        ([(1.0, 0.02), (0.5, 0.01)], (0.8, 0.5, 0.01)),  # the bound itself is kept
+        ([(-0.1, 0.005), (0.0, 0.004), (0.1, 0.001)], (SHRINK**2, 0.1, 0.001)),
+        ([(1.0, 0.02)] * TRIES, (0.0, 0.0, 0.0)),
+        ([(float("nan"), 0.001), (0.2, float("nan")), (0.1, 0.001)], (SHRINK**2, 0.1, 0.001)),
     ],
     ids=["whole", "too far", "worse", "none", "nan"],
 )
@@ -89,8 +91,8 @@ def test_line_search_takes_the_longest_step_that_improves_within_the_bound(judge
         tried.append(share)
         return judged[len(tried) - 1]
 
-    assert line_search(judge, max_kl=0.01, tries=4, shrink=0.5) == expected
-    assert tried == [0.5**number for number in range(len(judged))]
+    assert line_search(judge, max_kl=0.01) == expected
+    assert tried == [SHRINK**number for number in range(len(judged))]
 
 
 def filled(corridor, **settings):
@@ -100,7 +102,7 @@ def filled(corridor, **settings):
     training.collector.play(envs, envs.reset()[0])
     rollout = training.collector.rollout
     drawn = np.random.default_rng(0).normal(size=(rollout.steps, 2)).astype(np.float32)
-    return training, rollout.batch(drawn, noise=None)
+    return training, rollout.batch(drawn)
 
 
 def all_log_probs(net, batch):

@@ -118,8 +118,6 @@ PUBLISHED = {
         "max_kl": 0.01,
         "cg_steps": 10,
         "damping": 0.1,
-        "backtracks": 10,
-        "backtrack": 0.8,
         "epochs": 5,
         "learning_rate": 1e-3,
     },

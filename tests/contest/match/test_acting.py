@@ -14,7 +14,8 @@ from contest.match.score import steps_of
 from contest.wire.protocol import TimestepTimeoutError
 from contest.wire.remote_vec import RemoteVectorEnv
 from experiment.config import from_dict
-from ppo2.agent import PPO2Agent, make_net
+from nets.actor_critic import make_actor_critic
+from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from retro_env import EnvConfig, Level, make_vec
 
@@ -73,7 +74,7 @@ def test_remembering_agent_is_told_where_scored_episodes_begin() -> None:
 def test_recurrent_ppo2_forgets_the_last_episode(explore: bool) -> None:
     net = {"hidden": 16, "recurrent": "gru", "recurrent_hidden": 8}
     config = from_dict(PPO2Config, {"image_height": 36, "image_width": 36, **net})
-    agent = PPO2Agent(make_net(config), config)
+    agent = PPO2Agent(make_actor_critic(config), config)
     obs = np.random.default_rng(0).integers(0, 256, (4, 1, 4, 36, 36), dtype=np.uint8)
     begins, goes_on = np.ones(1, bool), np.zeros(1, bool)
     agent.act(obs[0], explore=explore, starts=begins)

@@ -17,15 +17,15 @@ from experiment.config import from_dict, replaced
 from experiment.errors import UserError
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
+from nets.actor_critic import make_actor_critic as make_ppo2
 from ppo2.agent import PPO2Agent
-from ppo2.agent import make_net as make_ppo2
 from ppo2.config import PPO2Config
 from rainbow.agent import RainbowAgent
 from rainbow.agent import make_net as make_rainbow
 from rainbow.config import RainbowConfig
 
 SMALL = {"image_height": 36, "image_width": 36}
-PPO2 = from_dict(PPO2Config, {**SMALL, "hidden": 16, "serial": True})
+PPO2 = from_dict(PPO2Config, {**SMALL, "hidden": 16, "sight_every": 100})
 JERK = from_dict(JerkConfig, {**SMALL, "policy": "elsewhere", "record": True})
 ENCODER = {"init_encoder": "elsewhere", "freeze_encoder_updates": 9}
 RAINBOW = from_dict(RainbowConfig, {**SMALL, **ENCODER, "hidden": 16})
@@ -74,7 +74,7 @@ def test_how_a_checkpoints_own_run_began_is_not_repeated(saved: dict[str, str]) 
         agent = Agent(name, saved[name], flags=flags)
         return make_config(agent, timesteps=1, seed=0, run_dir=Path())
 
-    assert not config("ppo2").serial
+    assert config("ppo2").evaluation.sight_every == 0
     policies = [config("jerk"), config("jerk", "--policy=x")]
     assert [c.policy for c in policies] == ["", "x"] and not policies[0].record
     found = [config("rainbow"), config("rainbow", "--init-encoder=x")]
