@@ -28,7 +28,6 @@ LACKING: dict[str, Any] = {
     "resume": False,
     "init": "",
     "init_encoder": "",
-    "freeze_encoder_updates": 0,
     "actors": 0,
     "compile": False,
     "double": False,

@@ -15,7 +15,6 @@ __all__ = ["NOT_INHERITED", "PRESETS", "Config", "RainbowAgent", "build", "load"
 PRESETS = Path(__file__).parent / "presets"
 NOT_INHERITED = {
     "init_encoder": "",
-    "freeze_encoder_updates": 0,
     "sight_every": 0,
     "actors": 0,
     "ray_address": "",

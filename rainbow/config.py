@@ -30,8 +30,6 @@ class RainbowConfig:
     """Share of each weight given by init, the rest being a fresh net's; 1: taken as it is."""
     init_encoder: str = ""
     """A checkpoint of any agent (or a .joblib of baselines' PPO2) that gives the convolutions."""
-    freeze_encoder_updates: Natural = 0
-    """Updates at the start during which convolutions given by init_encoder stay as they are."""
 
     # Where it goes
     log_every: Count = 1_000
@@ -136,10 +134,6 @@ class RainbowConfig:
         self.evaluation.check_levels(self.run.levels, self.env)
         self.evaluation.check_rows(self.log_every)
         self.acting.check_share(self.run.num_envs)
-        if self.freeze_encoder_updates and not self.init_encoder:
-            raise UserError(
-                "--freeze-encoder-updates keeps what --init-encoder gives: give that too"
-            )
         if self.initial_priorities and not self.prioritised:
             raise UserError(
                 "--initial-priorities is for prioritised replay: leave --no-prioritised out"

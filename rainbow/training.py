@@ -45,7 +45,6 @@ class Training(OffPolicy):
 
     def __init__(self, config: RainbowConfig, num_envs: int) -> None:
         super().__init__(config, num_envs)
-        self.frozen_updates = 0
         net = make_net(config).to(self.device)
         self.agent = RainbowAgent(net, config, device=str(self.device))
         self.learner = Learner(net, config, device=self.device)
@@ -72,8 +71,6 @@ class Training(OffPolicy):
             step=self.env_steps,
             steps=config.priority_beta_steps or config.run.timesteps,
         )
-        # Without gradients Adam passes the encoder over and begins with it when it thaws.
-        self.agent.net.encoder.requires_grad_(self.updates >= self.frozen_updates)
         self.learn(beta=beta)
 
     def add(self, step: Step) -> NDArray[np.float32] | None:
@@ -92,10 +89,6 @@ class Training(OffPolicy):
         self.together = count
         return losses
 
-    def counters(self) -> dict[str, int]:
-        """What is counted, by its attribute's name."""
-        return {**super().counters(), "frozen_updates": self.frozen_updates}
-
     def take(self, saved: Checkpoint) -> None:
         """Take a checkpoint's weights, shrunk towards fresh ones as asked."""
         fresh = copy.deepcopy(self.agent.net)
@@ -104,7 +97,6 @@ class Training(OffPolicy):
         self.learner.copy_target()
 
     def take_encoder(self, source: Path | str) -> None:
-        """Take the convolutions of any agent's checkpoint, and keep them for a while as asked."""
+        """Take the convolutions of any agent's checkpoint."""
         load_encoder(self.agent.net.encoder, source, parts=self.config.net.encoder_parts)
         self.learner.copy_target()
-        self.frozen_updates = self.config.freeze_encoder_updates

@@ -105,7 +105,6 @@ OWN = {
         (["--preset", "ape-x"], "'ape-x' is not for --levels BrambleDash"),
         (["--replay-size", "7"], "--replay-size"),
         (["--init-encoder", "no/such/run"], "no/such/run"),
-        (["--freeze-encoder-updates", "9"], "give that too"),
         (["--initial-priorities", "--no-prioritised"], "--no-prioritised"),
         (["--actors", "3"], "--num-envs 2"),
         (["--ray-address", "auto"], "--actors"),

@@ -141,43 +141,6 @@ def test_convolutions_of_another_agent_can_be_taken_over(corridor, tmp_path):
     assert not has_encoder(agent, weights)  # learning goes on with them
 
 
-@pytest.mark.parametrize(("timesteps", "frozen"), [(130, True), (140, False)])
-def test_frozen_convolutions_stay_for_as_many_updates_as_asked(
-    corridor, tmp_path, timesteps, frozen
-):
-    weights = save_encoder(tmp_path / "ppo2", QUICK)
-    config = replaced(
-        QUICK,
-        init_encoder=str(tmp_path / "ppo2"),
-        freeze_encoder_updates=20,
-        timesteps=timesteps,
-        gradient_norm=1.0,
-    )
-    agent = run(corridor(2), config, tmp_path / "run")
-    updates = load_checkpoint(tmp_path / "run").counters["updates"]
-    assert (updates <= 20) == frozen and updates > 18  # 20 updates are made by step 132
-    assert has_encoder(agent, weights) == frozen
-    assert not torch.equal(
-        agent.net.head.hidden.weight, Training(config, 2).agent.net.head.hidden.weight
-    )
-
-
-@pytest.mark.parametrize("half", [100, 150])  # while the encoder is frozen, and after it thawed
-def test_run_with_frozen_convolutions_resumes_exactly(corridor, tmp_path, half):
-    save_encoder(tmp_path / "ppo2", QUICK)
-    config = replaced(
-        QUICK,
-        init_encoder=str(tmp_path / "ppo2"),
-        freeze_encoder_updates=20,
-        checkpoint_every=50,
-    )
-    run(corridor(2), config, tmp_path / "whole")
-    part = replaced(config, timesteps=half)
-    run(corridor(2), part, tmp_path / "parts")
-    run(corridor(2), replaced(config, resume=True), tmp_path / "parts")
-    assert_same_run(tmp_path / "whole", tmp_path / "parts")
-
-
 def test_run_with_what_is_new_in_btr_resumes_exactly(corridor, tmp_path):
     config = replaced(QUICK, **BTR, widths="4,8", checkpoint_every=50)
     run(corridor(2), config, tmp_path / "whole")

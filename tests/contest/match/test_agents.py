@@ -27,8 +27,7 @@ from rainbow.config import RainbowConfig
 SMALL = {"image_height": 36, "image_width": 36}
 PPO2 = from_dict(PPO2Config, {**SMALL, "hidden": 16, "sight_every": 100})
 JERK = from_dict(JerkConfig, {**SMALL, "policy": "elsewhere", "record": True})
-ENCODER = {"init_encoder": "elsewhere", "freeze_encoder_updates": 9}
-RAINBOW = from_dict(RainbowConfig, {**SMALL, **ENCODER, "hidden": 16})
+RAINBOW = from_dict(RainbowConfig, {**SMALL, "init_encoder": "elsewhere", "hidden": 16})
 
 
 @pytest.fixture
@@ -58,8 +57,7 @@ def test_convolutions_named_among_the_agents_flags_are_taken_over(
 ) -> None:
     flags = (
         *("--image-height", "36", "--image-width", "36", "--hidden", "16"),
-        *("--learning-starts", "20", "--init-encoder", saved["ppo2"]),
-        *("--freeze-encoder-updates", "1000"),
+        *("--learning-starts", "1000", "--init-encoder", saved["ppo2"]),
     )
     agent = resolve(Agent("rainbow", device="cpu", flags=flags))
     server = start(toy(length=7), timesteps=40)
@@ -78,7 +76,7 @@ def test_how_a_checkpoints_own_run_began_is_not_repeated(saved: dict[str, str]) 
     policies = [config("jerk"), config("jerk", "--policy=x")]
     assert [c.policy for c in policies] == ["", "x"] and not policies[0].record
     found = [config("rainbow"), config("rainbow", "--init-encoder=x")]
-    assert [(c.init_encoder, c.freeze_encoder_updates) for c in found] == [("", 0), ("x", 0)]
+    assert [c.init_encoder for c in found] == ["", "x"]
     assert config("rainbow", "--init-shrink", "0.5").init_shrink == 0.5
 
 
