@@ -124,7 +124,7 @@ class JerkAgent:
         """Of the policy, and of the memory as soon as it remembers something."""
         config = self.config
         memory = config.memory_share if self.memory is not None and len(self.memory) else 0.0
-        return Shares(policy=config.policy_share, memory=memory, replays=config.replays_share)
+        return Shares(policy=config.policy_replays, memory=memory)
 
     def by_memory(self, rows: list[int], seen: Any) -> dict[int, int]:
         """The actions with the largest value in the memory, of the rows where something is near."""
@@ -143,7 +143,7 @@ class JerkAgent:
         self, rows: list[int], obs: NDArray[np.uint8], plays: Sequence[Play]
     ) -> dict[int, int]:
         """What the policy does in these rows, if it may play: what it drew lately, or draws now."""
-        if self.policy is None or not self.config.policy_plays:
+        if self.policy is None or not self.config.policy_replays:
             return {}
         for row, play in enumerate(plays):
             play.holding = max(0, play.holding - 1) if row in rows else 0
@@ -219,8 +219,8 @@ class JerkAgent:
             self.policy = taken_policy(named, self.config, device=self.device)
         if self.policy is not None:
             check_fits(self.policy, self.config)
-        elif self.config.policy_plays:
-            raise UserError("policy shares need a policy: give --policy CHECKPOINT")
+        elif self.config.policy_replays:
+            raise UserError("--policy-replays needs a policy: give --policy CHECKPOINT")
 
 
 def build(

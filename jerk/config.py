@@ -74,16 +74,15 @@ class JerkConfig:
     # Exploring with a policy and a memory (hybrid)
     policy: str = ""
     """A checkpoint of any agent that has a net; empty: the one that init gives, or none."""
-    policy_share: Share = 0.0
-    """Part of the bouts to the right that the policy plays, and the first episode on each level."""
-    policy_replays: Share | None = only_with(None, "go_on")
-    """The same part of the replays, where they have left their way or are over; none given:
-    policy_share."""
-    policy_hold: Count = only_with(1, "policy_share", "policy_replays")
+    policy_replays: Share = only_with(0.0, "go_on")
+    """Part of the bouts to the right that the policy plays in replays, where they have left their
+    way or are over; where it has one, it plays the first episode on each level too."""
+    policy_hold: Count = only_with(1, "policy_replays")
     """Agent steps that each of its actions is held: the fewer changes, the more often a replay gets
     through."""
     memory_share: Share = 0.0
-    """Part of them that the episodic memory plays, as soon as it remembers something."""
+    """Part of the bouts to the right that the episodic memory plays, as soon as it remembers
+    something."""
     memory_capacity: Count = only_with(100_000, "memory_share")
     """Steps remembered."""
     embedding: Count = only_with(128, "memory_share")
@@ -99,18 +98,8 @@ class JerkConfig:
         check(self)
         if self.slots and not (self.recover and self.go_on):
             raise UserError("slots need to know where a replay fails: add --recover --go-on")
-        if max(self.policy_share, self.replays_share) + self.memory_share > 1.0:
+        if self.policy_replays + self.memory_share > 1.0:
             raise UserError(
-                "--memory-share and --policy-share (or --policy-replays) must be 1 or less "
-                f"together: lower --memory-share {self.memory_share:g}, or the other"
+                "--memory-share and --policy-replays must be 1 or less together: lower "
+                f"--memory-share {self.memory_share:g}, or the other"
             )
-
-    @property
-    def replays_share(self) -> float:
-        """The policy's part of the replays."""
-        return self.policy_share if self.policy_replays is None else self.policy_replays
-
-    @property
-    def policy_plays(self) -> bool:
-        """Whether the policy has a part in exploring."""
-        return max(self.policy_share, self.replays_share) > 0.0

@@ -63,9 +63,8 @@ class Shares(NamedTuple):
     """Parts of the bouts to the right that others play now."""
 
     policy: float = 0.0
+    """In replays alone."""
     memory: float = 0.0
-    replays: float = 0.0
-    """The policy's, in a replay."""
 
 
 def explore(

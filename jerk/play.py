@@ -141,7 +141,8 @@ class Play:
         if self.kind == "replay":
             if not config.go_on:
                 return moves.wait, "rule"
-            shares = shares._replace(policy=shares.replays)
+        else:
+            shares = shares._replace(policy=0.0)
         if self.rhythm is not None:
             if self.bout.steps_left == 0:
                 self.bout = Bout(steps_left=-1, player=draw_player(rng, shares))

@@ -72,10 +72,10 @@ def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> Polic
     if getattr(theirs, "recurrent", "none") != "none":
         raise UserError(f"{source} is recurrent, and JERK asks only now and then; give one without")
     check_alike(theirs.env, config.env, source=source, wider=True)
-    if not (config.policy_plays or config.write_replay):
+    if not (config.policy_replays or config.write_replay):
         raise UserError(
-            f"nothing would ask the policy in {source}: give --policy-share, --policy-replays "
-            "or --preset hybrid, or leave the policy out"
+            f"nothing would ask the policy in {source}: give --policy-replays or --preset hybrid, "
+            "or leave the policy out"
         )
     return policy
 

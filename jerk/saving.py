@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 REPLAY = "replay"
 RECORDINGS = "recordings"
 """Folder of the .bk2 files, in the run's."""
-PARTS = ("memory_share", "policy_share", "policy_replays", "write_replay", "record", "policy")
+PARTS = ("memory_share", "policy_replays", "write_replay", "record", "policy")
 """Fields that decide what is kept of an episode, or who plays."""
 
 

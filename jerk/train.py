@@ -116,7 +116,7 @@ class Training:
         """An episode on that level; first: its first observation [C,H,W]. The policy plays a
         level's first one alone, if it may play."""
         self.sequences.starts.setdefault(level, first.copy())
-        alone = self.config.policy_plays and self.sequences.best(level) is None
+        alone = self.config.policy_replays > 0.0 and self.sequences.best(level) is None
         play = begin(
             level,
             self.sequences,

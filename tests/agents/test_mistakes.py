@@ -65,11 +65,12 @@ OWN = {
     "jerk": [
         (["--preset", "baseline", "--scripts", "x"], "no effect without --rhythm"),
         (["--preset", "baseline", "--runs", "2"], "no effect without --write-replay"),
-        (["--preset", "mutating", "--policy-hold", "4"], "--policy-share or --policy-replays"),
+        (["--preset", "mutating", "--policy-hold", "4"], "without --policy-replays"),
         (["--sequences", "0"], "sequences"),
-        (["--preset", "baseline", "--policy-share", "0.5"], "--policy"),
+        (["--preset", "baseline", "--policy-replays", "0.5"], "no effect without --go-on"),
+        (["--preset", "mutating", "--policy-replays", "0.5"], "give --policy CHECKPOINT"),
         (["--preset", "mutating", "--levels", "procgen:maze"], "is not for --levels procgen:maze"),
-        (["--policy-share", "0.7", "--memory-share", "0.7"], "together"),
+        (["--go-on", "--policy-replays", "0.7", "--memory-share", "0.7"], "together"),
         (["--rhythm", "--scripts", "none-such"], "seven-buttons"),
     ],
     "ppo2": [

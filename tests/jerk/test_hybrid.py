@@ -87,7 +87,7 @@ def test_each_part_of_the_hybrid_can_be_switched(course, tmp_path, flags):
 def test_new_run_takes_memory_and_policy_of_another(course, tmp_path):
     named = saved_rainbow(tmp_path / "rainbow")
     source = run(course(2), preset("parts", policy=named), tmp_path / "source")
-    training = Training(preset("parts", num_envs=1, policy_share=0.5), 1)
+    training = Training(preset("parts", num_envs=1, policy_replays=0.5), 1)
     training.agent.start_from(tmp_path / "source")
     assert len(training.memory) == len(load_checkpoint(tmp_path / "source").arrays["memory-used"])
     for key, value in source.policy.actor.net.state_dict().items():
@@ -125,7 +125,7 @@ def test_a_run_goes_on_before_the_replay_that_it_wrote(course, tmp_path):
 def test_a_rainbow_behind_jerk_gets_its_net_and_the_best_runs_back(course, tmp_path):
     config = rainbow_config()
     RainbowAgent(make_net(config), config).save(tmp_path / "rainbow")
-    search = preset("parts", timesteps=1000, policy_share=0.5)
+    search = preset("parts", timesteps=1000, policy_replays=0.5)
     agent = run(course(2), search, tmp_path / "jerk", init=tmp_path / "rainbow")
     assert isinstance(agent.policy.actor, RainbowAgent)
     back = load_agent(tmp_path / "jerk/replay")
@@ -157,16 +157,16 @@ def test_runs_of_more_actions_are_refused_by_rainbow_in_one_line(course, tmp_pat
 
 def test_a_memory_explores_as_soon_as_it_remembers_something(tmp_path):
     training = Training(preset("parts", policy=saved_rainbow(tmp_path)), 1)
-    assert training.agent.shares() == (0.5, 0.0, 0.5)
+    assert training.agent.shares() == (0.5, 0.0)
     training.memory.add(np.ones(128), 1, 1.0)
-    assert training.agent.shares() == (0.5, 0.25, 0.5)
+    assert training.agent.shares() == (0.5, 0.25)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_a_policy_plays_where_the_memory_has_no_answer_if_it_has_a_share(
     share, monkeypatch, tmp_path
 ):
-    training = Training(preset("parts", policy=saved_rainbow(tmp_path), policy_share=share), 1)
+    training = Training(preset("parts", policy=saved_rainbow(tmp_path), policy_replays=share), 1)
     training.agent.start_from(None)
     plays, wait = [Play("course", bout=Bout(steps_left=9, player="memory"))], 4
     actor = training.agent.policy.actor
@@ -175,8 +175,9 @@ def test_a_policy_plays_where_the_memory_has_no_answer_if_it_has_a_share(
     assert (training.agent.explore(plays, blank, training.rng) == wait) == (share > 0.0)
 
 
-def test_a_policy_may_play_on_in_replays_alone(tmp_path):
-    config = preset("recovering", policy=saved_rainbow(tmp_path), policy_replays=1.0)
+@pytest.mark.parametrize("name", ["baseline", "mutating", "recovering"])
+def test_a_policy_plays_on_in_replays_alone_with_every_preset(name, tmp_path):
+    config = preset(name, policy=saved_rainbow(tmp_path), policy_replays=1.0, go_on=True)
     training = Training(config, 1)
     training.agent.start_from(None)
     rng = np.random.default_rng(0)
@@ -187,7 +188,7 @@ def test_a_policy_may_play_on_in_replays_alone(tmp_path):
         "sequences": training.sequences,
     }
     for kind, player in (("explore", "rule"), ("mutant", "rule"), ("replay", "policy")):
-        play = Play("course", kind, rhythm=Rhythm.drawn(rng))
+        play = Play("course", kind, rhythm=Rhythm.drawn(rng) if config.rhythm else None)
         assert play.next_action(rng, **asks)[1] == player
     training.begin(np.zeros((1, 4, 36, 36), np.uint8), ["course"])
     assert training.plays[0].bout.player == "policy"  # the first episode of a level is its own
@@ -233,7 +234,7 @@ def test_a_named_policy_comes_before_the_one_of_a_run_and_two_are_refused(course
 
 def test_shares_without_a_policy_are_refused():
     with pytest.raises(UserError, match="--policy CHECKPOINT"):
-        Training(preset("parts", policy_share=0.5), 2).agent.start_from(None)
+        Training(preset("parts", policy_replays=0.5), 2).agent.start_from(None)
 
 
 @pytest.mark.parametrize("by", ["init", "policy", "load"])
@@ -244,7 +245,7 @@ def test_what_an_older_version_wrote_is_refused_in_one_line(course, tmp_path, by
     ) as error:
         if by == "load":
             load_agent(folder)
-        named = {"policy": str(folder), "policy_share": 0.5} if by == "policy" else {}
+        named = {"policy": str(folder), "policy_replays": 0.5} if by == "policy" else {}
         agent = Training(preset("parts", **named), 2).agent
         agent.start_from(folder if by == "init" else None)
     assert "\n" not in str(error.value)
@@ -277,7 +278,7 @@ def test_runs_of_more_actions_than_the_rainbow_behind_has_are_not_written(tmp_pa
 @pytest.mark.parametrize("writes", [True, False])
 def test_a_rainbow_behind_two_runs_comes_back_as_it_was(course, tmp_path, by, writes):
     named = saved_rainbow(tmp_path / "rainbow")
-    flags = {"timesteps": 600, "num_envs": 1, "policy_share": 0.5}
+    flags = {"timesteps": 600, "num_envs": 1, "policy_replays": 0.5}
     first = preset("parts", policy=named, write_replay=writes, **flags)
     run(course(1), first, tmp_path / "first")
     second = preset("parts", policy=str(tmp_path / "first") if by == "policy" else "", **flags)

@@ -18,7 +18,7 @@ from rainbow.agent import RainbowAgent
 from rainbow.agent import make_net as rainbow_net
 from rainbow.config import RainbowConfig
 
-CONFIG = replaced(JerkConfig(), image_height=36, image_width=36, policy_share=0.5)
+CONFIG = replaced(JerkConfig(), image_height=36, image_width=36, policy_replays=0.5)
 SMALL = {"image_height": 36, "image_width": 36, "hidden": 16, "encoder": "data-efficient"}
 
 

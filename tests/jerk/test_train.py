@@ -28,7 +28,7 @@ PARTS = {
 def preset(name, **changes):
     """A tiny run's config; parts: what mutates, with these parts; a policy that is given plays."""
     if name == "parts":
-        plays = {"policy_share": 0.5} if changes.get("policy") else {}
+        plays = {"policy_replays": 0.5} if changes.get("policy") else {}
         name, changes = "mutating", {**PARTS, **plays, **changes}
     config = load_config(JerkConfig, ["--preset", name], presets=PRESETS, command="test")
     quick = {
