@@ -18,8 +18,9 @@ from benchmarks.cases import Options, Repeat, Row, Rows, median_cases
 from benchmarks.parts import cpu_seconds, make_envs, preset_config, timed
 from experiment.checkpoint import load_checkpoint
 from experiment.errors import UserError, command
+from jerk.agent import MEMORY_NEIGHBOURS
 from jerk.config import JerkConfig
-from jerk.policy import Embedder, taken_policy
+from jerk.policy import EMBEDDING, Embedder, taken_policy
 from jerk.train import parse, run
 from lsh_memory import EpisodicMemory, MemoryConfig
 
@@ -113,15 +114,15 @@ def parts(options: Options) -> Row:
     policy = taken_policy(load_checkpoint(config.policy), config, device="cpu").actor
     embed = Embedder(config)
     rows = embed(obs)
-    memory = EpisodicMemory(MemoryConfig(config.embedding, actions=spec.actions))
+    memory = EpisodicMemory(MemoryConfig(EMBEDDING, actions=spec.actions))
     rng = np.random.default_rng(0)
     noisy = rows[rng.integers(0, len(rows), ENTRIES)]
     noisy = noisy + 0.03 * rng.standard_normal(noisy.shape).astype(np.float32)
     memory.add_batch(noisy, rng.integers(0, spec.actions, ENTRIES), rng.random(ENTRIES))
     calls: dict[str, Callable[[], Any]] = {
         "embed": lambda: embed(obs[:1]),
-        "memory_ask": lambda: memory.action_values_batch(rows[:1], config.memory_neighbours),
-        "memory_add": lambda: memory.add(rng.standard_normal(config.embedding), 1, 1.0),
+        "memory_ask": lambda: memory.action_values_batch(rows[:1], MEMORY_NEIGHBOURS),
+        "memory_add": lambda: memory.add(rng.standard_normal(EMBEDDING), 1, 1.0),
         "policy_act": lambda: policy.act(obs[:1], explore=True),
     }
     measured: Row = {}

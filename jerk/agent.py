@@ -19,10 +19,16 @@ from jerk.explorer import load_scripts
 from jerk.learner import Rng, Shares, find_moves
 from jerk.memory import Sequences
 from jerk.play import Plan, Play
-from jerk.policy import Embedder, Policy, check_fits, policy_of, taken_policy
+from jerk.policy import EMBEDDING, Embedder, Policy, check_fits, policy_of, taken_policy
 from lsh_memory import EpisodicMemory, MemoryConfig
 
 MEMORY_PREFIX = "memory-"
+MEMORY_CAPACITY = 100_000
+"""Steps remembered."""
+MEMORY_NEIGHBOURS = 50
+"""Steps that are asked what each action brought."""
+MEMORY_DISTANCE = 0.5
+"""Those farther than this are not asked (2: opposite)."""
 
 
 @dataclass
@@ -54,9 +60,7 @@ class JerkAgent:
         if config.memory_share > 0.0:
             self.embedder = Embedder(config)
             self.memory = EpisodicMemory(
-                MemoryConfig(
-                    config.embedding, actions=self.spec.actions, capacity=config.memory_capacity
-                )
+                MemoryConfig(EMBEDDING, actions=self.spec.actions, capacity=MEMORY_CAPACITY)
             )
         self.counts: Counter[str] = Counter()
         """What the search did, for its metrics."""
@@ -131,7 +135,7 @@ class JerkAgent:
         if not rows or self.memory is None or not len(self.memory):
             return {}
         answers = self.memory.action_values_batch(
-            seen[rows], self.config.memory_neighbours, within=self.config.memory_distance
+            seen[rows], MEMORY_NEIGHBOURS, within=MEMORY_DISTANCE
         )
         near = np.flatnonzero((answers.weights > 0.0).any(axis=1)).tolist()
         self.counts["asked"] += len(rows)

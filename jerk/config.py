@@ -83,16 +83,6 @@ class JerkConfig:
     memory_share: Share = 0.0
     """Part of the bouts to the right that the episodic memory plays, as soon as it remembers
     something."""
-    memory_capacity: Count = only_with(100_000, "memory_share")
-    """Steps remembered."""
-    embedding: Count = only_with(128, "memory_share")
-    """Numbers that an observation is remembered by."""
-    memory_neighbours: Count = only_with(50, "memory_share")
-    """Steps that are asked what each action brought."""
-    memory_distance: NonNegative = only_with(0.5, "memory_share")
-    """Those farther than this are not asked (2: opposite)."""
-    gamma: Share = only_with(0.99, "memory_share")
-    """Discount per agent step of the returns that the memory stores."""
 
     def __post_init__(self) -> None:
         check(self)

@@ -17,6 +17,8 @@ from jerk.config import JerkConfig
 
 SIDE = 21
 """A frame's height and width before it is projected."""
+EMBEDDING = 128
+"""Numbers that an observation is remembered by."""
 
 
 @final
@@ -101,7 +103,7 @@ class Embedder:
         inputs = 2 * SIDE * SIDE * self.channels
         # Not the run's seed: memories of several runs are comparable.
         rng = np.random.default_rng(0)
-        matrix = rng.standard_normal((inputs, config.embedding), np.float32)
+        matrix = rng.standard_normal((inputs, EMBEDDING), np.float32)
         self.matrix = matrix / np.float32(np.sqrt(inputs))
 
     def __call__(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:

@@ -32,6 +32,8 @@ from jerk.saving import RECORDINGS, Recordings, restore, save
 
 parse = partial(load_run_config, JerkConfig, presets=PRESETS, command="python -m jerk.train")
 """Arguments of a command line -> its config."""
+GAMMA = 0.99
+"""Discount per agent step of the returns that the memory stores."""
 
 
 def run(
@@ -146,7 +148,7 @@ class Training:
         self.counts["accepted"] += play.kind == "mutant" and kept is not None
         self.counts["improved"] += improved
         if self.memory is not None:
-            returns = returns_to_go(play.rewards, gamma=self.config.gamma)
+            returns = returns_to_go(play.rewards, gamma=GAMMA)
             seen = np.stack(play.embeddings).astype(np.float32)
             self.memory.add_batch(seen, play.actions, returns)
         length, value = furthest_point(play.rewards)

@@ -69,7 +69,7 @@ VARIANTS = {
         ["--preset", "mutating"],
         ["--preset", "recovering", "--reward-scale", "0.02"],
         ["--memory-share", "0"],
-        ["--memory-capacity", "20", "--sequences", "2"],
+        ["--sequences", "2"],
     ],
     "ppo2": [RECURRENT, CURIOUS, ["--no-normalise-returns"]],
     "rainbow": [APE_X, ["--replay-size", "40"]],

@@ -7,6 +7,7 @@ from experiment.checkpoint import load_checkpoint
 from experiment.config import load_config, replaced
 from experiment.errors import UserError
 from experiment.metrics import read_columns
+from jerk.agent import MEMORY_CAPACITY
 from jerk.config import JerkConfig
 from jerk.train import PRESETS, Training, run
 from rainbow.agent import RainbowAgent, make_net
@@ -69,7 +70,11 @@ def test_agent_learns_the_course(course, tmp_path, name, steps, scale):
     assert played == [30.0, 30.0]
 
 
-def test_a_stopped_run_with_a_policy_goes_on_exactly(course, tmp_path):
+@pytest.mark.parametrize("capacity", [20, MEMORY_CAPACITY])
+def test_a_stopped_run_with_a_policy_and_a_memory_goes_on_exactly(
+    course, tmp_path, monkeypatch, capacity
+):
+    monkeypatch.setattr("jerk.agent.MEMORY_CAPACITY", capacity)
     config = preset("parts", policy=saved_rainbow(tmp_path / "rainbow"))
     run(course(2), config, tmp_path / "whole")
     with pytest.raises(Stop):
@@ -118,9 +123,10 @@ def test_checkpoint_of_more_actions_is_refused_in_one_line(course, tmp_path):
     assert "\n" not in str(error.value) and path.is_file()
 
 
-def test_memory_and_sequences_are_capped(course, tmp_path):
+def test_memory_and_sequences_are_capped(course, tmp_path, monkeypatch):
     """In the seed, neither was, and nothing was recognised as known."""
-    run(course(2), preset("parts", memory_capacity=30, sequences=3), tmp_path / "run")
+    monkeypatch.setattr("jerk.agent.MEMORY_CAPACITY", 30)
+    run(course(2), preset("parts", sequences=3), tmp_path / "run")
     saved = load_checkpoint(tmp_path / "run")
     assert len(saved.arrays["memory-returns"]) == 30
     assert saved.arrays["memory-counts"][0] > 100  # merged
