@@ -1,4 +1,4 @@
-"""The state of torch's Adam or SGD as named tensors, as checkpoints hold them."""
+"""The state of torch's Adam, AdamW or RMSprop as named tensors, as checkpoints hold them."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,6 @@ def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tenso
         f"{index}.{name}": value
         for index, entries in optimiser.state_dict()["state"].items()
         for name, value in entries.items()
-        if value is not None  # SGD without momentum
     }
 
 

@@ -42,15 +42,6 @@ def test_a_run_that_goes_on_with_another_learning_rate_has_that_one() -> None:
     assert other.state[net.weight]["step"] == 1
 
 
-def test_sgd_without_momentum_has_no_tensors() -> None:
-    net = torch.nn.Linear(3, 2)
-    optimiser = torch.optim.SGD(net.parameters(), lr=0.1)
-    step(net, optimiser, 0)
-    tensors = optimiser_tensors(optimiser)
-    assert not tensors
-    restore_optimiser(optimiser, tensors)
-
-
 def test_restored_state_is_laid_out_like_its_parameter() -> None:
     def make() -> tuple[torch.nn.Module, torch.optim.Optimizer]:
         torch.manual_seed(0)
