@@ -24,7 +24,10 @@ from experiment.errors import UserError
 from experiment.files import unwritable, write_text
 
 PROJECT = "retro-contest-agents"
-ROLLOUT = ("mean_return", "return", "current", "best", "replays", "mutants", "explored", "lost")
+ROLLOUT = (
+    *("mean_return", "min_return", "max_return", "return"),
+    *("current", "best", "replays", "mutants", "explored"),
+)
 """Metrics of what was played; the others are of learning."""
 NOTHING: Mapping[str, float] = MappingProxyType({})
 EPISODE_COLUMNS = ("step", "env", "level", "r", "l", "progress", "finished")

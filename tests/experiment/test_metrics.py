@@ -120,11 +120,12 @@ def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(
     )
     monkeypatch.setitem(sys.modules, "trackio", sink)
     config = {"run": {"seed": 3}}
+    returns = {"mean_return": 7.0, "min_return": 2.25, "max_return": 9.0}
     with (
         EpisodeLog(tmp_path) as log,
         Metrics(tmp_path, track="trackio", config=config, rollout=log.rollout) as metrics,
     ):
-        metrics.log(4, {"loss": 0.5, "mean_return": 7.0})
+        metrics.log(4, {"loss": 0.5, **returns})
         log.log(5, 0, EPISODE)
         log.log(6, 0, EPISODE | {"r": 2.25, "level": "Bramble:A.Act2", "finished": True})
         log.log(6, 1, EPISODE | {"r": 4.0, "level": "Bramble:B.Act1", "progress": 0.75})
@@ -146,11 +147,11 @@ def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(
     }
     events = EventAccumulator(str(tmp_path))
     events.Reload()
-    assert {"rollout/mean_return", *last} <= set(events.Tags()["scalars"])
+    assert {*(f"rollout/{name}" for name in returns), *last} <= set(events.Tags()["scalars"])
     (text,) = events.Tensors("config/text_summary")
     assert b"seed: 3" in text.tensor_proto.string_val[0]
     assert (tmp_path / "metrics.csv").read_text().splitlines()[0] == (
-        "step,loss,mean_return,sight/blind"
+        "step,loss,mean_return,min_return,max_return,sight/blind"
     )
 
 
