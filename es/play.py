@@ -49,7 +49,6 @@ class Members:
         self.units = torch.zeros_like(self.frozen(blank))
         self.behind = [self.copy_of(agent.policy) for _ in range(rows)]
         self.known: OrderedDict[bytes, Tensor] = OrderedDict()
-        self.asked = self.found = 0
 
     def copy_of(self, policy: Policy) -> Policy:
         """The same agent with a net of its own, which takes what `frozen` gives."""
@@ -83,8 +82,6 @@ class Members:
         """As `frozen`, computed only where an observation is new."""
         keys = [hashlib.blake2b(image, digest_size=16).digest() for image in obs]
         missing = [row for row, key in enumerate(keys) if key not in self.known]
-        self.asked += len(keys)
-        self.found += len(keys) - len(missing)
         if missing:
             computed = self.frozen(obs)
             for row in missing:
