@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from experiment.distributed import Group
 
+LIMIT = 10.0
+"""Scaled rewards are cut off at ± this."""
+
 
 class ReturnScale:
     """Divides rewards by the running standard deviation of their discounted sum.
@@ -16,15 +19,15 @@ class ReturnScale:
     they are brought up to date once per rollout, before it is scaled.
     """
 
-    def __init__(self, num_envs: int, *, gamma: float, limit: float = 10.0) -> None:
-        self.gamma, self.limit = gamma, limit
+    def __init__(self, num_envs: int, *, gamma: float) -> None:
+        self.gamma = gamma
         self.sums = np.zeros(num_envs)
         self.moments = np.array([0.0, 0.0, 0.0])  # count, mean, sum of squared distances from it
 
     def __call__(
         self, rewards: NDArray[np.floating], ended: NDArray[np.bool_], group: Group
     ) -> NDArray[np.float32]:
-        """rewards, ended [T,N] -> rewards scaled, and cut off at ± `limit`."""
+        """rewards, ended [T,N] -> rewards scaled, and cut off at ± LIMIT."""
         seen = np.zeros(rewards.shape)
         for t in range(len(rewards)):
             self.sums = seen[t] = self.gamma * self.sums + rewards[t]
@@ -32,7 +35,7 @@ class ReturnScale:
         for moments in group.gather(moments_of(seen)):
             self.moments = merged(self.moments, moments)
         scaled = rewards / self.deviation
-        return scaled.clip(-self.limit, self.limit).astype(np.float32)
+        return scaled.clip(-LIMIT, LIMIT).astype(np.float32)
 
     @property
     def deviation(self) -> float:

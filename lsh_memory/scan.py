@@ -32,6 +32,7 @@ from lsh_memory.kernels import (
 from lsh_memory.storage import Storage
 
 ROUNDS = 2
+BITS = 512  # of a whole code
 
 
 def random_signs(features: int, *, bits: int, seed: int) -> Floats:
@@ -53,12 +54,12 @@ class ScanIndex:
     Not for use by several threads at once: it holds scratch memory.
     """
 
-    def __init__(self, storage: Storage, *, candidates: int, seed: int, bits: int = 512) -> None:
-        self.storage, self.wanted, self.bits = storage, candidates, bits
-        self.signs = random_signs(storage.vectors.shape[1], bits=bits, seed=seed)
+    def __init__(self, storage: Storage, *, candidates: int, seed: int) -> None:
+        self.storage, self.wanted = storage, candidates
+        self.signs = random_signs(storage.vectors.shape[1], bits=BITS, seed=seed)
         room = -(-storage.capacity // BLOCK) * BLOCK
         self.planes = np.zeros((2, room), np.uint64)
-        self.codes = np.zeros((room, bits // WORD), np.uint64)
+        self.codes = np.zeros((room, BITS // WORD), np.uint64)
         self.found = np.empty(room + PART, np.int32)
 
     def insert(self, slot: int) -> None:
@@ -82,7 +83,7 @@ class ScanIndex:
         away = math.sqrt(max(0.0, 2.0 - 2.0 * least))  # the distance at that cosine
         radius = float(np.linalg.norm(unit - self.storage.centre))
         angle = math.asin(away / radius) if away < radius else math.pi
-        coarse, fine = (differing_bits(angle, bits) for bits in (COARSE, self.bits))
+        coarse, fine = (differing_bits(angle, bits) for bits in (COARSE, BITS))
         count = similar(self._memory(), self.storage.size, unit, coarse, fine)
         slots = self.found[:count].astype(np.int64)
         cosines = self.storage.vectors[slots] @ unit
