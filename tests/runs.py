@@ -1,4 +1,5 @@
-"""What tests ask of whole runs: whether two are the same, and to be stopped."""
+"""What tests ask of whole runs: whether two are the same, how well their agents play, and to be
+stopped."""
 
 import os
 import signal
@@ -8,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from experience.actors import OnRay
@@ -16,6 +18,18 @@ from experiment.checkpoint import Checkpoint, latest_checkpoint, load_checkpoint
 ROOT = Path(__file__).parents[1]
 KILLS = int(os.environ.get("KILLS", "1"))
 """Times that a test of actors kills what it kills."""
+
+
+def play(agent, envs, episodes=4):
+    """Mean return of the actions that the agent holds best."""
+    obs, _ = envs.reset()
+    returns = []
+    starts = np.ones(envs.num_envs, bool)
+    while len(returns) < episodes:
+        obs, _, terminated, truncated, infos = envs.step(agent.act(obs, starts=starts))
+        starts = terminated | truncated
+        returns += [infos["episode_record"]["r"][env] for env in np.flatnonzero(starts)]
+    return float(np.mean(returns))
 
 
 class Stop(Exception):  # noqa: N818

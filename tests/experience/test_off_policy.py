@@ -1,11 +1,17 @@
 from types import SimpleNamespace
 
 import pytest
+import torch
 
+import rainbow.train
+import sac.train
 from experience.off_policy import OffPolicy, make_replay
 from experiment.config import replaced
 from experiment.errors import UserError
+from experiment.metrics import read_columns
 from rainbow.config import RainbowConfig
+from tests.rainbow.test_train import QUICK as RAINBOW
+from tests.sac.test_train import QUICK as SAC
 
 CONFIG = replaced(RainbowConfig(), replay_size=200, learning_starts=100, update_every=4)
 
@@ -31,6 +37,24 @@ def test_a_multiple_is_passed_once():
         if run.passes(10):
             passed.append(run.env_steps)
     assert passed == [12, 21, 30] and not run.passes(0)
+
+
+@pytest.mark.parametrize(
+    ("train", "quick"), [(rainbow.train, RAINBOW), (sac.train, SAC)], ids=["rainbow", "sac"]
+)
+def test_new_run_starts_from_weights_and_seeded_replay(corridor, tmp_path, train, quick):
+    source = train.run(corridor(2), quick, tmp_path / "source")
+    config = replaced(quick, num_envs=1, init_replay=150)
+    training = train.Training(config, 1)
+    training.start_from(tmp_path / "source")
+    assert 140 <= training.seeded <= 150
+    for key, value in source.net.state_dict().items():
+        assert torch.equal(value, training.agent.net.state_dict()[key])
+        assert torch.equal(value, training.learner.target.state_dict()[key])
+    assert training.updates_due() == 0 and training.seeded > config.learning_starts
+    train.run(corridor(1), config, tmp_path / "new", init=tmp_path / "source")
+    updates = read_columns(tmp_path / "new/metrics.csv")["updates"]
+    assert updates[0] == 12  # 50 steps: the seed counts as the steps before learning starts
 
 
 def test_a_replay_that_is_too_short_is_one_line():

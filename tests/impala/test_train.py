@@ -8,7 +8,7 @@ from experiment.metrics import read_columns
 from impala.config import ImpalaConfig
 from impala.train import run
 from impala.training import Training
-from tests.runs import assert_same_run
+from tests.runs import assert_same_run, play
 
 QUICK = replaced(
     ImpalaConfig(),
@@ -28,18 +28,6 @@ QUICK = replaced(
 )
 RECURRENT = {"recurrent": "lstm", "recurrent_hidden": 32}
 REPLAY = {"replay_batches": 3, "replay_proportion": 0.7}
-
-
-def play(agent, envs, episodes=4):
-    """Mean return of the most probable actions."""
-    obs, _ = envs.reset()
-    returns = []
-    starts = np.ones(envs.num_envs, bool)
-    while len(returns) < episodes:
-        obs, _, terminated, truncated, infos = envs.step(agent.act(obs, starts=starts))
-        starts = terminated | truncated
-        returns += [infos["episode_record"]["r"][env] for env in np.flatnonzero(starts)]
-    return float(np.mean(returns))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from ppo2.config import PPO2Config
 from ppo2.train import parse, resolve, run
 from ppo2.training import Training
 from tests.conftest import LENGTH, Corridor
-from tests.runs import ROOT, assert_same_run
+from tests.runs import ROOT, assert_same_run, play
 
 QUICK = replaced(
     PPO2Config(),
@@ -37,18 +37,6 @@ QUICK = replaced(
     gamma=0.9,
 )
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
-
-
-def play(agent, envs, episodes=4):
-    """Mean return of the most probable actions."""
-    obs, _ = envs.reset()
-    returns = []
-    starts = np.ones(envs.num_envs, bool)
-    while len(returns) < episodes:
-        obs, _, terminated, truncated, infos = envs.step(agent.act(obs, starts=starts))
-        starts = terminated | truncated
-        returns += [infos["episode_record"]["r"][env] for env in np.flatnonzero(starts)]
-    return float(np.mean(returns))
 
 
 @pytest.mark.parametrize(

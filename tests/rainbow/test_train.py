@@ -16,7 +16,7 @@ from rainbow import PRESETS
 from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
 from rainbow.train import Training, parse, run
-from tests.runs import assert_same_run
+from tests.runs import assert_same_run, play
 
 QUICK = replaced(
     RainbowConfig(),
@@ -48,17 +48,6 @@ BTR = {
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 
 
-def play(agent, envs, episodes=4):
-    """Noise-free mean return."""
-    obs, _ = envs.reset()
-    returns = []
-    while len(returns) < episodes:
-        obs, _, terminated, truncated, infos = envs.step(agent.act(obs))
-        ended = np.flatnonzero(terminated | truncated)
-        returns += [infos["episode_record"]["r"][env] for env in ended]
-    return float(np.mean(returns))
-
-
 @pytest.mark.parametrize(
     "flags",
     [
@@ -84,21 +73,6 @@ def untrained_return(corridor, seed):
 
 def test_untrained_nets_do_not_finish_the_corridor(corridor):
     assert np.mean([untrained_return(corridor, seed) for seed in range(3)]) < 8.0
-
-
-def test_new_run_starts_from_weights_and_seeded_replay(corridor, tmp_path):
-    source = run(corridor(2), QUICK, tmp_path / "source")
-    config = replaced(QUICK, num_envs=1, init_replay=150)
-    training = Training(config, 1)
-    training.start_from(tmp_path / "source")
-    assert 140 <= training.seeded <= 150
-    for key, value in source.net.state_dict().items():
-        assert torch.equal(value, training.agent.net.state_dict()[key])
-        assert torch.equal(value, training.learner.target.state_dict()[key])
-    assert training.updates_due() == 0 and training.seeded > config.learning_starts
-    run(corridor(1), config, tmp_path / "new", init=tmp_path / "source")
-    updates = read_columns(tmp_path / "new/metrics.csv")["updates"]
-    assert updates[0] == 12  # 50 steps: the seed counts as the steps before learning starts
 
 
 def test_weights_alone_can_be_taken_over(corridor, tmp_path):

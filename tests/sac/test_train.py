@@ -10,6 +10,7 @@ from experiment.errors import UserError
 from experiment.metrics import read_columns
 from sac.config import SACConfig
 from sac.train import Training, parse, run
+from tests.runs import play
 
 QUICK = replaced(
     SACConfig(),
@@ -35,17 +36,6 @@ QUICK = replaced(
 )
 
 
-def play(agent, envs, episodes=4):
-    """Mean return of the most probable actions."""
-    obs, _ = envs.reset()
-    returns = []
-    while len(returns) < episodes:
-        obs, _, terminated, truncated, infos = envs.step(agent.act(obs))
-        ended = np.flatnonzero(terminated | truncated)
-        returns += [infos["episode_record"]["r"][env] for env in ended]
-    return float(np.mean(returns))
-
-
 @pytest.mark.parametrize(
     "flags", [{}, {"n_step": 3, "prioritised": True}], ids=["uniform", "prioritised"]
 )
@@ -55,21 +45,6 @@ def test_sac_learns_the_corridor(corridor, tmp_path, flags):
     )
     agent = run(corridor(4), config, tmp_path / "run")
     assert play(agent, corridor(1)) == 8.0  # the end; random play falls into the hole before 4
-
-
-def test_new_run_starts_from_weights_and_seeded_replay(corridor, tmp_path):
-    source = run(corridor(2), QUICK, tmp_path / "source")
-    config = replaced(QUICK, num_envs=1, init_replay=150)
-    training = Training(config, 1)
-    training.start_from(tmp_path / "source")
-    assert 140 <= training.seeded <= 150
-    for key, value in source.net.state_dict().items():
-        assert torch.equal(value, training.agent.net.state_dict()[key])
-        assert torch.equal(value, training.learner.target.state_dict()[key])
-    assert training.updates_due() == 0 and training.seeded > config.learning_starts
-    run(corridor(1), config, tmp_path / "new", init=tmp_path / "source")
-    updates = read_columns(tmp_path / "new/metrics.csv")["updates"]
-    assert updates[0] == 12  # 50 steps: the seed counts as the steps before learning starts
 
 
 def test_recorded_episodes_seed_the_replay(tmp_path):

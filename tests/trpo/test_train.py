@@ -7,6 +7,7 @@ import torch
 from experiment.config import flat, load_config, replaced, to_dict
 from experiment.errors import UserError
 from experiment.metrics import read_columns
+from tests.runs import play
 from trpo import PRESETS
 from trpo.agent import make_net
 from trpo.config import TRPOConfig
@@ -27,17 +28,6 @@ QUICK = replaced(
     checkpoint_every=100,
     gamma=0.9,
 )
-
-
-def play(agent, envs, episodes=4):
-    """Mean return of the most probable actions."""
-    obs, _ = envs.reset()
-    returns = []
-    while len(returns) < episodes:
-        obs, _, terminated, truncated, infos = envs.step(agent.act(obs))
-        ended = np.flatnonzero(terminated | truncated)
-        returns += [infos["episode_record"]["r"][env] for env in ended]
-    return float(np.mean(returns))
 
 
 LONGER = replaced(QUICK, timesteps=6400, num_envs=4, rollout_steps=32, epochs=4, checkpoint_every=0)
