@@ -17,7 +17,7 @@ os.environ["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS", "1")
 from envs import EnvSpec
 
 RIGHT, JUMP = 1, 6
-LENGTH, HOLE, LIMIT = 8, 4, 30
+LENGTH, HOLE = 8, 4
 
 
 class Corridor(VectorEnv):
@@ -36,6 +36,7 @@ class Corridor(VectorEnv):
     )
     saves_states = True
     resets_rows = False
+    length, holes, limit = LENGTH, (HOLE,), 30
 
     def __init__(self, num_envs: int) -> None:
         self.num_envs = num_envs
@@ -62,21 +63,21 @@ class Corridor(VectorEnv):
         infos: dict[str, Any] = {}
         for env in range(self.num_envs)[part]:
             action = self.actions[env]
-            fell = action == RIGHT and self.position[env] + 1 == HOLE
+            fell = action == RIGHT and self.position[env] + 1 in self.holes
             if action in (RIGHT, JUMP):
                 self.position[env] += 1
                 rewards[env] = 0.0 if fell else 1.0
             self.steps[env] += 1
-            finished = self.position[env] == LENGTH
+            finished = self.position[env] == self.length
             terminated[env] = fell or finished
-            truncated[env] = not terminated[env] and self.steps[env] == LIMIT
+            truncated[env] = not terminated[env] and self.steps[env] == self.limit
             self._show(env)
             if terminated[env] or truncated[env]:
                 episode = {
                     "r": float(self.position[env] - fell),
                     "l": int(self.steps[env]),
-                    "level": "corridor",
-                    "progress": self.position[env] / LENGTH,
+                    "level": self.levels[env],
+                    "progress": self.position[env] / self.length,
                     "finished": bool(finished),
                 }
                 infos = self._add_info(
