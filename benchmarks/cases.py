@@ -51,43 +51,12 @@ def run(
     of them, by default the first. A result names its `backend`, where there is that option.
     UserError: a wrong option, or a case that failed.
     """
-    parser = Parser(
-        prog=f"python -m benchmarks.{name}",
-        description=text,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    help_ = f"of all cases (default: {repeats})"
-    parser.add_argument("--repeats", type=int, default=repeats, help=help_)
-    help_ = f"store in results/{name}{suffix}.json"
-    parser.add_argument("--write", action="store_true", help=help_)
-    if here:
-        own = [case for case in cases if case not in peers]
-        parser.add_argument("--case", choices=own, help="measure one case, in this process")
-    help_ = "cases that begin with one of these"
-    parser.add_argument("--only", nargs="+", default=[""], help=help_)
-    flags = {option: f"--{option.replace('_', '-')}" for option in more}
-    for option, default in more.items():
-        if isinstance(default, tuple):
-            help_ = f"(default: {default[0]})"
-            parser.add_argument(flags[option], choices=default, default=default[0], help=help_)
-            continue
-        kind, shown = (Path, "none") if default is None else (type(default), default)
-        parser.add_argument(flags[option], type=kind, default=default, help=f"(default: {shown})")
-    options = parser.parse_args()
-    for option in ("repeats", *more):
-        value = getattr(options, option)
-        if isinstance(value, int | float) and not 0 < value < math.inf:
-            raise UserError(f"--{option}: expected a number above 0, not {value}; see --help")
+    own = [case for case in cases if case not in peers] if here else None
+    options = options_of(name, text, own, repeats=repeats, suffix=suffix, more=more)
     if here and options.case:
         print(json.dumps(here(options.case, options)), flush=True)
         return
-
-    def each(wanted: list[str], options: Options) -> Repeat:
-        given = [f"{flag}={getattr(options, option)}" for option, flag in flags.items()]
-        mine = [sys.executable, "-m", f"benchmarks.{name}", *given, "--case"]
-        lines = {c: peers[c](options) if c in peers else [*mine, c] for c in wanted}
-        return {c: in_own_process(c, line, **environment) for c, line in lines.items()}
-
+    each = partial(measure_each, name, peers=peers, environment=environment, more=tuple(more))
     wanted = chosen(cases, options)
     rows = table([(measure or each)(wanted, options) for _ in range(options.repeats)], options)
     for row in rows:
@@ -98,6 +67,66 @@ def run(
         content = {"backend": backend} if backend else {}
         path = RESULTS / f"{name}{suffix}{ending}.json"
         write_result(path, {**content, "rows": rows}, module=f"benchmarks.{name}")
+
+
+def options_of(
+    name: str,
+    text: str | None,
+    own: Sequence[str] | None,
+    *,
+    repeats: int,
+    suffix: str,
+    more: Mapping[str, float | tuple[str, ...] | None],
+) -> Options:
+    """What the command line says; own: the cases that --case may name, None: there is no such
+    option. The rest as in `run`. UserError: a wrong option."""
+    parser = Parser(
+        prog=f"python -m benchmarks.{name}",
+        description=text,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    help_ = f"of all cases (default: {repeats})"
+    parser.add_argument("--repeats", type=int, default=repeats, help=help_)
+    help_ = f"store in results/{name}{suffix}.json"
+    parser.add_argument("--write", action="store_true", help=help_)
+    if own is not None:
+        parser.add_argument("--case", choices=own, help="measure one case, in this process")
+    help_ = "cases that begin with one of these"
+    parser.add_argument("--only", nargs="+", default=[""], help=help_)
+    for option, default in more.items():
+        if isinstance(default, tuple):
+            help_ = f"(default: {default[0]})"
+            parser.add_argument(flag(option), choices=default, default=default[0], help=help_)
+            continue
+        kind, shown = (Path, "none") if default is None else (type(default), default)
+        parser.add_argument(flag(option), type=kind, default=default, help=f"(default: {shown})")
+    options = parser.parse_args()
+    for option in ("repeats", *more):
+        value = getattr(options, option)
+        if isinstance(value, int | float) and not 0 < value < math.inf:
+            raise UserError(f"{flag(option)}: expected a number above 0, not {value}; see --help")
+    return options
+
+
+def flag(option: str) -> str:
+    """What a command line calls it."""
+    return f"--{option.replace('_', '-')}"
+
+
+def measure_each(
+    name: str,
+    wanted: Sequence[str],
+    options: Options,
+    *,
+    peers: Mapping[str, Callable[[Options], list[str]]],
+    environment: Mapping[str, str],
+    more: Sequence[str],
+) -> Repeat:
+    """Each case in a process of its own, with these options; see `run`."""
+    given = [f"{flag(option)}={getattr(options, option)}" for option in more]
+    mine = [sys.executable, "-m", f"benchmarks.{name}", *given, "--case"]
+    lines = {c: peers[c](options) if c in peers else [*mine, c] for c in wanted}
+    return {c: in_own_process(c, line, **environment) for c, line in lines.items()}
 
 
 def chosen(cases: Sequence[str], options: Options) -> list[str]:
