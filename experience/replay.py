@@ -10,7 +10,7 @@ stacks and n-step returns are put together when a batch is drawn:
 Sources: Schaul et al., arXiv:1511.05952 (priorities); Hessel et al., arXiv:1710.02298 (n-step).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from envs.contract import EnvSpec
 from envs.frames import side_by_side
-from experience.episodes import Episode
 from experience.sum_tree import SumTree
 from experiment.arrays import Rows, pieces, whole
 
@@ -231,8 +230,8 @@ class Replay:
         self.tree.set(indices, priorities)
 
     def arrays(self) -> dict[str, Rows]:
-        """All it remembers, for a checkpoint; `restore` and `seed` read it back. They are views: of
-        the slots in use, ring by ring."""
+        """All it remembers, for a checkpoint; `restore` and `handover.seed` read it back. They are
+        views: of the slots in use, ring by ring."""
         return {
             **{name: self._used(getattr(self, name)) for name in SLOT_FIELDS},
             "priorities": self._used(self.tree.leaves),
@@ -256,11 +255,11 @@ class Replay:
         self.heads %= self.slots  # of a larger ring that had as many slots in use as these have
         where = np.flatnonzero(np.arange(self.slots) < self.filled[:, None])
         for name in SLOT_FIELDS:
-            self._copy(saved, name, np.arange(len(where)), where)
+            self.fill(saved, name, np.arange(len(where)), where)
         self.tree.set(where, self.taken_over(whole(saved, "priorities")))
         self.max_priority = self.taken_over(saved["max_priority"]).item()
 
-    def _copy(self, saved: Mapping[str, Any], name: str, source: Ints, target: Ints) -> None:
+    def fill(self, saved: Mapping[str, Any], name: str, source: Ints, target: Ints) -> None:
         """Fill the slots `target` [K] of a field from the rows `source` [K] of the saved one."""
         order = source.argsort()
         source, target, start = source[order], target[order], 0
@@ -273,70 +272,7 @@ class Replay:
         """Another replay's priorities as they count here: all alike where none are set."""
         return priorities if self.prioritised else np.where(priorities > 0.0, 1.0, 0.0)
 
-    def seed(self, saved: Mapping[str, Any], count: int) -> int:
-        """Take over the newest `count` slots of another replay, its rings dealt out over these; in
-        pieces, where it has fewer.
-
-        Returns how many were taken. Call it before the first `add`.
-        """
-        ours = self.frames.shape[1:]
-        theirs = next((rows.shape[1:] for rows in pieces(saved, "frames")), ours)
-        if theirs != ours:
-            raise ValueError(f"the saved replay holds frames of shape {theirs}, not {ours}")
-        self.max_priority = self.taken_over(saved["max_priority"]).item()
-        ends = whole(saved, "ends")
-        priorities = np.array(self.taken_over(whole(saved, "priorities")))
-        shares = np.diff(np.linspace(0, count, len(saved["filled"]) + 1).astype(int))
-        ring_starts = np.cumsum(saved["filled"]) - saved["filled"]
-        portions = -(-self.num_envs // len(shares))  # pieces of a ring: each ring here gets some
-        sources, targets = [], []
-        for ring, share in enumerate(shares):
-            filled, head = int(saved["filled"][ring]), int(saved["heads"][ring])
-            oldest_first = (np.arange(filled) + head) % filled  # head == filled while not yet full
-            newest = ring_starts[ring] + oldest_first[max(0, filled - int(share)) :]
-            # The last ones wait for their n steps, which are complete with the cut behind them.
-            settled = (priorities[newest] > 0.0) | (ends[newest] == FINAL)
-            waiting = newest[~np.logical_or.accumulate(settled[::-1])[::-1]]
-            priorities[waiting] = self.max_priority
-            for piece, slots in enumerate(np.array_split(newest, portions)):
-                env = (ring * portions + piece) % self.num_envs
-                room = self.slots - int(self.filled[env])
-                source = slots[max(0, len(slots) - room) :]
-                target = self._append(env, ends[source], priorities[source])
-                sources.append(source[: len(target)])
-                targets.append(target)
-        for name in SLOT_FIELDS:
-            if name != "ends":
-                self._copy(saved, name, np.concatenate(sources), np.concatenate(targets))
-        return self.size
-
-    def seed_episodes(
-        self,
-        episodes: Sequence[Episode],
-        count: int,
-        learning_rewards: Callable[[Floats], NDArray[np.floating]],
-    ) -> int:
-        """The same with recorded episodes, of which the last count as the newest.
-
-        learning_rewards: raw rewards [T] of an episode -> what is learned from.
-        """
-        parts: dict[str, list[Any]] = {name: [] for name in SLOT_FIELDS}
-        for episode in episodes:
-            steps = len(episode.actions)
-            if episode.frames is None:
-                raise ValueError("there are episodes without frames")
-            last = TERMINATED if episode.terminated else TRUNCATED
-            parts["frames"].append(episode.frames)
-            parts["actions"].append(np.append(episode.actions, 0))
-            parts["rewards"].append(np.append(learning_rewards(episode.rewards), 0.0))
-            parts["ends"].append([GOES_ON] * (steps - 1) + [last, FINAL])
-            parts["ages"].append(np.minimum(np.arange(steps + 1), MAX_AGE))
-        ring: dict[str, Any] = {name: np.concatenate(rows) for name, rows in parts.items()}
-        ring["priorities"] = (ring["ends"] != FINAL).astype(float)
-        ring["filled"] = ring["heads"] = np.array([len(ring["ends"])])
-        return self.seed({**ring, "max_priority": np.ones(1)}, count)
-
-    def _append(self, env: int, ends: NDArray[np.uint8], priorities: Floats) -> Ints:
+    def append(self, env: int, ends: NDArray[np.uint8], priorities: Floats) -> Ints:
         """Take consecutive slots with these ends and priorities behind ring `env`'s head; what
         leans beyond them is cut off -> where the first K of them go [K]."""
         if len(ends) > 1 and ends[-1] != FINAL and ends[-2] == FINAL:

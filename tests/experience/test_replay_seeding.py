@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from experience.episodes import Episode
+from experience.handover import as_replay, seed
 from experience.replay import SLOT_FIELDS
 from experiment.arrays import whole
 from tests.experience.slow_record import (
@@ -68,7 +69,7 @@ def test_seeded_replay_holds_only_true_transitions(steps, count, target_envs):
     for _ in range(steps):
         world.step(replay)
     seeded = make_replay(400, target_envs)
-    taken = seeded.seed(replay.arrays(), count)
+    taken = seed(seeded, replay.arrays(), count)
     indices = drawable(seeded)
     assert 0 < len(indices) <= taken <= count
     batch = seeded.gather(indices, np.ones(len(indices), np.float32))
@@ -97,7 +98,7 @@ def test_what_was_cut_stays_so_where_a_seeded_replay_seeds_another():
     stacks = {step.obs[-1]: step.obs for step in one + other}
     for _ in range(2):
         source, replay = replay, make_replay(200, 1)
-        assert replay.seed(source.arrays(), 200) == 80
+        assert seed(replay, source.arrays(), 200) == 80
         indices = drawable(replay)
         assert len(indices) == 80 - 2 * STACK  # of each ring the first stacks, and the last frame
         for images in replay.gather(indices, np.ones(len(indices), np.float32)).obs:
@@ -112,7 +113,7 @@ def test_rings_are_filled_alike_however_many_there_were(source_envs, target_envs
     for _ in range(960 // source_envs):
         world.step(replay)
     seeded = make_replay(960, target_envs)
-    taken = seeded.seed(replay.arrays(), 720)
+    taken = seed(seeded, replay.arrays(), 720)
     assert 720 - 4 * max(source_envs, target_envs) <= taken <= 720
     assert seeded.filled.min() > 0.4 * 720 / target_envs
 
@@ -138,7 +139,7 @@ def test_recorded_episodes_are_drawn_as_if_they_had_been_played_here():
         recorded(9, start=50, terminated=True, rewards=[0] * 8 + [10]),
     ]
     replay = make_replay(100, 1)
-    assert replay.seed_episodes(episodes, 100, lambda raw: 0.5 * raw) == 5 + 7 + 10
+    assert seed(replay, as_replay(episodes, lambda raw: 0.5 * raw), 100) == 5 + 7 + 10
     drawn = drawable(replay)
     batch = replay.gather(drawn, np.ones(len(drawn), np.float32))
     steps = {}
@@ -156,7 +157,7 @@ def test_rewards_of_recorded_episodes_become_those_that_are_learned_from():
     rewards = [[2.0, -1.0, 0.5, 2.0], [1.0, 1.0, -3.0, 4.0]]
     episodes = [recorded(4, start=0, terminated=True, rewards=r) for r in rewards]
     replay = make_replay(100, 1)
-    replay.seed_episodes(episodes, 100, np.cumsum)
+    seed(replay, as_replay(episodes, np.cumsum), 100)
     assert replay.rewards[:10].tolist() == [2, 1, 1.5, 3.5, 0, 1, 2, -1, 3, 0]
 
 
@@ -165,14 +166,14 @@ def test_the_last_of_recorded_episodes_are_taken_where_not_all_are():
         recorded(6, start=start, terminated=True, rewards=[1] * 6) for start in (0, 50, 100)
     ]
     replay = make_replay(100, 1)
-    assert replay.seed_episodes(episodes, 10, lambda raw: raw) == 10
+    assert seed(replay, as_replay(episodes, lambda raw: raw), 10) == 10
     assert set(replay.frames[:10, 0, 0, 0].tolist()) == {*range(54, 57), *range(100, 107)}
 
 
 def test_episodes_that_show_nothing_are_no_transitions():
     blind = recorded(6, start=0, terminated=True, rewards=[1] * 6, frames=False)
     with pytest.raises(ValueError, match="without frames"):
-        make_replay(100, 1).seed_episodes([blind], 100, lambda raw: raw)
+        as_replay([blind], lambda raw: raw)
 
 
 @pytest.mark.parametrize(("steps", "goes"), [(20, True), (130, False)])
@@ -200,7 +201,7 @@ def test_without_priorities_those_of_another_replay_do_not_count(way):
     replay.update_priorities(drawable(replay)[:3], np.array([24.9, 3.0, 0.1]))
     plain = make_replay(80, 1, prioritised=False)
     if way == "seed":
-        plain.seed(replay.arrays(), 80)
+        seed(plain, replay.arrays(), 80)
     else:
         plain.restore(replay.arrays())
     world.step(plain)
