@@ -37,7 +37,7 @@ def from_plain(value: Any, kind: Any) -> Any:
 
 
 @dataclass(eq=False)
-class Sequence:
+class StoredSequence:
     """The actions [L] of an episode up to its furthest point."""
 
     number: int
@@ -76,7 +76,7 @@ class Sequence:
         return slots.applied(self.actions, self.slots, slots.likeliest(self.slots))
 
 
-def mean_of(sequence: Sequence) -> float:
+def mean_of(sequence: StoredSequence) -> float:
     """By which sequences are compared."""
     return sequence.mean
 
@@ -86,7 +86,7 @@ class Sequences:
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self.levels: dict[str, list[Sequence]] = {}
+        self.levels: dict[str, list[StoredSequence]] = {}
         self.starts: dict[str, NDArray[np.uint8]] = {}
         """Each level's first observation, by which it is recognised."""
         self.next_number = 0
@@ -96,7 +96,7 @@ class Sequences:
     def __len__(self) -> int:
         return sum(len(found) for found in self.levels.values())
 
-    def nearest(self, level: str, place: Place, *, jump: int) -> tuple[Sequence, int] | None:
+    def nearest(self, level: str, place: Place, *, jump: int) -> tuple[StoredSequence, int] | None:
         """The level's sequence, and its step, that was in a place most like that one; None where
         none was."""
         found = self.levels.get(level, [])
@@ -105,7 +105,7 @@ class Sequences:
         best = self.best(level)
         return None if best is None else self.pools[level].nearest(place, best=best.mean)
 
-    def best(self, level: str) -> Sequence | None:
+    def best(self, level: str) -> StoredSequence | None:
         """The best of a level; the older one of equals."""
         return max(self.levels.get(level, ()), key=mean_of, default=None)
 
@@ -117,11 +117,11 @@ class Sequences:
         *,
         rewards: NDArray[np.float32] | None = None,
         latest: int = 0,
-    ) -> Sequence | None:
+    ) -> StoredSequence | None:
         """Remember a run -> its sequence, or None where it was worse than a full level's worst.
 
         A sequence that is there already gets the return as one more of its own; latest: as of
-        `Sequence.add_return`.
+        `StoredSequence.add_return`.
         """
         assert len(actions) > 0, "a sequence has an action or more"
         found = self.levels.setdefault(level, [])
@@ -129,13 +129,15 @@ class Sequences:
             if np.array_equal(sequence.actions, actions):
                 sequence.add_return(value, latest=latest)
                 return sequence
-        new = Sequence(self.next_number, np.array(actions, np.uint8), [value], rewards=rewards)
+        new = StoredSequence(
+            self.next_number, np.array(actions, np.uint8), [value], rewards=rewards
+        )
         self.next_number += 1
         found.append(new)
         self.make_room(found)
         return new if any(one is new for one in found) else None
 
-    def make_room(self, found: list[Sequence]) -> None:
+    def make_room(self, found: list[StoredSequence]) -> None:
         """Forget a level's worst sequences, the later of equals, beyond the capacity."""
         while len(found) > self.capacity:
             found.remove(min(reversed(found), key=mean_of))
@@ -150,7 +152,7 @@ class Sequences:
             for sequence in found:
                 sequence.recording = ""
 
-    def numbered(self, level: str, number: int) -> Sequence | None:
+    def numbered(self, level: str, number: int) -> StoredSequence | None:
         """The sequence of that number, if it is still there."""
         return next((s for s in self.levels.get(level, ()) if s.number == number), None)
 
@@ -161,7 +163,7 @@ class Sequences:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Become what was saved."""
-        self.levels = from_plain(saved["levels"], dict[str, list[Sequence]])
+        self.levels = from_plain(saved["levels"], dict[str, list[StoredSequence]])
         for found in self.levels.values():  # of a larger memory
             self.make_room(found)
         self.starts = from_plain(saved["starts"], dict[str, NDArray[np.uint8]])

@@ -24,7 +24,7 @@ from jerk.learner import (
     is_kept,
     mutate,
 )
-from jerk.memory import Sequence, Sequences, from_plain, to_plain
+from jerk.memory import Sequences, StoredSequence, from_plain, to_plain
 from jerk.recovery import GIVE_UP_STEPS, JUMP_STEPS, OFF_RETURN, OFF_STEPS, Place
 
 Kind = Literal["explore", "replay", "mutant"]
@@ -34,7 +34,7 @@ Kind = Literal["explore", "replay", "mutant"]
 class Plan:
     """Actions to be played before all else, and how far that is: a sequence, or a mutant of one."""
 
-    source: Sequence | None = None
+    source: StoredSequence | None = None
     actions: Actions = field(default_factory=lambda: np.zeros(0, np.uint8))
     intact: int = 0
     """How many of the actions, in front, are the source's own."""
@@ -54,13 +54,15 @@ class Plan:
     """The step of the source at which it left its way first."""
 
     @classmethod
-    def of(cls, source: Sequence | None) -> "Plan":
+    def of(cls, source: StoredSequence | None) -> "Plan":
         """A sequence as it is."""
         if source is None:
             return cls()
         return cls(source, source.improved(), len(source.actions), expected=source.gained)
 
-    def recover(self, gained: float, nearest: Callable[[], tuple[Sequence, int] | None]) -> None:
+    def recover(
+        self, gained: float, nearest: Callable[[], tuple[StoredSequence, int] | None]
+    ) -> None:
         """Where the return has been another than expected for long, go on as another sequence did
         from a place like this, or give up. gained: the return so far. nearest: gives that sequence
         and its step, or None."""
@@ -166,7 +168,7 @@ class Play:
         if self.rhythm is not None:
             self.rhythm.add(reward)
 
-    def nearest(self, sequences: Sequences, *, jump: int) -> tuple[Sequence, int] | None:
+    def nearest(self, sequences: Sequences, *, jump: int) -> tuple[StoredSequence, int] | None:
         """A sequence, and its step, that was in a place like this."""
         latest = self.actions[: -JUMP_STEPS - 1 : -1]
         since = latest.index(jump) if jump in latest else JUMP_STEPS
@@ -211,7 +213,7 @@ def begin(
 
 def finish(
     play: Play, sequences: Sequences, *, config: JerkConfig, cut: bool
-) -> tuple[Sequence | None, bool]:
+) -> tuple[StoredSequence | None, bool]:
     """Learn from an ended episode -> the sequence that its actions became, and whether that is the
     best now. cut: it ended for a change of level, not by what was played.
 
@@ -249,7 +251,7 @@ def finish(
     return kept, improved and kept is not before
 
 
-def judge(source: Sequence, plan: Plan) -> None:
+def judge(source: StoredSequence, plan: Plan) -> None:
     """Count how far an ended replay of `source` went by its plan, in the slots of these steps; a
     failure that lies in none opens one."""
     length = len(source.actions)

@@ -5,14 +5,14 @@ All that is known of a place are rewards and own actions; nothing is seen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Several
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from jerk.memory import Sequence
+    from jerk.memory import StoredSequence
 
 OFF_RETURN, OFF_STEPS, GIVE_UP_STEPS = 20.0, 4, 8
 """A replay has left its way where its return differs by more than this for more steps on end than
@@ -62,7 +62,7 @@ def places(
 class Pool:
     """All steps of a level's sequences."""
 
-    def __init__(self, sequences: Several[Sequence], *, jump: int) -> None:
+    def __init__(self, sequences: Sequence[StoredSequence], *, jump: int) -> None:
         known = [(one, one.rewards) for one in sequences if one.rewards is not None]
         self.sequences = [one for one, _ in known]
         self.numbers = [one.number for one in sequences]
@@ -79,11 +79,11 @@ class Pool:
         self.first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         self.whole = np.array([float(rewards.sum()) for _, rewards in known])
 
-    def is_of(self, sequences: Several[Sequence]) -> bool:
+    def is_of(self, sequences: Sequence[StoredSequence]) -> bool:
         """Whether these are its sequences."""
         return self.numbers == [one.number for one in sequences]
 
-    def nearest(self, place: Place, *, best: float) -> tuple[Sequence, int] | None:
+    def nearest(self, place: Place, *, best: float) -> tuple[StoredSequence, int] | None:
         """The sequence and its step that are most like a place; None where nothing is like it.
         best: the largest mean return of the level's sequences."""
         # Those that may be near, without looking at all; rounding is left to the line after.
