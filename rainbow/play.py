@@ -17,7 +17,7 @@ from rainbow.training import Step, Training
 
 
 @final
-class Here:
+class LocalSteps:
     """Environments of this process, and the agent that plays them."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Here:
 
 
 @final
-class There:
+class ActorSteps:
     """Actors, whose blocks are taken step by step."""
 
     def __init__(self, training: Training, actors: OnRay) -> None:
@@ -115,7 +115,7 @@ class Player:
         )
         part = config.acting.share(index, num_envs)
         self.training = Training(own, num_envs)
-        self.here = Here(self.training, make_for(config, part=part), first=part.start)
+        self.here = LocalSteps(self.training, make_for(config, part=part), first=part.start)
 
     def play(self, weights: Weights | None, version: int) -> list[Step]:
         """A block. version: agent steps of the run before it. Its priorities are of these weights,
@@ -137,11 +137,11 @@ class Player:
 @contextmanager
 def playing(
     training: Training, envs: VectorEnv | None, obs: NDArray[np.uint8] | None
-) -> Iterator[Here | There]:
+) -> Iterator[LocalSteps | ActorSteps]:
     """What plays for a run. envs: of this process; None: actors have them. obs: to go on from, see
-    `Here`."""
+    `LocalSteps`."""
     if envs is not None:
-        yield Here(training, envs, obs)
+        yield LocalSteps(training, envs, obs)
         return
     config: RainbowConfig = training.config
     with on_ray(
@@ -150,4 +150,4 @@ def playing(
         settings=config.acting,
         version=training.env_steps,
     ) as actors:
-        yield There(training, actors)
+        yield ActorSteps(training, actors)
