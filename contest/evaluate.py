@@ -107,7 +107,7 @@ def agent_in(contest: Path) -> str:
     return found[0]
 
 
-def play_episodes(
+def play_level(
     policy: Policy,
     level: Level,
     settings: EnvConfig,
@@ -164,7 +164,7 @@ def evaluate_levels(
             recordings = out / f".{name}" if config.video else None
             if recordings is not None:  # left over by one that was killed
                 shutil.rmtree(recordings, ignore_errors=True)
-            played, seen = play_episodes(
+            played, seen = play_level(
                 policy,
                 level,
                 settings,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from contest.evaluate import PATIENCE, play_episodes
+from contest.evaluate import PATIENCE, play_level
 from contest.match.agents import Agent, load_policy, make_config
 from contest.match.references import REFERENCES
 from contest.match.score import Episode, read_episodes, score, score_table, unfinished_episodes
@@ -112,7 +112,7 @@ class Demo:
     ) -> None:
         """Score a player that does not learn, and keep what its best episode looks like."""
         seed, patience, noted = self.config.seed, PATIENCE * SECOND, Noted(policy)
-        self.played[label], _ = play_episodes(
+        self.played[label], _ = play_level(
             noted,
             self.level,
             settings,

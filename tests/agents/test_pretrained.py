@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contest.evaluate import play_episodes
+from contest.evaluate import play_level
 from contest.match.agents import Agent, load_policy
 from experiment.package import AGENTS, shipped
 from retro_env import parse_levels
@@ -35,8 +35,7 @@ def test_committed_weights_play_acts_they_never_saw_better_than_chance(name, exp
     policy, settings = load_policy(Agent(name, str(shipped(name)), "frozen", "cpu"), seed=0)
     settings = dataclasses.replace(settings, episode_steps=400)
     played = [
-        play_episodes(policy, level, settings, episodes=1, explore=explore)[0]
-        for level in NEVER_SEEN
+        play_level(policy, level, settings, episodes=1, explore=explore)[0] for level in NEVER_SEEN
     ]
     mean = np.mean([episode.r for episodes in played for episode in episodes])
     assert mean > 1.2 * random_play()

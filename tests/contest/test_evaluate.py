@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from contest.evaluate import agent_in, main, make_out, play_episodes
+from contest.evaluate import agent_in, main, make_out, play_level
 from contest.match.agents import RULES, contest_settings
 from contest.match.references import reference
 from contest.match.score import Episode
@@ -23,7 +23,7 @@ PRETRAINED = Path(__file__).parents[2] / "rainbow" / "pretrained"
 
 
 def test_same_seed_plays_the_same_episodes():
-    runs = [play_episodes(reference("random"), LEVEL, SHORT, episodes=2)[0] for _ in range(2)]
+    runs = [play_level(reference("random"), LEVEL, SHORT, episodes=2)[0] for _ in range(2)]
     assert runs[0] == runs[1]
     assert [episode.l for episode in runs[0]] == [25, 25]
 
@@ -64,7 +64,7 @@ def test_levels_are_given_so_that_they_add_nothing_to_the_interval(tmp_path, mon
         returns = [own + number for number in range(episodes)]
         return [Episode(str(level), r, 10, 0.5, False) for r in returns], []
 
-    monkeypatch.setattr("contest.evaluate.play_episodes", play)
+    monkeypatch.setattr("contest.evaluate.play_level", play)
     levels = "BrambleWood.Act1,BrambleWood.Act2"
     main(["random", "--levels", levels, "--episodes", "5", "--out", str(tmp_path / "out")])
     row = json.loads((tmp_path / "out" / "result.json").read_text())["scores"][-1]

@@ -8,7 +8,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from contest.evaluate import play_episodes
+from contest.evaluate import play_level
 from contest.match.references import reference
 from contest.watch import Moment, film, moments_of, picture, watch
 from retro_env import EnvConfig, Level, make_env
@@ -72,15 +72,13 @@ def test_an_episode_ends_where_nothing_is_gained(backend: str) -> None:
 @pytest.mark.parametrize("backend", ["native", "emulator"])
 def test_every_episode_that_is_cut_leaves_one_recording(backend: str, tmp_path: Path) -> None:
     settings = EnvConfig(backend=backend, episode_steps=300)  # type: ignore[arg-type]
-    played, _ = play_episodes(
-        Waiting(), LEVEL, settings, episodes=2, record_dir=tmp_path, patience=30
-    )
+    played, _ = play_level(Waiting(), LEVEL, settings, episodes=2, record_dir=tmp_path, patience=30)
     assert [episode.complete for episode in played] == [False, False]
     assert len([*tmp_path.glob("**/*.bk2")]) == 2
 
 
 def test_a_recording_shows_what_was_played(tmp_path: Path) -> None:
-    (played,), seen = play_episodes(
+    (played,), seen = play_level(
         reference("random"), LEVEL, EnvConfig(episode_steps=60), episodes=1, record_dir=tmp_path
     )
     (recording,) = tmp_path.glob("**/*.bk2")

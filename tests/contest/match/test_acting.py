@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from contest.evaluate import play_episodes
+from contest.evaluate import play_level
 from contest.match.score import steps_of
 from contest.wire.protocol import TimestepTimeoutError
 from contest.wire.remote_vec import RemoteVectorEnv
@@ -57,7 +57,7 @@ def test_remembering_agent_is_told_where_remote_episodes_begin(
 
 def test_remembering_agent_is_told_where_evaluated_episodes_begin() -> None:
     agent = Remembering()
-    play_episodes(agent, LEVEL, SHORT, episodes=2)
+    play_level(agent, LEVEL, SHORT, episodes=2)
     assert agent.told == OF_THREE * 2
 
 
