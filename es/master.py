@@ -14,7 +14,7 @@ if __name__ == "__main__":  # run as a file: the packages are beside its folder,
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from es.mpi import Agreed, Together
-from es.train import train
+from es.train import train_in_world
 from experiment.errors import command
 
 
@@ -37,7 +37,7 @@ def together(work: Callable[[Together], None]) -> None:
 @command
 def main() -> None:
     """Train as the command line says, in all processes."""
-    together(partial(train, None))
+    together(partial(train_in_world, None))
 
 
 if __name__ == "__main__":

@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from envs import VectorEnv, level_names, make_for
-from envs import train as train_on
+from envs import VectorEnv, level_names, make_for, train
 from es import PRESETS
 from es.agent import ESAgent
 from es.config import ESConfig
@@ -223,14 +222,14 @@ parse = partial(load_run_config, ESConfig, presets=PRESETS, command="python -m e
 """Arguments of a command line -> its config."""
 
 
-def train(argv: Sequence[str] | None, world: World) -> None:
+def train_in_world(argv: Sequence[str] | None, world: World) -> None:
     """Train as a command line says, in this process of the world."""
     with agreeing(world):
         config = parse(argv)
         mine = config.run.num_envs  # of each process
         part = slice(world.rank * mine, (world.rank + 1) * mine)
         envs = make_for(replaced(config, num_envs=mine * world.size), part=part)
-    train_on(partial(run, world=world), config, envs)
+    train(partial(run, world=world), config, envs)
 
 
 @command
@@ -241,7 +240,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             f"mpirun has started {count} processes of es.train, each a run of its own in the same "
             f"folder; for one run of all use `mpirun -n {count} python es/master.py …`"
         )
-    train(argv, World())
+    train_in_world(argv, World())
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import torch
 
 from es.config import ESConfig
 from es.mpi import Agreed, World
-from es.train import run, train
+from es.train import run, train_in_world
 from experiment.checkpoint import load_checkpoint
 from experiment.config import replaced, to_dict
 from experiment.errors import UserError
@@ -209,5 +209,5 @@ def test_every_process_has_environments_of_its_own(monkeypatch):
     world.rank, world.size = 1, 3
     monkeypatch.setattr("es.train.make_for", make)
     with pytest.raises(Agreed):
-        train(["--levels", LEVEL, "--num-envs", "4"], world)
+        train_in_world(["--levels", LEVEL, "--num-envs", "4"], world)
     assert made == [(12, slice(4, 8))]
