@@ -90,7 +90,7 @@ def episode(
 def check(config: JerkConfig) -> None:
     """UserError: the engine does not play so."""
     wider = config.env.spec().action_names != SEVEN
-    if config.memory_share or config.write_replay or config.policy_plays or wider:
+    if config.memory_share or config.write_replay or config.policy_replays or wider:
         raise UserError("these settings of JERK need pictures or other actions; give others")
     values = flat(to_dict(config))
     for name, ours in FIXED.items():

@@ -46,10 +46,21 @@ def test_a_shell_completes_a_word(words: str, expected: list[str], tmp_path: Pat
     assert [word.strip() for word in answer.read_text().split("\n")] == expected
 
 
-@pytest.mark.parametrize("script", ["test", "check", "import-roms", "install"])
+@pytest.mark.parametrize("script", ["test", "check", "demo", "import-roms", "install"])
 def test_a_scripts_help_installs_nothing(script: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     command = [tmp_path / "scripts" / script, "--help"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0 and len(done.stdout) > 20 and not done.stderr
     assert not (tmp_path / ".venv").exists()
+
+
+def test_the_demos_help_does_not_bring_an_old_environment_up_to_date(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\necho python "$@"\n')
+    python.chmod(0o755)
+    command = [tmp_path / "scripts" / "demo", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "python scripts/demo.py --help\n")
