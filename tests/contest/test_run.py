@@ -261,7 +261,7 @@ def test_what_another_agent_only_began_is_not_counted(tmp_path: Path) -> None:
         (["--agent", "example_agent:pray"], "no function 'pray'"),
         (["--agent", "random", "--checkpoint", "x"], "takes no --checkpoint"),
         (["--agent", "random", "--", "--hidden", "3"], "takes no settings"),
-        (["--agent", "rainbow", "--mode", "frozen"], "needs one --checkpoint"),
+        (["--agent", "rainbow", "--mode", "frozen"], "frozen needs --checkpoint DIR"),
         (["--agent", "rainbow", "--checkpoint", "/nowhere"], "no checkpoint"),
         (["--agent", "rainbow", "--", "--num-envs", "3"], "set by the contest"),
         (["--agent", "rainbow", "--", "--num_envs=3"], "set by the contest"),
