@@ -30,8 +30,8 @@ class StudyConfig:
     """Run a study's cells (agent × level × seed), say what came of them, or write all tables."""
 
     study: str = positional("STUDY")
-    """es, jerk-fresh, jerk-search, ppo2, rainbow, sight, transfer, or a FILE.yaml like them;
-    or tables."""
+    """es, jerk-fresh, jerk-search, overfit, ppo2, rainbow, sight, transfer, or a FILE.yaml like
+    them; or tables."""
     out: Path | None = None
     """Folder for all runs, the curves and the tables; none: runs/STUDY."""
     only: tuple[str, ...] = ("",)
