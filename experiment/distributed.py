@@ -11,6 +11,7 @@ from typing import Any, final
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # see `joined`
 from torch import Tensor, nn
 
 from experiment.device import prepare_device
@@ -78,6 +79,10 @@ def joined(device: str) -> Iterator[str]:
 
     device: as in configs; CUDA, asked for or chosen, becomes a device of this process's own.
     NCCL joins GPUs, gloo CPUs. UserError: fewer GPUs here than processes.
+
+    PyTorch's optimisers import torch.distributed.nn, whose functions have the group of that moment
+    as a default. Were it this one, it would outlive its end, and now and then its threads would
+    abort a process that exits. So the module is imported before there is a group.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield device

@@ -41,7 +41,7 @@ def two_processes(run_dir: Path, *flags: str) -> list[str]:
 PROCGEN = [
     *("--levels", "procgen:bigfish,bossfight,starpilot", "--num-levels", "9", "--num-envs", "4"),
     *("--device", "cpu", "--hidden", "16", "--torch-threads", "1", "--encoder", "data-efficient"),
-    *("--rollout-steps", "32", "--timesteps", "640", "--learning-rate", "1e-5"),
+    *("--rollout-steps", "32", "--timesteps", "640", "--learning-rate", "1e-4"),
     *("--return-gamma", "0.9", "--frames", "0,-3"),
 ]
 
