@@ -1,6 +1,7 @@
 """A tiny game for agents to learn in seconds: run right, jump over the hole."""
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 os.environ["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS", "1")
 
 from envs import EnvSpec
+
+# What a shell starts in the background ignores Ctrl-C, and tests press it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 RIGHT, JUMP = 1, 6
 LENGTH, HOLE = 8, 4
