@@ -101,8 +101,9 @@ def measure(
         with closing(make()) as envs:
             if envs.num_envs < 2:
                 raise UserError(
-                    "a test of sight shows rows the pictures of others: give more levels or "
-                    "episodes"
+                    f"a test of sight shows rows the pictures of others, and {episodes} episodes "
+                    f"make one row here: give more levels, or a number that one of 2 to {ROWS} "
+                    "divides"
                 )
             counts = counts if len(counts) else np.zeros(envs.env_spec.actions)
             cut = patience if envs.resets_rows else 0

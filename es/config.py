@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from envs import TRAINING, EnvSettings, env_settings
-from experiment.config import hidden
+from experiment.config import hidden, only_without
 from experiment.errors import UserError
 from experiment.ranges import Count, Natural, NonNegative, Positive, check
 from experiment.run_settings import RunSettings
@@ -32,9 +32,11 @@ class ESConfig:
     where nature's fully connected layer is searched); 0: none."""
 
     # The untrained PPO2 that is searched without --init
-    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = "nature"
+    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = only_without(
+        "nature", "init"
+    )
     """Its convolutions."""
-    hidden: Count = 512
+    hidden: Count = only_without(512, "init")
     """Units of its fully connected layer."""
 
     # What is searched

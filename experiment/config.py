@@ -53,6 +53,11 @@ def only_with(default: Any, *others: str) -> Any:
     return dataclasses.field(default=default, metadata={"only_with": others})
 
 
+def only_without(default: Any, other: str) -> Any:
+    """A field that is read only where the other, a field's name, is off; see `only_with`."""
+    return dataclasses.field(default=default, metadata={"only_without": other})
+
+
 def positional(metavar: str) -> Any:
     """A field given without a flag; a tuple takes one or more. metavar: as help shows it."""
     return dataclasses.field(metadata={"metavar": metavar})
@@ -244,6 +249,8 @@ def _check_effects(config: Any, given: Iterable[str]) -> None:
             flags = " or ".join(map(_flag_of, others))
             flag = _flag_of(f"{name}={values[name]}" if values[name] is False else name)
             raise UserError(f"{flag} has no effect without {flags}: give that too, or leave it out")
+        if (other := field.metadata.get("only_without")) and _is_on(values, other):
+            raise UserError(f"{_flag_of(name)} has no effect with {_flag_of(other)}: leave one out")
 
 
 def _is_on(values: Mapping[str, Any], other: str) -> bool:

@@ -94,7 +94,7 @@ def names() -> list[str]:
 def read(name: str) -> Study:
     """A study by its name, or from a file. UserError: there is none, or it has a mistake."""
     if not name.endswith(".yaml") and name not in names():
-        raise UserError(f"no study {name!r}; {nearest_text(name, names())}, or give a FILE.yaml")
+        raise UserError(f"no study {name!r}; {nearest_text(name, names())} (or a FILE.yaml)")
     path = Path(name) if name.endswith(".yaml") else HERE / f"{name}.yaml"
     try:
         study = msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), Study)

@@ -81,6 +81,6 @@ def read_plan(name: str) -> dict[str, Any]:
     """The fields that a plan gives, by its name or file. UserError: there is none, or a bad one."""
     known = preset_names(PLANS)
     if not name.endswith(".yaml") and name not in known:
-        raise UserError(f"no plan {name!r}; {nearest_text(name, known)}, or give a FILE.yaml")
+        raise UserError(f"no plan {name!r}; {nearest_text(name, known)} (or a FILE.yaml)")
     path = Path(name) if name.endswith(".yaml") else PLANS / f"{name}.yaml"
     return read_file(path, what=f"plan {path}")

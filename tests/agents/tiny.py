@@ -16,7 +16,7 @@ FLAGS = [
     *("--device", "cpu", "--checkpoint-every", "16", "--seed", "0"),
 ]
 NET = ["--encoder", "data-efficient", "--hidden", "16"]
-"""Of every agent that has a net of its own: all but JERK."""
+"""Of every agent that has a net of its own: all but JERK, and ES where it begins from another's."""
 TOO = {
     "es": ["--episode-steps", "5", "--pairs", "2", "--checkpoint-every", "1", "--timesteps", "400"],
     "impala": [
@@ -45,7 +45,7 @@ PARTS = {"jerk": ["--preset", "mutating", "--memory-share", "0.25", "--write-rep
 def words(agent, *flags):
     """The arguments of a tiny run's command."""
     parts = [] if "--preset" in flags else PARTS.get(agent, [])
-    net = [] if agent == "jerk" else NET
+    net = [] if agent == "jerk" or (agent == "es" and "--init" in flags) else NET
     return [*FLAGS, *net, *TOO.get(agent, []), *parts, *map(str, flags)]
 
 

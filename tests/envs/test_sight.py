@@ -117,7 +117,7 @@ def test_same_seed_same_figures_and_one_row_is_refused():
     ]
     blind = [sight.returns("blind").tolist() for sight in tests]
     assert blind[0] == blind[1] != blind[2]
-    with pytest.raises(UserError, match="give more levels or episodes"):
+    with pytest.raises(UserError, match="give more levels, or a number"):
         measure(Reader(), lambda: Signs(1), episodes=2, seed=0, explore=True)
 
 

@@ -10,6 +10,7 @@ from experiment.config import (
     load_config,
     load_run_config,
     only_with,
+    only_without,
     replaced,
     to_dict,
 )
@@ -266,6 +267,7 @@ class Switched:
     rate: float = only_with(0.1, "optimiser", "actors")
     share: float = 0.5
     double: bool = only_with(True, "share=0")
+    width: int = only_without(8, "actors")
 
 
 @pytest.mark.parametrize(
@@ -283,6 +285,12 @@ def test_a_flag_that_nothing_would_read_is_refused(presets: Path, given: str, ot
         load_config(Switched, [given], presets=presets, command="")
     on = ["--actors", "1", "--no-noisy", "--share", "0"]
     assert load_config(Switched, [given, *on], presets=presets, command="") != Switched(1, False)
+
+
+def test_a_flag_that_nothing_would_read_beside_another_is_refused(presets: Path) -> None:
+    with pytest.raises(UserError, match="^--width has no effect with --actors: leave one out$"):
+        load_config(Switched, ["--width=4", "--actors=1"], presets=presets, command="")
+    assert load_config(Switched, ["--width=4"], presets=presets, command="").width == 4
 
 
 def test_a_field_that_nothing_would_read_may_come_from_a_preset(presets: Path) -> None:
