@@ -27,6 +27,8 @@ EXTRAS = {
     "ray": "actors",
 }
 """Modules that not everybody installs -> the extra in pyproject.toml that brings them."""
+NOT_INSTALLED = {"hub", "trackio", "wandb"}
+"""Extras that scripts/install leaves out; with --dev it brings all others."""
 
 
 class UserError(Exception):
@@ -69,9 +71,12 @@ def command(main: Callable[P, None]) -> Callable[P, None]:
             module = (error.name or "").partition(".")[0]
             if module not in EXTRAS:
                 raise
+            extra = EXTRAS[module]
+            script = f"scripts/install{' --dev' if extra == 'actors' else ''}, or "
             print(
-                f"error: {module} is not installed: run scripts/install, or "
-                f"pip install 'retro-contest-agents[{EXTRAS[module]}]'",
+                f"error: {module} is not installed: run "
+                f"{'' if extra in NOT_INSTALLED else script}"
+                f"pip install 'retro-contest-agents[{extra}]'",
                 file=sys.stderr,
             )
             raise SystemExit(2) from None

@@ -35,6 +35,8 @@ def push(checkpoint: Path, name: str, *, film: Path | None = None) -> str:
     or the Hub did not take it."""
     from huggingface_hub import HfApi
 
+    if film is not None and not film.is_file():
+        raise UserError(f"no film {film}: contest.evaluate --video makes some")
     found = latest_checkpoint(checkpoint)
     saved = load_checkpoint(found)
     with tempfile.TemporaryDirectory() as folder:
@@ -79,10 +81,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     pull_way.add_argument("folder", type=Path)
     given = vars(parser.parse_args(argv))
     way = push if given.pop("way") == "push" else pull
+    from huggingface_hub.errors import HTTPError
+
     try:
         print(way(**given))
-    except (OSError, ValueError) as error:  # the Hub's own errors are both
-        raise UserError(str(error).strip().splitlines()[0]) from None
+    # The Hub's own errors are the first two; without a network it is the third.
+    except (OSError, ValueError, HTTPError) as error:
+        raise UserError(f"the Hub: {str(error).strip().splitlines()[0]}") from None
 
 
 if __name__ == "__main__":

@@ -14,6 +14,10 @@ from experiment.package import shipped
 PRETRAINED = shipped("rainbow")
 
 
+class Unsent(Exception):
+    """What the Hub's library raises without a network."""
+
+
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "hub"
@@ -26,12 +30,15 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             return str(shutil.copytree(folder_path, root / repo_id, dirs_exist_ok=True))
 
     def download(name: str, *, local_dir: Path) -> None:
+        if name == "me/away":
+            raise Unsent("Name or service not known")
         if not (root / name).is_dir():
             raise ValueError(f"no repository {name}\nfurther words")
         shutil.copytree(root / name, local_dir)
 
     module = SimpleNamespace(HfApi=Api, snapshot_download=download)
     monkeypatch.setitem(sys.modules, "huggingface_hub", module)
+    monkeypatch.setitem(sys.modules, "huggingface_hub.errors", SimpleNamespace(HTTPError=Unsent))
     return root
 
 
@@ -54,7 +61,9 @@ def test_a_pushed_agent_is_pulled_with_its_card_and_film(
     ("arguments", "words"),
     [
         (["push", "nowhere", "me/fox"], "no checkpoint at nowhere"),
-        (["pull", "me/none", "new"], "no repository me/none"),
+        (["push", str(PRETRAINED), "me/fox", "--film", "no.mp4"], "no film no.mp4"),
+        (["pull", "me/none", "new"], "the Hub: no repository me/none"),
+        (["pull", "me/away", "new"], "the Hub: Name or service not known"),
         (["pull", "me/fox", "."], "is there already"),
     ],
 )

@@ -1,5 +1,6 @@
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import tomllib
@@ -12,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from experiment.errors import EXTRAS
+from experiment.errors import EXTRAS, NOT_INSTALLED
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -134,6 +135,13 @@ def test_every_dependency_and_theirs_are_pinned() -> None:
             wanted += requires(name) or []
     assert found <= names
     assert "+" not in "".join(pins.values())  # a local tag would forbid other builds of torch
+
+
+def test_extras_that_the_script_leaves_out_are_known() -> None:
+    script = (ROOT / "scripts/install").read_text()
+    base, dev = re.findall(r'extras="(?:\$extras,)?([a-z,]+)"', script)
+    assert {*base.split(","), *dev.split(",")} - {"dev"} == set(EXTRAS.values()) - NOT_INSTALLED
+    assert dev == "actors,dev"
 
 
 def test_what_an_extra_brings_is_known_where_it_is_missing() -> None:
