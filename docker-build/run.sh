@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Procgen as in the competition of NeurIPS 2020: train on one game within its limits, or play.
-#   run.sh --train [FLAGS…]     8M steps or two hours, whichever ends first; prints the throughput
+#   run.sh --train [FLAGS…]     8M steps (or EXPERIMENT's timesteps) or two hours, whichever ends
+#                               first; prints the throughput
 #   run.sh --rollout [FLAGS…]   whole episodes on training and test levels
 # FLAGS go to ppo2.train (--levels procgen:bigfish) or procgen_env.evaluate (--video).
 # Environment:
@@ -33,7 +34,8 @@ cd "$repository"
 if [ "$task" = --rollout ]; then
   exec "$python" -m procgen_env.evaluate "$checkpoint" --episodes "${EPISODES:-5}" "$@"
 fi
-start=(--config "$experiment" --timesteps 8000000)
+start=(--config "$experiment")
+grep -qsE '(^|[ {])"?timesteps"?:' "$experiment" || start+=(--timesteps 8000000)
 if compgen -G "$outputs/checkpoints/step-*" >/dev/null; then
   start=(--resume)
 elif [ -f "$outputs/config.json" ]; then

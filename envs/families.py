@@ -189,7 +189,6 @@ def film_first(envs: VectorEnv, folder: Path, *, every: int, done: int = 0) -> N
 
     def watched(part: slice | None = None) -> Step:
         nonlocal steps, due, filming
-        level = envs.levels[0].rpartition(":")[2]
         found = obs, _, terminated, truncated, infos = step_wait(part)
         steps += len(obs)
         if part is not None and part.start:
@@ -202,6 +201,8 @@ def film_first(envs: VectorEnv, folder: Path, *, every: int, done: int = 0) -> N
         if over:
             if filming:
                 folder.mkdir(parents=True, exist_ok=True)
+                # envs.levels may have the next one already: another part's step begins it.
+                level = infos["episode_record"]["level"][0].rpartition(":")[2]
                 name = f"{len(list(folder.iterdir())) + 1:04d}-{level}.mp4"
                 write_video(folder / name, frames, fps=FPS, scale=3)
                 frames.clear()

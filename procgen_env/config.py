@@ -56,7 +56,7 @@ class ProcgenConfig:
 
     # The machine
     env_threads: Count = 1
-    """CPU threads that play; any number plays the same."""
+    """CPU threads that play, in a resumed run at least one per core; any number plays the same."""
 
     def __post_init__(self) -> None:
         check(self)

@@ -12,13 +12,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from experiment.config import flat, parse_command, positional
+from experiment.config import flat, parse_command, positional, to_dict
 from experiment.errors import UserError, command
 from experiment.files import complete_checkpoints, write_text
 from experiment.metrics import read_columns
 from experiment.plot import picture
 from experiment.results import read_result
 from experiment.statistics import t_interval
+from procgen_env.config import ProcgenConfig
 from procgen_env.games import normalised, parse_games
 from procgen_env.levels import tested_on
 
@@ -32,6 +33,11 @@ INCIDENTAL = (
 )
 """What does not tell the settings of runs apart: where a run lies, its seed, the machine, what it
 reports; and the number of levels, which stands beside them."""
+AS_PUBLISHED = (
+    *("backgrounds", "restrict_themes", "monochrome", "generated_assets", "centre_agent"),
+    *("velocity_info", "stick_probability"),
+)
+"""What makes another game of it, of a ProcgenConfig whose default is the published one."""
 Key = tuple[Any, ...]
 """Of a row or a line: what it is of, then agent and settings."""
 
@@ -174,7 +180,11 @@ def named(key: Key, keys: Iterable[Key]) -> str:
 
 def published(row: Row) -> list[str]:
     """What others have at the row's number of steps, with straight lines between theirs; a run ends
-    with a whole rollout, so up to a hundredth of the steps more or less are theirs too."""
+    with a whole rollout, so up to a hundredth of the steps more or less are theirs too. Nothing
+    where the row's game is not as they had it."""
+    settings, usual = dict(row.settings), to_dict(ProcgenConfig())
+    if any(settings.get(name, str(usual[name])) != str(usual[name]) for name in AS_PUBLISHED):
+        return []
     sources = json.loads(PUBLISHED.read_text(encoding="utf-8"))
     found = []
     for name, source in sources.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from envs.base import VectorBase
 from envs.contract import Infos, Step, row_seeds
 from envs.frames import FrameHistory
+from experiment.cores import free_cores
 from experiment.errors import UserError
 from experiment.generators import generator_state, set_generator_state
 from procgen_env.config import COLOURS, SIZE, ProcgenConfig
@@ -41,8 +43,9 @@ class ProcgenVectorEnv(VectorBase):
         self.pools: list[Pool] = []
         self.begin(seeds)
 
-    def begin(self, seeds: Sequence[int]) -> None:
-        """Open pools with these seeds, and forget all that was."""
+    def begin(self, seeds: Sequence[int], *, threads: int = 0) -> None:
+        """Open pools with these seeds, and at least so many threads; forget all that was."""
+        config = replace(self.config, env_threads=max(self.config.env_threads, threads))
         self.seeds = [int(seed) for seed in seeds]
         streams = [np.random.SeedSequence([seed, 1]).generate_state(1)[0] for seed in self.seeds]
         self.rngs = [np.random.default_rng(seed) for seed in streams]
@@ -51,7 +54,7 @@ class ProcgenVectorEnv(VectorBase):
             rows = np.flatnonzero(np.array(self.games) == game)
             self.owner[rows] = number
             # EnvPool's seeds have 31 bits.
-            self.pools.append(Pool(game, self.config, rows, [self.seeds[i] >> 1 for i in rows]))
+            self.pools.append(Pool(game, config, rows, [self.seeds[i] >> 1 for i in rows]))
         count, spec = self.num_envs, self.env_spec
         self.frames = FrameHistory(
             count,
@@ -190,12 +193,13 @@ class ProcgenVectorEnv(VectorBase):
     def restore_states(self, states: list[dict[str, Any]]) -> NDArray[np.uint8]:
         """Go on from `save_states`: reset as often, then play the episodes' actions again.
 
-        30 to 500 µs for each episode of the run before, 25 to 85 µs for each step of this one.
+        30 to 500 µs for each episode of the run before, 25 to 85 µs for each step of this one, in
+        as many threads as there are cores, which then play on.
         UserError: other environments, or the levels come out otherwise.
         """
         self.assert_open()
         self.check_states(states)
-        self.begin([state["seed"] for state in states])
+        self.begin([state["seed"] for state in states], threads=free_cores())
         for pool in self.pools:
             self.replay(pool, states)
         if self.levels != [state["level"] for state in states]:

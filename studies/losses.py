@@ -46,7 +46,7 @@ def grown(columns: Columns, steps: int) -> list[float]:
     return means
 
 
-def by_level(columns: Columns) -> list[NDArray[np.bool_]]:
-    """Each level's rows [N]."""
-    levels = columns["level"]
-    return [levels == level for level in np.unique(levels)]
+def by_level(columns: Columns) -> list[NDArray[np.intp]]:
+    """Places of each level's rows, in their order. Procgen has nearly as many levels as episodes."""
+    _, numbers, counts = np.unique(columns["level"], return_inverse=True, return_counts=True)
+    return np.split(np.argsort(numbers, kind="stable"), np.cumsum(counts)[:-1])

@@ -141,6 +141,8 @@ def train(values: Mapping[str, float], config: SweepConfig, out: Path) -> None:
     mine = agent_config(config, words_of(point, fields))
     member = int(run_dir.name.rpartition("_")[2])  # Ray numbers its trials
     settings = {"run_dir": str(run_dir), "resume": resumes, "checkpoint_every": every}
+    if "num_checkpoints" in fields:  # which would go before checkpoint_every
+        settings["num_checkpoints"] = 0
     mine = replaced(mine, **settings, seed=mine.run.seed + member)
     reported = -1
 

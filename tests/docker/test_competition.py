@@ -43,12 +43,26 @@ def test_help_names_every_variable(called):
 def test_train_begins_with_the_preset_and_the_contests_steps(called, tmp_path):
     done = called("--train", "--levels", "procgen:bigfish", RAY_CPUS="8")
     preset = ROOT / "ppo2/presets/procgen-competition.yaml"
-    assert done.returncode == 0
+    assert done.returncode == 0 and "\ntimesteps: 8_000_000\n" in preset.read_text()
     assert done.stdout.split() == [
-        *("-m", "ppo2.train", "--config", str(preset), "--timesteps", "8000000"),
+        *("-m", "ppo2.train", "--config", str(preset)),
         *("--run-dir", str(tmp_path / "outputs"), "--torch-threads", "8"),
         *("--levels", "procgen:bigfish"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("gamma: 0.99\n", ["--timesteps", "8000000"]),
+        ("timesteps: 1000\n", []),
+        ('{"timesteps": 1000}', []),
+    ],
+)
+def test_an_experiments_own_steps_count(called, tmp_path, text, steps):
+    (tmp_path / "mine.yaml").write_text(text)
+    words = called("--train", EXPERIMENT="mine.yaml").stdout.split()
+    assert words[4 : words.index("--run-dir")] == steps
 
 
 def test_train_goes_on_with_a_run_that_is_there(called, tmp_path):

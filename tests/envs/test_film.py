@@ -1,10 +1,14 @@
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import imageio.v2 as imageio
 import numpy as np
 
 from envs import make_for
+from envs.contract import VectorEnv
+from envs.families import film_first
 from experiment.checkpoint import save_checkpoint
 from experiment.config import from_dict
 from rainbow.config import RainbowConfig
@@ -49,3 +53,14 @@ def test_without_the_flag_there_is_no_folder(tmp_path: Path) -> None:
         for _ in range(4):
             envs.step(np.ones(1, np.int64))
     assert not any(tmp_path.iterdir())
+
+
+def test_a_film_has_the_level_that_was_played_where_the_next_has_begun(tmp_path: Path) -> None:
+    image, over = np.zeros((1, 3, 16, 16), np.uint8), np.ones(1, bool)
+    infos = {"final_obs": image, "episode_record": {"level": np.array(["coinrun:5"])}}
+    played = (image, np.zeros(1), over, ~over, infos)
+    spec = SimpleNamespace(channels=3)
+    envs = SimpleNamespace(env_spec=spec, levels=["coinrun:6"], step_wait=lambda part: played)
+    film_first(cast(VectorEnv, envs), tmp_path / "videos", every=10)
+    envs.step_wait(None)
+    assert [path.name for path in (tmp_path / "videos").iterdir()] == ["0001-5.mp4"]

@@ -71,6 +71,14 @@ def test_seeds_are_one_row_beside_what_was_published(tmp_path, capsys):
     assert (tmp_path / "p.png").stat().st_size > 5000 < (tmp_path / "g.png").stat().st_size
 
 
+def test_nothing_is_published_of_a_game_without_backgrounds(tmp_path):
+    env = {"distribution_mode": "easy", "num_levels": 200, "backgrounds": False}
+    run = made_up(tmp_path / "a", returns=[8.0], env=env)
+    main([str(run), "--out", str(tmp_path / "t.md")])
+    *_, row = (tmp_path / "t.md").read_text().splitlines()
+    assert row.startswith("| coinrun | easy | 200 | 2,000,000 |") and "openai" not in row
+
+
 def test_other_agents_and_settings_are_rows_of_their_own(tmp_path, capsys):
     scores = {"returns": [8.0], "train": 8.0, "test": 7.0}
     runs = [

@@ -1,5 +1,7 @@
 """Losses add up to all that is lacking; a score grows with the episodes that have ended."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -37,3 +39,15 @@ def test_score_grows_with_the_episodes_that_have_ended() -> None:
     assert tenths[:3] == [0.0, 0.0, 1500.0]  # at steps 4, 8 and 12
     assert tenths[4] == 2250.0  # at step 20: 2,500 and 2,000
     assert tenths[-1] == pytest.approx((8000 / 3 + 1250) / 2)
+
+
+def test_memory_grows_with_the_episodes_also_where_each_has_a_level_of_its_own() -> None:
+    count = 4_000
+    steps = np.arange(count)
+    columns = {"level": steps.astype(str), "step": steps, "r": np.ones(count)}
+    tracemalloc.start()
+    curve = grown(columns, count)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert curve[-1] == pytest.approx(1.0)
+    assert peak < 1_000 * count  # a mask of all episodes for each level: 4,000 bytes an episode
