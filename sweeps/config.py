@@ -39,7 +39,7 @@ class SweepConfig:
     seeds: Count = only_with(1, "grid")
     """Runs of each combination, of seeds 0, 1, ...."""
     jobs: Count = 2
-    """Runs at a time."""
+    """Runs at a time; of a population on --ray-address, as many as the cluster has CPUs."""
     cell: Natural = only_with(0, "engine=local")
     """Only the run of that number, from 1 on, as a job script asks for; 0: all, and the table."""
     resources: str = only_with("", "engine=slurm", "engine=lsf")

@@ -37,6 +37,8 @@ WORST = -1e9
 Ranges = dict[str, tuple[float, float]]
 FIXED = ("rollout_steps", "sequence_steps", "batch_size", "num_checkpoints")
 """Fields of how an agent learns that may not change with what a checkpoint holds."""
+KEPT = 4
+"""Checkpoints of each run that Ray keeps; others are taken over as they are in their last."""
 TRIED = 1_000
 """Whole numbers of a range that are tried before anything runs, evenly apart where it has more."""
 
@@ -53,6 +55,11 @@ def read_ranges(config: SweepConfig) -> Ranges:
         raise UserError(
             f"{config.agent} does not report its checkpoints; give --agent ppo2, trpo or impala"
         )
+    for name in ("actors", "num_checkpoints"):
+        if fields.get(name):
+            raise UserError(f"a population's runs have no --{name.replace('_', '-')}: leave it out")
+    if not base.run.num_envs:
+        raise UserError("a population's runs need a number of environments: --flags='--num-envs 8'")
     for word in config.pbt:
         name, _, text = word.partition("=")
         field, ends = name.lstrip("-").replace("-", "_"), text.split(":")
@@ -141,8 +148,6 @@ def train(values: Mapping[str, float], config: SweepConfig, out: Path) -> None:
     mine = agent_config(config, words_of(point, fields))
     member = int(run_dir.name.rpartition("_")[2])  # Ray numbers its trials
     settings = {"run_dir": str(run_dir), "resume": resumes, "checkpoint_every": every}
-    if "num_checkpoints" in fields:  # which would go before checkpoint_every
-        settings["num_checkpoints"] = 0
     mine = replaced(mine, **settings, seed=mine.run.seed + member)
     reported = -1
 
@@ -162,7 +167,10 @@ def train(values: Mapping[str, float], config: SweepConfig, out: Path) -> None:
 
 
 def tuner(config: SweepConfig, ranges: Ranges, trainable: Callable[..., None]) -> Any:
-    """Ray's tuner of this population: the one in --out, if there is one, which then goes on."""
+    """Ray's tuner of this population: the one in --out, if there is one, which then goes on.
+
+    All its runs are under way: with fewer cores than runs each waits its turn after a report.
+    """
     from ray import tune
     from ray.tune.schedulers import PopulationBasedTraining
 
@@ -190,10 +198,15 @@ def tuner(config: SweepConfig, ranges: Ranges, trainable: Callable[..., None]) -
             metric="score",
             mode="max",
             num_samples=config.population,
-            max_concurrent_trials=config.jobs,
             scheduler=scheduler,
         ),
-        run_config=tune.RunConfig(name=NAME, storage_path=str(place)),
+        run_config=tune.RunConfig(
+            name=NAME,
+            storage_path=str(place),
+            # The last report ends a run: nothing is left to learn with another one's weights.
+            stop={"env_steps": agent_config(config).run.timesteps},
+            checkpoint_config=tune.CheckpointConfig(num_to_keep=KEPT),
+        ),
     )
 
 

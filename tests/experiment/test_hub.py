@@ -14,7 +14,7 @@ from experiment.package import shipped
 PRETRAINED = shipped("rainbow")
 
 
-class Unsent(Exception):
+class UnsentError(Exception):
     """What the Hub's library raises without a network."""
 
 
@@ -31,14 +31,14 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     def download(name: str, *, local_dir: Path) -> None:
         if name == "me/away":
-            raise Unsent("Name or service not known")
+            raise UnsentError("Name or service not known")
         if not (root / name).is_dir():
             raise ValueError(f"no repository {name}\nfurther words")
         shutil.copytree(root / name, local_dir)
 
     module = SimpleNamespace(HfApi=Api, snapshot_download=download)
     monkeypatch.setitem(sys.modules, "huggingface_hub", module)
-    monkeypatch.setitem(sys.modules, "huggingface_hub.errors", SimpleNamespace(HTTPError=Unsent))
+    monkeypatch.setitem(sys.modules, "huggingface_hub.errors", SimpleNamespace(HTTPError=UnsentError))
     return root
 
 

@@ -62,6 +62,20 @@ def test_all_whole_numbers_of_a_range_are_possible_and_of_one_net():
 
 
 @pytest.mark.parametrize(
+    ("agent", "flags", "said"),
+    [
+        ("impala", "--actors 2 --num-envs 4", "have no --actors"),
+        ("ppo2", "--num-checkpoints 5", "have no --num-checkpoints"),
+        ("ppo2", "--num-envs 0", "need a number of environments"),
+    ],
+)
+def test_what_would_have_no_effect_in_a_population_is_refused(agent, flags, said):
+    config = SweepConfig(agent=agent, flags=flags, pbt=("gamma=0.9:0.99",), engine="ray")
+    with pytest.raises(UserError, match=said):
+        read_ranges(config)
+
+
+@pytest.mark.parametrize(
     ("agent", "preset", "word"),
     [
         ("ppo2", "", "num_envs=2:4"),
@@ -237,6 +251,8 @@ def grows(values, config, out):
         (run_dir / "line").write_text(" ".join(line))
         with (run_dir / "episodes.csv").open("a") as file:
             file.write(f"{steps},0,BrambleWood.Act1,{weight},5,0.5,0\n")
+        with (out / "order").open("a") as file:
+            file.write(f"{name}\n")
         kept = tune.Checkpoint.from_directory(str(run_dir))
         tune.report({"score": weight, "env_steps": steps}, checkpoint=kept)
 
@@ -266,7 +282,7 @@ def test_every_report_may_bring_a_perturbation(tmp_path):
 def test_worse_runs_go_on_from_better_ones_within_the_ranges(tmp_path):
     pytest.importorskip("ray.tune")
     out = tmp_path / "out"
-    settings = {"population": 4, "perturb_every": 20, "jobs": 2, "out": out}
+    settings = {"population": 4, "perturb_every": 20, "jobs": 2, "timesteps": 80, "out": out}
     try:
         run(population("gamma=0.1:0.9", **settings), trainable=grows)
     except UserError as error:
@@ -276,6 +292,9 @@ def test_worse_runs_go_on_from_better_ones_within_the_ranges(tmp_path):
     lines = lines_of(out)
     assert len(lines) == 4 and all(len(line) == 8 for line in lines.values())
     assert all(0.1 <= gamma <= 0.9 for line in lines.values() for _, gamma in line)
+    order = (out / "order").read_text().split()
+    firsts = [order.index(name) for name in lines]
+    assert max(firsts) < 8  # all had begun before one could have ended
     taken = {name: line for name, line in lines.items() if {one for one, _ in line} != {name}}
     assert taken  # some stand on another one's steps
     result = json.loads((out / "result.json").read_text())["runs"]
