@@ -79,6 +79,8 @@ class Played(NamedTuple):
     version: int
     """Of the weights that it was played with."""
     block: Any
+    follows: bool = True
+    """It goes on where its actor's block before it, if it has one, ended."""
 
 
 class Actors(Protocol):
@@ -188,12 +190,14 @@ class OnRay:
             (ready, *_), _ = self.ray.wait([*self.ordered], num_returns=1)
             index, version = self.ordered.pop(ready)
             process, number, block = self.ray.get(ready)
-        except OSError as error:
-            raise UserError(f"Ray is gone ({error}); go on with --resume") from None
-        except self.ray.exceptions.RayTaskError as error:
+        except self.ray.exceptions.RayTaskError as error:  # before OSError, which it may be too
             if isinstance(error.cause, UserError):
                 raise error.cause from None
+            if isinstance(error.cause, OSError):
+                raise UserError(f"actor {index}: {error.cause}") from None
             raise
+        except OSError as error:
+            raise UserError(f"Ray is gone ({error}); go on with --resume") from None
         except self.ray.exceptions.RayActorError as error:
             reason = str(error).partition("\n")[0]
             raise UserError(
@@ -201,16 +205,23 @@ class OnRay:
             ) from None
         if self.processes.get(index) != process:  # what an older one still lacks is played anew
             self.restarts += index in self.processes
-            self.due += [played for _, played in sorted(self.early.pop(index, {}).items())]
-            self.processes[index], self.given[index], self.early[index] = process, 0, {}
+            while self.early.setdefault(index, {}):
+                self.give(index)
+            self.processes[index], self.given[index] = process, 0
         early = self.early[index]
         early[number] = Played(index, version, block)
         # Of an order that a process had played when it died, Ray's store may have the old block: it
         # is given in place of the one played anew, whose number then never comes.
         last = all(index != actor for actor, _ in self.ordered.values())
         while early and (last or min(early) == self.given[index] + 1):
-            self.given[index] = min(early)
-            self.due.append(early.pop(min(early)))
+            self.give(index)
+
+    def give(self, index: int) -> None:
+        """Let the earliest block of an actor that has come be due."""
+        number, before = min(self.early[index]), self.given[index]
+        played = self.early[index].pop(number)
+        self.due.append(played._replace(follows=0 < before == number - 1))
+        self.given[index] = number
 
     def go_on(self, actor: int, version: int) -> None:
         """See `Actors`. Weights of a version are put into Ray's store once."""

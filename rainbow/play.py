@@ -85,8 +85,9 @@ class ActorSteps:
         """The next step of a block. An actor whose block is begun plays its next one, with the
         weights as they are now; so none is further ahead than that."""
         if not self.steps:
-            training, (actor, _, block) = self.training, self.actors.next()
-            self.steps.extend(block)
+            training, (actor, _, block, follows) = self.training, self.actors.next()
+            self.steps.append(block[0]._replace(begins=block[0].begins or not follows))
+            self.steps.extend(block[1:])
             self.lag = training.updates - self.weights[actor]
             self.weights[actor] = training.updates
             played = sum(len(step.actions) for step in block)

@@ -81,7 +81,8 @@ class Training(OffPolicy):
             replay.cut(step.first + np.arange(count))
         complete = replay.add(*step[:6], first=step.first)
         if self.config.initial_priorities and len(complete):
-            if losses is None:
+            # An actor knows of steps before a block that was lost; what they complete is not here.
+            if losses is None or len(losses) != len(complete):
                 batch = replay.gather(complete, np.ones(len(complete), np.float32))
                 losses = self.learner.priorities(batch)
             replay.update_priorities(complete, losses)

@@ -161,6 +161,20 @@ def test_an_actors_user_error_is_the_runs(ray_address):
         actors.next()
 
 
+class Unwritable:
+    def __init__(self, index, begun):
+        raise FileNotFoundError(2, "No such file or directory", "videos")
+
+
+def test_an_actors_file_error_is_no_end_of_ray(ray_address):
+    settings = ActorSettings(actors=1, ray_address=ray_address)
+    with (
+        pytest.raises(UserError, match=r"^actor 0: .*No such file or directory: 'videos'$"),
+        on_ray(Unwritable, dict, settings=settings, version=0) as actors,
+    ):
+        actors.next()
+
+
 def test_an_actors_blocks_come_in_order_though_news_of_them_does_not(ray_address):
     def latest_first(orders, **rest):
         return ([orders[-1]], []) if len(orders) > 1 else ray.wait(orders, **rest)
@@ -184,6 +198,23 @@ def test_a_block_whose_place_a_dead_actors_one_took_is_not_waited_for(ray_addres
             wait=ray.wait, get=without_the_first, put=ray.put, exceptions=ray.exceptions
         )
         assert [take().block["number"] for _ in range(4)] == [1, 2, 3, 4]
+
+
+def test_a_block_that_follows_a_lost_one_says_so(ray_address):
+    """The first process's blocks 1 and 2 come, and of the next one's the first is lost."""
+
+    def of_two_processes(order):
+        process, number, block = ray.get(order)
+        return (process, number, block) if number < 3 else (process + 1, number - 1, block)
+
+    with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, _, actors):
+        ray = actors.ray
+        actors.ray = SimpleNamespace(
+            wait=ray.wait, get=of_two_processes, put=ray.put, exceptions=ray.exceptions
+        )
+        played = [take() for _ in range(4)]
+    assert [one.block["number"] for one in played] == [1, 2, 3, 4]
+    assert [one.follows for one in played] == [False, True, False, True]
 
 
 def test_a_ray_that_is_gone_is_named(ray_address):

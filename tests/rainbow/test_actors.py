@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 import rainbow.train
+from experience.actors import Played
 from experience.replay import FINAL
 from experiment.arrays import whole
 from experiment.checkpoint import load_checkpoint
@@ -15,7 +17,7 @@ from experiment.config import replaced
 from experiment.metrics import read_columns
 from rainbow.config import RainbowConfig
 from rainbow.learner import epsilon_ladder
-from rainbow.play import Player
+from rainbow.play import ActorSteps, Player
 from rainbow.train import Training, run
 from tests.runs import KILLS, ROOT, as_words, kill_actors, killed_runs, learner, raylet
 
@@ -109,6 +111,36 @@ def test_blocks_make_one_replay_whoever_plays_them():
     cut = [ring + slot for ring in (0, replay.slots) for slot in range(1, 7)]
     assert len(drawable) == 56 and drawable[~own].tolist() == cut
     assert np.ptp(wanted) > 1e-3
+
+
+def test_what_follows_a_lost_block_is_no_part_of_what_was_before_it():
+    """Its actor's losses then are of steps that the learner never had, too."""
+    config = replaced(QUICK, actors=1, n_step=3, episode_steps=6, **APE_X)
+    training, alike = Training(config, 2), Training(config, 2)
+    players = [Player(config, 0, begun) for begun in (0, 7)]
+    weights = training.agent.arrays()
+    blocks = [players[turn].play(weights, 0) for turn in (0, 1, 1)]
+    for player in players:
+        player.here.envs.close()
+    blocks = [blocks[0], blocks[2]]
+    actors = SimpleNamespace(
+        next=iter([Played(0, 0, block, follows=False) for block in blocks]).__next__,
+        go_on=lambda actor, version: None,
+    )
+    taken = ActorSteps(training, actors)
+    for _ in range(8):
+        training.add(taken.wait())
+    for block in blocks:
+        for number, step in enumerate(block):
+            alike.add(step._replace(begins=not number, losses=None))
+    leaves = training.replay.tree.leaves
+    np.testing.assert_allclose(leaves, alike.replay.tree.leaves, rtol=1e-4)
+    drawable = np.flatnonzero(leaves)
+    found, expected = (
+        one.replay.gather(drawable, np.ones(len(drawable), np.float32)) for one in (training, alike)
+    )
+    for name, values in vars(expected).items():
+        np.testing.assert_array_equal(np.asarray(getattr(found, name)), np.asarray(values), name)
 
 
 @pytest.mark.timeout(300 * KILLS)
