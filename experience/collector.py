@@ -60,11 +60,14 @@ class Collector:
         rollout_steps: int,
         return_gamma: float,
         act_parts: int = 1,
+        seed: int | None = None,
     ) -> None:
         """num_envs: of this process. return_gamma: discount of the returns by whose deviation
-        `return_scale` divides rewards. act_parts: groups of environments, see `play`."""
+        `return_scale` divides rewards. act_parts: groups of environments, see `play`. seed: instead
+        of the run's."""
         self.policy, self.num_envs, self.device = policy, num_envs, policy.device
         self.settings, self.spec = policy.config.run, policy.config.env.spec()
+        self.seed = self.settings.seed if seed is None else seed
         self.env_steps = 0
         self.recent_returns: deque[float] = deque(maxlen=100)
         self.ended: list[tuple[int, int, dict[str, Any]]] = []
@@ -72,7 +75,7 @@ class Collector:
         self.group = Group()
         self.mine = slice(self.group.rank * num_envs, (self.group.rank + 1) * num_envs)
         numbers = range(self.mine.start, self.mine.stop)
-        self.rngs = [np.random.default_rng([self.settings.seed, i]) for i in numbers]
+        self.rngs = [np.random.default_rng([self.seed, i]) for i in numbers]
         self.state = policy.no_state(num_envs)
         self.starts = np.ones(num_envs, bool)
         self.progress = np.zeros(num_envs)
@@ -100,8 +103,8 @@ class Collector:
     def env_seeds(self) -> int | list[int | None]:
         """Seeds of this process's environments: as in one process alone."""
         if self.group.size == 1:
-            return int(self.settings.seed)
-        return [*row_seeds(self.settings.seed, self.mine.stop)[self.mine]]
+            return int(self.seed)
+        return [*row_seeds(self.seed, self.mine.stop)[self.mine]]
 
     def steps_to_play(self) -> int:
         """Steps until the rollout is full or the run is over."""

@@ -34,17 +34,24 @@ class Block(NamedTuple):
 class Player:
     """Environments, and the policy that plays them."""
 
-    def __init__(self, agent: ImpalaAgent, envs: VectorEnv, *, first: int = 0) -> None:
-        """first: number of the first environment, counted over all players."""
+    def __init__(
+        self, agent: ImpalaAgent, envs: VectorEnv, *, first: int = 0, env_steps: int = 0
+    ) -> None:
+        """first: number of the first environment, counted over all players. env_steps: of the run
+        before, which had actors: they have played what its own seed gives."""
         self.agent, self.envs, self.first = agent, envs, first
         config = agent.config
         self.collector = Collector(
-            agent, envs.num_envs, rollout_steps=config.rollout_steps, return_gamma=config.gamma
+            agent,
+            envs.num_envs,
+            rollout_steps=config.rollout_steps,
+            return_gamma=config.gamma,
+            seed=actor_seed(config.run.seed, 0, env_steps),
         )
-
-    def begin(self, env_steps: int = 0) -> "Player":
-        """Let every environment begin anew, in a run that is so far."""
         self.collector.env_steps = env_steps
+
+    def begin(self) -> "Player":
+        """Let every environment begin anew."""
         self.obs, _ = self.envs.reset(seed=self.collector.env_seeds())
         return self
 
@@ -95,11 +102,11 @@ def playing(
     """
     env_steps = 0
     if saved is not None and (envs is None or "rngs" not in saved.state):
-        print("impala: going on with the saved net; the actors begin new episodes", file=sys.stderr)
+        print("impala: going on with the saved net; new episodes begin", file=sys.stderr)
         env_steps, saved = saved.counters["env_steps"], None
     if envs is not None:
-        player = Player(agent, envs)
-        player = player.begin(env_steps) if saved is None else player.go_on(saved)
+        player = Player(agent, envs, env_steps=env_steps)
+        player = player.begin() if saved is None else player.go_on(saved)
         yield Here(player, version=version)
         return
     with on_ray(

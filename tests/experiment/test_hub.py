@@ -38,7 +38,8 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     module = SimpleNamespace(HfApi=Api, snapshot_download=download)
     monkeypatch.setitem(sys.modules, "huggingface_hub", module)
-    monkeypatch.setitem(sys.modules, "huggingface_hub.errors", SimpleNamespace(HTTPError=UnsentError))
+    errors = SimpleNamespace(HTTPError=UnsentError)
+    monkeypatch.setitem(sys.modules, "huggingface_hub.errors", errors)
     return root
 
 

@@ -12,9 +12,10 @@ from experiment.checkpoint import load_checkpoint
 from experiment.config import replaced
 from experiment.metrics import read_columns
 from impala.config import ImpalaConfig
-from impala.play import make_player
+from impala.play import Player, make_player
 from impala.train import run
 from impala.training import Training
+from tests.conftest import Corridor
 from tests.runs import KILLS, ROOT, as_words, kill_actors, killed_runs, learner, raylet
 
 pytest.importorskip("ray")
@@ -106,6 +107,15 @@ def test_a_run_that_was_killed_goes_on_and_counts_every_block_once(victim, ray_a
     assert rows["step"][-1] == load_checkpoint(tmp_path).counters["env_steps"] >= reached + 64
     np.testing.assert_array_equal(rows["step"], 24 * np.arange(1, len(rows["step"]) + 1))
     np.testing.assert_array_equal(rows["updates"], rows["step"] // 16)
+
+
+def test_a_player_that_takes_over_from_actors_draws_otherwise_than_they_did():
+    agent = Training(QUICK).agent
+    seeds = [
+        Player(agent, Corridor(2), env_steps=steps).begin().collector.env_seeds()
+        for steps in (0, 0, 64)
+    ]
+    assert seeds[0] == seeds[1] == QUICK.run.seed != seeds[2]
 
 
 def test_a_run_of_actors_goes_on_without_and_the_other_way_round(ray_address, tmp_path, corridor):
