@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from envs import TRAINING, EnvSettings, env_settings
-from experiment.config import hidden, only_without
+from experiment.config import hidden, only_with
 from experiment.errors import UserError
 from experiment.ranges import Count, Natural, NonNegative, Positive, check
 from experiment.run_settings import RunSettings
@@ -32,11 +32,11 @@ class ESConfig:
     where nature's fully connected layer is searched); 0: none."""
 
     # The untrained PPO2 that is searched without --init
-    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = only_without(
-        "nature", "init"
+    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = only_with(
+        "nature", without="init"
     )
     """Its convolutions."""
-    hidden: Count = only_without(512, "init")
+    hidden: Count = only_with(512, without="init")
     """Units of its fully connected layer."""
 
     # What is searched

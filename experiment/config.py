@@ -47,15 +47,12 @@ def hidden(default: Any) -> Any:
     return dataclasses.field(default=default, metadata={"hidden": True})
 
 
-def only_with(default: Any, *others: str) -> Any:
-    """A field that is read only where one of the others is on; given as a flag without, it is
-    refused. others: names of fields (on: neither 0, empty, false nor none), or NAME=VALUE."""
-    return dataclasses.field(default=default, metadata={"only_with": others})
-
-
-def only_without(default: Any, other: str) -> Any:
-    """A field that is read only where the other, a field's name, is off; see `only_with`."""
-    return dataclasses.field(default=default, metadata={"only_without": other})
+def only_with(default: Any, *others: str, without: str = "") -> Any:
+    """A field that is read only where one of the others is on, and `without` is off; given as a
+    flag elsewhere, it is refused. others, without: names of fields (on: neither 0, empty, false nor
+    none), or NAME=VALUE."""
+    metadata = {"only_with": others, "only_without": without}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def positional(metavar: str) -> Any:

@@ -50,7 +50,7 @@ class Training:
             sequences=config.batch_size // config.rollout_steps,
             remembered=config.replay_batches,
             proportion=config.replay_proportion,
-            rng=np.random.default_rng(config.run.seed),
+            rng=np.random.default_rng([config.run.seed, 0, 1]),  # 0, 0 is an environment's
         )
 
     def count(self, block: Block) -> None:

@@ -80,11 +80,11 @@ class RainbowConfig:
     and the next action is the best one. For quantiles, or values."""
     munchausen_temperature: Positive = only_with(0.03, "munchausen")
     """Of that softmax, in scaled reward."""
-    atoms: Count = only_with(51, "quantiles=0")
+    atoms: Count = only_with(51, "distributional", without="quantiles")
     """Atoms of the return distribution."""
-    v_min: Finite = only_with(-200.0, "quantiles=0")
+    v_min: Finite = only_with(-200.0, "distributional", without="quantiles")
     """Return of the lowest atom, in scaled reward."""
-    v_max: Finite = only_with(200.0, "quantiles=0")
+    v_max: Finite = only_with(200.0, "distributional", without="quantiles")
     """Return of the highest atom, in scaled reward."""
     sigma0: NonNegative = only_with(0.5, "noisy")
     """Initial noise of a noisy layer, times 1/sqrt(inputs)."""

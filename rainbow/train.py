@@ -14,6 +14,7 @@ from envs import VectorEnv, make_for, train
 from envs.evaluation import judged
 from experiment.config import load_run_config
 from experiment.errors import command
+from experiment.package import OnCheckpoint
 from experiment.run_folder import interruptible, reports
 from rainbow import PRESETS
 from rainbow.agent import RainbowAgent
@@ -30,12 +31,15 @@ def run(
     config: RainbowConfig,
     run_dir: Path | str,
     init: Path | str | None = None,
+    *,
+    on_checkpoint: OnCheckpoint | None = None,
 ) -> RainbowAgent:
     """Train on `envs` for config.run.timesteps agent steps and return the agent.
 
     envs: None where config.acting asks for actors, which make their own. run_dir: where config,
     metrics, episodes and checkpoints go; with config.run.resume an existing run goes on. init: a
-    checkpoint that gives weights, and config.init_replay of its transitions.
+    checkpoint that gives weights, and config.init_replay of its transitions. on_checkpoint: called
+    after each checkpoint.
     """
     settings = config.run
     training = Training(config, settings.num_envs if envs is None else envs.num_envs)
@@ -54,6 +58,12 @@ def run(
         interruptible(run_dir) as interrupted,
     ):
         folder, metrics, episodes, progress = report
+
+        def keep() -> None:
+            training.save(folder.checkpoints, envs)
+            if on_checkpoint:
+                on_checkpoint(Path(run_dir), training.progress())
+
         while training.env_steps < settings.timesteps and not interrupted():
             player.begin()
             while training.updates < training.updates_due():  # while the emulators run
@@ -70,10 +80,10 @@ def run(
                 metrics.log(training.env_steps, values)
                 progress.update(training.env_steps, values)
             if training.passes(settings.checkpoint_every):
-                training.save(folder.checkpoints, envs)
+                keep()
         progress.update(training.env_steps)
         if not training.passes(settings.checkpoint_every):
-            training.save(folder.checkpoints, envs)
+            keep()
     return agent
 
 

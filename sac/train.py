@@ -15,6 +15,7 @@ from experience.off_policy import OffPolicy
 from experiment.checkpoint import Checkpoint
 from experiment.config import load_run_config
 from experiment.errors import command
+from experiment.package import OnCheckpoint
 from experiment.run_folder import interruptible, reports
 from sac import PRESETS
 from sac.agent import SACAgent, make_net
@@ -30,11 +31,14 @@ def run(
     config: SACConfig,
     run_dir: Path | str,
     init: Path | str | None = None,
+    *,
+    on_checkpoint: OnCheckpoint | None = None,
 ) -> SACAgent:
     """Train on `envs` for config.run.timesteps agent steps and return the agent.
 
     run_dir: where config, metrics, episodes and checkpoints go; with config.run.resume an existing
     run goes on. init: a checkpoint that gives weights, and config.init_replay of its transitions.
+    on_checkpoint: called after each checkpoint.
     """
     settings = config.run
     training = Training(config, envs.num_envs)
@@ -51,6 +55,12 @@ def run(
         interruptible(run_dir) as interrupted,
     ):
         folder, metrics, episodes, progress = report
+
+        def keep() -> None:
+            training.save(folder.checkpoints, envs)
+            if on_checkpoint:
+                on_checkpoint(Path(run_dir), training.progress())
+
         while training.env_steps < settings.timesteps and not interrupted():
             actions = agent.act(obs, explore=True)
             envs.step_async(actions)
@@ -70,10 +80,10 @@ def run(
                 metrics.log(training.env_steps, values)
                 progress.update(training.env_steps, values)
             if training.passes(settings.checkpoint_every):
-                training.save(folder.checkpoints, envs)
+                keep()
         progress.update(training.env_steps)
         if not training.passes(settings.checkpoint_every):
-            training.save(folder.checkpoints, envs)
+            keep()
     return agent
 
 

@@ -47,6 +47,6 @@ def grown(columns: Columns, steps: int) -> list[float]:
 
 
 def by_level(columns: Columns) -> list[NDArray[np.intp]]:
-    """Places of each level's rows, in their order. Procgen has nearly as many levels as episodes."""
+    """Places of each level's rows, in order. Procgen has nearly as many levels as episodes."""
     _, numbers, counts = np.unique(columns["level"], return_inverse=True, return_counts=True)
     return np.split(np.argsort(numbers, kind="stable"), np.cumsum(counts)[:-1])

@@ -35,7 +35,10 @@ SAME = ("agent", "preset", "levels", "timesteps", "flags", "pbt", "population", 
 WORST = -1e9
 """Score of a run that has ended no episode."""
 Ranges = dict[str, tuple[float, float]]
-FIXED = ("rollout_steps", "sequence_steps", "batch_size", "num_checkpoints")
+FIXED = (
+    *("rollout_steps", "sequence_steps", "batch_size", "num_checkpoints"),
+    *("replay_size", "n_step", "learning_starts", "update_every", "prioritised"),
+)
 """Fields of how an agent learns that may not change with what a checkpoint holds."""
 KEPT = 4
 """Checkpoints of each run that Ray keeps; others are taken over as they are in their last."""
@@ -53,7 +56,8 @@ def read_ranges(config: SweepConfig) -> Ranges:
     shared = flat({name: part for name, part in parts.items() if name != "net"})
     if "on_checkpoint" not in inspect.signature(find(config.agent).run).parameters:
         raise UserError(
-            f"{config.agent} does not report its checkpoints; give --agent ppo2, trpo or impala"
+            f"{config.agent} does not report its checkpoints; give --agent ppo2, trpo, impala, "
+            "rainbow or sac"
         )
     for name in ("actors", "num_checkpoints"):
         if fields.get(name):

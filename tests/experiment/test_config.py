@@ -10,7 +10,6 @@ from experiment.config import (
     load_config,
     load_run_config,
     only_with,
-    only_without,
     replaced,
     to_dict,
 )
@@ -267,7 +266,7 @@ class Switched:
     rate: float = only_with(0.1, "optimiser", "actors")
     share: float = 0.5
     double: bool = only_with(True, "share=0")
-    width: int = only_without(8, "actors")
+    width: int = only_with(8, without="actors")
 
 
 @pytest.mark.parametrize(
@@ -288,7 +287,7 @@ def test_a_flag_that_nothing_would_read_is_refused(presets: Path, given: str, ot
 
 
 def test_a_flag_that_nothing_would_read_beside_another_is_refused(presets: Path) -> None:
-    with pytest.raises(UserError, match="^--width has no effect with --actors: leave one out$"):
+    with pytest.raises(UserError, match=r"^--width has no effect with --actors: leave one out$"):
         load_config(Switched, ["--width=4", "--actors=1"], presets=presets, command="")
     assert load_config(Switched, ["--width=4"], presets=presets, command="").width == 4
 
