@@ -166,11 +166,18 @@ def left(study: Study, kinds: Sequence[str], out: Path) -> list[Cell]:
 
 
 def work(
-    study: Study, todo: Sequence[Cell], out: Path, *, jobs: int, say: Callable[[str], None]
+    study: Study,
+    todo: Sequence[Cell],
+    out: Path,
+    *,
+    jobs: int,
+    say: Callable[[str], None],
+    play: Callable[..., None] = play,
 ) -> None:
     """Play all cells, `jobs` at a time, each the first in order whose needs are there.
 
-    One that fails does not keep the others from being played. UserError: some failed, in the end.
+    play: instead of the one here. A cell that fails does not keep the others from being played.
+    UserError: some failed, in the end.
     """
     waiting, failed = list(todo), list[str]()
     missing = {cell.name for cell in todo}

@@ -8,16 +8,19 @@ python -m sweeps --agent ppo2 --preset fast --pbt gamma=0.9:0.999 --out runs/pbt
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
+from typing import Any
 
 from rich.console import Console
 
+from experiment.cluster import ray_on, with_this_project
 from experiment.config import parse_command, to_dict
 from experiment.errors import UserError, command
 from experiment.files import make_folder, write_text
 from experiment.results import store
-from studies.runner import left, work
+from studies.runner import left, play, work
 from sweeps import grid, jobs
 from sweeps.config import SweepConfig, read_plan
 
@@ -37,6 +40,26 @@ def asked(argv: Sequence[str]) -> SweepConfig:
     return config
 
 
+@contextmanager
+def player(config: SweepConfig) -> Iterator[Callable[..., None]]:
+    """What plays a cell, as `studies.runner.play`: here, or where a Ray cluster has a free core."""
+    if config.engine != "ray":
+        yield play
+        return
+    with ray_on(config.ray_address, cpus=config.jobs, runtime_env=with_this_project()) as ray:
+        task = ray.remote(play)
+
+        def there(*arguments: Any, threads: int) -> None:
+            try:
+                ray.get(task.remote(*arguments, threads=threads))
+            except ray.exceptions.RayTaskError as error:
+                if isinstance(error.cause, UserError):
+                    raise error.cause from None
+                raise
+
+        yield there
+
+
 def run_grid(config: SweepConfig) -> None:
     """Run what is not complete, then write the table and the plot. UserError: some failed."""
     study, named = grid.study_of(config)
@@ -49,9 +72,12 @@ def run_grid(config: SweepConfig) -> None:
             raise UserError(f"--cell {config.cell}: this grid has {len(every)} runs")
         todo = [cell for cell in todo if cell == every[config.cell - 1]]
     at_once = 1 if config.cell else config.jobs  # they share the cores
+    if config.ray_address:  # each takes a core of the cluster
+        at_once = max(1, len(todo))
     say(f"{len(todo)} runs to do, {at_once} at a time; their logs are in {config.out}")
     try:
-        work(study, todo, config.out, jobs=at_once, say=say)
+        with player(config) as playing:
+            work(study, todo, config.out.resolve(), jobs=at_once, say=say, play=playing)
     finally:
         if not config.cell:
             report(config, grid.collect(study, named, config.out))
@@ -78,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         from sweeps import population
 
         population.run(config)
-    elif config.engine == "local":
+    elif config.engine in ("local", "ray"):
         run_grid(config)
     else:
         study, _ = grid.study_of(config)

@@ -39,7 +39,7 @@ class SweepConfig:
     seeds: Count = only_with(1, "grid")
     """Runs of each combination, of seeds 0, 1, ...."""
     jobs: Count = 2
-    """Runs at a time; of a population on --ray-address, as many as the cluster has CPUs."""
+    """Runs at a time; with --ray-address, as many as the cluster has CPUs."""
     cell: Natural = only_with(0, "engine=local")
     """Only the run of that number, from 1 on, as a job script asks for; 0: all, and the table."""
     resources: str = only_with("", "engine=slurm", "engine=lsf")
@@ -56,11 +56,10 @@ class SweepConfig:
 
     # The machine
     engine: Literal["local", "ray", "slurm", "lsf"] = "local"
-    """local: a grid's processes here. ray: a population, on Ray Tune, as --pbt means. slurm, lsf:
-    print a script that runs a grid as jobs."""
+    """local: a grid's processes here. ray: on Ray, a population on Ray Tune, as --pbt means. slurm,
+    lsf: print a script that runs a grid as jobs."""
     ray_address: str = ""
-    """pbt: a Ray cluster to run on, or auto for the one this machine is in; none: this machine
-    alone."""
+    """ray: a cluster to run on, or auto for the one that this machine is in; none: here alone."""
 
     def check(self) -> None:
         """UserError: flags that do not go together, or that ask for nothing."""
@@ -70,11 +69,8 @@ class SweepConfig:
             raise UserError(f"--pbt runs with --engine ray, not {self.engine}: leave --engine out")
         if self.pbt and self.population < 2:
             raise UserError("--population 1: a population has 2 runs or more")
-        if self.grid and (self.engine == "ray" or self.ray_address):
-            raise UserError(
-                "a grid does not run on Ray, which is for --pbt: it has --jobs processes here, or "
-                "--engine slurm or lsf prints a script that runs it as a cluster's jobs"
-            )
+        if self.ray_address and self.engine != "ray":
+            raise UserError(f"--ray-address is for --engine ray, not {self.engine}")
 
 
 def read_plan(name: str) -> dict[str, Any]:

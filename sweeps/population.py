@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from envs import make_for
-from experiment.cluster import ray_on
+from experiment.cluster import ray_on, with_this_project
 from experiment.config import flat, replaced, to_dict
 from experiment.errors import UserError
 from experiment.files import make_folder, write_json, write_text
@@ -222,11 +222,8 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
     make_folder(config.out)
     same_population(config)
     os.environ["RAY_CHDIR_TO_TRIAL_DIR"] = "0"
-    root = str(Path(__file__).resolve().parents[1])
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-    away = {"env_vars": {"PYTHONPATH": path}}
     with (
-        ray_on(config.ray_address, cpus=config.jobs, runtime_env=away),
+        ray_on(config.ray_address, cpus=config.jobs, runtime_env=with_this_project()),
         warnings.catch_warnings(),  # runs begin in processes of their own, and are few
     ):
         warnings.filterwarnings("ignore", "Consider boosting PBT")

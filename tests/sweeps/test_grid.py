@@ -123,10 +123,8 @@ def test_nothing_runs_where_the_agent_refuses_a_point(tmp_path, capsys):
         (["--grid", "gamma=1", "--pbt", "gamma=0:1"], "either --grid"),
         (["--pbt", "gamma=0:1", "--engine", "local"], "--engine ray"),
         (["--pbt", "gamma=0:1", "--population", "1"], "2 runs or more"),
-        (["--grid", "gamma=1", "--engine", "ray"], "for --pbt"),
         (["--grid", "gamma=1", "--flags", "--hidden 32"], "write --flags='--hidden 32'"),
-        (["--grid", "gamma=1", "--ray-address", "auto"], "--engine slurm"),
-        (["--grid", "gamma=1", "--engine", "ray", "--ray-address", "auto"], "--engine slurm"),
+        (["--grid", "gamma=1", "--ray-address", "auto"], "is for --engine ray, not local"),
         (["--plan", "course-level"], "course-levels"),
     ],
 )
@@ -135,6 +133,25 @@ def test_what_cannot_be_meant_is_one_line(flags, said, capsys):
         main(["--agent", "toy", *flags])
     line = capsys.readouterr().err
     assert stop.value.code == 2 and said in line and line.count("\n") == 1
+
+
+def test_a_grid_runs_on_a_ray_cluster(tmp_path, ray_address, toy, capsys):
+    out = tmp_path / "out"
+    words = sweep(out, "--seeds", "2", "--engine", "ray", "--ray-address", ray_address)
+    main(words)
+    assert len(calls(out)) == 4 and "| 0.9 | 2 |" in (out / "table.md").read_text()
+    assert "4 runs to do, 4 at a time" in capsys.readouterr().out
+    main(words)
+    assert len(calls(out)) == 4  # all was done
+
+
+def test_a_run_that_fails_on_ray_is_named_as_one_here_is(tmp_path, ray_address, toy, capsys):
+    (toy / "train.py").write_text("raise SystemExit(1)")
+    with pytest.raises(SystemExit) as stop:
+        main(sweep(tmp_path / "out", "--engine", "ray", "--ray-address", ray_address))
+    said = capsys.readouterr()
+    assert stop.value.code == 2 and said.err.count("\n") == 1 and "2 of 2 failed" in said.err
+    assert said.out.count("toy.train failed; see ") == 2
 
 
 def test_a_killed_sweep_goes_on(tmp_path):
@@ -203,7 +220,7 @@ def test_a_job_script_runs_each_cell_once(tmp_path, capsys, engine, resources, l
 
 def test_a_job_gives_all_cores_to_its_run(tmp_path, monkeypatch):
     asked_for = []
-    monkeypatch.setattr("sweeps.__main__.work", lambda *_, jobs, say: asked_for.append(jobs))
+    monkeypatch.setattr("sweeps.__main__.work", lambda *_, jobs, **__: asked_for.append(jobs))
     main(sweep(tmp_path / "out", "--jobs", "4", "--cell", "1"))
     assert asked_for == [1]
 
