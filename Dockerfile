@@ -27,6 +27,7 @@ COPY jerk /app/jerk
 COPY lsh_memory /app/lsh_memory
 COPY nets /app/nets
 COPY ppo2 /app/ppo2
+COPY procgen_env /app/procgen_env
 COPY rainbow /app/rainbow
 COPY retro_env /app/retro_env
 COPY sac /app/sac

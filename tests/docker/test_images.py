@@ -113,8 +113,7 @@ def test_everything_copied_exists(side):
 
 def test_the_agents_image_has_every_agent_and_what_agents_use():
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    # The contest has no games of Procgen.
-    tools = {"benchmarks", "cartridge", "procgen_env", "roms", "studies", "sweeps", "tests"}
+    tools = {"benchmarks", "cartridge", "roms", "studies", "sweeps", "tests"}
     missing = packages - tools - copied("agent")
     assert not missing, f"Dockerfile needs `COPY NAME /app/NAME` for {missing}"
 
@@ -131,7 +130,7 @@ def test_the_agents_image_has_the_libraries_that_agents_import():
     known = sys.stdlib_module_names | unneeded | {path.name for path in ROOT.iterdir()}
     installed = set((BUILD / "agent.txt").read_text().split())
     # The sides' own packages also hold tools that no image needs: reports, films, play.
-    for package in copied("agent") - {"contest", "retro_env"}:
+    for package in copied("agent") - {"contest", "procgen_env", "retro_env"}:
         for module in (ROOT / package).glob("*.py"):
             for name in imported(module) - known:
                 assert distribution.get(name, name) in installed, f"{module} imports {name}"
@@ -162,12 +161,15 @@ def test_sides_start_with_nothing_but_what_their_images_have(side):
     names = importlib.metadata.packages_distributions()
     missing = {name for name, of in names.items() if normal(of[0]) in left_out}
     assert {"imageio", "matplotlib"} <= missing
-    modules = ["contest.serve"]
+    missing |= {path.parent.name for path in ROOT.glob("*/__init__.py")} - copied(side)
+    modules, then = ["contest.serve"], ""
     if side == "agent":
         agents = sorted(path.parent.name for path in ROOT.glob("*/agent.py"))
         assert agents == ["es", "impala", "jerk", "ppo2", "rainbow", "sac", "trpo"]
         modules = ["contest.player", *(f"{agent}.train" for agent in agents)]
-    code = ONLY.format(missing=missing, modules=modules)
+        then = f"for agent in {agents}:\n    resolve(Agent(agent, '', 'adapt'))"
+        then = f"from contest.match.agents import Agent, resolve\n{then}"
+    code = ONLY.format(missing=missing, modules=modules) + then
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
