@@ -166,7 +166,8 @@ def make_for(config: Any, **options: Any) -> VectorEnv:
         folder = Path(run.run_dir)
         saved = complete_checkpoints(folder / "checkpoints") if run.resume else []
         done = step_of(saved[-1]) if saved else 0
-        film_first(envs, folder / "videos", every=run.video_every, done=done)
+        others = max(run.num_envs, envs.num_envs) / envs.num_envs  # play elsewhere as fast
+        film_first(envs, folder / "videos", every=run.video_every / others, done=done / others)
     return envs
 
 
@@ -177,11 +178,11 @@ def train(run: Callable[..., Any], config: Any, envs: VectorEnv | None) -> None:
         run(envs, config, config.run.run_dir, init=config.run.init or None)
 
 
-def film_first(envs: VectorEnv, folder: Path, *, every: int, done: int = 0) -> None:
+def film_first(envs: VectorEnv, folder: Path, *, every: float, done: float = 0.0) -> None:
     """Let `envs` film what the first row's agent sees: the first episode that begins after each
-    `every` agent steps -> folder/0001-LEVEL.mp4, …
+    `every` of their agent steps -> folder/0001-LEVEL.mp4, …
 
-    done: agent steps before, of a run that goes on, maybe in the middle of an episode.
+    done: such steps before, of a run that goes on, maybe in the middle of an episode.
     """
     step_wait, spec = envs.step_wait, envs.env_spec
     frames: list[NDArray[np.uint8]] = []

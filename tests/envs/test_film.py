@@ -64,3 +64,14 @@ def test_a_film_has_the_level_that_was_played_where_the_next_has_begun(tmp_path:
     film_first(cast(VectorEnv, envs), tmp_path / "videos", every=10)
     envs.step_wait(None)
     assert [path.name for path in (tmp_path / "videos").iterdir()] == ["0001-5.mp4"]
+
+
+def test_where_others_play_too_their_steps_count(tmp_path: Path) -> None:
+    """Of four environments this process has two, so that 60 steps of all are 30 of its own."""
+    small = {"levels": LEVELS, "num_envs": 4, "episode_steps": 10, "run_dir": str(tmp_path)}
+    config = from_dict(RainbowConfig, {**small, "video_every": 60})
+    with closing(make_for(config, part=slice(0, 2))) as envs:
+        envs.reset(seed=0)
+        for _ in range(30):  # episodes of 20 steps: the first and the third are filmed
+            envs.step(np.ones(2, np.int64))
+    assert len(list(tmp_path.glob("videos/*"))) == 2
