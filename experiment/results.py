@@ -7,7 +7,7 @@ import platform
 import shlex
 import subprocess
 import sys
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,17 @@ def machine() -> dict[str, Any]:
         "memory_gib": round(pages / 2**30, 1),
         "architecture": platform.machine(),
         "python": platform.python_version(),
-        "stable_retro": version("stable-retro"),
-        "torch": version("torch"),
+        "stable_retro": installed("stable-retro"),
+        "torch": installed("torch"),
     }
+
+
+def installed(package: str) -> str | None:
+    """Its version; None where it is not: no image has everything."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def commit() -> str:

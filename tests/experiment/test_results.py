@@ -5,10 +5,11 @@ import math
 import shlex
 import sys
 
+import numpy as np
 import pytest
 
 from experiment.errors import UserError
-from experiment.results import ROOT, commit, read_result, store, write_result
+from experiment.results import ROOT, commit, installed, read_result, store, write_result
 
 STORED = sorted(ROOT.glob("*/results/*.json"))
 
@@ -24,6 +25,11 @@ def test_the_stored_command_can_be_given_again(tmp_path, monkeypatch):
     write_result(tmp_path / "some.json", {}, module="benchmarks.some")
     stored = read_result(tmp_path / "some.json")["command"]
     assert shlex.split(stored) == ["python", "-m", "benchmarks.some", *words]
+
+
+def test_a_package_that_is_not_installed_has_no_version():
+    assert installed("numpy") == np.__version__
+    assert installed("no-such-package") is None
 
 
 def test_the_commit_is_this_projects_and_unknown_without_git(tmp_path, monkeypatch):
