@@ -9,6 +9,8 @@ from experiment.errors import UserError
 from experiment.ranges import Count, Natural, NonNegative, Positive, check
 from experiment.run_settings import RunSettings
 
+Encoder = Literal["nature", "data-efficient", "impala", "mobilenet"]
+
 
 @dataclass(frozen=True)
 class ESConfig:
@@ -32,9 +34,7 @@ class ESConfig:
     where nature's fully connected layer is searched); 0: none."""
 
     # The untrained PPO2 that is searched without --init
-    encoder: Literal["nature", "data-efficient", "impala", "mobilenet"] = only_with(
-        "nature", without="init"
-    )
+    encoder: Encoder = only_with("nature", without="init")
     """Its convolutions."""
     hidden: Count = only_with(512, without="init")
     """Units of its fully connected layer."""

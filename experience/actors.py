@@ -60,7 +60,7 @@ def actor_seed(seed: int, index: int, begun: int) -> int:
     would. All others draw otherwise, and those that begin later: begun differs then."""
     if not index and not begun:
         return seed
-    return int(np.random.SeedSequence([seed, index, begun, 1]).generate_state(1)[0])
+    return int(np.random.SeedSequence([seed, index, begun]).generate_state(1)[0])
 
 
 class Player(Protocol):

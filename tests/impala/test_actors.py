@@ -102,7 +102,7 @@ def test_a_run_that_was_killed_goes_on_and_counts_every_block_once(victim, ray_a
         assert reached == 16 * training.updates + 8 * waiting
     more = [*command, "--run-dir", str(tmp_path), "--resume", "--timesteps", str(reached + 64)]
     done = subprocess.run(more, cwd=ROOT, check=True, capture_output=True, text=True)
-    assert "the actors begin new episodes" in done.stderr
+    assert "new episodes begin" in done.stderr
     rows = read_columns(tmp_path / "metrics.csv")
     assert rows["step"][-1] == load_checkpoint(tmp_path).counters["env_steps"] >= reached + 64
     np.testing.assert_array_equal(rows["step"], 24 * np.arange(1, len(rows["step"]) + 1))
