@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -147,30 +148,22 @@ def test_a_run_goes_on_when_an_actors_machine_is_lost():
 KILL_NODES = "from tests.experience.test_actors import kill_nodes; kill_nodes()"
 
 
-class Mistaken:
-    def __init__(self, index, begun):
-        raise UserError("no such level")
+def mistaken(error, index, begun):
+    raise error
 
 
-def test_an_actors_user_error_is_the_runs(ray_address):
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (UserError("no such level"), "^no such level$"),
+        (FileNotFoundError(2, "No such file", "videos"), "^actor 0: .*No such file: 'videos'$"),
+    ],
+)
+def test_an_actors_mistake_is_the_runs_and_no_end_of_ray(error, said, ray_address):
     settings = ActorSettings(actors=1, ray_address=ray_address)
     with (
-        pytest.raises(UserError, match=r"^no such level$"),
-        on_ray(Mistaken, dict, settings=settings, version=0) as actors,
-    ):
-        actors.next()
-
-
-class Unwritable:
-    def __init__(self, index, begun):
-        raise FileNotFoundError(2, "No such file or directory", "videos")
-
-
-def test_an_actors_file_error_is_no_end_of_ray(ray_address):
-    settings = ActorSettings(actors=1, ray_address=ray_address)
-    with (
-        pytest.raises(UserError, match=r"^actor 0: .*No such file or directory: 'videos'$"),
-        on_ray(Unwritable, dict, settings=settings, version=0) as actors,
+        pytest.raises(UserError, match=said),
+        on_ray(partial(mistaken, error), dict, settings=settings, version=0) as actors,
     ):
         actors.next()
 
