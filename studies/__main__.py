@@ -22,7 +22,7 @@ from experiment.ranges import Count, Natural
 from experiment.results import read_result, store, write_result
 from studies import report, tables
 from studies.runner import left, work
-from studies.study import HERE, Study, chosen, names, read, references
+from studies.study import HERE, Study, chosen, made, names, read, references
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +49,8 @@ class StudyConfig:
     inputs: tuple[str, ...] = ()
     """NAME=PATH of what the study starts from, instead of its own."""
     write: bool = False
-    """Also write studies/results/STUDY.json, and docs/results from all that is stored."""
+    """Also write docs/results and studies/results/STUDY.json, where kinds stay that are not in
+    --out."""
 
 
 def asked(config: StudyConfig) -> Study:
@@ -77,20 +78,30 @@ def asked(config: StudyConfig) -> Study:
     )
 
 
-def check_keeps(stored: Path, kinds: report.Kinds, study: Study) -> None:
-    """UserError: runs of the study's kinds that are stored there are not among these."""
+def with_stored(kinds: report.Kinds, stored: Path, study: Study) -> report.Kinds:
+    """These kinds and, of the study's others, what is stored, with its origin: command, commit and
+    machine. UserError: of a kind more runs are stored than are here, or it was made otherwise."""
+    before = read_result(stored) if stored.exists() else {"kinds": {}}
+    found = dict(kinds)
+    for name, kind in before["kinds"].items():
+        if name not in study.kinds:
+            continue
+        if name not in kinds:
+            if kind["made"] != made(study, name):
+                raise UserError(f"{stored.name}: {name} was made with other settings; play it too")
+            origin = {part: before[part] for part in ("command", "commit", "machine")}
+            found[name] = {"origin": origin, **kind}
+        elif number_of_runs(kinds[name]) < number_of_runs(kind):
+            raise UserError(
+                f"{stored.name} has runs of {name} that are not in --out: play them too, or store "
+                "nothing (result.md there has the tables)"
+            )
+    return {name: found[name] for name in study.kinds if name in found}
 
-    def runs(found: Mapping[str, Any]) -> dict[str, int]:
-        return {name: sum(map(len, kind["runs"].values())) for name, kind in found.items()}
 
-    before = runs(read_result(stored)["kinds"]) if stored.exists() else {}
-    now = runs(kinds)
-    fewer = [name for name in before if name in study.kinds and now.get(name, 0) < before[name]]
-    if fewer:
-        raise UserError(
-            f"{stored.name} has runs of {', '.join(fewer)} that are not in --out: play them too, "
-            "or store nothing (result.md there has the tables)"
-        )
+def number_of_runs(kind: Mapping[str, Any]) -> int:
+    """On all levels, with all seeds."""
+    return sum(map(len, kind["runs"].values()))
 
 
 @command
@@ -121,7 +132,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(report.page(result))
     if config.write:
         stored = HERE / "results" / f"{name}.json"
-        check_keeps(stored, kinds, study)
+        result["kinds"] = with_stored(kinds, stored, study)
         write_result(stored, result, module="studies")
         tables.write()
     report.draw(study, out)

@@ -11,14 +11,14 @@ from experiment import statistics
 from experiment.plot import plot_curves
 from experiment.statistics import Interval, Runs
 from studies.runner import record_of
-from studies.study import Study, cells, made_with, short
+from studies.study import Study, cells, made, short
 
 COUNTS = ("episodes", "finished", "steps")
 THRESHOLDS = (2_500, 5_000, 7_500)
 """Of the performance profile: a level is worth 10,000."""
 Kinds = dict[str, dict[str, Any]]
 """Kind -> made, runs {level: {seed: mean return}}, best, episodes, finished, steps, last, curve,
-lost, grown, cpu_hours, sight {play: as runs}."""
+lost, grown, cpu_hours, sight {play: as runs}; origin of one that was stored before the others."""
 
 
 def collect(study: Study, out: Path) -> Kinds:
@@ -28,8 +28,8 @@ def collect(study: Study, out: Path) -> Kinds:
         record = record_of(study, cell, out)
         if record is None:
             continue
-        made = {k: v for k, v in made_with(study, cell).items() if k not in ("levels", "seed")}
-        empty = {"made": made, "runs": {}, "best": -math.inf, **dict.fromkeys(COUNTS, 0)}
+        counts = dict.fromkeys(COUNTS, 0)
+        empty = {"made": made(study, cell.kind), "runs": {}, "best": -math.inf, **counts}
         kind = found.setdefault(cell.kind, empty)
         for level, mean in record["levels"].items():
             kind["runs"].setdefault(level, {})[str(cell.seed)] = mean

@@ -195,3 +195,9 @@ def made_with(study: Study, cell: Cell) -> dict[str, Any]:
         "seed": cell.seed,
         "roms": {game: rom_hash(game) for game in sorted(named & set(games()))},
     }
+
+
+def made(study: Study, name: str) -> dict[str, Any]:
+    """What all runs of a kind depend on."""
+    own = made_with(study, cells(study, name)[0])
+    return {part: value for part, value in own.items() if part not in ("levels", "seed")}

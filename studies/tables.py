@@ -56,7 +56,13 @@ def pages() -> dict[str, str]:
 def study_page(name: str, result: Mapping[str, Any]) -> str:
     """Of one study."""
     source = MARK.format(f"`studies/results/{name}.json`")
-    parts = [f"# Study: {name}", source, origin(result), *second([result]), NOTES, page(result)]
+    origins: dict[str, list[str]] = {}
+    for kind, own in result["kinds"].items():
+        if "origin" in own:
+            origins.setdefault(origin(own["origin"]), []).append(kind)
+    parts = [f"# Study: {name}", source, origin(result)]
+    parts += [f"From before, {', '.join(kinds)}: {text}" for text, kinds in origins.items()]
+    parts += [*second([result]), NOTES, page(result)]
     return "\n\n".join(parts) + "\n"
 
 

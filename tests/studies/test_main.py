@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from experiment.errors import UserError
-from studies.__main__ import check_keeps, main
-from studies.study import Kind, Study
+from studies.__main__ import main, with_stored
+from studies.study import Kind, Study, made
 
 GAME = "BrambleDash-Genesis-v0"
 TINY = f"""
@@ -49,17 +49,32 @@ def test_tiny_study_is_run_told_and_gone_on_with(
     assert "0 runs to do" in capsys.readouterr().out
 
 
-def test_stored_runs_are_never_replaced_by_fewer(tmp_path: Path) -> None:
-    def kinds(**runs: int) -> dict[str, dict[str, Any]]:
-        return {name: {"runs": {"a": dict.fromkeys(range(k), 1.0)}} for name, k in runs.items()}
+def test_what_is_stored_stays_where_it_is_not_played_anew(tmp_path: Path) -> None:
+    names = ("one", "two", "three")
+    study = Study(levels=f"{GAME}:SnowRidge.Act1", kinds={name: Kind(run=name) for name in names})
 
-    study, stored = Study(kinds={"one": Kind(), "two": Kind()}), tmp_path / "it.json"
-    check_keeps(stored, kinds(one=1), study)  # nothing is stored yet
-    stored.write_text(json.dumps({"kinds": kinds(one=2, gone=9)}))
-    check_keeps(stored, kinds(one=2, two=1), study)
-    for fewer in (kinds(one=1), kinds(two=5)):
-        with pytest.raises(UserError, match="has runs of one that are not in --out"):
-            check_keeps(stored, fewer, study)
+    def kinds(**runs: int) -> dict[str, dict[str, Any]]:
+        return {
+            name: {"made": made(study, name), "runs": {"a": dict.fromkeys(map(str, range(k)), 1.0)}}
+            for name, k in runs.items()
+        }
+
+    stored, here = tmp_path / "it.json", kinds(one=1)
+    assert with_stored(here, stored, study) == here  # nothing is stored yet
+    origin = {"command": "before", "commit": "a", "machine": {"cores": 2}}
+    gone = {"gone": {"made": {}, "runs": {}}}
+    stored.write_text(json.dumps({**origin, "kinds": kinds(one=2, three=1) | gone}))
+    both = with_stored(kinds(two=1, one=2), stored, study)
+    assert list(both) == ["one", "two", "three"]
+    assert both["three"] == {"origin": origin, **kinds(three=1)["three"]}
+    assert "origin" not in both["one"] and "origin" not in both["two"]
+    stored.write_text(json.dumps({"command": "after", "commit": "b", "machine": {}, "kinds": both}))
+    assert with_stored(kinds(two=1), stored, study)["three"]["origin"] == origin  # the first one
+    with pytest.raises(UserError, match="has runs of one that are not in --out"):
+        with_stored(kinds(one=1), stored, study)
+    study.kinds["three"] = Kind(run="three", steps=5)
+    with pytest.raises(UserError, match="three was made with other settings; play it too"):
+        with_stored(kinds(two=1, one=2), stored, study)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,19 @@ def test_a_stored_result_is_of_a_study_that_is_here(name: str) -> None:
     assert kinds.keys() & read(name).kinds
 
 
+def test_a_page_says_where_each_kind_comes_from() -> None:
+    stored = read_result(ROOT / "studies" / "results" / "sight.json")
+    first, second, *_ = stored["kinds"]
+    machine = stored["machine"] | {"cores": 96}
+    for kind in (first, second):
+        stored["kinds"][kind]["origin"] = {"command": "x", "commit": "y", "machine": machine}
+    before = [
+        one for one in tables.study_page("sight", stored).splitlines() if "From before" in one
+    ]
+    assert len(before) == 1
+    assert before[0].startswith(f"From before, {first}, {second}: `x` at commit y; 96 cores")
+
+
 def test_only_results_of_another_rom_are_marked() -> None:
     here, other = ({"made": [{"roms": {tables.GAME: rom}}]} for rom in (rom_hash(tables.GAME), "f"))
     assert tables.second([here]) == []
