@@ -13,6 +13,7 @@ from envs.contract import (
 from envs.families import (
     HELD_OUT,
     TRAINING,
+    check_levels,
     env_settings,
     expert_of,
     level_names,
@@ -31,6 +32,7 @@ __all__ = [
     "EvaluationSettings",
     "Expert",
     "VectorEnv",
+    "check_levels",
     "ended_episodes",
     "env_settings",
     "expert_of",

@@ -86,6 +86,15 @@ def level_names(levels: str) -> list[str]:
     return [str(level) for level in parse_levels(levels)]
 
 
+def check_levels(levels: str, settings: Any) -> None:
+    """UserError: there are none such, or a game of theirs lacks what the settings ask for."""
+    games = [name.partition(":")[2] for name in level_names(levels)]
+    if of_procgen(levels):
+        from procgen_env.games import check_mode
+
+        check_mode(games, settings.distribution_mode)
+
+
 def split_names() -> list[str]:
     """The splits of all families."""
     from retro_env.registered import split_names

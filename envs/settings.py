@@ -5,7 +5,7 @@ from typing import Literal
 
 from envs.contract import EnvSettings
 from envs.episodes import side_by_side
-from envs.families import level_sets
+from envs.families import level_names, level_sets, of_procgen
 from envs.sight import ROWS
 from experiment.config import only_with
 from experiment.errors import UserError
@@ -42,6 +42,13 @@ class EvaluationSettings:
         """UserError: an evaluation is asked for, and there is nothing to be judged on."""
         if self.evaluate_every:
             level_sets(levels, settings, test_levels=self.test_levels)
+        if self.sight_every and of_procgen(levels):
+            rows = side_by_side(self.sight_episodes, most=ROWS)
+            if rows < (games := len(level_names(levels))):
+                raise UserError(
+                    f"--sight-episodes {self.sight_episodes} are dealt out to {rows} environments, "
+                    f"and {games} games need one each: give another number, such as 48"
+                )
 
     def __post_init__(self) -> None:
         check(self)

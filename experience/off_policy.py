@@ -51,6 +51,8 @@ class OffPolicy:
 
     name: ClassVar[str]
     """Of the agent's package."""
+    fixed: ClassVar[tuple[str, ...]] = ("update_every", "learning_starts")
+    """Fields that a run goes on with: updates that are due are counted from these."""
     agent: Any
     learner: Any
 
@@ -144,7 +146,7 @@ class OffPolicy:
         if "replay_rng" not in saved.state:
             raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init")
         check_made_alike(saved, config.env, instead="begin anew", n_step=config.n_step)
-        saved.check_same(config, "update_every", "learning_starts")  # updates due are counted anew
+        saved.check_same(config, *self.fixed)
         self.learner.target.load_state_dict(saved.tensors["target"])
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         try:

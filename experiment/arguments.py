@@ -19,6 +19,8 @@ ELSEWHERE = {
     "env-name": "levels",
     "env-id": "levels",
     "env": "levels",
+    "test-worker-interval": "evaluate-every",
+    "video-dir": "out",
     "exp-name": "run-dir",
     "name": "run-dir",
     "checkpoint": "init",

@@ -44,14 +44,14 @@ class Sequences:
         return len(self.versions)
 
     def columns(self, part: slice) -> "Sequences":
-        """Those of some environments."""
+        """A copy of those of some environments: a view would keep all of them in memory."""
         begin, end, _ = part.indices(self.count)
         inside = (self.cut_at[:, 1] >= begin) & (self.cut_at[:, 1] < end)
-        own = {name: getattr(self, name)[:, begin:end] for name in OF_STEPS}
+        own = {name: getattr(self, name)[:, begin:end].copy() for name in OF_STEPS}
         return Sequences(
             **own,
-            states=self.states[begin:end],
-            versions=self.versions[begin:end],
+            states=self.states[begin:end].copy(),
+            versions=self.versions[begin:end].copy(),
             cut_at=self.cut_at[inside] - np.array([0, begin]),
             cut_obs=self.cut_obs[inside],
             cut_states=self.cut_states[inside],

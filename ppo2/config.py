@@ -135,6 +135,8 @@ class PPO2Config:
                 f"--rnd learns from a rollout's steps in minibatches: rollout_steps "
                 f"({self.rollout_steps}) must be a multiple of minibatches ({self.minibatches})"
             )
+        if self.novelty and self.env.spec().family == "procgen":
+            raise UserError("--novelty is for the contest's reward, which Procgen lacks: try --rnd")
         if self.recurrent == "none" and self.sequence_steps != 1:
             raise UserError("sequence_steps is for --recurrent gru or lstm; leave it at 1 without")
         parse_schedule(self.learning_rate_schedule)

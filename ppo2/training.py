@@ -1,5 +1,6 @@
 """A PPO2 run's state: all that changes while `train.run` loops, and what it does with it."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,7 +127,7 @@ class Training:
             arrays=arrays,
             state=state,
             rows=rows,
-            keep=self.config.num_checkpoints + 1 if self.config.num_checkpoints else 2,
+            keep=sys.maxsize if self.config.num_checkpoints else 2,
         )
 
     def restore(self, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
@@ -139,6 +140,8 @@ class Training:
                 raise UserError(
                     f"the saved run has no --{name}: resume without, or begin another run"
                 )
+        if self.rnd is not None:
+            saved.check_same(self.config, "rnd_kind")
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.updates = saved.counters["updates"]
         if saved.config.get("kl_penalty") == self.config.kl_penalty:  # else it begins anew

@@ -7,10 +7,12 @@ import dataclasses
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiment.config import flat, parse_command, positional, to_dict
 from experiment.errors import UserError, command
@@ -264,9 +266,8 @@ def plot_steps(runs: Mapping[str, Sequence[Path]], out: Path) -> None:
         for number, (label, folders) in enumerate(runs.items()):
             for name, style in (("train", "-"), ("test", "--")):
                 curves = [evaluated(folder, name) for folder in folders]
-                count = min(len(steps) for steps, *_ in curves)
-                steps, colour = curves[0][0][:count], f"C{number}"
-                values = np.array([curve[:count] for _, curve, _ in curves])
+                steps, colour = shared([steps for steps, *_ in curves], label), f"C{number}"
+                values = np.array([curve[np.isin(own, steps)] for own, curve, _ in curves])
                 if len(curves) == 1:
                     spread = curves[0][2]
                     values = np.array([values[0] - spread, values[0], values[0] + spread])
@@ -274,6 +275,14 @@ def plot_steps(runs: Mapping[str, Sequence[Path]], out: Path) -> None:
                 ends = values.min(axis=0), values.max(axis=0)
                 axes.fill_between(steps, *ends, color=colour, alpha=0.15)
     print(out)
+
+
+def shared(steps: Sequence[NDArray[np.float64]], label: str) -> NDArray[np.float64]:
+    """The steps at which all runs of a label were evaluated. UserError: there are none."""
+    found = reduce(np.intersect1d, steps)
+    if not len(found):
+        raise UserError(f"the runs of {label} were never evaluated at the same steps; plot others")
+    return found
 
 
 def evaluated(folder: Path, name: str) -> list[np.ndarray]:

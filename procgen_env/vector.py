@@ -20,6 +20,9 @@ from procgen_env.config import COLOURS, SIZE, ProcgenConfig
 from procgen_env.games import NOTHING, check_mode, parse_games
 from procgen_env.pool import Ints, Pool
 
+DECIDE = ("distribution_mode", "generated_assets")
+"""Settings that decide what an episode's actions lead to, beside its level."""
+
 
 class ProcgenVectorEnv(VectorBase):
     """The contract of `envs.VectorEnv` on EnvPool, a pool for each game.
@@ -186,6 +189,7 @@ class ProcgenVectorEnv(VectorBase):
                 "actions": bytes(self.actions[row]),
                 "level": self.levels[row],
                 "rng": generator_state(self.rngs[row]),
+                **{name: getattr(self.config, name) for name in DECIDE},
             }
             for row in range(self.num_envs)
         ]
@@ -199,33 +203,42 @@ class ProcgenVectorEnv(VectorBase):
         """
         self.assert_open()
         self.check_states(states)
+        for name in DECIDE:
+            theirs = states[0].get(name, ours := getattr(self.config, name))  # 0.2.0 saved none
+            if theirs != ours:
+                raise UserError(
+                    f"the saved episodes have --{name.replace('_', '-')} {theirs}, not {ours}: "
+                    "resume with the same"
+                )
         self.begin([state["seed"] for state in states], threads=free_cores())
-        for pool in self.pools:
-            self.replay(pool, states)
-        if self.levels != [state["level"] for state in states]:
+        over = [self.replay(pool, states) for pool in self.pools]
+        if any(over) or self.levels != [state["level"] for state in states]:
             raise UserError(
-                "the saved levels come out otherwise: resume with the same --distribution-mode, "
-                "--start-level, --num-levels, and EnvPool"
+                "the saved episodes come out otherwise: resume with the same --start-level, "
+                "--num-levels, and EnvPool"
             )
         for rng, state in zip(self.rngs, states, strict=True):
             set_generator_state(rng, state["rng"])
         return self.frames.observations(np.arange(self.num_envs))
 
-    def replay(self, pool: Pool, states: Sequence[dict[str, Any]]) -> None:
-        """Bring a pool's rows to where their states were saved."""
+    def replay(self, pool: Pool, states: Sequence[dict[str, Any]]) -> bool:
+        """Bring a pool's rows to where their states were saved -> whether an episode ended on the
+        way, so that this is not where they were."""
         resets = np.array([states[row]["resets"] for row in pool.rows])
         for before in range(int(resets.max())):
             self.start(pool, pool.rows[resets > before])
-        lengths = np.array([len(states[row]["actions"]) for row in pool.rows])
+        lengths, over = np.array([len(states[row]["actions"]) for row in pool.rows]), False
         for step in range(int(lengths.max())):
             rows = pool.rows[lengths > step]
             actions = np.array([states[row]["actions"][step] for row in rows])
             for row, action in zip(rows.tolist(), actions.tolist(), strict=True):
                 self.actions[row].append(action)
             pool.send(rows, actions)
-            rows, frames, rewards, *_ = pool.receive()
+            rows, frames, rewards, terminated, truncated, _ = pool.receive()
             self.frames.add(rows, frames)
             self.returns[rows] += rewards
+            over |= bool((terminated | truncated).any())
+        return over
 
     def close_extras(self, **kwargs: Any) -> None:
         """Let the pools' threads end."""

@@ -24,6 +24,7 @@ from experiment.cores import free_cores
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from experiment.results import store
+from experiment.run_folder import alone_in
 from studies import losses
 from studies.study import REFERENCE, Cell, Study, cells, made_with, needed, needs, short
 
@@ -55,7 +56,9 @@ def play(study: Study, cell: Cell, out: Path, *, threads: int) -> None:
     if any((folder / "checkpoints").glob("step-*")):
         words = ["--resume"]
     else:
-        shutil.rmtree(folder, ignore_errors=True)  # stopped before there was anything to go on from
+        if folder.is_dir():
+            with alone_in(folder):  # else a run elsewhere, which has saved nothing yet
+                shutil.rmtree(folder)  # stopped before there was anything to go on from
         words = ["--levels", cell.level, "--seed", str(cell.seed)]
         words += ["--timesteps", str(made["steps"]), *flags(study, cell, out)]
     path, log = out / f"{cell.name}.json", out / f"{cell.name}.log"

@@ -56,6 +56,9 @@ def player(config: SweepConfig) -> Iterator[Callable[..., None]]:
                 if isinstance(error.cause, UserError):
                     raise error.cause from None
                 raise
+            except ray.exceptions.RayError as error:
+                reason = str(error).partition("\n")[0]
+                raise UserError(f"Ray lost it ({reason}); give the same command again") from None
 
         yield there
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
-from envs import levels_with
+from envs import check_levels, levels_with
 from experiment.config import flat, load_config, nearest_text, to_dict
 from experiment.errors import UserError
 from experiment.metrics import read_columns
@@ -102,6 +102,15 @@ def agent_config(config: SweepConfig, words: Sequence[str] = ()) -> Any:
     return load_config(package.Config, said, presets=package.PRESETS, command="")
 
 
+def possible(config: SweepConfig, words: Sequence[str]) -> Any:
+    """`agent_config`. UserError: also what only a run would find, of its levels or its net."""
+    found = agent_config(config, words)
+    check_levels(found.run.levels, found.env)
+    if hasattr(found, "net"):
+        find(config.agent).build(to_dict(found))
+    return found
+
+
 def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
     """The grid's study, and the point of each of its kinds.
 
@@ -111,7 +120,7 @@ def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
     kinds, named = {}, {}
     for point in points(read_grid(config.grid)):
         words = words_of(point, fields)
-        run = agent_config(config, words).run
+        run = possible(config, words).run
         name = ",".join(f"{field}={value}" for field, value in point.items())
         named[name] = point
         kinds[name] = Kind(

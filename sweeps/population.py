@@ -38,8 +38,10 @@ Ranges = dict[str, tuple[float, float]]
 FIXED = (
     *("rollout_steps", "sequence_steps", "batch_size", "num_checkpoints"),
     *("replay_size", "n_step", "learning_starts", "update_every", "prioritised"),
+    *("init_replay", "temperature"),
 )
-"""Fields of how an agent learns that may not change with what a checkpoint holds."""
+"""Fields of how an agent learns that may not change with what a checkpoint holds, or that count
+where a run begins only."""
 KEPT = 4
 """Checkpoints of each run that Ray keeps; others are taken over as they are in their last."""
 TRIED = 1_000

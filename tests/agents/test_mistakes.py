@@ -175,6 +175,7 @@ def test_an_agent_without_its_run_is_not_resumed(agent, capsys, tmp_path):
         ("es", "--layer", "fc"),
         ("rainbow", "--update-every", "3"),
         ("sac", "--learning-starts", "7"),
+        ("sac", "--temperature", "0.5"),
         ("impala", "--optimiser", "adam"),
         ("trpo", "--update", "penalty"),
     ],

@@ -3,7 +3,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from impala.memory import Memory, Sequences, side_by_side
+from impala.memory import OF_STEPS, Memory, Sequences, side_by_side
 from tests.impala.made import sequences
 
 
@@ -52,6 +52,14 @@ def test_remembered_batches_come_beside_new_ones_as_often_as_asked():
                 old.append(batch)
     assert len(new) == 9 and len(old) == 13  # 1.5 of 9; what a first batch is owed comes later
     assert len({id(batch) for batch in old}) > 2
+
+
+def test_a_remembered_batch_holds_no_more_memory_than_its_own():
+    kept = memory(remembered=8)
+    list(kept.batches(sequences(13, seed=0)))
+    batches = [*kept.remembered, *kept.waiting]
+    assert len(batches) == 4
+    assert all(getattr(one, name).base is None for one in batches for name in OF_STEPS)
 
 
 def test_without_memory_nothing_comes_twice():

@@ -82,7 +82,11 @@ def test_a_run_begins_with_anothers_weights(corridor, tmp_path):
 
 @pytest.mark.parametrize(
     ("flags", "words"),
-    [({"rollout_steps": 32}, "--rollout-steps 16"), ({"batch_size": 64}, "--batch-size 32")],
+    [
+        ({"rollout_steps": 32}, "--rollout-steps 16"),
+        ({"batch_size": 64}, "--batch-size 32"),
+        ({"reward_scale": 0.5}, "--reward-scale 1.0"),
+    ],
 )
 def test_what_a_saved_run_cannot_go_on_with_is_refused(corridor, tmp_path, flags, words):
     run(corridor(2), QUICK, tmp_path)

@@ -31,6 +31,7 @@ FOREIGN = {
     "normalise-returns": "normalize_rew",
     "learning-rate-schedule": "anneal_lr",
     "hidden": "feature_dim",
+    "evaluate-every": "test_worker_interval",
     "encoder": "architecture",
     "backgrounds": "use_backgrounds",
     "monochrome": "use_monochrome_assets",
@@ -66,6 +67,17 @@ def test_a_flag_of_another_program_is_answered_with_ours(name, ours):
 @pytest.mark.parametrize(("name", "why"), REFUSED.items())
 def test_a_flag_that_nothing_here_can_do_says_why(name, why):
     assert why in said_to("--levels", "procgen:coinrun", f"--{name}", "1")
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        (["--novelty", "1"], "which Procgen lacks"),
+        (["--sight-every", "1000", "--sight-episodes", "34"], "3 games need one each"),
+    ],
+)
+def test_what_procgens_games_cannot_give_is_refused(flags, why):
+    assert why in said_to("--levels", "procgen:coinrun,maze,heist", *flags)
 
 
 def test_a_flag_of_the_other_games_says_so():

@@ -188,6 +188,17 @@ def test_checkpoints_are_evenly_spread_and_stay(corridor, tmp_path):
     run(corridor(2), config, tmp_path / "run")
     steps = [path.name for path in sorted((tmp_path / "run" / "checkpoints").glob("step-*"))]
     assert steps == [f"step-{step:09d}" for step in (64, 128, 192, 256)]
+    resumed = replaced(config, resume=True, timesteps=512)
+    run(corridor(2), resumed, tmp_path / "run")
+    steps = [path.name for path in sorted((tmp_path / "run" / "checkpoints").glob("step-*"))]
+    assert steps == [f"step-{step:09d}" for step in (64, 128, 192, 256, 384, 512)]
+
+
+def test_a_predictor_of_another_kind_is_not_gone_on_with(corridor, tmp_path):
+    config = replaced(QUICK, rnd=0.1, timesteps=64, rollout_steps=16)
+    run(corridor(2), config, tmp_path)
+    with pytest.raises(UserError, match="--rnd-kind"):
+        run(corridor(2), replaced(config, resume=True, rnd_kind="impala"), tmp_path)
 
 
 def test_returns_of_the_last_episodes_and_the_time_are_logged(corridor, tmp_path):

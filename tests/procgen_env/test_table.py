@@ -3,10 +3,11 @@ import shutil
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 
 from experiment.errors import UserError
 from experiment.metrics import EpisodeLog
-from procgen_env.table import main, rows_of
+from procgen_env.table import main, plot_steps, rows_of, shared
 
 
 def evaluated(folder, name, game, tested, *, episodes=2, steps=2_000_000, agent="ppo2", **means):
@@ -136,6 +137,28 @@ def test_runs_tested_on_other_levels_while_they_learned_are_no_seeds_of_a_curve(
     drawn = (tmp_path / "p.svg").read_text()
     for protocol in ("unseen", "all"):
         assert f"tested on {protocol}, ppo2 test" in drawn
+
+
+def test_a_curve_is_of_the_steps_that_all_its_seeds_have():
+    often, seldom = np.arange(1000.0, 9000.0, 1000.0), np.arange(2000.0, 9000.0, 2000.0)
+    assert shared([often, seldom, often], "a").tolist() == [2000.0, 4000.0, 6000.0, 8000.0]
+    with pytest.raises(UserError, match="the runs of a were never"):
+        shared([often, often + 1.0], "a")
+
+
+def test_seeds_that_were_evaluated_at_other_steps_are_drawn_where_both_were(tmp_path, monkeypatch):
+    drawn = []
+    runs = {"seed": [tmp_path / "1", tmp_path / "2"]}
+    for folder, every in zip(runs["seed"], (1, 2), strict=True):
+        folder.mkdir()
+        rows = [f"{n},{n},1,{n},1" for n in range(every, 9, every)]
+        head = "step,train_return,train_std,test_return,test_std"
+        (folder / "metrics.csv").write_text("\n".join([head, *rows]) + "\n")
+    monkeypatch.setattr(Axes, "plot", lambda _, x, y, *args, **named: drawn.append((x, y)))
+    plot_steps(runs, tmp_path / "p.svg")
+    for steps, values in drawn:
+        assert steps.tolist() == values.tolist() == [2.0, 4.0, 6.0, 8.0]
+    assert len(drawn) == 2
 
 
 def test_the_two_sets_may_be_of_two_evaluations(tmp_path, capsys):

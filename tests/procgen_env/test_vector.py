@@ -96,6 +96,29 @@ def test_states_of_other_levels_are_refused():
         other.restore_states(envs.save_states()[:1])
 
 
+@pytest.mark.parametrize(
+    ("change", "flag"),
+    [({"distribution_mode": "hard"}, "distribution-mode"), ({"generated_assets": True}, "assets")],
+)
+def test_episodes_of_another_kind_of_game_are_refused_though_their_levels_have_the_same_seeds(
+    change, flag
+):
+    envs = make_vec("leaper", num_envs=2, config=ProcgenConfig())
+    envs.reset()
+    play(envs, 20, seed=1)
+    other = make_vec("leaper", num_envs=2, config=ProcgenConfig(**change))
+    with pytest.raises(UserError, match=flag):
+        other.restore_states(envs.save_states())
+
+
+def test_an_episode_that_ends_before_it_was_saved_is_refused():
+    envs = make_vec("leaper", num_envs=1, config=ProcgenConfig())
+    envs.reset()
+    (state,) = envs.save_states()
+    with pytest.raises(UserError, match="come out otherwise"):
+        envs.restore_states([{**state, "actions": bytes([5] * 600)}])
+
+
 def test_threads_and_processes_change_nothing():
     config = ProcgenConfig(stick_probability=0.2)
     options = {"num_envs": 6, "seed": 4}

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from experiment import run_folder
 from experiment.errors import UserError
 from studies.runner import ended, last_tenth, left, record_of, work
 from studies.study import Study, cells
@@ -103,6 +104,19 @@ def test_stopped_run_goes_on_from_its_checkpoint_and_one_without_begins_anew(
     (tmp_path / "group" / "plain" / "SkyIsles.Act2-0").mkdir(parents=True)  # killed at its start
     run(study, tmp_path, "group/plain")
     assert len(calls(tmp_path / "group" / "plain")) == 4
+
+
+def test_a_run_that_another_process_began_and_has_not_saved_is_left_alone(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_folder, "PATIENCE", 0.0)
+    begun = tmp_path / "before" / "all-0"
+    begun.mkdir(parents=True)
+    (begun / "metrics.csv").touch()
+    with run_folder.alone_in(begun), pytest.raises(UserError, match="1 of 1 failed: before/all-0"):
+        run(study, tmp_path, "before")
+    assert (begun / "metrics.csv").is_file()
+    assert run(study, tmp_path, "before") == ["done: before/all-0"]
 
 
 def test_failure_stops_only_what_needs_it(study: Study, tmp_path: Path) -> None:

@@ -117,6 +117,22 @@ def test_nothing_runs_where_the_agent_refuses_a_point(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("encoder_parts=shifted;nonsense", "nonsense"),
+        ("levels=procgen:coinrun;procgen:nonsense", "nonsense"),
+        ("distribution_mode=easy,extreme", "coinrun has no distribution mode"),
+    ],
+)
+def test_what_only_a_run_would_find_is_found_before_the_first(word, said, tmp_path, capsys):
+    arguments = ["--agent", "ppo2", "--levels", "procgen:coinrun", "--grid", word]
+    with pytest.raises(SystemExit) as stop:
+        main([*arguments, "--preset", "procgen-easy", "--out", str(tmp_path / "out")])
+    assert stop.value.code == 2 and said in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
     ("flags", "said"),
     [
         ([], "either --grid"),

@@ -89,6 +89,7 @@ def test_what_would_have_no_effect_in_a_population_is_refused(agent, flags, said
         ("impala", "", "rollout_steps=64:128"),
         ("impala", "", "batch_size=1024:2048"),
         ("impala", "", "actors=1:2"),
+        ("sac", "", "temperature=0.1:1"),
     ],
 )
 def test_what_a_checkpoint_fixes_is_no_value_to_move(agent, preset, word):
