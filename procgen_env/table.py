@@ -192,9 +192,8 @@ def published(row: Row) -> list[str]:
     for name, source in sources.items():
         if (source["mode"], source["num_levels"]) != (row.mode, row.num_levels):
             continue
-        means = source["train"].get(row.game, ())
-        steps = source["steps"][: len(means)]  # some games have fewer
-        if means and 0.99 * steps[0] <= row.env_steps <= 1.01 * steps[-1]:
+        steps = source["steps"]
+        if row.game in source["train"] and 0.99 * steps[0] <= row.env_steps <= 1.01 * steps[-1]:
             train, sd, test = (
                 f"{np.interp(row.env_steps, steps, source[part][row.game]):.2f}"
                 if part in source
