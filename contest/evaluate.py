@@ -98,7 +98,10 @@ def agent_in(contest: Path) -> str:
     """
     facts = read_facts(contest)
     learned = [str(path) for path in sorted(contest.glob("*/seed-*/agent"))]
-    found = learned or [str(facts["checkpoint"])] * bool(facts["checkpoint"])
+    start = (
+        [] if facts["mode"] == "adapt" or not facts["checkpoint"] else [str(facts["checkpoint"])]
+    )
+    found = learned or start
     if not found and facts["name"] in REFERENCES:
         return str(facts["name"])
     if len(found) != 1:

@@ -88,8 +88,8 @@ def watch(
 
 
 def values_of(policy: Any, obs: NDArray[np.uint8]) -> list[float]:
-    """What it expects of each action; [] of one that expects nothing."""
-    if not hasattr(policy, "scores"):
+    """What it expects of each action; [] of one that expects nothing, or by what it remembers."""
+    if not hasattr(policy, "scores") or getattr(policy.config, "recurrent", "none") != "none":
         return []
     import torch  # which takes seconds, and is loaded if there is a net
 

@@ -28,7 +28,7 @@ outputs=$(realpath -m "${OUTPUTS_DIR:-outputs}")
 experiment=$(realpath -m "${EXPERIMENT:-$repository/ppo2/presets/procgen-competition.yaml}")
 checkpoint=$(realpath -m "${CHECKPOINT:-$outputs}")
 seconds=${SECONDS_LIMIT:-7200}
-[[ $seconds =~ ^[0-9]+$ && $seconds -gt 120 ]] || fail "SECONDS_LIMIT=$seconds: give more than 120"
+[[ $seconds =~ ^[1-9][0-9]*$ && $seconds -gt 120 ]] || fail "SECONDS_LIMIT=$seconds: give more than 120"
 cd "$repository"
 
 if [ "$task" = --rollout ]; then

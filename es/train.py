@@ -175,7 +175,7 @@ class Training:
                 f"{saved.folder} holds an agent without its run, which cannot go on; start "
                 f"another run with --init {saved.folder}"
             )
-        saved.check_same(self.config, "layer")
+        saved.check_same(self.config, "layer", "encoder", "hidden")
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.env_steps = saved.counters["env_steps"]
         self.generation = saved.counters["generation"]

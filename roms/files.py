@@ -17,6 +17,7 @@ MAX_BYTES = 32 << 20
 MAX_DEPTH = 3
 """How deep archives may lie in archives."""
 TOO_LARGE = f"is larger than any ROM ({MAX_BYTES >> 20} MiB)"
+DAMAGED = "is a damaged or unusual zip ({}): unpack it first"
 ARCHIVES = {
     b"7z\xbc\xaf": "7z",
     b"Rar!": "RAR",
@@ -89,19 +90,25 @@ def zipped(where: str, packed: Path | io.BytesIO, depth: int) -> Iterator[Conten
                 if entry.is_dir():
                     continue
                 inside = f"{where}/{entry.filename}"
-                # One byte more than allowed: a size in the directory may lie.
-                with archive.open(entry) as file:
-                    content = file.read(MAX_BYTES + 1)
-                if len(content) > MAX_BYTES:
-                    yield Content(inside, b"", TOO_LARGE)
-                    continue
-                yield Content(inside, content)
+                content, problem = unpacked(archive, entry)
+                yield Content(inside, content, problem)
                 if is_zip(content):
                     yield from zipped(inside, io.BytesIO(content), depth + 1)
+    except ZIP_ERRORS as error:
+        yield Content(where, b"", DAMAGED.format(error))
+
+
+def unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> tuple[bytes, str]:
+    """A file in a zip -> (what it holds, what is wrong with it); one of the two is empty."""
+    try:
+        with archive.open(entry) as file:
+            # One byte more than allowed: a size in the directory may lie.
+            content = file.read(MAX_BYTES + 1)
     except ZIP_ERRORS as error:  # before RuntimeError, which NotImplementedError is too
-        yield Content(where, b"", f"is a damaged or unusual zip ({error}): unpack it first")
+        return b"", DAMAGED.format(error)
     except RuntimeError:  # what zipfile raises for a password
-        yield Content(where, b"", "has a password: unpack it first")
+        return b"", "has a password: unpack it first"
+    return (content, "") if len(content) <= MAX_BYTES else (b"", TOO_LARGE)
 
 
 def dumps(data: bytes) -> Iterator[tuple[bytes, bytes]]:

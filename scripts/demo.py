@@ -87,7 +87,7 @@ class Again:
     def __init__(self, policy: Any, actions: Sequence[int]) -> None:
         self.left = iter(actions)
         if hasattr(policy, "scores"):
-            self.scores, self.device = policy.scores, policy.device
+            self.scores, self.device, self.config = policy.scores, policy.device, policy.config
 
     def act(self, obs: Images, **_: Any) -> Actions:
         """The next one. One row."""
@@ -134,8 +134,9 @@ class Demo:
         """Let JERK learn the level -> its run folder."""
         folder, seed = self.folder / agent.name, self.config.seed
         config = make_config(agent, timesteps=steps, seed=seed, run_dir=folder)
-        config = replaced(config, levels=str(self.level), run_dir=str(folder))
-        recordings = folder / RECORDINGS if self.config.film else None
+        film = self.config.film
+        config = replaced(config, levels=str(self.level), run_dir=str(folder), record=film)
+        recordings = folder / RECORDINGS if film else None
         with contextlib.closing(make_for(config, record_dir=recordings)) as envs:
             find(agent.name).run(envs, config, folder, init=agent.checkpoint or None)
             self.played[label] = read_episodes(folder) + unfinished_episodes(envs)
@@ -221,8 +222,7 @@ def main() -> None:
     if config.film:
         print(f"    side by side: {filmed(demo, 'before.mp4')}")
     print(f"2/3 Learning: JERK searches {config.search_steps:,} steps")
-    record = ["--record"] if config.film else []
-    search = Agent("jerk", flags=("--preset", "recovering", *record), device="cpu")
+    search = Agent("jerk", flags=("--preset", "recovering"), device="cpu")
     run = demo.train(SEARCH, search, config.search_steps)
     found = Agent("jerk", str(run), "frozen", "cpu")
     demo.play(AFTER, *load_policy(found, seed=config.seed))

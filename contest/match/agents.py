@@ -8,7 +8,7 @@ import importlib.util
 import random
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, final
 
@@ -31,6 +31,9 @@ from retro_env.make import wrap_agent
 
 RULES = ("scenario", "frame_skip", "stick_probability", "episode_steps")
 """Settings of an environment that the contest decides, whatever an agent was trained with."""
+ONCE = ("sight_every", "actors", "ray_address", "record")
+"""Settings for levels of one's own: a contest's is there once, is played here, and is recorded by
+its server."""
 RUN = tuple(f.name for f in dataclasses.fields(RunSettings) if f.name != "checkpoint_every")
 """Settings of a run that it decides."""
 SERVER_GONE = 3
@@ -62,18 +65,32 @@ class Agent:
         facts = dataclasses.asdict(self)
         facts["flags"] = list(self.flags)
         facts["checkpoint_sha256"] = facts["code_sha256"] = facts["settings"] = None
+        facts["files_sha256"] = {}
         if not is_package(self.name):
             facts["mode"] = None
         elif self.mode == "adapt":
             config = make_config(self, timesteps=1, seed=0, run_dir=Path())
             settings = flat(to_dict(config)).items()
             facts["settings"] = {name: value for name, value in settings if name not in RUN}
+            facts["files_sha256"] = hashes_of(facts["settings"])
         if self.checkpoint:
             # meta.json names the SHA-256 of every other file.
             facts["checkpoint_sha256"] = file_hash(Path(self.checkpoint) / "meta.json")
         if ":" in self.name:
             facts["code_sha256"] = file_hash(module_file(self.name.partition(":")[0]))
         return facts
+
+
+def hashes_of(settings: Mapping[str, Any]) -> dict[str, str]:
+    """SHA-256 of the other checkpoints and files that an agent's settings name, by setting.
+    UserError: there is none."""
+    from experiment.checkpoint import latest_checkpoint  # torch takes seconds to import
+
+    nets = {name: settings.get(name) for name in ("policy", "init_encoder")}
+    found = {n: latest_checkpoint(path) / "meta.json" for n, path in nets.items() if path}
+    if (scripts := Path(settings.get("scripts", ""))).is_file():
+        found["scripts"] = scripts
+    return {name: file_hash(path) for name, path in found.items()}
 
 
 def split_flags(argv: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
@@ -204,8 +221,7 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
     found = package.find(agent.name)
     words = [flag.partition("=")[0] for flag in agent.flags]
     given = {word[2:].replace("-", "_") for word in words if word.startswith("--")}
-    once = ("sight_every", "actors", "ray_address")  # a remote level is there once, and played here
-    for name in (*RUN, *RULES, *once):
+    for name in (*RUN, *RULES, *ONCE):
         if {name, f"no_{name}"} & given:
             flag = "--" + name.replace("_", "-")
             raise UserError(f"{flag} after -- is set by the contest: leave it out")
@@ -227,8 +243,8 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
         device=agent.device,
         checkpoint_every=0,  # only the last
     )
-    values = {**to_dict(settings), **(found.NOT_INHERITED if own else {})}
-    values = {name: value for name, value in values.items() if name not in given}
+    left_out = {n: value for n, value in found.NOT_INHERITED.items() if own or n in ONCE}
+    values = {n: value for n, value in (to_dict(settings) | left_out).items() if n not in given}
     return replaced(config, **values, env=to_dict(contest_settings(config.env)))
 
 

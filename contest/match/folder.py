@@ -118,6 +118,9 @@ def difference(out: Path, before: dict[str, Any], facts: dict[str, Any]) -> str:
                 f"{out} holds a contest with {name} {old}, not {new}: "
                 "give the same, or another --out"
             )
+    for name, old in before.get("files_sha256", {}).items():
+        if facts["files_sha256"].get(name, old) != old:
+            return f"{out} holds a contest with another content of {name}: give another --out"
     for game, played in before.get("roms", {}).items():
         if facts["roms"].get(game, played) != played:
             return f"{out} was played with another ROM of {game}: give another --out"

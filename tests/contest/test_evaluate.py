@@ -123,21 +123,24 @@ def test_an_agent_of_another_family_is_refused_in_a_line():
 
 
 def test_a_contests_folder_means_the_agent_in_it(tmp_path):
-    facts = {"name": "rainbow", "checkpoint": str(PRETRAINED)}
+    facts = {"name": "rainbow", "mode": "frozen", "checkpoint": str(PRETRAINED)}
     (tmp_path / "contest.json").write_text(json.dumps(facts))
     assert agent_in(tmp_path) == str(PRETRAINED)
+    (tmp_path / "contest.json").write_text(json.dumps({**facts, "mode": "adapt"}))
+    with pytest.raises(UserError, match="holds 0 agents: rainbow saved none"):
+        agent_in(tmp_path)
     learned = [tmp_path / f"Game-Act1/seed-{seed}/agent" for seed in (0, 1)]
     learned[0].mkdir(parents=True)
     assert agent_in(tmp_path) == str(learned[0])
     learned[1].mkdir(parents=True)
     with pytest.raises(UserError, match=r"holds 2 agents: give one, such as .*seed-0/agent"):
         agent_in(tmp_path)
-    other = tmp_path / "other"
+    other, own = tmp_path / "other", {"mode": None, "checkpoint": ""}
     other.mkdir()
-    (other / "contest.json").write_text(json.dumps({"name": "mine:act", "checkpoint": ""}))
+    (other / "contest.json").write_text(json.dumps({**own, "name": "mine:act"}))
     with pytest.raises(UserError, match="holds 0 agents: mine:act saved none"):
         agent_in(other)
-    (other / "contest.json").write_text(json.dumps({"name": "random", "checkpoint": ""}))
+    (other / "contest.json").write_text(json.dumps({**own, "name": "random"}))
     assert agent_in(other) == "random"
 
 

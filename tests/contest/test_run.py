@@ -1,6 +1,7 @@
 """The contest as a command: processes, records, what is interrupted and gone on with."""
 
 import json
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,9 @@ def findable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # the test's own stays
 
 
-def facts_of(*flags: str) -> dict[str, Any]:
-    """contest.json of a Rainbow that adapts with these flags, as it is read back."""
-    agent = resolve(Agent("rainbow", device="cpu", flags=flags))
+def facts_of(*flags: str, name: str = "rainbow") -> dict[str, Any]:
+    """contest.json of an agent that adapts with these flags, as it is read back."""
+    agent = resolve(Agent(name, device="cpu", flags=flags))
     limits = {"timesteps": 1, "wall_clock": 1.0, "stall": 1.0}
     found: dict[str, Any] = json.loads(json.dumps({**agent.facts(), **limits, "roms": {}}))
     return found
@@ -45,6 +46,29 @@ def test_content_of_a_config_file_tells_contests_apart(tmp_path: Path) -> None:
     after = facts_of("--config", str(file))
     assert "holds a contest with n_step 3, not 7" in difference(tmp_path, before, after)
     assert difference(tmp_path, after, facts_of("--n-step", "7")) == "", "the same in other words"
+
+
+def test_content_of_what_the_flags_name_tells_contests_apart(tmp_path: Path) -> None:
+    scripts, policy = tmp_path / "mine.yaml", tmp_path / "policy"
+    scripts.write_text("- parts: []\n")
+    load_agent("ppo2").save(policy)
+    flags = ("--preset", "hybrid", "--policy", str(policy), "--scripts", str(scripts))
+    before = facts_of(*flags, name="jerk")
+    assert difference(tmp_path, before, facts_of(*flags, name="jerk")) == ""
+    scripts.write_text("- parts: []\n- parts: []\n")
+    after = facts_of(*flags, name="jerk")
+    assert "another content of scripts" in difference(tmp_path, before, after)
+    shutil.rmtree(policy)
+    load_agent("rainbow").save(policy)
+    again = facts_of(*flags, name="jerk")
+    assert "another content of policy" in difference(tmp_path, after, again)
+
+
+@pytest.mark.parametrize("name", ["sight_every: 1000", "actors: 2"])
+def test_what_a_file_sets_for_levels_of_ones_own_is_left_out(tmp_path: Path, name: str) -> None:
+    (tmp_path / "mine.yaml").write_text(f"{name}\nn_step: 7\n")
+    settings = facts_of("--config", str(tmp_path / "mine.yaml"))["settings"]
+    assert (settings["n_step"], settings[name.partition(":")[0]]) == (7, 0)
 
 
 def contest(out: Path, agent: str, *flags: str, levels: str = LEVEL, steps: int = 100) -> None:
@@ -269,6 +293,7 @@ def test_what_another_agent_only_began_is_not_counted(tmp_path: Path) -> None:
         (["--agent", "rainbow", "--", "--sight-every", "5000"], "set by the contest"),
         (["--agent", "impala", "--", "--preset", "fast", "--actors", "1"], "set by the contest"),
         (["--agent", "rainbow", "--", "--actors=1"], "--actors after -- is set by the contest"),
+        (["--agent", "jerk", "--", "--record"], "--record after -- is set by the contest"),
         (["--agent", "rainbow", "--", "--ray-address", "auto"], "set by the contest"),
         (["--agent", "rainbow", "--", "--hiden", "3"], "did you mean '--hidden'"),
         (["--agent", "random", "--levels", "BrambleDash-Genesis-v0:No.Act1"], "no state"),

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from contest.evaluate import play_level
 from contest.match.references import reference
-from contest.watch import Moment, film, moments_of, picture, watch
+from contest.watch import Moment, film, moments_of, picture, values_of, watch
+from ppo2 import Config
 from retro_env import EnvConfig, Level, make_env
 
 LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
@@ -31,7 +32,7 @@ class Asked:
 class Waiting:
     """Goes right for 20 steps, then ducks; expects as much of action k as k."""
 
-    config = None
+    config: Any = None
     device = "cpu"
 
     def __init__(self) -> None:
@@ -43,6 +44,13 @@ class Waiting:
 
     def scores(self, images: torch.Tensor) -> torch.Tensor:
         return torch.arange(7.0).repeat(len(images), 1)
+
+
+def test_what_a_policy_with_a_memory_expects_is_not_shown() -> None:
+    policy, obs = Waiting(), np.zeros((3, 84, 84), np.uint8)
+    assert values_of(policy, obs) == list(range(7))
+    policy.config = Config(recurrent="gru")
+    assert values_of(policy, obs) == []
 
 
 @pytest.mark.parametrize("backend", ["native", "emulator"])

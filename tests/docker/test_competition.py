@@ -115,6 +115,7 @@ def test_mistakes_are_one_line(called):
         (called("--train", AICROWD_IS_GRADING="true"), "a grader gives OUTPUTS_DIR"),
         (called("--train", SECONDS_LIMIT="2h"), "SECONDS_LIMIT=2h"),
         (called("--train", SECONDS_LIMIT="120"), "more than 120"),
+        (called("--train", SECONDS_LIMIT="0900"), "SECONDS_LIMIT=0900"),
     ]:
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith("error: ") and text in done.stderr

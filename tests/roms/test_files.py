@@ -100,6 +100,15 @@ def test_a_zip_with_a_password_says_so(tmp_path):
     assert "password" in list(read_contents(tmp_path / "x.zip"))[-1].problem
 
 
+def test_a_damaged_file_in_a_zip_hides_no_other(tmp_path):
+    flipped = bytearray(zip_of(a__md=ROM, b__md=ROM))
+    flipped[60] ^= 255
+    (tmp_path / "x.zip").write_bytes(flipped)
+    *_, damaged, good = read_contents(tmp_path / "x.zip")
+    assert damaged.where.endswith("a.md") and "damaged or unusual" in damaged.problem
+    assert (good.data, good.problem) == (ROM, "")
+
+
 def test_a_zip_that_is_packed_in_another_way_says_so(tmp_path):
     deflate64 = bytearray(zip_of(a__md=ROM))
     deflate64[8] = deflate64[deflate64.rindex(b"PK\x01\x02") + 10] = 9
