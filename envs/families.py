@@ -213,7 +213,8 @@ def film_first(envs: VectorEnv, folder: Path, *, every: float, done: float = 0.0
                 folder.mkdir(parents=True, exist_ok=True)
                 # envs.levels may have the next one already: another part's step begins it.
                 level = infos["episode_record"]["level"][0].rpartition(":")[2]
-                name = f"{len(list(folder.iterdir())) + 1:04d}-{level}.mp4"
+                numbers = [int(path.name.partition("-")[0]) for path in folder.glob("[0-9]*-*.mp4")]
+                name = f"{max(numbers, default=0) + 1:04d}-{level}.mp4"
                 write_video(folder / name, frames, fps=FPS, scale=3)
                 frames.clear()
             filming = steps >= due

@@ -21,7 +21,8 @@ from envs.families import TRAINING, expert_of, level_names, make, settings_class
 from experience.episodes import Episode, write_episodes
 from experiment.checkpoint import load_agent
 from experiment.config import parse_command, positional
-from experiment.errors import UserError, command
+from experiment.errors import command
+from experiment.files import new_folder
 from experiment.package import Actions, Flags, Images
 from experiment.progress import Progress
 from experiment.ranges import Count, Seed
@@ -116,13 +117,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Record as the command line says."""
     config = parse_command(RecordConfig, argv, command="python -m envs.record")
     out, count = Path(config.out), len(level_names(config.levels))
-    if out.exists():
-        raise UserError(f"{out} exists: give another --out, or remove it")
     seed_everything(config.seed)
     agent: Any = None if config.agent == EXPERT else load_agent(config.agent)
     settings = agent.config.env if agent else settings_class({"levels": config.levels})()
     expert = expert_of(config.levels, settings) if agent is None else None
     plain = settings.with_raw_rewards()
+    new_folder(out)
     envs = make(config.levels, plain, num_envs=count, seed=config.seed)
     with closing(envs):
         act = advised(expert, envs) if expert else partial(agent.act, explore=True)

@@ -82,6 +82,7 @@ def seed(replay: Replay, saved: Mapping[str, Any], count: int) -> int:
     replay.max_priority = replay.taken_over(saved["max_priority"]).item()
     ends = whole(saved, "ends")
     priorities = np.array(replay.taken_over(whole(saved, "priorities")))
+    count = min(count, replay.slots * replay.num_envs)
     shares = np.diff(np.linspace(0, count, len(saved["filled"]) + 1).astype(int))
     ring_starts = np.cumsum(saved["filled"]) - saved["filled"]
     portions = -(-replay.num_envs // len(shares))  # pieces of a ring: each ring here gets some

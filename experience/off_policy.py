@@ -18,7 +18,7 @@ from experience.handover import check_made_alike, seed_replay
 from experience.replay import Replay, frames_of
 from experiment import seeding
 from experiment.checkpoint import Checkpoint, load_checkpoint, load_to_resume, save_checkpoint
-from experiment.device import prepare_device
+from experiment.device import memory_for, prepare_device
 from experiment.errors import UserError
 from experiment.generators import generator_state, set_generator_state
 from experiment.optimiser import optimiser_tensors, restore_optimiser
@@ -26,18 +26,20 @@ from experiment.optimiser import optimiser_tensors, restore_optimiser
 
 def make_replay(config: Any, num_envs: int, *, capacity: int = 0) -> Replay:
     """An empty one of an agent's config; capacity: of another size than its. UserError: it would be
-    too short for anything."""
+    too short for anything, or finds no memory."""
+    size = capacity or config.replay_size
     try:
-        return Replay(
-            capacity or config.replay_size,
-            num_envs,
-            **frames_of(config.env.spec()),
-            n_step=config.n_step,
-            gamma=config.gamma,
-            alpha=config.priority_alpha,
-            epsilon=config.priority_epsilon,
-            prioritised=config.prioritised,
-        )
+        with memory_for(f"a replay of {size:,} steps", instead="give a smaller --replay-size"):
+            return Replay(
+                size,
+                num_envs,
+                **frames_of(config.env.spec()),
+                n_step=config.n_step,
+                gamma=config.gamma,
+                alpha=config.priority_alpha,
+                epsilon=config.priority_epsilon,
+                prioritised=config.prioritised,
+            )
     except ValueError as error:
         raise UserError(f"{error}; give a larger --replay-size or fewer --num-envs") from None
 

@@ -149,7 +149,7 @@ def save_checkpoint(
     except OSError as error:
         raise UserError(
             f"cannot save checkpoint {final_folder}: {error.strerror or error}; "
-            "free some space there or give another --run-dir (earlier checkpoints are intact)"
+            "free some space there or save elsewhere (earlier checkpoints are intact)"
         ) from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)

@@ -25,6 +25,8 @@ from experiment.files import complete_checkpoints
 from experiment.ranges import bad_value
 
 T = TypeVar("T")
+BEGINNING = ("init", "init_encoder", "init_replay", "init_shrink", "seed")
+"""Fields of what a run begins with: it does not go on with another."""
 
 
 def section(
@@ -138,7 +140,14 @@ def load_run_config(
         )
     kept["run_dir"] = str(own.parent)
     values = {**kept, **values}
-    return _with_flags(cls, words, values=values, presets=presets, command=command, files=True)
+    config = _with_flags(cls, words, values=values, presets=presets, command=command, files=True)
+    now = flat(to_dict(config))
+    for name in BEGINNING:
+        if name in kept and now[name] != kept[name]:
+            flag = "--" + name.replace("_", "-")
+            goes_on = f"is for the start of a run, and {own.parent} goes on: leave it out"
+            raise UserError(f"{flag} {now[name]} {goes_on}")
+    return config
 
 
 def _owner(run_dir: Path) -> str:

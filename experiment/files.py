@@ -75,6 +75,14 @@ def make_folder(folder: Path) -> None:
         raise unwritable(folder, error) from None
 
 
+def new_folder(folder: Path) -> None:
+    """A folder that is empty and can be written to, made if need be. Errors: UserError (it is
+    not, or cannot)."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise UserError(f"{folder} exists: give another --out, or remove it")
+    make_folder(folder)
+
+
 def next_number(recordings: Path) -> int:
     """The first number behind those of a folder's recordings, NAME-000004.bk2; 0 without any."""
     ends = [path.stem.rpartition("-")[2] for path in recordings.glob("*.bk2")]

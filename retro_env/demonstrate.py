@@ -15,6 +15,7 @@ import stable_retro
 
 from experience.episodes import Episode, write_episodes
 from experiment.errors import Parser, UserError, command
+from experiment.files import new_folder
 from retro_env.config import ACTIONS, EnvConfig
 from retro_env.emulator import BUTTONS
 from retro_env.integrations import full_name, state_bytes, states
@@ -122,8 +123,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     for recording in arguments.recordings:
         if not recording.is_file():
             raise UserError(f"{recording} is no file: give .bk2 recordings")
-    if arguments.out.exists():
-        raise UserError(f"{arguments.out} exists: give another --out, or remove it")
+    new_folder(arguments.out)
     found = [replayed(recording, EnvConfig()) for recording in arguments.recordings]
     found.sort(key=lambda episode: episode.total_reward)
     for episode in found:

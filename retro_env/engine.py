@@ -43,6 +43,8 @@ RAM = 0xFF0000
 CONSOLE_ONLY = "work_line"
 """A variable that measures the console's own time: here there is none."""
 ACTION_SLOTS = 64
+NEVER = 2**32 - 1
+"""The most steps that it counts."""
 
 SETTINGS = np.dtype(
     [
@@ -210,11 +212,13 @@ class Games:
         buttons = [sum(PADS[b] for b in held.split()) for held in ACTIONS[config.actions]]
         settings["pads"][: len(buttons)] = buttons
         settings["games"] = settings["to"] = count
-        settings["rotate_every"] = rotate_every
+        settings["rotate_every"] = min(rotate_every, NEVER)
         settings["height"], settings["width"] = config.image_height, config.image_width
         settings["depth"], settings["colours"] = config.frame_stack * pictures, config.channels
-        for name in ("stick_probability", "frame_skip", "episode_steps", "backtracking"):
-            settings[name] = getattr(config, name)
+        for name in ("frame_skip", "episode_steps"):
+            settings[name] = min(getattr(config, name), NEVER)
+        settings["stick_probability"] = config.stick_probability
+        settings["backtracking"] = config.backtracking
         self.call("prepare")
         settings = self.settings = self.view(self.call("settings_at"), SETTINGS, 1)[0]
         self.game = self.view(settings["game"], cartridge.game, count)

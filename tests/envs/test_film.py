@@ -62,8 +62,13 @@ def test_a_film_has_the_level_that_was_played_where_the_next_has_begun(tmp_path:
     spec = SimpleNamespace(channels=3)
     envs = SimpleNamespace(env_spec=spec, levels=["coinrun:6"], step_wait=lambda part: played)
     film_first(cast(VectorEnv, envs), tmp_path / "videos", every=10)
-    envs.step_wait(None)
-    assert [path.name for path in (tmp_path / "videos").iterdir()] == ["0001-5.mp4"]
+    for _ in range(12):  # every tenth step's episode is filmed
+        envs.step_wait(None)
+    (tmp_path / "videos/0001-5.mp4").unlink()
+    for _ in range(10):
+        envs.step_wait(None)
+    names = sorted(path.name for path in (tmp_path / "videos").iterdir())
+    assert names == ["0002-5.mp4", "0003-5.mp4"]
 
 
 def test_where_others_play_too_their_steps_count(tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ def test_recorded_actions_played_again_show_the_same(recorded):
         (["expert", "--levels", "bramble-test"], "BrambleWood.Act3 is held out"),
         (["no-such-run"], "no checkpoint at no-such-run"),
         (["expert", "--out", "."], "exists: give another --out"),
+        (["expert", "--out", "/proc/x/y"], "cannot write /proc/x/y"),
     ],
 )
 def test_what_cannot_be_recorded_is_refused_in_a_line(capsys, tmp_path, arguments, complaint):

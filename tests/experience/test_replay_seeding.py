@@ -118,6 +118,19 @@ def test_rings_are_filled_alike_however_many_there_were(source_envs, target_envs
     assert seeded.filled.min() > 0.4 * 720 / target_envs
 
 
+def test_a_smaller_replay_takes_of_all_rings_alike():
+    replay = make_replay(960, 8)
+    world = World(8, [11] * 8, ["truncated"] * 8)
+    for _ in range(120):
+        world.step(replay)
+    seeded = make_replay(480, 2)
+    assert seed(seeded, replay.arrays(), 100_000) == 480
+    batch = seeded.gather(indices := drawable(seeded), np.ones(len(indices), np.float32))
+    seen = {number_of(obs.reshape(STACK, 1, 2, 2)[-1]) for obs in batch.obs}
+    taken = [sum(step.obs[-1] in seen for one in env for step in one) for env in world.episodes]
+    assert min(taken) > 40 and max(taken) <= 60
+
+
 def recorded(steps, *, start, terminated, rewards, frames=True):
     """Its frames are told apart by their brightness, and its actions by the step."""
     numbers = np.arange(start, start + steps + 1, dtype=np.uint8)[:, None, None, None]

@@ -235,9 +235,9 @@ def test_a_resumed_run_keeps_its_config_under_a_file_and_flags(
         # What would not fit the defaults fits the run.
         assert resume(presets, *words, "--parts", "2").parts == 2
         file = tmp_path / "longer.yaml"
-        file.write_text("steps: 12\nseed: 3\n")
-        longer = resume(presets, *words, "--config", str(file), "--seed", "4")
-        assert longer == replaced(own, steps=12, seed=4)
+        file.write_text("steps: 12\nnum_envs: 3\n")
+        longer = resume(presets, *words, "--config", str(file), "--num-envs", "4")
+        assert longer == replaced(own, steps=12, num_envs=4)
     file.write_text(f"run_dir: {begun}\nresume: true\n")
     assert resume(presets, "--config", str(file)) == own
     assert not resume(presets, "--config", str(file), "--no-resume").run.resume
@@ -246,6 +246,14 @@ def test_a_resumed_run_keeps_its_config_under_a_file_and_flags(
     file.write_text("run_dir: 5\n")
     with pytest.raises(UserError, match="--run-dir 5: expected text"):
         resume(presets, "--config", str(file))
+
+
+def test_a_run_goes_on_from_what_it_began_with(presets: Path, begun: str) -> None:
+    words = ("--run-dir", begun, "--resume")
+    assert resume(presets, *words, "--seed", "0") == resume(presets, *words)
+    for flag, value in (("--seed", "4"), ("--init", "elsewhere")):
+        with pytest.raises(UserError, match=f"{flag} {value} is for the start of a run"):
+            resume(presets, *words, flag, value)
 
 
 def test_a_preset_is_not_for_a_resumed_run(presets: Path, begun: str) -> None:

@@ -72,6 +72,10 @@ def test_a_run_is_not_gone_on_with_behind_its_newest_checkpoint(tmp_path: Path) 
 def test_open_needs_a_run(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not a run folder"):
         RunFolder.open(tmp_path)
+    for name in ("config.json", "meta.json"):
+        (tmp_path / name).touch()
+    with pytest.raises(UserError, match="is a checkpoint: give its run's folder"):
+        RunFolder.open(tmp_path)
 
 
 def test_an_unwritable_place_is_a_user_error(unwritable: Path) -> None:

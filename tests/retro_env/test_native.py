@@ -134,6 +134,14 @@ def test_buttons_are_filtered_as_by_the_emulator():
     emulated.close()
 
 
+def test_a_limit_that_no_run_reaches_may_be_of_any_size():
+    config = EnvConfig(episode_steps=5 * 10**9, backend="native")
+    envs = make_vec(ACTS[:2], num_envs=2, seed=0, rotate_every=7 * 10**9, config=config)
+    envs.reset()
+    assert not envs.step(np.ones(2, np.int64))[3].any()
+    envs.close()
+
+
 def test_rotating_rows_are_as_in_the_emulator():
     config = EnvConfig(episode_steps=33)
     envs = [
