@@ -97,6 +97,9 @@ REFUSED = {
     ),
     "policy": "it is the command: python -m ppo2.train, python -m trpo.train",
     "log-level": "what is logged goes into the run's folder, and has no levels",
+    **dict.fromkeys(
+        ("preset", "config"), "trainers take it, and contest.run passes it on after --"
+    ),
     "render-mode": "nothing is shown while it learns; --video-every films episodes",
 }
 """What other programs have and ours do not -> why."""

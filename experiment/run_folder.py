@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple, final
 
 from filelock import lock_descriptor
@@ -146,6 +147,8 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
             if resume:
                 folder.write_config(config)
             yield Reports(folder, metrics, episodes, progress)
+            nothing = "" if resume or episodes.rollout() else "no episode has ended yet; "
+    print(f"{name}: {nothing}the run is in {folder.path}", file=sys.stderr)
 
 
 @contextmanager
@@ -181,7 +184,7 @@ def interruptible(
     except KeyboardInterrupt:
         if not RunFolder(Path(path)).has_checkpoint:
             raise
-        resumes = f"--run-dir {path} --resume goes on from the last checkpoint"
+        resumes = f"--run-dir {quote(str(path))} --resume goes on from the last checkpoint"
         raise KeyboardInterrupt(hint or resumes) from None
     finally:
         if ours:

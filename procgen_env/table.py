@@ -1,6 +1,6 @@
 """Runs beside one another and beside what was published, as Markdown and as plots.
 
-python -m procgen_env.table runs/* --out table.md --plot curves.png --gap gap.png
+python -m procgen_env.table runs/coinrun runs/fish --out table.md --plot curves.png --gap gap.png
 """
 
 import dataclasses

@@ -33,7 +33,7 @@ class StudyConfig:
     """es, jerk-fresh, jerk-search, overfit, ppo2, rainbow, sight, transfer, or a FILE.yaml like
     them; or tables."""
     out: Path | None = None
-    """Folder for all runs, the curves and the tables; none: runs/STUDY."""
+    """Folder for all runs, the curves and the tables; none: runs/studies/STUDY."""
     only: tuple[str, ...] = ("",)
     """Kinds or groups to run, and what they need; none: no run, but the tables of all."""
     jobs: Count = 2
@@ -114,7 +114,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     study, name = asked(config), Path(config.study).stem
     if config.write and config.study not in names():
         raise UserError("--write stores the project's own studies; yours is in --out")
-    out = config.out or Path("runs") / name
+    out = config.out or Path("runs/studies") / name
     make_folder(out)
     say = Console(soft_wrap=True).print
     todo = left(study, chosen(study, config.only), out)

@@ -14,7 +14,7 @@ def run(code, monkeypatch, tmp_path):
     names: dict = {}
     exec(code, names)
     for env in ("env", "envs"):
-        if env in names:
+        if hasattr(names.get(env), "close"):
             names[env].close()
     return names
 
@@ -23,7 +23,12 @@ def test_the_readmes_ten_lines(monkeypatch, tmp_path):
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     assert len(code.strip().splitlines()) <= 10
     names = run(code.replace("range(300)", "range(5)"), monkeypatch, tmp_path)
-    assert names["frame"].shape == (224, 320, 3) and names["frame"].dtype == np.uint8
+    assert names["obs"].shape == (4, 84, 84) and names["obs"].dtype == np.uint8
+
+
+def test_the_lines_that_show_the_contract(monkeypatch, tmp_path):
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "envs/README.md").read_text(), re.S)
+    assert run(code, monkeypatch, tmp_path)["rewards"].shape == (8,)
 
 
 def test_the_notebooks_cells(monkeypatch, tmp_path):
