@@ -83,7 +83,6 @@ def options_of(
     parser = Parser(
         prog=f"python -m benchmarks.{name}",
         description=text,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     help_ = f"of all cases (default: {repeats})"
     parser.add_argument("--repeats", type=int, default=repeats, help=help_)

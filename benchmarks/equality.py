@@ -14,7 +14,6 @@ limits      acts with more sprites on a line than the console shows (likewise)
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from collections import Counter
@@ -232,7 +231,6 @@ def main() -> None:
     parser = Parser(
         prog="python -m benchmarks.equality",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--only", nargs="+", choices=list(CASES), default=list(CASES))
     parser.add_argument(

@@ -51,7 +51,7 @@ def lines(what: str, of: str) -> Iterator[str]:
 def runs(folder: Path) -> Iterator[str]:
     """The runs below a folder, and how far each has come."""
     if not folder.is_dir():
-        raise UserError(f"there is no folder {folder}; give one with runs: --of FOLDER")
+        raise UserError(f"no runs yet: there is no folder {folder} (another: --of FOLDER)")
     for config in sorted(folder.rglob("config.json")):
         run = config.parent
         if CHECKPOINT.fullmatch(run.name) or run.parent.name in ("checkpoints", "agent"):

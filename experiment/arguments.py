@@ -169,7 +169,6 @@ def read_flags(
     parser = _Parser(
         prog=command,
         description=about,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         usage=f"{command} [FLAGS]" if files else None,
     )
     texts = {

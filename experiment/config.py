@@ -202,7 +202,7 @@ def nearest_text(name: str, known: Iterable[str]) -> str:
         return REFUSED[elsewhere]
     if elsewhere in ELSEWHERE:
         return did_you_mean(ELSEWHERE[elsewhere].replace("-", "_"), [*known, "preset", "config"])
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else f"expected one of: {', '.join(known)}"
 
 

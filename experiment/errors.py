@@ -6,7 +6,7 @@ import os
 import select
 import sys
 from collections.abc import Callable
-from typing import NoReturn, ParamSpec
+from typing import Any, NoReturn, ParamSpec
 
 P = ParamSpec("P")
 
@@ -40,7 +40,10 @@ class Damaged(UserError):  # noqa: N818
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, whose complaint is a UserError."""
+    """argparse, whose complaint is a UserError, and which keeps the lines of a description."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
 
     def error(self, message: str) -> NoReturn:
         message = message.removeprefix("argument ")

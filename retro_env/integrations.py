@@ -22,7 +22,7 @@ SEARCH_ORDER = (Integrations.CUSTOM_ONLY, Integrations.STABLE, Integrations.CONT
 def nearest(name: str, known: list[str]) -> str:
     """' (nearest: …)' with the closest known name, or nothing when none is close."""
     lower = {entry.lower(): entry for entry in known}
-    found = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.4)
+    found = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.5)
     return f" (nearest: {lower[found[0]]})" if found else ""
 
 

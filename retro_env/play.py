@@ -4,7 +4,6 @@ Arrows move; Z, X, C are the pad's A, B, C (X jumps); Enter is START; R starts a
 next level, Escape leaves.
 """
 
-import argparse
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -86,7 +85,6 @@ def main() -> None:
     parser = Parser(
         prog="python -m retro_env.play",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("levels", metavar="LEVEL", help="GAME:STATE, a split's name or a CSV")
     parser.add_argument("--scenario", default="contest", help="reward and end (default: contest)")
