@@ -125,7 +125,8 @@ def film(
 
 
 def picture(label: str, seen: Sequence[Moment], at: int, names: Sequence[str]) -> NDArray[np.uint8]:
-    """A player's screen at a step, uint8 [H, W, 3]; below it action, return and values."""
+    """A player's screen at a step, uint8 [H, W, 3]; below it action, return, and a bar for what it
+    expects of each action, under which the buttons' initials stand."""
     moment = seen[min(at, len(seen) - 1)]
     over = at >= len(seen)
     png = np.frombuffer(moment.screen, np.uint8)
@@ -141,7 +142,10 @@ def picture(label: str, seen: Sequence[Moment], at: int, names: Sequence[str]) -
     low, high = min(moment.values, default=0.0), max(moment.values, default=0.0)
     for number, value in enumerate(moment.values):
         x = image.shape[1] - 24 * (len(moment.values) - number)
-        height = int((value - low) / max(high - low, 1e-9) * (STRIP - 12))
+        height = int((value - low) / max(high - low, 1e-9) * (STRIP - 26))
         colour = GREEN if number == moment.action else GREY
-        cv2.rectangle(strip, (x, STRIP - 6 - height), (x + 18, STRIP - 4), colour, -1)
+        cv2.rectangle(strip, (x, STRIP - 20 - height), (x + 18, STRIP - 18), colour, -1)
+        buttons = "".join(button[0] for button in names[number].split()) or "-"
+        at_x, font = (x, STRIP - 4), cv2.FONT_HERSHEY_SIMPLEX
+        cv2.putText(strip, buttons, at_x, font, 0.4, colour, 1, cv2.LINE_AA)
     return np.vstack([image.astype(np.uint8), strip])

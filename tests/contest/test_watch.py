@@ -114,12 +114,13 @@ def test_a_player_that_is_over_stays_in_grey_while_others_go_on(tmp_path: Path) 
     )
 
 
-def test_values_stand_as_bars_with_the_action_in_green() -> None:
+def test_values_stand_as_bars_over_their_buttons_with_the_action_in_green() -> None:
     screen = cv2.imencode(".png", np.zeros((224, 320, 3), np.uint8))[1].tobytes()
     shown = picture("a", [Moment(screen, 2, 5.0, [0.0, 1.0, 2.0])], 0, NAMES)[448:]
-    tall = [(shown[:, 640 - 24 * k + 5].max(axis=-1) > 0).sum() for k in (3, 2, 1)]
+    tall = [(shown[:38, 640 - 24 * k + 5].max(axis=-1) > 0).sum() for k in (3, 2, 1)]
     assert tall[0] < tall[1] < tall[2]
-    assert shown[-10, 640 - 24 + 5].tolist() == [110, 220, 130]
+    assert shown[-24, 640 - 24 + 5].tolist() == [110, 220, 130]
+    assert all(shown[-16:, 640 - 24 * k : 640 - 24 * k + 18].any() for k in (3, 2, 1))
 
 
 @pytest.mark.parametrize("explore", [False, True])
