@@ -173,5 +173,5 @@ def test_what_is_shown_last_is_the_step_that_the_run_reached(agent, capsys, tmp_
     reached = load_checkpoint(tmp_path / "run").counters["env_steps"]
     assert (
         f"{agent}: {reached:d}/{trained.config.run.timesteps:d} steps"
-        in capsys.readouterr().err.splitlines()[-1]
+        in capsys.readouterr().err.splitlines()[-2]
     )
