@@ -56,7 +56,7 @@ def run(
         if saved:
             training.restore(saved)
         reports = Reports(run_dir, training)
-    with reports, interruptible(run_dir, first=world.rank == 0) as world.interrupted:
+    with reports, interruptible(run_dir, rank=world.rank, size=world.size) as world.interrupted:
         with suppress(Interrupted):
             while training.env_steps < settings.timesteps:
                 plan = training.plan()

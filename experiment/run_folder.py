@@ -153,12 +153,13 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
 
 @contextmanager
 def interruptible(
-    path: Path | str, *, first: bool = True, hint: str = ""
+    path: Path | str, *, rank: int = 0, size: int = 1, hint: str = ""
 ) -> Iterator[Callable[[], bool]]:
-    """-> whether Ctrl-C was pressed: then the run's loop is to end and to save a checkpoint.
+    """-> whether Ctrl-C was pressed, or SIGTERM came, as from a cluster whose time is up: then the
+    run's loop is to end and to save a checkpoint. The second time it ends the run at once.
 
-    Pressed again, it ends the run at once. In a run of many processes the first one is told so, and
-    the others, which are deaf to it, end as that one does.
+    rank, size: of a run of many processes the first one is told so, and the others, which are deaf
+    to it, end as that one does. SIGTERM goes to all of them and ends them at once, as before.
 
     hint: of what to do with the checkpoint, where --resume does not go on from it.
     KeyboardInterrupt, in the end: it says how the run goes on.
@@ -166,17 +167,20 @@ def interruptible(
     pressed: list[int] = []
 
     def press(number: int, _: object) -> None:
-        if not first:
+        if rank:
             return
         if pressed:
             raise KeyboardInterrupt
         pressed.append(number)
         print("\ninterrupted: saving a checkpoint (again: ends at once)", file=sys.stderr)
 
-    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    ours &= threading.current_thread() is threading.main_thread()
-    if ours:
-        signal.signal(signal.SIGINT, press)
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    told = list(usual) if size == 1 else [signal.SIGINT]
+    if threading.current_thread() is not threading.main_thread():
+        told = []
+    told = [number for number in told if signal.getsignal(number) is usual[number]]
+    for number in told:
+        signal.signal(number, press)
     try:
         yield lambda: bool(pressed)
         if pressed:
@@ -187,8 +191,8 @@ def interruptible(
         resumes = f"--run-dir {quote(str(path))} --resume goes on from the last checkpoint"
         raise KeyboardInterrupt(hint or resumes) from None
     finally:
-        if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in told:
+            signal.signal(number, usual[number])
 
 
 def numbered_folder(parent: Path | str, name: str) -> Path:

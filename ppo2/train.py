@@ -67,7 +67,7 @@ def run(
 
     with (
         reports(run_dir, collector, "ppo2") as report,
-        interruptible(run_dir, first=training.group.first) as interrupted,
+        interruptible(run_dir, rank=training.group.rank, size=training.group.size) as interrupted,
     ):
         group = collector.group
         while collector.env_steps < config.run.timesteps and not group.any(interrupted()):

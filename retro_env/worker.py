@@ -114,7 +114,8 @@ def run_worker(connection: Connection, setup: dict[str, Any], index: int) -> Non
 
 def main() -> None:
     """Read the set-up from stdin, fork the workers, wait for their end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a group is told; the run ends its workers
+        signal.signal(number, signal.SIG_IGN)
     setup = msgspec.msgpack.decode(sys.stdin.buffer.read())
     connections = [Connection(descriptor) for descriptor in setup["connections"]]
     add_custom_folders(setup["custom_folders"])

@@ -73,10 +73,19 @@ def learner(pid: int) -> int:
     return pid
 
 
+def children(pid: int) -> list[int]:
+    """The processes that one has started (Linux)."""
+    return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+
+
 def raylet(pid: int) -> int:
     """Ray's node process, which the command has started (Linux)."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return next(int(p) for p in children if Path(f"/proc/{p}/comm").read_text() == "raylet\n")
+    return next(p for p in children(pid) if Path(f"/proc/{p}/comm").read_text() == "raylet\n")
+
+
+def family(pid: int) -> list[int]:
+    """The process and all that descend from it."""
+    return [pid, *(one for child in children(pid) for one in family(child))]
 
 
 def kill_at(
@@ -117,9 +126,15 @@ def killed_runs(
         yield saved
 
 
-def interrupted(command: list[str], run_dir: Path) -> str:
+def interrupted(
+    command: list[str],
+    run_dir: Path,
+    *,
+    number: int = signal.SIGINT,
+    told: Callable[[int], list[int]] = lambda pid: [pid],
+) -> str:
     """Start a training command, press Ctrl-C as soon as it has measured something, and let it end
-    -> what it said on stderr."""
+    -> what it said on stderr. number: the signal. told: the processes that get it."""
     # A shell starts jobs in the background deaf to SIGINT, and children inherit that.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
@@ -128,7 +143,8 @@ def interrupted(command: list[str], run_dir: Path) -> str:
     while not table.exists() or table.read_text().count("\n") < 2:
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    for pid in told(process.pid):
+        os.kill(pid, number)
     said = process.communicate(timeout=240)[1]
     assert process.returncode != 0
     return said

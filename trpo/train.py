@@ -68,7 +68,7 @@ def run(
 
     with (
         reports(run_dir, collector, "trpo") as report,
-        interruptible(run_dir, first=collector.group.first) as interrupted,
+        interruptible(run_dir, rank=collector.group.rank, size=collector.group.size) as interrupted,
     ):
         while collector.env_steps < config.run.timesteps and not collector.group.any(interrupted()):
             obs = collector.play(envs, obs)

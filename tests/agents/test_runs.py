@@ -15,7 +15,16 @@ from experiment.config import load_run_config, replaced, to_dict
 from experiment.package import find
 from tests.agents.tiny import AGENTS, main, tiny, train, words
 from tests.conftest import Corridor
-from tests.runs import ROOT, Stop, assert_same_run, kill_at, stopping, what_it_left
+from tests.runs import (
+    ROOT,
+    Stop,
+    assert_same_run,
+    family,
+    interrupted,
+    kill_at,
+    stopping,
+    what_it_left,
+)
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -108,15 +117,16 @@ def test_a_killed_run_goes_on_exactly(agent, tmp_path):
     assert_same_run(tmp_path / "whole", killed)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("agent", AGENTS)
-def test_ctrl_c_saves_and_the_run_goes_on_exactly(agent, tmp_path, monkeypatch, capsys):
+def test_ctrl_c_or_sigterm_saves_and_the_run_goes_on_exactly(agent, number, tmp_path, capsys):
     train(agent, tmp_path / "whole", "--checkpoint-every", "0")
     envs = Corridor(2)
     wait, left = envs.step_wait, [0] * 25
 
     def step_wait(*args):
         if left and not left.pop() and not left:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), number)
         return wait(*args)
 
     envs.step_wait = step_wait
@@ -124,8 +134,19 @@ def test_ctrl_c_saves_and_the_run_goes_on_exactly(agent, tmp_path, monkeypatch, 
         train(agent, tmp_path / "parts", "--checkpoint-every", "0", envs=envs)
     assert "saving a checkpoint" in capsys.readouterr().err
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     train(agent, tmp_path / "parts", "--checkpoint-every", "0", "--resume")
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_a_sigterm_to_emulators_too_saves(tmp_path):
+    """As clusters send it."""
+    flags = words("ppo2", "--backend", "emulator", "--checkpoint-every", "0")
+    command = [sys.executable, "-m", "ppo2.train", *flags, "--timesteps", "1000000"]
+    command += ["--run-dir", str(tmp_path)]
+    said = interrupted(command, tmp_path, number=signal.SIGTERM, told=family)
+    assert said.count("interrupted") == 2 and "--resume goes on from the last checkpoint" in said
+    assert load_checkpoint(tmp_path).counters["env_steps"] > 0
 
 
 @pytest.mark.parametrize("agent", AGENTS)
