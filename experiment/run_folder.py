@@ -174,8 +174,11 @@ def interruptible(
         pressed.append(number)
         print("\ninterrupted: saving a checkpoint (again: ends at once)", file=sys.stderr)
 
-    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-    told = list(usual) if size == 1 else [signal.SIGINT]
+    usual: dict[int, Any] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+    }
+    told: list[int] = list(usual) if size == 1 else [signal.SIGINT]
     if threading.current_thread() is not threading.main_thread():
         told = []
     told = [number for number in told if signal.getsignal(number) is usual[number]]
