@@ -117,7 +117,9 @@ def store(seconds: float, address: str, *, ordered: int = ORDERS[0], whole: bool
 
     config = config_for(1, address)
     make, agent = partial(Echo, config, whole), Training(config).agent
-    with on_ray(make, agent.arrays, settings=config.acting, version=0, ahead=ordered - 1) as actors:
+    with on_ray(
+        make, agent.arrays, settings=config.acting, version=0, begun=0, ahead=ordered - 1
+    ) as actors:
         sides: list[float] = []
         for number in count():
             played = actors.next()

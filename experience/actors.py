@@ -7,6 +7,7 @@ same. Ray starts what dies again, and plays its block anew: a block reaches the 
 import logging
 import os
 import secrets
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ from experiment.ranges import Natural, check
 Weights = Mapping[str, NDArray]
 RESTARTS = 100
 """Deaths of one actor that a run survives."""
+PATIENCE = 60
+"""Seconds until a run whose actors do not begin says so."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,9 @@ class ActorSettings:
     def __post_init__(self) -> None:
         check(self)
         if self.ray_address and not self.actors:
-            raise UserError("--ray-address is where actors run: give --actors too")
+            raise UserError(
+                "--ray-address is where actors run: give --actors too, or --ray-address ''"
+            )
 
     def check_share(self, num_envs: int) -> None:
         """UserError: so many environments cannot be shared evenly."""
@@ -156,6 +161,7 @@ class OnRay:
         count: int,
         ahead: int,
         version: int,
+        begun: int,
     ) -> None:
         import ray
 
@@ -168,7 +174,7 @@ class OnRay:
         self.due: deque[Played] = deque()
         remote: Any = ray.remote(_Actor)
         process = remote.options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=RESTARTS)
-        self.actors = [process.remote(make, index, version) for index in range(count)]
+        self.actors = [process.remote(make, index, begun) for index in range(count)]
         self.stored: tuple[int, Any] = (-1, None)
         self.ordered: dict[Any, tuple[int, int]] = {}
         """What is on its way, the oldest first: actor and version of each."""
@@ -186,23 +192,11 @@ class OnRay:
     def fetch(self) -> None:
         """Wait for a block; it is due where those that its actor played before it were, or none is
         on its way."""
-        try:
-            (ready, *_), _ = self.ray.wait([*self.ordered], num_returns=1)
-            index, version = self.ordered.pop(ready)
+        with self.failures():
+            ready = self.wait()
+        index, version = self.ordered.pop(ready)
+        with self.failures(index):
             process, number, block = self.ray.get(ready)
-        except self.ray.exceptions.RayTaskError as error:  # before OSError, which it may be too
-            if isinstance(error.cause, UserError):
-                raise error.cause from None
-            if isinstance(error.cause, OSError):
-                raise UserError(f"actor {index}: {error.cause}") from None
-            raise
-        except OSError as error:
-            raise UserError(f"Ray is gone ({error}); go on with --resume") from None
-        except self.ray.exceptions.RayActorError as error:
-            reason = str(error).partition("\n")[0]
-            raise UserError(
-                f"actor {index} is gone ({reason}); it may lack memory: give fewer --num-envs"
-            ) from None
         if self.processes.get(index) != process:  # what an older one still lacks is played anew
             self.restarts += index in self.processes
             while self.early.setdefault(index, {}):
@@ -216,6 +210,39 @@ class OnRay:
         while early and (last or min(early) == self.given[index] + 1):
             self.give(index)
 
+    def wait(self) -> Any:
+        """For the first of the blocks on their way. Says so once where no actor begins."""
+        seconds = None if self.processes else PATIENCE
+        ready, _ = self.ray.wait([*self.ordered], num_returns=1, timeout=seconds)
+        if not ready:
+            print(
+                f"no block has come for {PATIENCE} s: perhaps other runs have the cluster's CPUs",
+                file=sys.stderr,
+            )
+            ready, _ = self.ray.wait([*self.ordered], num_returns=1)
+        return ready[0]
+
+    @contextmanager
+    def failures(self, index: int = 0) -> Iterator[None]:
+        """What goes wrong with Ray, or with that actor, is one line."""
+        known = self.ray.exceptions
+        try:
+            yield
+        except known.RayTaskError as error:  # before OSError, which it may be too
+            if isinstance(error.cause, UserError):
+                raise error.cause from None
+            if isinstance(error.cause, OSError):
+                raise UserError(f"actor {index}: {error.cause}") from None
+            raise
+        except known.RayActorError as error:
+            reason = str(error).partition("\n")[0]
+            raise UserError(
+                f"actor {index} is gone ({reason}); it may lack memory: give fewer --num-envs"
+            ) from None
+        except (OSError, known.RayError) as error:
+            reason = str(error).partition("\n")[0]
+            raise UserError(f"Ray is gone ({reason}); go on with --resume") from None
+
     def give(self, index: int) -> None:
         """Let the earliest block of an actor that has come be due."""
         number, before = min(self.early[index]), self.given[index]
@@ -225,9 +252,10 @@ class OnRay:
 
     def go_on(self, actor: int, version: int) -> None:
         """See `Actors`. Weights of a version are put into Ray's store once."""
-        if self.stored[0] != version:
-            self.stored = version, self.ray.put(self.weights())
-        call = self.actors[actor].play.remote(self.stored[1], version)
+        with self.failures(actor):
+            if self.stored[0] != version:
+                self.stored = version, self.ray.put(self.weights())
+            call = self.actors[actor].play.remote(self.stored[1], version)
         self.ordered[call] = actor, version
 
 
@@ -238,18 +266,19 @@ def on_ray(
     *,
     settings: ActorSettings,
     version: int,
+    begun: int,
     ahead: int = 0,
 ) -> Iterator[OnRay]:
     """Actors, for as long as they are needed.
 
-    make(index, begun): the player of an actor; begun: the version of the weights with which the
-    actors began, or a number drawn for one that died. weights: gives the learner's. version: of
-    these now. ahead: blocks that an actor may play before it is let go on. UserError: no cluster,
-    or too small a one.
+    make(index, begun): the player of an actor; begun: agent steps of the run before its actors
+    began, or a number drawn for one that died. weights: gives the learner's. version: of these now.
+    ahead: blocks that an actor may play before it is let go on. UserError: no cluster, or too small
+    a one.
     """
     count = settings.actors
     with ray_on(settings.ray_address, cpus=count, logging_level=logging.ERROR) as ray:
         cores = int(ray.cluster_resources().get("CPU", 0))
         if cores < count:
             raise UserError(f"the Ray cluster has {cores} CPUs: give --actors {cores} or fewer")
-        yield OnRay(make, weights, count=count, ahead=ahead, version=version)
+        yield OnRay(make, weights, count=count, ahead=ahead, version=version, begun=begun)

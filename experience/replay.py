@@ -133,9 +133,11 @@ class Replay:
             self.episode_ages[envs[over]] = 0
         return self._admit(envs, slots, ages, ended)
 
-    def cut(self, envs: Ints) -> None:
+    def cut(self, envs: Ints) -> Ints:
         """What comes next in these rings belongs to new episodes: those under way are truncated, at
-        their newest observation."""
+        their newest observation.
+
+        -> the slots [K] whose transitions are complete by that, and can be drawn."""
         envs = envs[self.episode_ages[envs] > 0]
         newest, ages = (self.heads[envs] - 1) % self.slots, self.episode_ages[envs] - 1
         self.ends[envs * self.slots + newest] = FINAL
@@ -143,7 +145,7 @@ class Replay:
         longer = ages > 0
         envs, last, ages = envs[longer], (newest[longer] - 1) % self.slots, ages[longer] - 1
         self.ends[envs * self.slots + last] = TRUNCATED
-        self._admit(envs, last, ages, np.ones(len(envs), bool))
+        return self._admit(envs, last, ages, np.ones(len(envs), bool))
 
     def _write(
         self,
@@ -174,6 +176,7 @@ class Replay:
         ready = (back <= ages[:, None]) & (ended[:, None] | (back == self.n_step))
         rows, steps = np.nonzero(ready)
         flat: Ints = envs[rows] * self.slots + (slots[rows] - steps) % self.slots
+        flat = flat[self.tree.leaves[flat] == 0.0]  # where an episode is cut, some were before
         self.tree.set(flat, self.max_priority)
         return flat
 

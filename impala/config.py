@@ -34,9 +34,9 @@ class ImpalaConfig:
     save memory, or to keep to the cache."""
 
     # The net
-    initialisation: Literal["default", "orthogonal", "xavier"] = "default"
-    """Weights before the outputs: orthogonal, xavier, or default: orthogonal but for impala's and
-    mobilenet's convolutions, which have a way of their own."""
+    initialisation: Literal["default", "orthogonal", "xavier", "xavier-all"] = "default"
+    """Weights before the outputs (xavier-all: of these too); default: orthogonal but for impala's
+    and mobilenet's convolutions, which have a way of their own."""
     recurrent: Literal["none", "gru", "lstm"] = "none"
     """Memory between the fully connected layer and the outputs, learned over a whole block."""
     recurrent_hidden: Count = only_with(256, "recurrent")

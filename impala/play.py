@@ -100,13 +100,15 @@ def playing(
     envs: for a player in this process. version: of the agent's weights. saved: the checkpoint gone
     on from, if the run does.
     """
-    env_steps = 0
+    begun = 0 if saved is None else saved.counters["env_steps"]
     if saved is not None and (envs is None or "rngs" not in saved.state):
         print("impala: going on with the saved net; new episodes begin", file=sys.stderr)
-        env_steps, saved = saved.counters["env_steps"], None
+        saved = None
     if envs is not None:
-        player = Player(agent, envs, env_steps=env_steps)
-        player = player.begin() if saved is None else player.go_on(saved)
+        if saved is None:
+            player = Player(agent, envs, env_steps=begun).begin()
+        else:
+            player = Player(agent, envs).go_on(saved)
         yield Here(player, version=version)
         return
     with on_ray(
@@ -114,6 +116,7 @@ def playing(
         agent.arrays,
         settings=agent.config.acting,
         version=version,
+        begun=begun,
         ahead=agent.config.actor_ahead,
     ) as actors:
         yield actors

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from nets.encoders import Encoder, encoder_of
-from nets.heads import ActorCriticHead
+from nets.heads import ActorCriticHead, in_fp32
 from nets.initialise import initialiser, xavier
 from nets.recurrent import RecurrentCore
 from nets.settings import NetSettings
@@ -48,8 +48,8 @@ class ActorCritic(nn.Module):
             sequence = features.view(steps, -1, features.shape[1])
             out, state = self.core(sequence, state, starts.view(steps, -1))
             features = out.flatten(0, 1)
-        logits, values = self.head(features)
-        return logits.float(), values.squeeze(1).float(), state
+        logits, values = in_fp32(self.head, features)
+        return logits, values.squeeze(1), state
 
 
 def make_trunk(

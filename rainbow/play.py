@@ -150,5 +150,6 @@ def playing(
         training.agent.arrays,
         settings=config.acting,
         version=training.env_steps,
+        begun=training.env_steps,
     ) as actors:
         yield ActorSteps(training, actors)

@@ -78,16 +78,26 @@ class Training(OffPolicy):
         that it completes, where they do."""
         replay, count, losses = self.replay, len(step.actions), step.losses
         if step.begins:
-            replay.cut(step.first + np.arange(count))
-        complete = replay.add(*step[:6], first=step.first)
-        if self.config.initial_priorities and len(complete):
-            # An actor knows of steps before a block that was lost; what they complete is not here.
-            if losses is None or len(losses) != len(complete):
-                batch = replay.gather(complete, np.ones(len(complete), np.float32))
-                losses = self.learner.priorities(batch)
-            replay.update_priorities(complete, losses)
+            self.judge(replay.cut(step.first + np.arange(count)))
+        losses = self.judge(replay.add(*step[:6], first=step.first), losses)
         self.env_steps += count
         self.together = count
+        return losses
+
+    def judge(
+        self, complete: NDArray[np.int64], losses: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32] | None:
+        """Let new transitions [K] have their losses as priorities, if they are to -> these.
+
+        losses: an actor's. It knows of steps before a block that was lost: where what those
+        complete is not here, the losses are computed anew.
+        """
+        if not self.config.initial_priorities or not len(complete):
+            return losses
+        if losses is None or len(losses) != len(complete):
+            batch = self.replay.gather(complete, np.ones(len(complete), np.float32))
+            losses = self.learner.priorities(batch)
+        self.replay.update_priorities(complete, losses)
         return losses
 
     def take(self, saved: Checkpoint) -> None:

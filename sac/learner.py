@@ -16,6 +16,7 @@ from experience.replay import Batch
 from experiment.device import computes_in_bf16
 from nets.actor_critic import entropies
 from nets.encoders import Encoder
+from nets.heads import in_fp32
 from nets.initialise import POLICY_GAIN, orthogonal
 from sac.config import SACConfig
 
@@ -72,11 +73,12 @@ class SACNet(nn.Module):
 
     def q_values(self, features: Tensor) -> Tensor:
         """Both critics' values [2,B,A]."""
-        return torch.stack([critic(features) for critic in self.critics]).float()
+        values = [in_fp32(critic[-1], critic[:-1](features)) for critic in self.critics]
+        return torch.stack(values)
 
     def logits(self, features: Tensor) -> Tensor:
         """The policy's [B,A]; no gradient goes on to the convolutions."""
-        logits: Tensor = self.policy(features.detach()).float()
+        logits: Tensor = in_fp32(self.policy[-1], self.policy[:-1](features.detach()))
         return logits
 
 

@@ -71,7 +71,7 @@ class TRPOConfig:
     minibatches: Count = 4
     """Parts of a rollout, each a step of Adam."""
     gradient_norm: NonNegative = 0.0
-    """Gradients are clipped to this norm; 0: never."""
+    """Each net's gradient is clipped to this norm; 0: never."""
 
     def __post_init__(self) -> None:
         check(self)

@@ -105,7 +105,8 @@ class Learner:
         self.net, self.config, self.device, self.group = net, config, device, group
         self.policy = net.policy_parameters()
         penalised = self.policy if config.update == "penalty" else []
-        self.trained = [*penalised, *net.value_parameters()]
+        self.nets = penalised, net.value_parameters()
+        self.trained = [*self.nets[0], *self.nets[1]]
         self.optimiser = torch.optim.Adam(
             self.trained, lr=config.learning_rate, eps=config.adam_epsilon, fused=True
         )
@@ -206,7 +207,8 @@ class Learner:
                 sums[name] = value.detach() + sums.get(name, 0.0)
         self.group.average_gradients(self.trained)
         if config.gradient_norm > 0.0:
-            nn.utils.clip_grad_norm_(self.trained, config.gradient_norm)
+            for parameters in self.nets:
+                nn.utils.clip_grad_norm_(parameters, config.gradient_norm)
         self.optimiser.step()
         return sums
 

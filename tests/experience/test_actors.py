@@ -43,7 +43,7 @@ def counters(settings, *, ahead=1):
         return played
 
     weights = lambda: {"w": np.array([len(taken)])}  # noqa: E731
-    with on_ray(Counter, weights, settings=settings, version=0, ahead=ahead) as actors:
+    with on_ray(Counter, weights, settings=settings, version=0, begun=0, ahead=ahead) as actors:
         yield take, taken, actors
 
 
@@ -163,9 +163,32 @@ def test_an_actors_mistake_is_the_runs_and_no_end_of_ray(error, said, ray_addres
     settings = ActorSettings(actors=1, ray_address=ray_address)
     with (
         pytest.raises(UserError, match=said),
-        on_ray(partial(mistaken, error), dict, settings=settings, version=0) as actors,
+        on_ray(partial(mistaken, error), dict, settings=settings, version=0, begun=0) as actors,
     ):
         actors.next()
+
+
+@pytest.mark.parametrize("call", ["wait", "get", "put"])
+def test_the_end_of_ray_is_one_line_whenever_it_comes(call, ray_address):
+    def gone(*_, **__):
+        raise ray.exceptions.LocalRayletDiedError
+
+    with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, _, actors):
+        take()
+        ray = actors.ray
+        calls = {name: getattr(ray, name) for name in ("wait", "get", "put", "exceptions")}
+        actors.ray = SimpleNamespace(**{**calls, call: gone})
+        with pytest.raises(UserError, match=r"^Ray is gone .*go on with --resume$"):
+            take()
+
+
+def test_actors_that_do_not_begin_are_told_of(ray_address, monkeypatch, capsys):
+    monkeypatch.setattr("experience.actors.PATIENCE", 0)
+    with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, *_):
+        take()
+        assert capsys.readouterr().err.startswith("no block has come for 0 s: perhaps other runs")
+        take()
+        assert not capsys.readouterr().err
 
 
 def test_an_actors_blocks_come_in_order_though_news_of_them_does_not(ray_address):

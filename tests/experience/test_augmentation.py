@@ -78,6 +78,10 @@ def test_moves_are_by_whole_pixels_as_a_loop_makes_them(change, reach):
         np.testing.assert_array_equal(found[row, 0], want)
 
 
+def mirrored(at, size):
+    return min(max(at, -1 - at), 2 * size - 1 - at)
+
+
 def bilinear(image, y, x, border):
     """The value of an image [H,W] at any place; border: what is seen beyond it."""
     total, (height, width) = 0.0, image.shape
@@ -88,10 +92,13 @@ def bilinear(image, y, x, border):
             elif border == "nearest":
                 inside = image[min(max(row, 0), height - 1), min(max(column, 0), width - 1)]
                 total += part_y * part_x * inside
+            elif border == "mirrored":
+                inside = image[mirrored(row, height), mirrored(column, width)]
+                total += part_y * part_x * inside
     return total
 
 
-@pytest.mark.parametrize("name", ["rotate", "resized-crop"])
+@pytest.mark.parametrize("name", ["rotate", "resized-crop", "zoom"])
 def test_sampled_changes_are_what_a_loop_over_pixels_makes(name):
     change, count = AUGMENTATIONS[name]
     height, width = 12, 16  # not square: a turned image keeps its shape
@@ -108,6 +115,13 @@ def test_sampled_changes_are_what_a_loop_over_pixels_makes(name):
                     right * math.cos(angle) - down * math.sin(angle) + width / 2 - 0.5,
                 )
                 border = "black"
+            elif name == "zoom":
+                scale, to_right, to_bottom = (2 * number - 1 for number in numbers)
+                place = (
+                    down * (1 + 0.1 * scale) + 0.15 * to_bottom * height + height / 2 - 0.5,
+                    right * (1 + 0.1 * scale) + 0.15 * to_right * width + width / 2 - 0.5,
+                )
+                border = "mirrored"
             else:
                 share = 0.75 + 0.25 * numbers[0]
                 left, top = ((1 - share) * v for v in numbers[1:])

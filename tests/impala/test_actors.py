@@ -109,6 +109,31 @@ def test_a_run_that_was_killed_goes_on_and_counts_every_block_once(victim, ray_a
     np.testing.assert_array_equal(rows["updates"], rows["step"] // 16)
 
 
+def test_actors_have_the_games_of_their_environments():
+    pytest.importorskip("envpool")
+    procgen = "--levels procgen:coinrun,bigfish --num-envs 4 --rotate-every 0 --hidden 16"
+    config = impala.train.parse([*procgen.split(), "--actors", "2", "--device", "cpu"])
+    players = [make_player(config, index, 0) for index in range(2)]
+    games = [level.partition(":")[0] for player in players for level in player.envs.levels]
+    for player in players:
+        player.envs.close()
+    assert games == ["coinrun", "bigfish"] * 2
+
+
+def test_what_goes_on_before_its_first_update_plays_no_block_again(
+    ray_address, tmp_path, monkeypatch
+):
+    """A block has half a batch: the first is saved, and not yet learned from."""
+    taken = kill_actors(monkeypatch, after=10**6)
+    config = with_actors(ray_address, 1, timesteps=16, batch_size=32, rotate_every=0)
+    run(None, config, tmp_path)
+    assert load_checkpoint(tmp_path).counters == {"env_steps": 16, "updates": 0}
+    run(None, replaced(config, timesteps=32, resume=True), tmp_path)
+    assert load_checkpoint(tmp_path).counters == {"env_steps": 32, "updates": 1}
+    one, other = (played.block.sequences for played in (taken[0], taken[-1]))
+    assert not np.array_equal(one.actions, other.actions)
+
+
 def test_a_player_that_takes_over_from_actors_draws_otherwise_than_they_did():
     agent = Training(QUICK).agent
     seeds = [

@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 import torch
 
+from envs import make_for
 from experiment.config import replaced
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from impala.config import ImpalaConfig
-from impala.train import run
+from impala.train import parse, run
 from impala.training import Training
 from tests.runs import assert_same_run, play
 
@@ -118,3 +119,17 @@ def test_every_test_that_is_due_is_made(corridor, tmp_path, monkeypatch, batch_s
     rows = read_columns(tmp_path / "run" / "metrics.csv")
     tested = rows["step"][~np.isnan(rows["sight/seeing"])]
     assert tested.tolist() == [*range(32, 225, 32), 240]  # a multiple of 30 lies in every block
+
+
+def test_impala_trains_on_procgen_and_goes_on(tmp_path):
+    pytest.importorskip("envpool")
+    flags = [
+        *("--preset", "procgen", "--levels", "procgen:coinrun,bigfish", "--num-envs", "4"),
+        *("--encoder", "nature", "--widths", "4,4,4", "--hidden", "16", "--timesteps", "128"),
+        *("--rollout-steps", "8", "--batch-size", "16", "--device", "cpu"),
+    ]
+    config = parse([*flags, "--run-dir", str(tmp_path)])
+    run(make_for(config), config, tmp_path)
+    config = parse(["--run-dir", str(tmp_path), "--resume", "--timesteps", "256"])
+    run(make_for(config), config, tmp_path)
+    assert read_columns(tmp_path / "metrics.csv")["updates"][-1] == 256 / 16

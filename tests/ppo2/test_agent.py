@@ -36,11 +36,30 @@ def test_weights_are_cast_once_for_all_calls_within_one_autocast():
         with Casts() as later:
             second = agent.evaluate(images, **rows)[0]
     assert torch.equal(first, expected) and torch.equal(second, expected)
-    weights = len([*agent.net.parameters()])
+    weights = len([*agent.net.encoder.parameters(), *agent.net.hidden.parameters()])
     assert alone.seen - later.seen == weights - 1  # the first weight is divided by 255 before
     with torch.no_grad():
         agent.net.head.policy.bias[0] += 1.0
     assert not torch.equal(agent.evaluate(images, **rows)[0], expected)
+
+
+def test_values_are_no_coarser_in_bf16_than_what_the_last_layer_sees():
+    """As numbers of bf16 they would be a multiple of 0.25 at 40."""
+    torch.manual_seed(0)
+    agents = {
+        precision: PPO2Agent(make_actor_critic(config), config)
+        for precision in ("bf16", "fp32")
+        for config in [replaced(SMALL, precision=precision)]
+    }
+    agents["bf16"].net.load_state_dict(agents["fp32"].net.state_dict())
+    images = torch.randint(256, (32, 4, 84, 84), dtype=torch.uint8)
+    rows = {"state": agents["fp32"].no_state(32), "starts": torch.ones(32, dtype=torch.bool)}
+    values = {}
+    for precision, agent in agents.items():
+        torch.nn.init.constant_(agent.net.head.value.bias, 40.0)
+        values[precision] = agent.evaluate(images, **rows)[1]
+    assert values["bf16"].unique().numel() == values["fp32"].unique().numel() == 32
+    torch.testing.assert_close(values["bf16"], values["fp32"], rtol=0.0, atol=0.1)
 
 
 @pytest.mark.parametrize("has", [True, False], ids=["with bf16", "without"])

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import torch
 
 from experiment.arguments import REFUSED as ANSWERS
 from experiment.config import flat, to_dict
@@ -202,9 +203,22 @@ def test_presets_of_procgen_have_the_published_values(preset, differs):
     assert {name: values[name] for name in expected} == expected
 
 
-def test_the_net_of_procgen_easy_has_as_many_parameters_as_the_published_one():
-    net = make_actor_critic(parse(["--preset", "procgen-easy"]))
-    assert sum(weights.numel() for weights in net.parameters()) == 626_256
+@pytest.mark.parametrize(
+    ("preset", "count"), [("procgen-easy", 626_256), ("procgen-competition", 410_352)]
+)
+def test_nets_have_as_many_parameters_as_the_published_ones(preset, count):
+    net = make_actor_critic(parse(["--preset", preset]))
+    assert sum(weights.numel() for weights in net.parameters()) == count
+
+
+@pytest.mark.parametrize(("initialisation", "wide"), [("xavier", False), ("xavier-all", True)])
+def test_xavier_weights_reach_the_outputs_where_all_are_asked_for(initialisation, wide):
+    flags = ["--encoder", "data-efficient", "--hidden", "32", "--initialisation", initialisation]
+    torch.manual_seed(0)
+    head = make_actor_critic(parse([*flags, "--levels", "bramble-train"])).head
+    for layer, share in ((head.policy, 0.9), (head.value, 0.9)):
+        bound = (6 / (32 + layer.out_features)) ** 0.5
+        assert (share * bound < float(layer.weight.detach().abs().max()) <= bound) == wide
 
 
 COURSE = {

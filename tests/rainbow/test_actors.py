@@ -106,10 +106,9 @@ def test_blocks_make_one_replay_whoever_plays_them():
     batch = replay.gather(drawable, np.ones(len(drawable), np.float32))
     losses = training.learner.priorities(batch).astype(float)
     wanted = (losses + config.priority_epsilon) ** config.priority_alpha
-    own = np.isclose(replay.tree.leaves[drawable], wanted, rtol=1e-4)
-    # Where the first actor died after 8 steps, nobody computed those that were not complete.
-    cut = [ring + slot for ring in (0, replay.slots) for slot in range(1, 7)]
-    assert len(drawable) == 56 and drawable[~own].tolist() == cut
+    # Those too that the first actor's death after 8 steps completed.
+    np.testing.assert_allclose(replay.tree.leaves[drawable], wanted, rtol=1e-4)
+    assert len(drawable) == 56
     assert np.ptp(wanted) > 1e-3
 
 

@@ -178,6 +178,15 @@ def test_the_penalised_step_follows_the_gradient_of_the_course(corridor):
     assert not torch.allclose(found, old, atol=1e-3)
 
 
+def test_gradients_of_policy_and_value_net_are_clipped_apart(corridor):
+    training, batch = filled(corridor, update="penalty", critic="apart", gradient_norm=1e-3)
+    training.learner.update(batch, dealt(training))
+    net = training.agent.net
+    for parameters in (net.policy_parameters(), net.value_parameters()):
+        norm = torch.stack([weights.grad.norm() for weights in parameters]).norm()
+        assert float(norm) == pytest.approx(1e-3, rel=1e-2)
+
+
 def test_the_fisher_matrix_of_some_steps_takes_these_of_every_environment(corridor):
     training, batch = filled(corridor, fisher_every=4)
     seen, real = [], training.learner.log_probs
