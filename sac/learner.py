@@ -66,7 +66,7 @@ class SACNet(nn.Module):
             return nn.Sequential(first, nn.ReLU(), last)
 
         self.encoder = encoder
-        self.critics = nn.ModuleList([head(), head()])
+        self.critics: Any = nn.ModuleList([head(), head()])
         self.policy = head()
         orthogonal(self.policy[-1], gain=POLICY_GAIN)
         self.log_temperature = nn.Parameter(torch.tensor(math.log(temperature)))
