@@ -18,8 +18,14 @@ from studies.runner import LAST, last_rows, record_of
 from studies.study import Kind, Study, cells
 from sweeps.config import SweepConfig
 
-SCORES = {"return": "return", "train_return": "train levels", "test_return": "test levels"}
+RETURNS = {"return": "return", "train_return": "train levels", "test_return": "test levels"}
 """What a run's record has of its end, where it is known -> what it is called."""
+SCORES = {
+    **RETURNS,
+    "train_normalised_paper": "train levels, normalised",
+    "test_normalised_paper": "test levels, normalised",
+}
+"""These, and Procgen's normalised returns."""
 GIVEN = ("run_dir", "resume", "seed", "preset", "config")
 """What a sweep itself gives to each run."""
 TAKEN = (*GIVEN, "init")
@@ -201,7 +207,7 @@ def draw(rows: Sequence[Scores], out: Path, *, title: str) -> None:
     numbers = [as_number(value) for value in values]
     numeric = all(map(math.isfinite, numbers))
     lines: dict[str, list[tuple[float, float, float]]] = {}
-    names = [name for name in SCORES if any(name in row.found for row in rows)]
+    names = [name for name in RETURNS if any(name in row.found for row in rows)]
     names = [name for name in names if name != "return"] or names
     for row, name in itertools.product(rows, names):
         if name in row.found:

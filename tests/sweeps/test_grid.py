@@ -101,6 +101,13 @@ def test_a_table_says_of_what_its_deviations_are():
     assert "over seeds; of one seed, over the rows" in markdown([one, three])
 
 
+def test_a_table_has_normalised_returns_where_runs_have_them():
+    found = {"return": (4.0, 2.0), "test_return": (5.0, 1.0), "test_normalised_paper": (0.25, 0.1)}
+    text = markdown([Scores({"a": "1"}, 2, found)])
+    assert "test levels ± 2 σ | test levels, normalised ± 2 σ" in text
+    assert "| 1 | 2 | 4 ± 2 | 5 ± 1 | 0.25 ± 0.1 |" in text
+
+
 def test_a_sweep_with_other_settings_is_refused_there(tmp_path, capsys):
     main(sweep(tmp_path / "out"))
     with pytest.raises(SystemExit):
