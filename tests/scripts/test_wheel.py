@@ -8,7 +8,7 @@ from setuptools import Distribution
 from setuptools.config.pyprojecttoml import apply_configuration
 
 ROOT = Path(__file__).resolve().parents[2]
-OUTSIDE = ("tests", "scripts", "docker-build", "docs", ".ci")
+OUTSIDE = ("tests", "scripts", "docker-build", "docs", ".ci", "runs-kept")
 NOT_NEEDED = (".md", ".gif", ".png", ".c", ".h", ".s", ".ld", "Makefile", ".txt")
 """Of what lies in packages: for readers, to build the cartridge with, peers' requirements."""
 STORED = {"results", "proofs"}
