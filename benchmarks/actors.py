@@ -156,7 +156,7 @@ def whole(actors: int, seconds: float, address: str) -> Row:
     clocks: list[list[Any]] = []
 
     def now(self: Any) -> list[Any]:
-        processes = [*self.processes.values()] if actors else []
+        processes = [process.pid for process in self.processes.values()] if actors else []
         return [len(lags), time.perf_counter(), *map(scheduled, [os.getpid(), *processes])]
 
     def watched(self: Any) -> Any:

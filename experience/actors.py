@@ -124,6 +124,14 @@ class Here(Generic[P]):
         self.version = version
 
 
+class Process(NamedTuple):
+    """A life of an actor."""
+
+    pid: int
+    drawn: int
+    """By chance: on another machine a process may have the same number."""
+
+
 class _Actor:
     """A process of Ray. Its player is made with the first block, so that an error is the run's."""
 
@@ -134,14 +142,14 @@ class _Actor:
         if ray.get_runtime_context().was_current_actor_reconstructed:
             self.begun = secrets.randbits(32)  # it must not play the same again
         self.player: Player | None = None
-        self.played = 0
+        self.process, self.played = Process(os.getpid(), secrets.randbits(62)), 0
 
-    def play(self, weights: Weights, version: int) -> tuple[int, int, Any]:
-        """-> the process's number, its block's number from 1 on, and the block."""
+    def play(self, weights: Weights, version: int) -> tuple[Process, int, Any]:
+        """-> the process, its block's number from 1 on, and the block."""
         self.player = self.player or self.make(self.index, self.begun)
         block = self.player.play(weights, version)
         self.played += 1
-        return os.getpid(), self.played, block
+        return self.process, self.played, block
 
 
 @final
@@ -166,7 +174,8 @@ class OnRay:
         import ray
 
         self.ray, self.weights = ray, weights
-        self.restarts, self.processes = 0, dict[int, int]()
+        self.restarts, self.processes = 0, dict[int, Process]()
+        self.dead = set[Process]()
         self.early: dict[int, dict[int, Played]] = {}
         """Of each actor's process, blocks by their numbers that came before earlier ones."""
         self.given: dict[int, int] = {}
@@ -197,8 +206,13 @@ class OnRay:
         index, version = self.ordered.pop(ready)
         with self.failures(index):
             process, number, block = self.ray.get(ready)
+        if process in self.dead:  # Ray's store had it; the next life has begun, and plays one more
+            self.go_on(index, self.stored[0])
+            return
         if self.processes.get(index) != process:  # what an older one still lacks is played anew
-            self.restarts += index in self.processes
+            if index in self.processes:
+                self.restarts += 1
+                self.dead.add(self.processes[index])
             while self.early.setdefault(index, {}):
                 self.give(index)
             self.processes[index], self.given[index] = process, 0

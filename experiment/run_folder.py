@@ -159,7 +159,7 @@ def interruptible(
     run's loop is to end and to save a checkpoint. The second time it ends the run at once.
 
     rank, size: of a run of many processes the first one is told so, and the others, which are deaf
-    to it, end as that one does. SIGTERM goes to all of them and ends them at once, as before.
+    to it, end as that one does. SIGTERM ends all of them at once.
 
     hint: of what to do with the checkpoint, where --resume does not go on from it.
     KeyboardInterrupt, in the end: it says how the run goes on.

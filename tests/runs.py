@@ -165,7 +165,7 @@ def kill_actors(monkeypatch: pytest.MonkeyPatch, *, after: int) -> list[Any]:
         nonlocal killed, since
         played = take(self)
         if killed < KILLS and since == after:
-            os.kill(self.processes[played.actor], signal.SIGKILL)
+            os.kill(self.processes[played.actor].pid, signal.SIGKILL)
             killed, since = killed + 1, 0
         elif self.restarts == killed:
             since += 1

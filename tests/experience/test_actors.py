@@ -105,7 +105,7 @@ def test_an_actor_that_is_killed_is_started_again_and_no_block_comes_twice(ray_a
         while {played.actor for played in taken} != {0, 1}:
             take()
         for number in range(KILLS):
-            os.kill(actors.processes[number % 2], signal.SIGKILL)
+            os.kill(actors.processes[number % 2].pid, signal.SIGKILL)
             began = len(taken)
             while actors.restarts == number or len(taken) < began + 10:
                 take()
@@ -221,7 +221,7 @@ def test_a_block_that_follows_a_lost_one_says_so(ray_address):
 
     def of_two_processes(order):
         process, number, block = ray.get(order)
-        return (process, number, block) if number < 3 else (process + 1, number - 1, block)
+        return (process, number, block) if number < 3 else (0, number - 1, block)
 
     with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, _, actors):
         ray = actors.ray
@@ -231,6 +231,23 @@ def test_a_block_that_follows_a_lost_one_says_so(ray_address):
         played = [take() for _ in range(4)]
     assert [one.block["number"] for one in played] == [1, 2, 3, 4]
     assert [one.follows for one in played] == [False, True, False, True]
+
+
+def test_a_dead_actors_block_that_comes_late_is_played_anew(ray_address):
+    """Block 3 comes as one of the first process, after the next one's first."""
+
+    def late(order):
+        process, number, block = ray.get(order)
+        return (process, number, block) if number in (1, 3) else (0, number - 1, block)
+
+    with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, _, actors):
+        ray = actors.ray
+        actors.ray = SimpleNamespace(
+            wait=ray.wait, get=late, put=ray.put, exceptions=ray.exceptions
+        )
+        played = [take() for _ in range(4)]
+        assert [one.block["number"] for one in played] == [1, 2, 4, 5]
+        assert actors.restarts == 1 and len(actors.ordered) == 2
 
 
 def test_a_ray_that_is_gone_is_named(ray_address):

@@ -174,6 +174,17 @@ def test_every_parameter_learns_in_bf16():
         assert not torch.equal(parameter, before[name]), name
 
 
+def test_values_are_no_coarser_in_bf16_than_what_the_last_layers_see():
+    """As numbers of bf16 they would be a multiple of 0.25 at 40."""
+    net = make_net(SMALL)
+    for critic in net.critics:
+        torch.nn.init.constant_(critic[-1].bias, 40.0)
+    features = torch.rand(32, net.critics[0][0].in_features)
+    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        values = net.q_values(features)
+    assert values.dtype == torch.float32 and values[0, :, 0].unique().numel() == 32
+
+
 def test_critic_errors_take_each_rows_action():
     q_values = torch.arange(12.0).view(2, 2, 3)
     errors = critic_errors(q_values, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))
