@@ -55,6 +55,18 @@ def welch_interval(one: ArrayLike, other: ArrayLike) -> Interval:
     return apart - half, apart + half
 
 
+def slope_interval(x: ArrayLike, y: ArrayLike) -> tuple[float, Interval]:
+    """The slope of the least-squares line through points [K], and its Student's t interval."""
+    from scipy import stats
+
+    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if len(np.unique(x)) < 2 or len(x) < 3:
+        return math.nan, (math.nan, math.nan)
+    line = stats.linregress(x, y)
+    half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(x) - 2)) * float(line.stderr)
+    return float(line.slope), (float(line.slope) - half, float(line.slope) + half)
+
+
 def seed_means(runs: Runs) -> list[float]:
     """The mean over levels of each seed that has them all."""
     seeds = set.intersection(*(set(level) for level in runs.values())) if runs else set()

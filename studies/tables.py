@@ -1,11 +1,13 @@
 """Writes docs/results: every table that the stored results give, and nothing else.
 
-benchmarks/results, contest/results and studies/results hold JSON with their command, commit and
-machine; cartridge/levels/references.csv what reference players reach.
+The results folders of benchmarks, contest, studies and sweeps hold JSON with its command, commit
+and machine; cartridge/levels/references.csv what reference players reach.
 """
 
 import csv
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -49,6 +51,7 @@ def pages() -> dict[str, str]:
         "contest.md": contest_page(),
         "speed.md": speed_page(),
         "references.md": references_page(),
+        "course.md": course_page(),
     }
     return own | {f"{path.stem}.md": study_page(path.stem, read_result(path)) for path in paths}
 
@@ -210,3 +213,98 @@ def references_page() -> str:
     head += ["mean return, all levels", "finished"]
     source = MARK.format("`cartridge/levels/references.csv`")
     return "\n\n".join(["# Reference players", source, table(head, body)]) + "\n"
+
+
+COURSE = """\
+A course compared PPO with TRPO, Nature's convolutions with IMPALA's, and numbers of training levels
+on StarPilot without backgrounds. Ours are the last checkpoints of the runs of its plans in
+[sweeps](../../sweeps/README.md), with fewer steps where the table says so. *train* is on the levels
+that it learned on, *test* on all levels, and both act by draws. Means are over seeds, with
+Student's t interval over seeds in brackets; *normalised* has 0 for random play and 1 for the most
+there is. *Theirs* are one run each, in their own unit: rewards over a running deviation, without
+the step that ends an episode. *Ours in it* are the same episodes in that unit."""
+
+
+def course_page() -> str:
+    """The course's numbers beside ours, method by method."""
+    paths = sorted((ROOT / "sweeps" / "results").glob("*.json"))
+    results = [read_result(path) for path in paths]
+    theirs = read_result(ROOT / "sweeps" / "course-published.json")
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in [row for result in results for row in result["rows"]]:
+        groups.setdefault(tuple(row[name] for name in KNOWN_BY), []).append(row)
+    head = [
+        "method",
+        "encoder",
+        "units",
+        "levels",
+        "steps",
+        "seeds",
+        "train",
+        "test",
+        "train − test",
+    ]
+    head += ["train, normalised", "test, normalised", "ours in it: train", "test"]
+    head += ["theirs: steps", "train", "test"]
+    order = sorted(groups, key=lambda known: (*map(str, known[:2]), *known[2:]))
+    body = [course_row(known, groups[known], theirs["rows"]) for known in order]
+    parts = ["# The course", MARK.format("`sweeps/results`"), *map(origin, results), COURSE]
+    parts += [table(head, body), *slopes(groups)]
+    parts += [f"Theirs: {theirs['source']}."]
+    return "\n\n".join(parts) + "\n"
+
+
+KNOWN_BY = ("method", "encoder", "hidden", "num_levels")
+"""What a row of the course's table is told apart by."""
+
+
+def course_row(
+    known: tuple[Any, ...], rows: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Its cells: `known`, what our runs of that say, and what theirs said."""
+    ends = {
+        (name, unit): [float(np.mean(row[name][unit])) for row in rows]
+        for name in ("train", "test")
+        for unit in ("raw", "normalised", "course")
+    }
+    gaps = np.subtract(ends["train", "raw"], ends["test", "raw"]).tolist()
+    published = [""] * 3
+    for row in theirs:
+        if all(row[name] == value for name, value in zip(KNOWN_BY, known, strict=True)):
+            published = [number(row["steps"]), str(row["train"]), str(row["test"])]
+    return [
+        *known[:2],
+        *map(number, known[2:]),
+        ", ".join(number(steps) for steps in sorted({row["steps"] for row in rows})),
+        str(len(rows)),
+        *(with_interval(values) for values in (ends["train", "raw"], ends["test", "raw"], gaps)),
+        *(f"{fmean(ends[name, 'normalised']):.3f}" for name in ("train", "test")),
+        *(f"{fmean(ends[name, 'course']):.1f}" for name in ("train", "test")),
+        *published,
+    ]
+
+
+def with_interval(values: Sequence[float]) -> str:
+    """A mean, and in brackets its interval over seeds where there is more than one."""
+    low, high = statistics.t_interval(values)
+    mean = f"{np.mean(values):.2f}"
+    return mean if math.isnan(low) else f"{mean} ({low:.2f} – {high:.2f})".replace("-", "−")
+
+
+def slopes(groups: Mapping[tuple[Any, ...], Sequence[Mapping[str, Any]]]) -> list[str]:
+    """How train − test changes with the number of levels, for what learned on three or more."""
+    lines = []
+    for agent in dict.fromkeys(known[:3] for known in groups):
+        rows = [row for known, same in groups.items() if known[:3] == agent for row in same]
+        if len({row["num_levels"] for row in rows}) < 3:
+            continue
+        tens = np.log10([row["num_levels"] for row in rows])
+        gaps = [np.mean(row["train"]["raw"]) - np.mean(row["test"]["raw"]) for row in rows]
+        slope, (low, high) = statistics.slope_interval(tens, gaps)
+        text = f"{slope:.2f} ({low:.2f} to {high:.2f})".replace("-", "−")
+        words = f"{agent[0]} with {agent[1]} and {agent[2]} units"
+        lines.append(
+            f"**{words}**: train − test changes by {text} with each tenfold number of levels, "
+            f"by the line through {len(rows)} runs, 95 % in brackets."
+        )
+    return lines

@@ -19,6 +19,7 @@ from experiment.statistics import (
     profile,
     seed_means,
     shared,
+    slope_interval,
     t_interval,
     welch_interval,
 )
@@ -32,6 +33,15 @@ def test_t_interval_is_that_of_the_tables() -> None:
     assert t_interval([1.0, 2.0, 3.0]) == pytest.approx((-0.484138, 4.484138), abs=1e-5)
     # n = 2: t = 12.7062; the half width is 12.7062 times half the distance.
     assert t_interval([10.0, 12.0]) == pytest.approx((11 - 12.7062, 11 + 12.7062), abs=1e-3)
+
+
+def test_a_slope_has_the_interval_of_its_residuals() -> None:
+    # Slope 6 / 5; residuals −.2, .6, −.6, .2, so the error is sqrt(.8 / 2 / 5); with 2 degrees of
+    # freedom t = 4.302653.
+    slope, (low, high) = slope_interval([0, 1, 2, 3], [0, 2, 2, 4])
+    half = 4.302653 * math.sqrt(0.8 / 2 / 5)
+    assert (slope, low, high) == pytest.approx((1.2, 1.2 - half, 1.2 + half), abs=1e-5)
+    assert all(map(math.isnan, slope_interval([1, 1, 1], [1, 2, 3])[1]))
 
 
 def test_welch_interval_has_the_degrees_of_freedom_of_both() -> None:

@@ -1,0 +1,147 @@
+"""The course's experiments beside ours: plays what its sweeps have trained, in its unit and in raw
+returns.
+
+python -m sweeps.course runs/levels --out sweeps/results/levels.json
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.contract import VectorEnv, row_seeds
+from experience.return_scale import ReturnScale
+from experiment.checkpoint import Checkpoint, load_agent, load_checkpoint
+from experiment.config import flat, parse_command, positional
+from experiment.device import prepare_device
+from experiment.distributed import Group
+from experiment.errors import UserError, command
+from experiment.package import Policy, find
+from experiment.ranges import Count, Seed
+from experiment.results import write_result
+from experiment.seeding import aside
+from procgen_env.config import ProcgenConfig
+from procgen_env.games import normalised_scores
+from procgen_env.levels import level_sets
+from procgen_env.vector import make_vec
+
+GAMMA = 0.99
+"""Of the course's reward scale."""
+ROWS = 32
+"""Environments of one of its evaluations, an episode of each."""
+
+
+@dataclass(frozen=True)
+class CourseConfig:
+    """Evaluate the newest checkpoint of each run of some sweeps on one Procgen game."""
+
+    sweeps: tuple[Path, ...] = positional("SWEEP")
+    """Folders of sweeps."""
+    evaluations: Count = 5
+    """Evaluations on either set of levels, of 32 episodes each."""
+    seed: Seed = 0
+    """Seeds the levels drawn and the agent's actions."""
+    out: Path = Path("course.json")
+    """What to write."""
+
+
+def evaluate(policy: Policy, envs: VectorEnv, *, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """One episode of each environment -> the returns [N], raw and in the course's unit.
+
+    That is the sum of rewards, each over the running deviation of the discounted sum of rewards, as
+    `ReturnScale` takes it, anew at every step and from nothing in each evaluation. The reward of
+    the step that ends an episode is left out. Source: NielsFuglsang/02456-Deep-Learning,
+    src/experiment.py (`evaluate`) and src/utils.py (`VecNormalize`).
+    """
+    scale, alone = ReturnScale(envs.num_envs, gamma=GAMMA), Group()
+    obs, _ = envs.reset(seed=seed)
+    starts, playing = np.ones((2, envs.num_envs), bool)
+    raw, scaled = np.zeros((2, envs.num_envs))
+    while playing.any():
+        actions = policy.act(obs, starts=starts, explore=True)
+        obs, rewards, terminated, truncated, _ = envs.step(actions)
+        starts = terminated | truncated
+        unit = scale(rewards[None], starts[None], alone)[0]
+        raw[playing] += rewards[playing]
+        playing &= ~starts
+        scaled[playing] += unit[playing]
+    return raw, scaled
+
+
+def method(agent: str, config: dict[str, Any]) -> str:
+    """How an agent learns, in the words of the course's table."""
+    if agent != "trpo":
+        return agent.upper().replace("2", "")
+    if config["update"] == "natural":
+        return f"TRPO, KL {config['max_kl']:g}"
+    trained = "" if config["critic"] == "untrained" else ", critic trained"
+    return f"penalty {config['penalty']:g}{trained}"
+
+
+def about(saved: Checkpoint) -> dict[str, Any]:
+    """What a run is told apart by."""
+    config = flat(saved.config)
+    return {
+        "method": method(saved.agent, config),
+        "encoder": config["encoder"],
+        "hidden": config["hidden"],
+        "num_levels": config["num_levels"],
+        "seed": config["seed"],
+        "steps": saved.counters["env_steps"],
+    }
+
+
+def played(saved: Checkpoint, config: CourseConfig) -> dict[str, Any]:
+    """A run's row: `about`, and of either set of levels the mean of each evaluation."""
+    known: Any = saved.config_as(find(saved.agent).Config)
+    if not isinstance(known.env, ProcgenConfig):
+        raise UserError(
+            f"{saved.folder} is of no run on Procgen: give sweeps of the plans course-…"
+        )
+    policy = load_agent(saved.folder, device=str(prepare_device("cpu", threads=1)))
+    game = known.run.levels.removeprefix("procgen:")
+    row = about(saved)
+    for name, settings in level_sets(known.env, test_levels="all").items():
+        raw, scaled = [], []
+        for seed in row_seeds(config.seed, config.evaluations):
+            envs = make_vec(game, num_envs=ROWS, config=settings, seed=seed)
+            with closing(envs), aside(seed):
+                returns = evaluate(policy, envs, seed=seed)
+            raw.append(float(returns[0].mean()))
+            scaled.append(float(returns[1].mean()))
+        normalised = normalised_scores(float(np.mean(raw)), game, settings.distribution_mode)
+        row[name] = {"raw": raw, "course": scaled, "normalised": normalised["paper"]}
+    return row
+
+
+def runs_in(sweep: Path) -> Iterator[Checkpoint]:
+    """The newest checkpoints of a sweep's complete runs. UserError: there is none."""
+    records = sorted(sweep.glob("*/*.json"))
+    if not records:
+        raise UserError(
+            f"{sweep} holds no complete run: expected a folder that a sweep has written"
+        )
+    for record in records:
+        yield load_checkpoint(record.with_suffix(""))
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Play what the command line names."""
+    config = parse_command(CourseConfig, argv, command="python -m sweeps.course")
+    rows = []
+    for saved in [saved for sweep in config.sweeps for saved in runs_in(sweep)]:
+        rows.append(played(saved, config))
+        ends = {name: np.mean(rows[-1][name]["raw"]) for name in ("train", "test")}
+        print({**about(saved), **{name: f"{mean:.2f}" for name, mean in ends.items()}}, flush=True)
+    content = {"episodes": config.evaluations * ROWS, "rows": rows}
+    write_result(config.out, content, module="sweeps.course")
+    print(config.out)
+
+
+if __name__ == "__main__":
+    main()
