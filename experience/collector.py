@@ -1,7 +1,7 @@
 """Playing for an on-policy agent: its policy acts in many environments and fills a rollout."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from itertools import pairwise
 from typing import Any, Protocol, final
@@ -72,6 +72,8 @@ class Collector:
         self.recent_returns: deque[float] = deque(maxlen=100)
         self.ended: list[tuple[int, int, dict[str, Any]]] = []
         """Episodes not yet reported: (env_steps, environment, episode)."""
+        self.on_step: Callable[[int], None] = lambda _: None
+        """Called with env_steps whenever they grow."""
         self.group = Group()
         self.mine = slice(self.group.rank * num_envs, (self.group.rank + 1) * num_envs)
         numbers = range(self.mine.start, self.mine.stop)
@@ -205,6 +207,7 @@ class Collector:
             self.ended.append((env_steps, self.mine.start + episode["env"], episode))
         if part.stop == self.num_envs:
             self.env_steps = env_steps
+            self.on_step(env_steps)
 
     def chance(self, count: int) -> Tensor:
         """So many numbers from 0 to 1 for each row of the rollout's batch, [T·N,count], each

@@ -64,6 +64,13 @@ def test_a_part_waits_for_its_own_emulators_only(corridor):
     assert collector.rollout.full and collector.env_steps == 32
 
 
+def test_every_step_of_a_rollout_is_told(corridor):
+    collector, envs, told = collector_of(2, act_parts=2), corridor(2), []
+    collector.on_step = told.append
+    collector.play(envs, envs.reset()[0])
+    assert told == [2 * step for step in range(1, 17)]
+
+
 def test_the_last_rollout_ends_with_the_run(corridor):
     collector, envs = collector_of(2, policy=Plain(timesteps=36)), corridor(2)
     obs = collector.play(envs, envs.reset()[0])
