@@ -35,7 +35,7 @@ def reports(
             steps = collector.env_steps
             own = run_reports(run_dir, collector.policy.config, name, env_steps=steps)
             _, metrics, episodes, progress = stack.enter_context(own)
-            collector.on_step = progress.update
+            collector.on_step = progress.at
 
         def write(values: dict[str, float]) -> None:
             ended = sorted(chain(*group.gather(collector.ended)), key=lambda e: e[:2])

@@ -56,7 +56,6 @@ class Progress:
 
         Cheap enough to call every step. Numbers not given stay as they were.
         """
-        self._step = step
         new = dict(numbers or {})
         found = new | self._numbers | new  # the newest first
         self._numbers = {SCORE: found[SCORE], **found} if SCORE in found else found
@@ -65,6 +64,12 @@ class Progress:
             self._history.append((now, step))
         while len(self._history) > 2 and now - self._history[1][0] > RATE_SECONDS:
             self._history.popleft()
+        self.at(step)
+
+    def at(self, step: int) -> None:
+        """Say that `step` steps are done of a stretch whose end `update` will tell: the speed shown
+        is that of whole stretches, once there is one."""
+        self._step, now = step, self._clock()
         if self._bar is not None:
             self._bar.update(self._task, completed=step, text=self._text())
         elif now - self._last_line >= LINE_SECONDS:
@@ -90,20 +95,23 @@ class Progress:
 
     def steps_per_second(self) -> float:
         """Speed over about the last half minute; 0 before anything was done."""
-        now, (then, step) = self._clock(), self._history[0]
-        return (self._step - step) / (now - then) if now > then else 0.0
+        (then, first), (now, last) = self._history[0], self._history[-1]
+        if len(self._history) == 1:
+            now, last = self._clock(), self._step
+        return (last - first) / (now - then) if now > then else 0.0
 
     def _text(self) -> str:
         rate = self.steps_per_second()
+        speed = f"{rate:.0f} {self._unit}/s" if rate > 0 else ""
         left = f"{_duration((self._total - self._step) / rate)} left" if rate > 0 else ""
         shown = list(self._numbers.items())[:SHOWN]
         numbers = [f"{name} {_number(value)}" for name, value in shown]
-        return ", ".join(part for part in (f"{rate:.0f} {self._unit}/s", left, *numbers) if part)
+        return ", ".join(part for part in (speed, left, *numbers) if part)
 
     def _print_line(self, now: float, *, ended: bool = False) -> None:
         took = f" in {_duration(now - self._began)}" if ended else ""
         done = f"{self._step}/{self._total} {self._unit}"
-        said = f"{self._description}: {done}{took}, {self._text()}"
+        said = ", ".join(filter(None, (f"{self._description}: {done}{took}", self._text())))
         print(said, file=self._stream, flush=True)
         self._last_line, self._shown_step = now, self._step
 

@@ -72,6 +72,33 @@ def test_speed_is_of_the_last_half_minute() -> None:
     assert progress.steps_per_second() == pytest.approx(10, rel=0.05)
 
 
+def test_speed_is_of_whole_stretches_of_playing_and_learning() -> None:
+    clock, stream = Clock(), io.StringIO()
+    with Progress(2000, "x", stream=stream, clock=clock) as progress:
+        for stretch in (0, 500):
+            for second in range(1, 51):  # 10 steps a second while it plays,
+                clock.now += 1
+                progress.at(stretch + 10 * second)
+            clock.now += 200  # but 2 a second with what it takes to learn
+            progress.update(stretch + 500)
+            assert progress.steps_per_second() == 2
+        clock.now += 20
+        progress.at(1200)
+        assert progress.steps_per_second() == 2
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "x: 100/2000 steps, 10 steps/s, 3 min 10 s left"  # until there is one
+    assert lines[-1] == "x: 1200/2000 steps, 2 steps/s, 6 min 40 s left"
+
+
+def test_nothing_is_said_of_a_speed_while_nothing_moves() -> None:
+    clock, stream = Clock(), io.StringIO()
+    progress = Progress(10, "x", stream=stream, clock=clock)
+    for _ in range(2):
+        clock.now += 10
+        progress.update(0)
+    assert stream.getvalue() == "x: 0/10 steps\n" * 2
+
+
 def test_numbers_stay_until_they_change() -> None:
     clock, stream = Clock(), io.StringIO()
     with Progress(4, "x", stream=stream, clock=clock) as progress:
