@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from experiment.device import memory_for
 from nets.encoders import Encoder, encoder_of
 from nets.heads import ActorCriticHead, in_fp32
 from nets.initialise import initialiser, xavier
@@ -71,6 +72,7 @@ def make_trunk(
     return encoder, hidden
 
 
+@memory_for("such a net", instead="give a smaller --hidden")
 def make_actor_critic(config: Any) -> ActorCritic:
     """An untrained net for PPO2's or IMPALA's config, its weights drawn from torch's generator.
 

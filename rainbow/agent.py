@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from experiment.checkpoint import Checkpoint
-from experiment.device import computes_in_bf16
+from experiment.device import computes_in_bf16, memory_for
 from experiment.errors import UserError
 from experiment.package import Actions, Flags, Images
 from nets.encoders import encoder_of
@@ -16,6 +16,7 @@ from rainbow.config import RainbowConfig
 from rainbow.learner import RainbowNet, epsilon_ladder, q_values, support
 
 
+@memory_for("such a net", instead="give a smaller --hidden or fewer --atoms")
 def make_net(config: RainbowConfig) -> RainbowNet:
     """An untrained net for that config, its weights drawn from torch's generator."""
     spec = config.env.spec()

@@ -2,13 +2,14 @@
 
 from torch import Tensor
 
-from experiment.device import computes_in_bf16
+from experiment.device import computes_in_bf16, memory_for
 from nets.encoders import encoder_of
 from nets.net_agent import PolicyAgent
 from sac.config import SACConfig
 from sac.learner import SACNet
 
 
+@memory_for("such a net", instead="give a smaller --hidden")
 def make_net(config: SACConfig) -> SACNet:
     """An untrained net for that config, its weights drawn from torch's generator."""
     spec = config.env.spec()

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from experiment.device import memory_for
 from nets.actor_critic import make_trunk
 from nets.encoders import Encoder
 from nets.initialise import POLICY_GAIN, VALUE_GAIN, orthogonal, xavier
@@ -69,6 +70,7 @@ class TRPONet(nn.Module):
         return [parameter for part in parts for parameter in part.parameters()]
 
 
+@memory_for("such a net", instead="give a smaller --hidden")
 def make_net(config: TRPOConfig) -> TRPONet:
     """An untrained net for that config, its weights drawn from torch's generator."""
     spec = config.env.spec()

@@ -29,6 +29,7 @@ def said_to(agent, capsys, arguments):
     return said
 
 
+HUGE = (["--hidden", str(10**10)], "no memory for such a net; give a smaller --hidden")
 JUDGED = (["--evaluate-every", "100"], "--evaluate-every is for levels of Procgen")
 EVERY = [
     (["--levels", "BrambleDash-Genesis-v0:Nowhere"], "Nowhere"),
@@ -57,6 +58,7 @@ OWN = {
         (["--actor-ahead", "2"], "no effect without --actors"),
         (["--replay-proportion", "2"], "no effect without --replay-batches"),
         JUDGED,
+        HUGE,
         (["--batch-size", "100"], "multiple"),
         (["--c-bar", "2"], "rho_bar"),
         (["--actors", "3"], "--num-envs 2"),
@@ -76,6 +78,7 @@ OWN = {
     "ppo2": [
         (["--rnd-kind", "impala"], "no effect without --rnd"),
         JUDGED,
+        HUGE,
         (["--preset", "contst"], "contest"),
         (["--minibatches", "5"], "multiple"),
         (["--sequence-steps", "3"], "recurrent"),
@@ -103,6 +106,7 @@ OWN = {
         ),
         (["--init-shrink", "0.5"], "no effect without --init"),
         JUDGED,
+        HUGE,
         (["--levels", "sonic-test"], "import"),
         (["--preset", "ape-x"], "'ape-x' is not for --levels BrambleDash"),
         (["--replay-size", "7"], "--replay-size"),
@@ -120,6 +124,7 @@ OWN = {
     "sac": [
         (["--priority-alpha", "1"], "no effect without --prioritised"),
         JUDGED,
+        HUGE,
         (["--replay-size", "7"], "--replay-size"),
         (["--entropy-target", "1.1"], "entropy"),
         (["--temperature", "0"], "temperature"),
@@ -127,6 +132,7 @@ OWN = {
     "trpo": [
         (["--penalty", "3"], "no effect without --update penalty"),
         JUDGED,
+        HUGE,
         (["--minibatches", "5"], "multiple"),
         (["--critic", "untrained"], "--update penalty"),
         (["--max-kl", "0"], "--max-kl"),
