@@ -1,11 +1,12 @@
 """Writes docs/results: every table that the stored results give, and nothing else.
 
-The results folders of benchmarks, contest, studies and sweeps hold JSON with its command, commit
-and machine; cartridge/levels/references.csv what reference players reach.
+benchmarks/results, contest/results and studies/results hold JSON with their command, commit and
+machine; cartridge/levels/references.csv what reference players reach.
 """
 
 import csv
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
@@ -225,37 +226,41 @@ there is. *Theirs* are one run each, in their own unit: rewards over a running d
 the step that ends an episode. *Ours in it* are the same episodes in that unit."""
 
 
-def course_page() -> str:
-    """The course's numbers beside ours, method by method."""
-    paths = sorted((ROOT / "sweeps" / "results").glob("*.json"))
-    results = [read_result(path) for path in paths]
-    theirs = read_result(ROOT / "sweeps" / "course-published.json")
-    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
-    for row in [row for result in results for row in result["rows"]]:
-        groups.setdefault(tuple(row[name] for name in KNOWN_BY), []).append(row)
-    head = [
-        "method",
-        "encoder",
-        "units",
-        "levels",
-        "steps",
-        "seeds",
-        "train",
-        "test",
-        "train − test",
-    ]
-    head += ["train, normalised", "test, normalised", "ours in it: train", "test"]
-    head += ["theirs: steps", "train", "test"]
-    order = sorted(groups, key=lambda known: (*map(str, known[:2]), *known[2:]))
-    body = [course_row(known, groups[known], theirs["rows"]) for known in order]
-    parts = ["# The course", MARK.format("`sweeps/results`"), *map(origin, results), COURSE]
-    parts += [table(head, body), *slopes(groups)]
-    parts += [f"Theirs: {theirs['source']}."]
-    return "\n\n".join(parts) + "\n"
+def published() -> dict[str, Any]:
+    """The course's own numbers: where they are from, and a row of each run."""
+    return read_result(ROOT / "studies" / "course.json")
 
 
 KNOWN_BY = ("method", "encoder", "hidden", "num_levels")
 """What a row of the course's table is told apart by."""
+
+
+def course_page() -> str:
+    """The course's numbers beside ours, method by method."""
+    paths = sorted((ROOT / "studies" / "results" / "course").glob("*.json"))
+    results = [read_result(path) for path in paths]
+    theirs = published()
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in [row for result in results for row in result["rows"]]:
+        groups.setdefault(tuple(row[name] for name in KNOWN_BY), []).append(row)
+    head = ["method", "encoder", "units", "levels", "steps", "seeds", "train", "test"]
+    head += ["train − test", "train, normalised", "test, normalised", "ours in it: train", "test"]
+    head += ["theirs: steps", "train", "test"]
+    order = sorted(groups, key=lambda known: [by_number(value) for value in known])
+    body = [course_row(known, groups[known], theirs["rows"]) for known in order]
+    parts = ["# The course", MARK.format("`studies/results/course`"), *map(origin, results), COURSE]
+    parts += [table(head, body), *slopes(groups)]
+    pictures = [f"course-{path.stem}.png" for path in paths]
+    parts += [f"![Returns, and theirs]({name})" for name in pictures if (OUT / name).is_file()]
+    parts += [f"Theirs: {theirs['source']}."]
+    return "\n\n".join(parts) + "\n"
+
+
+def by_number(value: Any) -> tuple[str, list[float]]:
+    """Sorts "penalty 2" before "penalty 10"."""
+    return re.sub(r"[\d.]+", "", str(value)), [
+        float(n) for n in re.findall(r"\d[\d.]*", str(value))
+    ]
 
 
 def course_row(

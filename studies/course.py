@@ -1,13 +1,15 @@
 """The course's experiments beside ours: plays what its sweeps have trained, in its unit and in raw
 returns.
 
-python -m sweeps.course runs/levels --out sweeps/results/levels.json
+python -m studies.course runs/levels --out studies/results/course/levels.json \
+    --plot docs/results/course-levels.png
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
@@ -21,16 +23,19 @@ from experiment.device import prepare_device
 from experiment.distributed import Group
 from experiment.errors import UserError, command
 from experiment.package import Policy, find
+from experiment.plot import picture
 from experiment.ranges import Count, Seed
-from experiment.results import write_result
+from experiment.results import read_result, write_result
 from experiment.seeding import aside
 from procgen_env.config import ProcgenConfig
 from procgen_env.games import normalised_scores
 from procgen_env.levels import level_sets
 from procgen_env.vector import make_vec
+from studies.tables import KNOWN_BY, by_number, published
 
 GAMMA = 0.99
 """Of the course's reward scale."""
+SETS = ("train", "test")
 ROWS = 32
 """Environments of one of its evaluations, an episode of each."""
 
@@ -47,6 +52,8 @@ class CourseConfig:
     """Seeds the levels drawn and the agent's actions."""
     out: Path = Path("course.json")
     """What to write."""
+    plot: Path | None = None
+    """A picture of the returns and of theirs, in the course's unit."""
 
 
 def evaluate(policy: Policy, envs: VectorEnv, *, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -120,27 +127,56 @@ def played(saved: Checkpoint, config: CourseConfig) -> dict[str, Any]:
 
 def runs_in(sweep: Path) -> Iterator[Checkpoint]:
     """The newest checkpoints of a sweep's complete runs. UserError: there is none."""
-    records = sorted(sweep.glob("*/*.json"))
-    if not records:
-        raise UserError(
-            f"{sweep} holds no complete run: expected a folder that a sweep has written"
-        )
-    for record in records:
-        yield load_checkpoint(record.with_suffix(""))
+    complete = [path for path in sorted(sweep.glob("*/*.json")) if "levels" in read_result(path)]
+    if not complete:
+        raise UserError(f"{sweep} holds no complete run: expected a folder of python -m sweeps")
+    for path in complete:
+        yield load_checkpoint(path.with_suffix(""))
+
+
+def draw(rows: Sequence[dict[str, Any]], out: Path) -> None:
+    """Returns in the course's unit over the first thing that runs differ in, and theirs."""
+    field = next((n for n in KNOWN_BY if len({row[n] for row in rows}) > 1), "num_levels")
+    values = sorted({row[field] for row in rows}, key=by_number)
+    same = {tuple(row[n] for n in KNOWN_BY if n != field) for row in rows}
+    theirs = [
+        row for row in published()["rows"] if tuple(row[n] for n in KNOWN_BY if n != field) in same
+    ]
+    with picture(out, x=field, y="return in the course's unit ± 2 σ over seeds") as axes:
+        for name, colour in zip(SETS, ("C3", "C0"), strict=True):
+            own = [[fmean(r[name]["course"]) for r in rows if r[field] == v] for v in values]
+            means = [fmean(seeds) for seeds in own]
+            spread = [2.0 * stdev(seeds) if len(seeds) > 1 else 0.0 for seeds in own]
+            label = f"{name} levels"
+            places = values if field == "num_levels" else range(len(values))
+            style = {"color": colour, "marker": "o"}
+            axes.errorbar(places, means, yerr=spread, label=label, capsize=3, **style)
+            last = {row[field]: row[name] for row in theirs}
+            at = [place for place, value in zip(places, values, strict=True) if value in last]
+            if at:
+                height = [last[value] for value in values if value in last]
+                axes.plot(at, height, label=f"theirs, {label}", linestyle="--", **style, alpha=0.5)
+        if field == "num_levels":
+            axes.set_xscale("log")
+        else:
+            axes.set_xticks(range(len(values)), map(str, values))
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Play what the command line names."""
-    config = parse_command(CourseConfig, argv, command="python -m sweeps.course")
+    config = parse_command(CourseConfig, argv, command="python -m studies.course")
     rows = []
     for saved in [saved for sweep in config.sweeps for saved in runs_in(sweep)]:
         rows.append(played(saved, config))
-        ends = {name: np.mean(rows[-1][name]["raw"]) for name in ("train", "test")}
+        ends = {name: np.mean(rows[-1][name]["raw"]) for name in SETS}
         print({**about(saved), **{name: f"{mean:.2f}" for name, mean in ends.items()}}, flush=True)
     content = {"episodes": config.evaluations * ROWS, "rows": rows}
-    write_result(config.out, content, module="sweeps.course")
+    write_result(config.out, content, module="studies.course")
     print(config.out)
+    if config.plot:
+        draw(rows, config.plot)
+        print(config.plot)
 
 
 if __name__ == "__main__":
