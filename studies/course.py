@@ -28,10 +28,10 @@ from experiment.ranges import Count, Seed
 from experiment.results import read_result, write_result
 from experiment.seeding import aside
 from procgen_env.config import ProcgenConfig
-from procgen_env.games import normalised_scores
+from procgen_env.games import normalised_scores, parse_games
 from procgen_env.levels import level_sets
 from procgen_env.vector import make_vec
-from studies.tables import KNOWN_BY, by_number, published
+from studies.tables import GROUPED_BY, by_number, theirs_of
 
 GAMMA = 0.99
 """Of the course's reward scale."""
@@ -98,21 +98,25 @@ def about(saved: Checkpoint) -> dict[str, Any]:
         "hidden": config["hidden"],
         "num_levels": config["num_levels"],
         "seed": config["seed"],
-        "steps": saved.counters["env_steps"],
+        "timesteps": config["timesteps"],
     }
+
+
+def game_of(saved: Checkpoint, config: Any) -> str:
+    """The one game of a run. UserError: it is of none, or of several."""
+    games = parse_games(config.run.levels) if isinstance(config.env, ProcgenConfig) else ()
+    if len(games) != 1:
+        raise UserError(f"{saved.folder} is not on one Procgen game: give the course's sweeps")
+    return games[0]
 
 
 def played(saved: Checkpoint, config: CourseConfig) -> dict[str, Any]:
     """A run's row: `about`, and of either set of levels the mean of each evaluation."""
     known: Any = saved.config_as(find(saved.agent).Config)
-    if not isinstance(known.env, ProcgenConfig):
-        raise UserError(
-            f"{saved.folder} is of no run on Procgen: give sweeps of the plans course-…"
-        )
+    game, row = game_of(saved, known), about(saved)
     policy = load_agent(saved.folder, device=str(prepare_device("cpu", threads=1)))
-    game = known.run.levels.removeprefix("procgen:")
-    row = about(saved)
-    for name, settings in level_sets(known.env, test_levels="all").items():
+    plain = known.env.with_raw_rewards()
+    for name, settings in level_sets(plain, test_levels="all").items():
         raw, scaled = [], []
         for seed in row_seeds(config.seed, config.evaluations):
             envs = make_vec(game, num_envs=ROWS, config=settings, seed=seed)
@@ -134,40 +138,46 @@ def runs_in(sweep: Path) -> Iterator[Checkpoint]:
         yield load_checkpoint(path.with_suffix(""))
 
 
+def varied(rows: Sequence[dict[str, Any]]) -> str:
+    """What the runs differ in. UserError: it is more than one thing."""
+    fields = [name for name in GROUPED_BY if len({row[name] for row in rows}) > 1]
+    if len(fields) > 1:
+        raise UserError(f"runs that differ in {' and '.join(fields)} make no picture: give fewer")
+    return fields[0] if fields else "num_levels"
+
+
 def draw(rows: Sequence[dict[str, Any]], out: Path) -> None:
-    """Returns in the course's unit over the first thing that runs differ in, and theirs."""
-    field = next((n for n in KNOWN_BY if len({row[n] for row in rows}) > 1), "num_levels")
+    """Returns in the course's unit over what the runs differ in, and theirs."""
+    field = varied(rows)
     values = sorted({row[field] for row in rows}, key=by_number)
-    same = {tuple(row[n] for n in KNOWN_BY if n != field) for row in rows}
-    theirs = [
-        row for row in published()["rows"] if tuple(row[n] for n in KNOWN_BY if n != field) in same
-    ]
+    numeric = field == "num_levels" and min(values) > 0
+    places = values if numeric else range(len(values))
     with picture(out, x=field, y="return in the course's unit ± 2 σ over seeds") as axes:
         for name, colour in zip(SETS, ("C3", "C0"), strict=True):
             own = [[fmean(r[name]["course"]) for r in rows if r[field] == v] for v in values]
             means = [fmean(seeds) for seeds in own]
             spread = [2.0 * stdev(seeds) if len(seeds) > 1 else 0.0 for seeds in own]
-            label = f"{name} levels"
-            places = values if field == "num_levels" else range(len(values))
             style = {"color": colour, "marker": "o"}
-            axes.errorbar(places, means, yerr=spread, label=label, capsize=3, **style)
-            last = {row[field]: row[name] for row in theirs}
-            at = [place for place, value in zip(places, values, strict=True) if value in last]
-            if at:
-                height = [last[value] for value in values if value in last]
-                axes.plot(at, height, label=f"theirs, {label}", linestyle="--", **style, alpha=0.5)
-        if field == "num_levels":
+            axes.errorbar(places, means, yerr=spread, label=f"{name} levels", capsize=3, **style)
+            found = [theirs_of({**rows[0], field: value}) for value in values]
+            told = [(at, row[name]) for at, row in zip(places, found, strict=True) if row]
+            if told:
+                label = f"theirs, {name} levels"
+                axes.plot(*zip(*told, strict=True), "--", label=label, **style, alpha=0.5)
+        if numeric:
             axes.set_xscale("log")
         else:
-            axes.set_xticks(range(len(values)), map(str, values))
+            axes.set_xticks(places, map(str, values))
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Play what the command line names."""
     config = parse_command(CourseConfig, argv, command="python -m studies.course")
-    rows = []
-    for saved in [saved for sweep in config.sweeps for saved in runs_in(sweep)]:
+    rows, runs = [], [saved for sweep in config.sweeps for saved in runs_in(sweep)]
+    if config.plot:
+        varied([about(saved) for saved in runs])  # before hours of play
+    for saved in runs:
         rows.append(played(saved, config))
         ends = {name: np.mean(rows[-1][name]["raw"]) for name in SETS}
         print({**about(saved), **{name: f"{mean:.2f}" for name, mean in ends.items()}}, flush=True)

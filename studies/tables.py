@@ -226,66 +226,73 @@ there is. *Theirs* are one run each, in their own unit: rewards over a running d
 the step that ends an episode. *Ours in it* are the same episodes in that unit."""
 
 
+KNOWN_BY = ("method", "encoder", "hidden", "num_levels")
+"""What a row of the course's table is told apart by, and theirs are found by."""
+GROUPED_BY = (*KNOWN_BY, "timesteps")
+
+
 def published() -> dict[str, Any]:
     """The course's own numbers: where they are from, and a row of each run."""
     return read_result(ROOT / "studies" / "course.json")
 
 
-KNOWN_BY = ("method", "encoder", "hidden", "num_levels")
-"""What a row of the course's table is told apart by."""
+def theirs_of(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the course found for such a run: of those that are alike the one of most nearly as many
+    steps."""
+    rows = [r for r in published()["rows"] if all(r[name] == row[name] for name in KNOWN_BY)]
+    return min(rows, key=lambda r: abs(r["timesteps"] - row["timesteps"]), default=None)
 
 
 def course_page() -> str:
     """The course's numbers beside ours, method by method."""
     paths = sorted((ROOT / "studies" / "results" / "course").glob("*.json"))
     results = [read_result(path) for path in paths]
-    theirs = published()
+    # A run that two sweeps have in common counts once.
+    runs = {
+        tuple(row[name] for name in (*GROUPED_BY, "seed")): row
+        for result in results
+        for row in result["rows"]
+    }
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
-    for row in [row for result in results for row in result["rows"]]:
-        groups.setdefault(tuple(row[name] for name in KNOWN_BY), []).append(row)
+    for (*known, _), row in runs.items():
+        groups.setdefault(tuple(known), []).append(row)
     head = ["method", "encoder", "units", "levels", "steps", "seeds", "train", "test"]
     head += ["train − test", "train, normalised", "test, normalised", "ours in it: train", "test"]
     head += ["theirs: steps", "train", "test"]
     order = sorted(groups, key=lambda known: [by_number(value) for value in known])
-    body = [course_row(known, groups[known], theirs["rows"]) for known in order]
+    body = [course_row(groups[known]) for known in order]
     parts = ["# The course", MARK.format("`studies/results/course`"), *map(origin, results), COURSE]
-    parts += [table(head, body), *slopes(groups)]
+    parts += [table(head, body), *slopes(list(runs.values()))]
     pictures = [f"course-{path.stem}.png" for path in paths]
     parts += [f"![Returns, and theirs]({name})" for name in pictures if (OUT / name).is_file()]
-    parts += [f"Theirs: {theirs['source']}."]
+    parts += [f"Theirs: {published()['source']}."]
     return "\n\n".join(parts) + "\n"
 
 
 def by_number(value: Any) -> tuple[str, list[float]]:
     """Sorts "penalty 2" before "penalty 10"."""
-    return re.sub(r"[\d.]+", "", str(value)), [
-        float(n) for n in re.findall(r"\d[\d.]*", str(value))
-    ]
+    digits, text = r"\d+(?:\.\d+)?", str(value)
+    return re.sub(digits, "", text), [float(found) for found in re.findall(digits, text)]
 
 
-def course_row(
-    known: tuple[Any, ...], rows: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]
-) -> list[str]:
-    """Its cells: `known`, what our runs of that say, and what theirs said."""
+def course_row(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Of runs that differ in their seeds: what they are, what they earn, and what theirs said."""
     ends = {
         (name, unit): [float(np.mean(row[name][unit])) for row in rows]
         for name in ("train", "test")
         for unit in ("raw", "normalised", "course")
     }
     gaps = np.subtract(ends["train", "raw"], ends["test", "raw"]).tolist()
-    published = [""] * 3
-    for row in theirs:
-        if all(row[name] == value for name, value in zip(KNOWN_BY, known, strict=True)):
-            published = [number(row["steps"]), str(row["train"]), str(row["test"])]
+    first, theirs = rows[0], theirs_of(rows[0])
     return [
-        *known[:2],
-        *map(number, known[2:]),
-        ", ".join(number(steps) for steps in sorted({row["steps"] for row in rows})),
+        *(first["method"], first["encoder"]),
+        *(number(first[name]) for name in ("hidden", "num_levels", "timesteps")),
         str(len(rows)),
         *(with_interval(values) for values in (ends["train", "raw"], ends["test", "raw"], gaps)),
         *(f"{fmean(ends[name, 'normalised']):.3f}" for name in ("train", "test")),
         *(f"{fmean(ends[name, 'course']):.1f}" for name in ("train", "test")),
-        *published,
+        number(theirs["timesteps"]) if theirs else "",
+        *(str(theirs[name]) if theirs else "" for name in ("train", "test")),
     ]
 
 
@@ -296,20 +303,22 @@ def with_interval(values: Sequence[float]) -> str:
     return mean if math.isnan(low) else f"{mean} ({low:.2f} – {high:.2f})".replace("-", "−")
 
 
-def slopes(groups: Mapping[tuple[Any, ...], Sequence[Mapping[str, Any]]]) -> list[str]:
+def slopes(runs: Sequence[Mapping[str, Any]]) -> list[str]:
     """How train − test changes with the number of levels, for what learned on three or more."""
     lines = []
-    for agent in dict.fromkeys(known[:3] for known in groups):
-        rows = [row for known, same in groups.items() if known[:3] == agent for row in same]
+    fixed = [name for name in GROUPED_BY if name != "num_levels"]
+    alike: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for run in runs:
+        if run["num_levels"]:
+            alike.setdefault(tuple(run[name] for name in fixed), []).append(run)
+    for (method, encoder, hidden, timesteps), rows in alike.items():
         if len({row["num_levels"] for row in rows}) < 3:
             continue
         tens = np.log10([row["num_levels"] for row in rows])
         gaps = [np.mean(row["train"]["raw"]) - np.mean(row["test"]["raw"]) for row in rows]
         slope, (low, high) = statistics.slope_interval(tens, gaps)
         text = f"{slope:.2f} ({low:.2f} to {high:.2f})".replace("-", "−")
-        words = f"{agent[0]} with {agent[1]} and {agent[2]} units"
-        lines.append(
-            f"**{words}**: train − test changes by {text} with each tenfold number of levels, "
-            f"by the line through {len(rows)} runs, 95 % in brackets."
-        )
+        who = f"{method}, {encoder}, {hidden} units, {timesteps:,} steps"
+        what = f"train − test changes by {text} with each tenfold number of levels"
+        lines.append(f"**{who}**: {what}, by the line through {len(rows)} runs, 95 % in brackets.")
     return lines

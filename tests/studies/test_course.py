@@ -9,7 +9,7 @@ import pytest
 from experiment.errors import UserError
 from experiment.results import machine, store
 from studies import tables
-from studies.course import GAMMA, evaluate, method, runs_in
+from studies.course import GAMMA, evaluate, method, runs_in, varied
 from studies.tables import by_number
 
 REWARDS = np.array([[1.0, 0.0], [0.0, 2.0], [4.0, 1.0], [8.0, 0.0], [0.0, 32.0]])
@@ -92,7 +92,7 @@ def test_the_page_has_theirs_beside_ours_and_how_the_gap_changes(monkeypatch, tm
         {
             **dict(zip(tables.KNOWN_BY, ("PPO", "nature", 32, levels), strict=True)),
             "seed": seed,
-            "steps": 1_000_000,
+            "timesteps": 1_000_000,
             "train": {"raw": [5.0 + gap] * 2, "course": [8.0, 9.0], "normalised": 0.3},
             "test": {"raw": [5.0] * 2, "course": [4.0, 4.0], "normalised": 0.1},
         }
@@ -101,6 +101,9 @@ def test_the_page_has_theirs_beside_ours_and_how_the_gap_changes(monkeypatch, tm
     ]
     content = {"command": "python -m studies.course x", "commit": "c", "machine": machine()}
     store(stored, {**content, "rows": rows})
+    other = {**rows[2], "timesteps": 2_000_000}  # and a run of its own, in two sweeps
+    store(stored.with_name("more.json"), {**content, "rows": [rows[2], other]})
+    store(stored.with_name("again.json"), {**content, "rows": [other]})
     monkeypatch.setattr(tables, "ROOT", tmp_path)
     lines = tables.course_page().splitlines()
     at_ten = next(line for line in lines if line.startswith("| PPO | nature | 32 | 10 |"))
@@ -109,11 +112,30 @@ def test_the_page_has_theirs_beside_ours_and_how_the_gap_changes(monkeypatch, tm
     assert cells[6:9] == ["15.00 (2.29 – 27.71)", "5.00 (5.00 – 5.00)", "10.00 (−2.71 – 22.71)"]
     assert cells[9:] == ["0.300", "0.100", "8.5", "4.0", "2,000,000", "11.4", "6.6"]
     # Residuals' squares sum to 4.833, so the error is sqrt(4.833 / 4 / 4); t = 2.776445.
-    line = next(line for line in lines if "changes by" in line)
-    assert "PPO with nature and 32 units" in line and "6 runs" in line
+    (line,) = [line for line in lines if "changes by" in line]
+    assert sum(line.startswith("| PPO | nature | 32 | 10 |") for line in lines) == 2
+    assert "PPO, nature, 32 units, 1,000,000 steps" in line and "6 runs" in line
     assert "changes by −10.50 (−12.03 to −8.97)" in line
 
 
 def test_penalties_are_in_the_order_of_their_numbers():
     names = ["penalty 10", "penalty 2", "PPO", "penalty 0.25"]
     assert sorted(names, key=by_number) == ["PPO", "penalty 0.25", "penalty 2", "penalty 10"]
+
+
+def test_of_theirs_the_one_of_most_nearly_as_many_steps_is_shown():
+    like = dict(zip(tables.KNOWN_BY, ("PPO", "nature", 128, 400), strict=True))
+    found = [tables.theirs_of({**like, "timesteps": t}) for t in (1_000_000, 4_000_000)]
+    assert [(row["timesteps"], row["train"]) for row in found] == [
+        (2_000_000, 10.9),
+        (4_000_000, 13.1),
+    ]
+    assert tables.theirs_of({**like, "num_levels": 7, "timesteps": 1}) is None
+
+
+def test_runs_that_differ_in_two_things_make_no_picture():
+    one = dict(zip(tables.GROUPED_BY, ("PPO", "nature", 32, 10, 1), strict=True))
+    assert varied([one, {**one, "num_levels": 50}, {**one, "seed": 1}]) == "num_levels"
+    assert varied([one, {**one, "method": "penalty 2"}]) == "method"
+    with pytest.raises(UserError, match="differ in encoder and num_levels"):
+        varied([one, {**one, "num_levels": 50, "encoder": "impala"}])
