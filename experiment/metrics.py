@@ -176,10 +176,11 @@ class EpisodeLog(AbstractContextManager):
 
     def rollout(self) -> dict[str, float]:
         """Of the last hundred episodes: share that reached the end, length, furthest progress, mean
-        return of each zone (of a level GAME:ZONE.ACT)."""
+        return of each zone (of a level GAME:ZONE.ACT), or game (GAME:SEED)."""
         zones: dict[str, list[float]] = {}
         for row in self._recent:
-            zone = str(row["level"]).rpartition(":")[2].partition(".")[0]
+            game, _, state = str(row["level"]).rpartition(":")
+            zone = game if state.isdecimal() else state.partition(".")[0]
             zones.setdefault(f"rollout/return/{zone}", []).append(row["r"])
         if not zones:
             return {}

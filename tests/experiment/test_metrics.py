@@ -155,6 +155,15 @@ def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(
     )
 
 
+def test_levels_that_are_seeds_count_as_their_game(tmp_path: Path) -> None:
+    with EpisodeLog(tmp_path) as log:
+        for seed, r in ((17, 2.0), (1234567, 6.0)):
+            log.log(seed, 0, EPISODE | {"r": r, "level": f"bigfish:{seed}"})
+        found = log.rollout()
+    assert [name for name in found if "return" in name] == ["rollout/return/bigfish"]
+    assert found["rollout/return/bigfish"] == 4.0
+
+
 def test_episodes_have_fixed_columns_and_resume(tmp_path: Path) -> None:
     with EpisodeLog(tmp_path) as log:
         log.log(100, 0, EPISODE)
