@@ -29,7 +29,7 @@ experiment=$(realpath -m "${EXPERIMENT:-$repository/ppo2/presets/procgen-competi
 checkpoint=$(realpath -m "${CHECKPOINT:-$outputs}")
 seconds=${SECONDS_LIMIT:-7200}
 [[ $seconds =~ ^[1-9][0-9]*$ && $seconds -gt 120 ]] || fail "SECONDS_LIMIT=$seconds: give more than 120"
-cd "$repository"
+export PYTHONPATH="$repository${PYTHONPATH:+:$PYTHONPATH}"
 
 if [ "$task" = --rollout ]; then
   exec "$python" -m procgen_env.evaluate "$checkpoint" --episodes "${EPISODES:-5}" "$@"
@@ -44,11 +44,18 @@ elif [ -f "$outputs/config.json" ]; then
   mkdir "$aside"
   find "$outputs" -mindepth 1 -maxdepth 1 ! -name 'stopped-*' -exec mv -t "$aside" {} +
 fi
-status=0
 # In the foreground: a second interrupt, which the group would get, ends a run without a checkpoint.
 timeout --foreground --signal INT --kill-after 120 $((seconds - 120)) \
-  "$python" -m ppo2.train "${start[@]}" --run-dir "$outputs" --torch-threads "${RAY_CPUS:-2}" "$@" \
-  || status=$?
+  "$python" -m ppo2.train "${start[@]}" --run-dir "$outputs" --torch-threads "${RAY_CPUS:-2}" "$@" &
+child=$!
+trap 'kill -TERM $child' TERM  # such as of docker stop, which tells this script alone
+trap : INT                     # which the trainer has had too
+status=0
+wait $child || status=$?
+while kill -0 $child 2>/dev/null; do  # a signal ended the waiting alone
+  status=0
+  wait $child || status=$?
+done
 if [ $status = 124 ]; then
   echo "run.sh: the time is up" >&2
   status=0

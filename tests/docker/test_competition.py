@@ -4,6 +4,7 @@ import importlib.metadata
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -95,6 +96,33 @@ def test_train_is_interrupted_in_time_to_save(called, tmp_path):
     done = called("--train", script=script, SECONDS_LIMIT="121")
     assert done.returncode == 0 and "the time is up" in done.stderr
     assert (tmp_path / "saved").read_text() == "saved\n"
+
+
+def test_a_trainer_saves_where_the_script_is_ended(tmp_path):
+    """As by docker stop, which tells PID 1 alone."""
+    python = tmp_path / "python"
+    saves = f"trap 'echo saved > {tmp_path}/saved; exit 130' TERM"
+    python.write_text(
+        f"#!/bin/bash\n{saves}\ntouch {tmp_path}/began\nwhile true; do sleep 0.05; done\n"
+    )
+    python.chmod(0o755)
+    run = subprocess.Popen(
+        ["bash", str(RUN), "--train"],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "PYTHON": str(python)},
+    )
+    try:
+        while not (tmp_path / "began").exists():
+            assert run.poll() is None
+            time.sleep(0.01)
+        run.terminate()
+        assert run.wait(20) == 130 and (tmp_path / "saved").read_text() == "saved\n"
+    finally:
+        run.kill()
+
+
+def test_flags_name_places_as_the_caller_sees_them(called, tmp_path):
+    assert called("--train", script="pwd").stdout.split()[-1] == str(tmp_path)
 
 
 def test_a_failed_training_fails(called):
