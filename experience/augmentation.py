@@ -125,10 +125,13 @@ AUGMENTATIONS: dict[str, tuple[Change, Callable[[int], int]]] = {
 
 
 class Augmentation:
-    """Some of the changes in turn, for a share of the rows."""
+    """Some of the changes in turn, each for a share of the rows.
+
+    Source: ttumiel/procgen-competition, transforms.py, where each draws whether by itself, too.
+    """
 
     def __init__(self, names: str, *, share: float, colours: int) -> None:
-        """names: keys of AUGMENTATIONS with commas between. share: of the rows that are changed.
+        """names: keys of AUGMENTATIONS with commas between. share: of the rows that each changes.
         colours: of one frame, 1 or 3. UserError: unknown names; grey where there is no colour."""
         self.names = [name.strip() for name in names.split(",")]
         self.share, self.colours = share, colours
@@ -139,20 +142,21 @@ class Augmentation:
             if name == "grey" and colours == 1:
                 raise UserError("--augment grey is for images in colour; these are grey already")
         self.counts = [AUGMENTATIONS[name][1](colours) for name in self.names]
-        self.draws = 1 + sum(self.counts)
-        """Numbers for each row: whether, and then how."""
+        self.draws = sum(1 + count for count in self.counts)
+        """Numbers for each row: of each change whether, and then how."""
 
     def __call__(self, obs: Tensor, u: Tensor) -> Tensor:
         """obs uint8 [B,F·C,H,W], u [B,draws] from 0 to 1 -> obs changed."""
         assert u.shape == (len(obs), self.draws)
-        rows = (u[:, 0] < self.share).nonzero().squeeze(1)
-        if not len(rows):  # some changes cannot be made of no images
-            return obs
-        images = obs[rows].unflatten(1, (-1, self.colours)).float()
-        for name, part in zip(self.names, u[rows, 1:].split(self.counts, dim=1), strict=True):
-            images = AUGMENTATIONS[name][0](images, part)
-        changed = images.round().clamp(0.0, 255.0).to(torch.uint8).flatten(1, 2)
-        return obs.index_copy(0, rows, changed)
+        parts = u.split([1 + count for count in self.counts], dim=1)
+        for name, part in zip(self.names, parts, strict=True):
+            rows = (part[:, 0] < self.share).nonzero().squeeze(1)
+            if len(rows):  # some changes cannot be made of no images
+                images = obs[rows].unflatten(1, (-1, self.colours)).float()
+                images = AUGMENTATIONS[name][0](images, part[rows, 1:])
+                changed = images.round().clamp(0.0, 255.0).to(torch.uint8).flatten(1, 2)
+                obs = obs.index_copy(0, rows, changed)
+        return obs
 
 
 def _sampled(images: Tensor, rows: Sequence[Sequence[Tensor]], *, padding: str) -> Tensor:

@@ -39,6 +39,17 @@ def test_only_a_share_of_the_rows_is_changed_and_the_given_images_stay():
     assert torch.equal(given, obs)
 
 
+def test_each_change_has_a_chance_of_its_own():
+    augmentation, obs = Augmentation("roll,jitter", share=0.5, colours=3), stacks()
+    u = draws(6, augmentation.draws)
+    u[:, 0] = torch.tensor([0.0, 0.0, 1.0, 1.0, 0.0, 1.0])  # roll, which draws two
+    u[:, 3] = torch.tensor([0.0, 1.0, 0.0, 1.0, 1.0, 0.0])  # jitter
+    one, other = (Augmentation(name, share=1.0, colours=3) for name in ("roll", "jitter"))
+    rolled = torch.where((u[:, 0] < 0.5)[:, None, None, None], one(obs, u[:, :3]), obs)
+    both = torch.where((u[:, 3] < 0.5)[:, None, None, None], other(rolled, u[:, 3:]), rolled)
+    assert torch.equal(augmentation(obs, u), both)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_piece_of_which_no_row_is_drawn_stays_as_it_is(name):
     augmentation, obs = Augmentation(name, share=0.0, colours=3), stacks()
