@@ -12,6 +12,7 @@ from experience.return_scale import ReturnScale
 from experiment.distributed import Group
 from experiment.optimiser import optimiser_tensors, restore_optimiser
 from nets.encoders import make_encoder, width_of
+from nets.initialise import xavier
 
 ROWS = 2048
 """Images looked at together."""
@@ -141,4 +142,6 @@ def impala_net(frame: tuple[int, int, int], *, deep: bool) -> nn.Sequential:
     parts = ("pool-first", "shifted")
     encoder = make_encoder("impala", (channels, height, width), pool=True, parts=parts)
     more = [nn.ReLU(), nn.Linear(256, 256)] if deep else []
-    return nn.Sequential(encoder, nn.Linear(encoder.features, 256), *more)
+    net = nn.Sequential(encoder, nn.Linear(encoder.features, 256), *more)
+    xavier(net)  # as the entry's: the bonus is not scaled, so the weights set its size
+    return net

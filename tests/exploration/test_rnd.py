@@ -54,6 +54,14 @@ def test_bonus_is_the_error_over_the_deviation_of_its_discounted_sum():
     assert ended.any()
 
 
+def test_impala_nets_begin_with_the_entrys_weights():
+    """Uniform in ± sqrt(6 / (inputs + outputs)), biases 0: they set the size of the bonus."""
+    net = make(kind="impala").nets["target"]
+    last = net[1]
+    limit = (6 / (last.in_features + last.out_features)) ** 0.5
+    assert 0.95 * limit < last.weight.abs().max() <= limit and not last.bias.any()
+
+
 def test_bonus_of_impala_nets_is_the_error_cut_off(monkeypatch):
     rnd, frames = make(kind="impala"), torch.cat([images(1, steps=2), images(2, steps=2)])
     ended = np.zeros((4, 2), bool)
