@@ -221,8 +221,9 @@ def summarised(values: Sequence[float]) -> str:
 
 
 def table(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
-    """Groups of seeds as Markdown, and below it mean normalised scores over games: of an agent on
-    one mode, so many levels and steps, either evaluated or while training."""
+    """Groups of seeds as Markdown, and below it mean normalised scores over games: of an agent
+    with the same settings on one mode, so many levels and steps, either evaluated or while
+    training."""
     lines = [
         "| game | mode | levels | steps | agent | seeds | last 100 in training | train | test "
         "| test on | gap | normalised | published |",
@@ -230,11 +231,13 @@ def table(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
     ]
     scores: dict[Key, dict[str, list[float]]] = {}
     for key, rows in sorted(groups.items()):
-        game, mode, levels, steps, tested, agent, _ = key
+        game, mode, levels, steps, tested, agent, settings = key
         judged = known(row.train for row in rows)
         returns = judged or known(row.while_training for row in rows) or [math.nan]
         score = normalised(float(np.mean(returns)), game, mode, constants=constants)
-        of = (agent, mode, levels, steps, "evaluated" if judged else "while training")
+        how = "evaluated" if judged else "while training"
+        alike = tuple(pair for pair in settings if pair[0] != "levels")
+        of = (mode, levels, steps, how, agent, alike)
         if not math.isnan(score):
             scores.setdefault(of, {}).setdefault(game, []).append(score)
         cells = [
@@ -249,11 +252,12 @@ def table(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
             "; ".join(published(rows[0])),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    for (agent, mode, levels, steps, how), games in scores.items():
+    for of, games in scores.items():
+        mode, levels, steps, how, *_ = of
         if len(games) > 1:
             mean = np.mean([np.mean(own) for own in games.values()])
             what = f"{mode}, {f'{levels:,}' if levels else 'all'} levels, {steps:,} steps, {how}"
-            text = f"Mean normalised score of {agent} over {len(games)} games, {what}"
+            text = f"Mean normalised score of {named(of, scores)} over {len(games)} games, {what}"
             lines.append(f"\n{text} ({constants}): {mean:.3f}")
     return "\n".join(lines) + "\n"
 

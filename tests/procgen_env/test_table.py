@@ -201,7 +201,7 @@ def test_runs_without_evaluation_whose_episodes_end_apart_are_seeds_of_a_row(tmp
     assert "| 2,000,000 | ppo2 | 2 |" in (tmp_path / "t.md").read_text()
 
 
-def test_each_game_counts_once_in_an_agents_mean_score(tmp_path, capsys):
+def test_a_mean_score_is_over_games_of_the_same_settings(tmp_path, capsys):
     games = {"a": ("coinrun", 10.0, 0.9), "b": ("coinrun", 5.0, 0.99), "c": ("heist", 3.5, 0.9)}
     runs = [
         made_up(tmp_path / name, returns=[mean], game=game, gamma=gamma)
@@ -210,8 +210,8 @@ def test_each_game_counts_once_in_an_agents_mean_score(tmp_path, capsys):
     runs.append(made_up(tmp_path / "d", returns=[0.0], agent="sac"))
     main([*map(str, runs), "--out", str(tmp_path / "t.md")])
     scores = [line for line in (tmp_path / "t.md").read_text().splitlines() if "Mean" in line]
-    kind = "ppo2 over 2 games, easy, 200 levels, 2,000,000 steps, while training"
-    assert scores == [f"Mean normalised score of {kind} (paper): 0.250"]  # of (1 + 0) / 2 and 0
+    kind = "ppo2 gamma=0.9 over 2 games, easy, 200 levels, 2,000,000 steps, while training"
+    assert scores == [f"Mean normalised score of {kind} (paper): 0.500"]  # of 1 and 0
 
 
 def test_mean_scores_are_of_one_mode_number_of_levels_and_steps(tmp_path, capsys):
