@@ -43,7 +43,7 @@ class PPO2Config:
     flip, rotate, resized-crop, zoom, roll, pad-crop, cutout, cutout-colour, grey, jitter,
     convolution."""
     augment_share: Share = only_with(0.3, "augment")
-    """Of the observations that are changed, drawn anew in each epoch."""
+    """Of the observations that each change is made to, drawn anew in each epoch."""
     dropout: Momentum = 0.0
     """Share of the fully connected layer's units that count for nothing while it is learned from,
     drawn anew in each epoch."""
@@ -139,4 +139,12 @@ class PPO2Config:
             raise UserError("--novelty is for the contest's reward, which Procgen lacks: try --rnd")
         if self.recurrent == "none" and self.sequence_steps != 1:
             raise UserError("sequence_steps is for --recurrent gru or lstm; leave it at 1 without")
+        if self.recurrent != "none" and self.sequence_steps == 1:
+            raise UserError(
+                "--recurrent learns nothing over time with --sequence-steps 1: give more"
+            )
+        if self.augment:
+            from experience.augmentation import Augmentation  # PyTorch, a second to import
+
+            Augmentation(self.augment, share=self.augment_share, colours=self.env.spec().channels)
         parse_schedule(self.learning_rate_schedule)

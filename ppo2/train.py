@@ -48,8 +48,6 @@ def run(
     environments of its own; the first one writes. on_checkpoint: called after each checkpoint,
     there.
     """
-    if config.recurrent != "none" and config.sequence_steps == 1:
-        raise UserError("--recurrent learns nothing over time with --sequence-steps 1: give more")
     config = with_pieces(config, envs.num_envs)
     training = Training(config, envs.num_envs)
     collector = training.collector

@@ -46,7 +46,7 @@ def player(config: SweepConfig) -> Iterator[Callable[..., None]]:
     if config.engine != "ray":
         yield play
         return
-    with ray_on(config.ray_address, cpus=config.jobs, runtime_env=with_this_project()) as ray:
+    with ray_on(config.ray_address, cpus=config.at_once, runtime_env=with_this_project()) as ray:
         task = ray.remote(play)
 
         def there(*arguments: Any, threads: int) -> None:
@@ -74,7 +74,7 @@ def run_grid(config: SweepConfig) -> None:
         if config.cell > len(every):
             raise UserError(f"--cell {config.cell}: this grid has {len(every)} runs")
         todo = [cell for cell in todo if cell == every[config.cell - 1]]
-    at_once = 1 if config.cell else config.jobs  # they share the cores
+    at_once = 1 if config.cell else config.at_once  # they share the cores
     if config.ray_address:  # each takes a core of the cluster
         at_once = max(1, len(todo))
     say(f"{len(todo)} runs to do, {at_once} at a time; their logs are in {config.out}")
@@ -114,7 +114,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         count = len(study.kinds) * config.seeds
         engine, out, resources = config.engine, config.out, config.resources
         make_folder(out)  # clusters make none for their logs
-        print(jobs.script(engine, words, count=count, out=out, resources=resources))
+        limits = {"count": count, "at_once": config.jobs}
+        print(jobs.script(engine, words, out=out, resources=resources, **limits))
 
 
 if __name__ == "__main__":

@@ -38,8 +38,8 @@ class SweepConfig:
     are trained."""
     seeds: Count = only_with(1, "grid")
     """Runs of each combination, of seeds 0, 1, ...."""
-    jobs: Count = 2
-    """Runs at a time; with --ray-address, as many as the cluster has CPUs."""
+    jobs: Natural = 0
+    """Runs at a time; 0: two, on a cluster as many as there is room for."""
     cell: Natural = only_with(0, "engine=local")
     """Only the run of that number, from 1 on, as a job script asks for; 0: all, and the table."""
     resources: str = only_with("", "engine=slurm", "engine=lsf")
@@ -60,6 +60,11 @@ class SweepConfig:
     lsf: print a script that runs a grid as jobs."""
     ray_address: str = ""
     """ray: a cluster to run on, or auto for the one that this machine is in; none: here alone."""
+
+    @property
+    def at_once(self) -> int:
+        """Runs at a time on this machine."""
+        return self.jobs or 2
 
     def check(self) -> None:
         """UserError: flags that do not go together, or that ask for nothing."""

@@ -1,5 +1,6 @@
 """A grid as a study of one kind per combination: its cells run, go on and are refused as these."""
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -121,7 +122,8 @@ def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
     """The grid's study, and the point of each of its kinds.
 
     UserError: the agent refuses a point; so nothing runs before all are known to be possible."""
-    fields = flat(to_dict(agent_config(config)))
+    # Without --flags, which may hold with each point only.
+    fields = flat(to_dict(agent_config(dataclasses.replace(config, flags=""))))
     first = ["--preset", config.preset] if config.preset else []
     kinds, named = {}, {}
     for point in points(read_grid(config.grid)):

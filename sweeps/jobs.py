@@ -6,19 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
-def script(engine: str, arguments: Sequence[str], *, count: int, out: Path, resources: str) -> str:
+def script(
+    engine: str, arguments: Sequence[str], *, count: int, at_once: int, out: Path, resources: str
+) -> str:
     """A script of one array of `count` jobs, each of which runs one cell of this sweep.
 
-    engine: slurm or lsf. arguments: of this command, by which each job finds its cell. out: where
-    jobs log, a folder that is there. Jobs run this Python, which their nodes see too. The same
-    command without --engine writes the table once all are done, and runs what is missing.
+    engine: slurm or lsf. at_once: jobs, at most; 0: as many as there is room for. arguments: of
+    this command, by which each job finds its cell. out: where jobs log, a folder that is there.
+    Jobs run this Python, which their nodes see too. The same command without --engine writes the
+    table once all are done, and runs what is missing.
     """
+    some = f"%{at_once}" if at_once else ""
     if engine == "slurm":
         mark, index = "#SBATCH", "$SLURM_ARRAY_TASK_ID"
-        head = ["--job-name=sweep", f"--array=1-{count}", f"--output={out}/job-%a.log"]
+        head = ["--job-name=sweep", f"--array=1-{count}{some}", f"--output={out}/job-%a.log"]
     else:
         mark, index = "#BSUB", "$LSB_JOBINDEX"
-        head = [f'-J "sweep[1-{count}]"', f"-o {out}/job-%I.log"]
+        head = [f'-J "sweep[1-{count}]{some}"', f"-o {out}/job-%I.log"]
     head += [resources] if resources else []  # several options may share a line
     # local: a plan may name the cluster.
     mine = [*without(arguments, "--engine", "--resources"), "--engine", "local", "--cell"]

@@ -225,12 +225,12 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
     same_population(config)
     os.environ["RAY_CHDIR_TO_TRIAL_DIR"] = "0"
     with (
-        ray_on(config.ray_address, cpus=config.jobs, runtime_env=with_this_project()),
+        ray_on(config.ray_address, cpus=config.at_once, runtime_env=with_this_project()),
         warnings.catch_warnings(),  # runs begin in processes of their own, and are few
     ):
         warnings.filterwarnings("ignore", "Consider boosting PBT")
         results = tuner(config, ranges, trainable).fit()
-    report(config, ranges, [one.metrics for one in results if one.metrics])
+    report(config, ranges, [found for one in results if "score" in (found := one.metrics or {})])
     if results.errors:
         raise UserError(
             f"{len(results.errors)} of {len(results)} runs failed ({results.errors[0]}); their "
@@ -261,4 +261,5 @@ def report(config: SweepConfig, ranges: Ranges, found: Sequence[Mapping[str, Any
     print(text)
     ended = [one["run"] for one in runs if not math.isnan(one["score"])]
     folders = {name: [config.out / "runs" / name] for name in ended}
-    plot_curves(folders, config.out / "plot.png", title="Return: population")
+    if folders:
+        plot_curves(folders, config.out / "plot.png", title="Return: population")

@@ -241,6 +241,31 @@ def test_a_job_script_runs_each_cell_once(tmp_path, capsys, engine, resources, l
         main([*words[3:-1], "5"])
 
 
+@pytest.mark.parametrize(
+    ("engine", "line"),
+    [("slurm", "#SBATCH --array=1-2%3"), ("lsf", '#BSUB -J "sweep[1-2]%3"')],
+)
+def test_a_cluster_runs_no_more_jobs_at_a_time_than_asked(tmp_path, capsys, engine, line):
+    main(sweep(tmp_path / "out", "--engine", engine, "--jobs", "3"))
+    assert line in capsys.readouterr().out.splitlines()
+
+
+def test_flags_that_hold_with_the_points_alone_are_taken():
+    words = ["--grid", "recurrent=lstm,gru", "--flags=--sequence-steps 16", "--preset", "fast"]
+    study, _ = study_of(asked([*words, "--levels", "BrambleWood.Act1"]))
+    assert len(study.kinds) == 2
+
+
+@pytest.mark.parametrize(
+    ("point", "said"),
+    [("augment=flip;rotat", "unknown --augment 'rotat'"), ("recurrent=none,lstm", "over time")],
+)
+def test_a_point_that_no_run_would_take_is_refused_before_the_first(point, said):
+    words = ["--grid", point, "--preset", "fast", "--levels", "BrambleWood.Act1"]
+    with pytest.raises(UserError, match=said):
+        study_of(asked(words))
+
+
 def test_a_job_gives_all_cores_to_its_run(tmp_path, monkeypatch):
     asked_for = []
     monkeypatch.setattr("sweeps.__main__.work", lambda *_, jobs, **__: asked_for.append(jobs))

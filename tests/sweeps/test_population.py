@@ -4,6 +4,7 @@ import itertools
 import json
 import shutil
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import NamedTuple
@@ -112,6 +113,21 @@ def test_a_report_has_what_runs_used_and_no_score_where_no_episode_ended(tmp_pat
     assert "| b | 7.5 | 40 | 101 |" in table and "| a |  | 20 | 70 |" in table
     runs = json.loads((tmp_path / "result.json").read_text())["runs"]
     assert [(one["score"], one["values"]["hidden"]) for one in runs] == [(7.5, 101), (None, 70)]
+
+
+def test_runs_that_failed_before_their_first_report_are_said(tmp_path, monkeypatch):
+    """Ray has a row of every trial, which holds no score then."""
+
+    class Results(list):
+        errors = ("no such device",)
+
+    ended = Results([SimpleNamespace(metrics={"trial_id": "population_00000"})])
+    tuned = SimpleNamespace(fit=lambda: ended)
+    monkeypatch.setattr("sweeps.population.tuner", lambda *_: tuned)
+    monkeypatch.setattr("sweeps.population.ray_on", lambda *_, **__: nullcontext())
+    with pytest.raises(UserError, match=r"1 of 1 runs failed \(no such device\)"):
+        run(population("gamma=0.1:0.9", out=tmp_path))
+    assert json.loads((tmp_path / "result.json").read_text())["runs"] == []
 
 
 def test_an_agent_that_does_not_report_its_checkpoints_is_refused():
