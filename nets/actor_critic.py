@@ -65,7 +65,7 @@ def make_trunk(
     their own.
     """
     encoder, initialise = encoder_of(net, image), initialiser(initialisation)
-    if initialisation != "default" or net.encoder in ("nature", "data-efficient"):
+    if initialisation != "default" or net.encoder in ("nature", "data-efficient", "xresnet"):
         initialise(encoder)
     hidden = nn.Linear(encoder.features, net.hidden)
     initialise(hidden)

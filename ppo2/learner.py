@@ -48,6 +48,10 @@ def approximate_kl(log_ratio: Tensor) -> Tensor:
     return (log_ratio.exp() - 1.0 - log_ratio).mean()
 
 
+LEAST_WEIGHT = 1e-30
+"""Of a KL penalty, which grows by factors and would stay at 0."""
+
+
 def adapted(weight: float, kl: float, *, aim: float) -> float:
     """The weight of a KL penalty after a rollout that moved the policy by `kl`.
 
@@ -56,7 +60,7 @@ def adapted(weight: float, kl: float, *, aim: float) -> float:
     """
     if kl > 2.0 * aim:
         return 1.5 * weight
-    return 0.5 * weight if kl < 0.5 * aim else weight
+    return max(0.5 * weight, LEAST_WEIGHT) if kl < 0.5 * aim else weight
 
 
 class Learner:

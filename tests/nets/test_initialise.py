@@ -2,6 +2,7 @@ import pytest
 import torch
 from torch import nn
 
+from nets.actor_critic import make_trunk
 from nets.encoders import impala, make_encoder
 from nets.heads import ActorCriticHead
 from nets.initialise import (
@@ -14,6 +15,7 @@ from nets.initialise import (
     xavier,
 )
 from nets.noisy import PlainLinear
+from nets.settings import NetSettings
 
 
 def assert_orthogonal(matrix, gain):
@@ -33,6 +35,14 @@ def test_every_layer_of_an_encoder_becomes_orthogonal():
     for layer in layers:
         assert_orthogonal(layer.weight.detach().flatten(1), RELU_GAIN)
         assert not layer.bias.any()
+
+
+def test_xresnets_default_is_orthogonal():
+    encoder, _ = make_trunk(NetSettings(encoder="xresnet"), (3, 64, 64), initialisation="default")
+    layers = [layer for layer in encoder.modules() if isinstance(layer, nn.Conv2d)]
+    for layer in layers:
+        assert_orthogonal(layer.weight.detach().flatten(1), RELU_GAIN)
+    assert len(layers) > 5
 
 
 def test_convolution_of_each_channel_alone_keeps_each_channels_size():

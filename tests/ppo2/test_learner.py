@@ -240,6 +240,15 @@ def test_kl_penalty_follows_rllibs_rule(kl, factor):
     assert adapted(0.2, kl, aim=0.01) == pytest.approx(0.2 * factor)
 
 
+def test_a_kl_penalty_that_has_fallen_for_long_grows_again():
+    weight = torch.tensor(0.2)  # as the learner keeps it
+    for _ in range(300):
+        weight.fill_(adapted(float(weight), 0.0, aim=0.01))
+    for _ in range(300):
+        weight.fill_(adapted(float(weight), 1.0, aim=0.01))
+    assert weight > 0.2
+
+
 def test_kl_penalty_is_adapted_once_per_rollout_by_the_last_epochs_divergence():
     config = replaced(TINY, kl_penalty=0.2, kl_aim=0.01, minibatches=2, epochs=2)
     net, batch = make_batch(config)
