@@ -102,7 +102,8 @@ class Progress:
 
     def _text(self) -> str:
         rate = self.steps_per_second()
-        speed = f"{rate:.0f} {self._unit}/s" if rate > 0 else ""
+        digits = ".0f" if rate >= 10.0 else ".2g"
+        speed = f"{rate:{digits}} {self._unit}/s" if rate > 0 else ""
         left = f"{_duration((self._total - self._step) / rate)} left" if rate > 0 else ""
         shown = list(self._numbers.items())[:SHOWN]
         numbers = [f"{name} {_number(value)}" for name, value in shown]

@@ -90,6 +90,14 @@ def test_speed_is_of_whole_stretches_of_playing_and_learning() -> None:
     assert lines[-1] == "x: 1200/2000 steps, 2 steps/s, 6 min 40 s left"
 
 
+def test_less_than_one_a_second_is_still_a_speed() -> None:
+    clock, stream = Clock(), io.StringIO()
+    with Progress(6, "sight", unit="plays", stream=stream, clock=clock) as progress:
+        clock.now += 15
+        progress.update(3)
+    assert "0.2 plays/s" in stream.getvalue()
+
+
 def test_nothing_is_said_of_a_speed_while_nothing_moves() -> None:
     clock, stream = Clock(), io.StringIO()
     progress = Progress(10, "x", stream=stream, clock=clock)
