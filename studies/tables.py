@@ -224,6 +224,12 @@ that it learned on, *test* on all levels, and both act by draws. Means are over 
 Student's t interval over seeds in brackets; *normalised* has 0 for random play and 1 for the most
 there is. *Theirs* are one run each, in their own unit: rewards over a running deviation, without
 the step that ends an episode. *Ours in it* are the same episodes in that unit."""
+COURSE_DIFFERS = """\
+**Where they differ, and why.** Ours have as many steps as the table says, theirs mostly more: most of
+what theirs earn beyond ours may be that. Theirs are means of the last 20 evaluations of 32 episodes
+while a run learned; ours are of its last weights. Their rewards are scaled by moments brought up to
+date at each step, ours once per rollout; their game is the original's package, ours EnvPool's, equal
+in rewards and ends. None of these was measured apart."""
 
 
 KNOWN_BY = ("method", "encoder", "hidden", "num_levels")
@@ -265,7 +271,7 @@ def course_page() -> str:
     parts += [table(head, body), *slopes(list(runs.values()))]
     pictures = [f"course-{path.stem}.png" for path in paths]
     parts += [f"![Returns, and theirs]({name})" for name in pictures if (OUT / name).is_file()]
-    parts += [f"Theirs: {published()['source']}."]
+    parts += [COURSE_DIFFERS, f"Theirs: {published()['source']}."]
     return "\n\n".join(parts) + "\n"
 
 
