@@ -225,11 +225,11 @@ Student's t interval over seeds in brackets; *normalised* has 0 for random play 
 there is. *Theirs* are one run each, in their own unit: rewards over a running deviation, without
 the step that ends an episode. *Ours in it* are the same episodes in that unit."""
 COURSE_DIFFERS = """\
-**Where they differ, and why.** Ours have as many steps as the table says, theirs mostly more: most of
-what theirs earn beyond ours may be that. Theirs are means of the last 20 evaluations of 32 episodes
-while a run learned; ours are of its last weights. Their rewards are scaled by moments brought up to
-date at each step, ours once per rollout; their game is the original's package, ours EnvPool's, equal
-in rewards and ends. None of these was measured apart."""
+**Where they differ, and why.** Ours have as many steps as the table says, theirs mostly more: most
+of what theirs earn beyond ours may be that. Theirs are means of the last 20 evaluations of 32
+episodes while a run learned; ours are of its last weights. Their rewards are scaled by moments
+brought up to date at each step, ours once per rollout; their game is the original's package, ours
+EnvPool's, equal in rewards and ends. None of these was measured apart."""
 
 
 KNOWN_BY = ("method", "encoder", "hidden", "num_levels")
