@@ -49,7 +49,7 @@ class Waiting:
 def test_what_a_policy_with_a_memory_expects_is_not_shown() -> None:
     policy, obs = Waiting(), np.zeros((3, 84, 84), np.uint8)
     assert values_of(policy, obs) == list(range(7))
-    policy.config = Config(recurrent="gru")
+    policy.config = Config(recurrent="gru", sequence_steps=2)
     assert values_of(policy, obs) == []
 
 

@@ -98,7 +98,7 @@ def test_net_of_another_agent_is_searched_as_it_is(quick, tmp_path, source, laye
 @pytest.mark.parametrize(
     ("source", "flags", "words"),
     [
-        (ppo2(recurrent="gru"), {}, "recurrent"),
+        (ppo2(recurrent="gru", sequence_steps=2), {}, "recurrent"),
         (ppo2(image_height=40), {}, "--image-height 40"),
         (ppo2(actions=10), {}, "--actions 10"),
         (rainbow(), {"draw_actions": True}, "draw_actions"),

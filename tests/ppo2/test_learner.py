@@ -329,7 +329,7 @@ def test_recurrent_net_sees_in_pieces_what_it_saw_step_by_step(kind):
 
 
 def test_recurrent_gradient_does_not_cross_an_episodes_start():
-    config = replaced(TINY, recurrent="gru", recurrent_hidden=8)
+    config = replaced(TINY, recurrent="gru", recurrent_hidden=8, sequence_steps=2)
     net = make_actor_critic(config)
     state = torch.ones(2, 8, requires_grad=True)
     images = torch.zeros(2, 4, 36, 36, dtype=torch.uint8)

@@ -72,7 +72,7 @@ def test_remembering_agent_is_told_where_scored_episodes_begin() -> None:
 
 @pytest.mark.parametrize("explore", [False, True])
 def test_recurrent_ppo2_forgets_the_last_episode(explore: bool) -> None:
-    net = {"hidden": 16, "recurrent": "gru", "recurrent_hidden": 8}
+    net = {"hidden": 16, "recurrent": "gru", "recurrent_hidden": 8, "sequence_steps": 2}
     config = from_dict(PPO2Config, {"image_height": 36, "image_width": 36, **net})
     agent = PPO2Agent(make_actor_critic(config), config)
     obs = np.random.default_rng(0).integers(0, 256, (4, 1, 4, 36, 36), dtype=np.uint8)
