@@ -263,8 +263,9 @@ def course_page() -> str:
     for (*known, _), row in runs.items():
         groups.setdefault(tuple(known), []).append(row)
     head = ["method", "encoder", "units", "levels", "steps", "seeds", "train", "test"]
-    head += ["train − test", "train, normalised", "test, normalised", "ours in it: train", "test"]
-    head += ["theirs: steps", "train", "test"]
+    head += ["train − test", "train, normalised", "test, normalised"]
+    head += ["ours in it: train", "ours in it: test"]
+    head += ["theirs: steps", "theirs: train", "theirs: test"]
     order = sorted(groups, key=lambda known: [by_number(value) for value in known])
     body = [course_row(groups[known]) for known in order]
     parts = ["# The course", MARK.format("`studies/results/course`"), *map(origin, results), COURSE]
@@ -295,8 +296,8 @@ def course_row(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         *(number(first[name]) for name in ("hidden", "num_levels", "timesteps")),
         str(len(rows)),
         *(with_interval(values) for values in (ends["train", "raw"], ends["test", "raw"], gaps)),
-        *(f"{fmean(ends[name, 'normalised']):.3f}" for name in ("train", "test")),
-        *(f"{fmean(ends[name, 'course']):.1f}" for name in ("train", "test")),
+        *(decimal(fmean(ends[name, "normalised"]), 3) for name in ("train", "test")),
+        *(decimal(fmean(ends[name, "course"]), 1) for name in ("train", "test")),
         number(theirs["timesteps"]) if theirs else "",
         *(str(theirs[name]) if theirs else "" for name in ("train", "test")),
     ]
@@ -305,8 +306,13 @@ def course_row(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 def with_interval(values: Sequence[float]) -> str:
     """A mean, and in brackets its interval over seeds where there is more than one."""
     low, high = statistics.t_interval(values)
-    mean = f"{np.mean(values):.2f}"
-    return mean if math.isnan(low) else f"{mean} ({low:.2f} – {high:.2f})".replace("-", "−")
+    mean = decimal(fmean(values), 2)
+    return mean if math.isnan(low) else f"{mean} ({decimal(low, 2)} – {decimal(high, 2)})"
+
+
+def decimal(value: float, digits: int) -> str:
+    """With so many digits behind the point, and no minus before a zero."""
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 def slopes(runs: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -323,7 +329,7 @@ def slopes(runs: Sequence[Mapping[str, Any]]) -> list[str]:
         tens = np.log10([row["num_levels"] for row in rows])
         gaps = [np.mean(row["train"]["raw"]) - np.mean(row["test"]["raw"]) for row in rows]
         slope, (low, high) = statistics.slope_interval(tens, gaps)
-        text = f"{slope:.2f} ({low:.2f} to {high:.2f})".replace("-", "−")
+        text = f"{decimal(slope, 2)} ({decimal(low, 2)} to {decimal(high, 2)})"
         who = f"{method}, {encoder}, {hidden} units, {timesteps:,} steps"
         what = f"train − test changes by {text} with each tenfold number of levels"
         lines.append(f"**{who}**: {what}, by the line through {len(rows)} runs, 95 % in brackets.")

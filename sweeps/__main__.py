@@ -112,10 +112,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     else:
         study, _ = grid.study_of(config)
         count = len(study.kinds) * config.seeds
-        engine, out, resources = config.engine, config.out, config.resources
-        make_folder(out)  # clusters make none for their logs
-        limits = {"count": count, "at_once": config.jobs}
-        print(jobs.script(engine, words, out=out, resources=resources, **limits))
+        make_folder(config.out)  # clusters make none for their logs
+        script = jobs.script(
+            config.engine,
+            words,
+            count=count,
+            at_once=config.jobs,
+            out=config.out,
+            resources=config.resources,
+        )
+        print(script)
 
 
 if __name__ == "__main__":

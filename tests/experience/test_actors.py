@@ -216,18 +216,25 @@ def test_a_block_whose_place_a_dead_actors_one_took_is_not_waited_for(ray_addres
         assert [take().block["number"] for _ in range(4)] == [1, 2, 3, 4]
 
 
+def told(ray, change):
+    """Ray, but for what `change` makes of each (process, number, block) that comes."""
+    return SimpleNamespace(
+        wait=ray.wait,
+        get=lambda order: change(ray.get(order)),
+        put=ray.put,
+        exceptions=ray.exceptions,
+    )
+
+
 def test_a_block_that_follows_a_lost_one_says_so(ray_address):
     """The first process's blocks 1 and 2 come, and of the next one's the first is lost."""
 
-    def of_two_processes(order):
-        process, number, block = ray.get(order)
+    def of_two_processes(played):
+        process, number, block = played
         return (process, number, block) if number < 3 else (0, number - 1, block)
 
     with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, _, actors):
-        ray = actors.ray
-        actors.ray = SimpleNamespace(
-            wait=ray.wait, get=of_two_processes, put=ray.put, exceptions=ray.exceptions
-        )
+        actors.ray = told(actors.ray, of_two_processes)
         played = [take() for _ in range(4)]
     assert [one.block["number"] for one in played] == [1, 2, 3, 4]
     assert [one.follows for one in played] == [False, True, False, True]
@@ -236,15 +243,12 @@ def test_a_block_that_follows_a_lost_one_says_so(ray_address):
 def test_a_dead_actors_block_that_comes_late_is_played_anew(ray_address):
     """Block 3 comes as one of the first process, after the next one's first."""
 
-    def late(order):
-        process, number, block = ray.get(order)
+    def late(played):
+        process, number, block = played
         return (process, number, block) if number in (1, 3) else (0, number - 1, block)
 
     with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, _, actors):
-        ray = actors.ray
-        actors.ray = SimpleNamespace(
-            wait=ray.wait, get=late, put=ray.put, exceptions=ray.exceptions
-        )
+        actors.ray = told(actors.ray, late)
         played = [take() for _ in range(4)]
         assert [one.block["number"] for one in played] == [1, 2, 4, 5]
         assert actors.restarts == 1 and len(actors.ordered) == 2
