@@ -44,12 +44,12 @@ elif [ -f "$outputs/config.json" ]; then
   mkdir "$aside"
   find "$outputs" -mindepth 1 -maxdepth 1 ! -name 'stopped-*' -exec mv -t "$aside" {} +
 fi
-# In the foreground: a second interrupt, which the group would get, ends a run without a checkpoint.
-timeout --foreground --signal INT --kill-after 120 $((seconds - 120)) \
+# A second interrupt ends a run without a checkpoint: so Ctrl-C goes to this script alone, which is
+# what setsid is for, and timeout's own not to a whole group.
+setsid timeout --foreground --signal INT --kill-after 120 $((seconds - 120)) \
   "$python" -m ppo2.train "${start[@]}" --run-dir "$outputs" --torch-threads "${RAY_CPUS:-2}" "$@" &
 child=$!
-trap 'kill -TERM $child' TERM  # such as of docker stop, which tells this script alone
-trap : INT                     # which the trainer has had too
+trap 'kill -TERM $child' INT TERM
 status=0
 wait $child || status=$?
 while kill -0 $child 2>/dev/null; do  # a signal ended the waiting alone

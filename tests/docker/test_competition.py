@@ -1,7 +1,9 @@
 """docker-build/run.sh and its image, as far as they can be checked without building or training."""
 
 import importlib.metadata
+import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -98,10 +100,11 @@ def test_train_is_interrupted_in_time_to_save(called, tmp_path):
     assert (tmp_path / "saved").read_text() == "saved\n"
 
 
-def test_a_trainer_saves_where_the_script_is_ended(tmp_path):
-    """As by docker stop, which tells PID 1 alone."""
+@pytest.mark.parametrize("tell", [os.kill, os.killpg], ids=["docker stop", "Ctrl-C"])
+def test_a_trainer_is_told_once_where_the_script_is_ended(tmp_path, tell):
+    """docker stop tells PID 1 alone, Ctrl-C a whole terminal; told twice, a run saves nothing."""
     python = tmp_path / "python"
-    saves = f"trap 'echo saved > {tmp_path}/saved; exit 130' TERM"
+    saves = f"trap 'echo saved >> {tmp_path}/saved; sleep 0.3; exit 130' INT TERM"
     python.write_text(
         f"#!/bin/bash\n{saves}\ntouch {tmp_path}/began\nwhile true; do sleep 0.05; done\n"
     )
@@ -110,12 +113,13 @@ def test_a_trainer_saves_where_the_script_is_ended(tmp_path):
         ["bash", str(RUN), "--train"],
         cwd=tmp_path,
         env={"PATH": "/usr/bin:/bin", "PYTHON": str(python)},
+        start_new_session=True,
     )
     try:
         while not (tmp_path / "began").exists():
             assert run.poll() is None
             time.sleep(0.01)
-        run.terminate()
+        tell(run.pid, signal.SIGTERM if tell is os.kill else signal.SIGINT)
         assert run.wait(20) == 130 and (tmp_path / "saved").read_text() == "saved\n"
     finally:
         run.kill()
