@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 
 
 class MeanOverImage(nn.Module):
@@ -76,6 +77,14 @@ class SpectralConv(nn.Conv2d):
         return self._conv_forward(x, weight, self.bias)
 
 
+class GroupNorm(nn.GroupNorm):
+    """PyTorch's, whose derivative in forward mode refuses images laid out channels last."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        forward_mode = forward_ad.unpack_dual(x).tangent is not None
+        return super().forward(x.contiguous() if forward_mode else x)
+
+
 def convolution(
     inputs: int, outputs: int, *, stride: int = 1, parts: Sequence[str] = ()
 ) -> nn.Module:
@@ -89,7 +98,7 @@ def convolution(
     else:
         layers.append(nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1))
     if "group-norm" in parts:
-        layers.append(nn.GroupNorm(math.gcd(8, outputs), outputs))
+        layers.append(GroupNorm(math.gcd(8, outputs), outputs))
     return layers[0] if len(layers) == 1 else nn.Sequential(*layers)
 
 

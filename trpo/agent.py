@@ -57,17 +57,25 @@ class TRPONet(nn.Module):
         values: Tensor = self.value(features).squeeze(1)
         return values
 
-    def policy_parameters(self) -> list[nn.Parameter]:
-        """Those that logits depend on."""
-        parts = self.encoder, self.hidden, self.policy
-        return [parameter for part in parts for parameter in part.parameters()]
-
     def value_parameters(self) -> list[nn.Parameter]:
         """Those of a value net apart; none of a critic that is not to be trained."""
         if self.value_encoder is None or self.value_hidden is None:
             return []
         parts = self.value_encoder, self.value_hidden, self.value
         return [parameter for part in parts for parameter in part.parameters()]
+
+
+class LogPolicy(nn.Module):
+    """uint8 images [B,C,H,W] -> log-probabilities [B,A]: the part of a net whose parameters are the
+    policy's."""
+
+    def __init__(self, net: TRPONet) -> None:
+        super().__init__()
+        self.encoder, self.hidden, self.policy = net.encoder, net.hidden, net.policy
+
+    def forward(self, obs: Tensor) -> Tensor:
+        logits: Tensor = self.policy(torch.relu(self.hidden(self.encoder(obs))))
+        return logits.log_softmax(dim=1)
 
 
 @memory_for("such a net", instead="give a smaller --hidden")

@@ -11,12 +11,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.autograd import forward_ad
+from torch.func import functional_call
 
 from experience.advantages import normalised
 from experience.rollouts import Batch
 from experiment.distributed import Group
 from nets.actor_critic import entropies
-from trpo.agent import TRPONet
+from trpo.agent import LogPolicy, TRPONet
 from trpo.config import TRPOConfig
 
 ENOUGH = 1e-10
@@ -50,14 +52,23 @@ def conjugate_gradients(
     return x
 
 
-def hessian_vector_product(scalar: Tensor, parameters: Sequence[Tensor], vector: Tensor) -> Tensor:
-    """H·vector, [P]: H is the matrix of second derivatives of a scalar, which has a graph.
+def fisher_vector_product(policy: nn.Module, obs: Tensor, vector: Tensor) -> Tensor:
+    """F·vector, [P]: F is Fisher's information matrix of the policy as it stands, mean over obs.
 
-    Of the mean KL divergence from the policy as it stands, that is Fisher's information matrix.
-    Source: Pearlmutter 1994; Schulman et al., arXiv:1502.05477, appendix C.
+    policy: obs -> log-probabilities [B,A]; all its parameters count. F is Jᵀ diag(π / B) J, with J
+    the derivatives of the log-probabilities. J·vector is found forwards, Jᵀ of that backwards.
+    Source: Schraudolph 2002, "Fast curvature matrix-vector products".
     """
-    first = torch.autograd.grad(scalar, parameters, create_graph=True)
-    return flat(torch.autograd.grad(flat(first) @ vector, parameters))
+    named = dict(policy.named_parameters())
+    parts = vector.split([parameter.numel() for parameter in named.values()])
+    with forward_ad.dual_level():
+        duals = {
+            name: forward_ad.make_dual(parameter, part.view(parameter.shape))
+            for (name, parameter), part in zip(named.items(), parts, strict=True)
+        }
+        log_probs, changes = forward_ad.unpack_dual(functional_call(policy, duals, (obs,)))
+    pull = (log_probs.exp() * changes).detach() / len(log_probs)
+    return flat(torch.autograd.grad(log_probs, list(named.values()), pull))
 
 
 TRIES, SHRINK = 10, 0.8
@@ -103,7 +114,8 @@ class Learner:
         self, net: TRPONet, config: TRPOConfig, *, device: torch.device, group: Group
     ) -> None:
         self.net, self.config, self.device, self.group = net, config, device, group
-        self.policy = net.policy_parameters()
+        self.log_policy = LogPolicy(net)
+        self.policy = list(self.log_policy.parameters())
         penalised = self.policy if config.update == "penalty" else []
         self.nets = penalised, net.value_parameters()
         self.trained = [*self.nets[0], *self.nets[1]]
@@ -147,8 +159,8 @@ class Learner:
         def product(vector: Tensor) -> Tensor:
             total = torch.zeros_like(vector)
             for piece in some.split(config.piece):
-                kl = kl_divergences(old[piece], self.log_probs(batch, piece)).sum() / len(some)
-                total += hessian_vector_product(kl, self.policy, vector)
+                image = fisher_vector_product(self.log_policy, images_of(batch, piece), vector)
+                total += image * (len(piece) / len(some))
             return self.mean(total) + config.damping * vector
 
         start = flat(self.policy).detach()
@@ -214,7 +226,8 @@ class Learner:
 
     def log_probs(self, batch: Batch, rows: Tensor) -> Tensor:
         """Of all actions in these rows of a batch, [rows,A]."""
-        return self.net.logits(images_of(batch, rows)).log_softmax(dim=1)
+        log_probs: Tensor = self.log_policy(images_of(batch, rows))
+        return log_probs
 
     def surrogates(self, batch: Batch, rows: Tensor, log_probs: Tensor) -> Tensor:
         """Ratio times advantage, [rows]. Source: Schulman et al., arXiv:1502.05477, eq. 14."""

@@ -5,17 +5,18 @@ import pytest
 import torch
 from torch import nn
 
+import trpo.learner
 from experience.rollouts import minibatches
 from experiment.config import replaced
 from tests.trpo.test_train import QUICK
-from trpo.agent import make_net
+from trpo.agent import LogPolicy, make_net
 from trpo.learner import (
     SHRINK,
     TRIES,
     Learner,
     conjugate_gradients,
+    fisher_vector_product,
     flat,
-    hessian_vector_product,
     kl_divergences,
     line_search,
 )
@@ -57,20 +58,45 @@ def test_each_step_of_conjugate_gradients_comes_closer_in_the_matrix_norm():
 def test_the_product_is_by_the_explicit_fisher_matrix():
     """F = mean over rows of sum over actions of pi grad log pi grad log pi^T."""
     torch.manual_seed(0)
-    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 3)).double()
+    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 3), nn.LogSoftmax(1)).double()
     images, parameters = chance(6, 3), list(net.parameters())
     fisher = torch.zeros(31, 31, dtype=torch.float64)
     for row in images:
-        log_probs = net(row).log_softmax(0)
-        for log_prob in log_probs:
+        for log_prob in net(row[None])[0]:
             slope = flat(torch.autograd.grad(log_prob, parameters, retain_graph=True))
             fisher += log_prob.exp().detach() * torch.outer(slope, slope) / len(images)
     for seed in range(3):
         vector = chance(31, seed=seed)
-        new = net(images).log_softmax(1)
-        kl = kl_divergences(new.detach(), new).mean()
-        found = hessian_vector_product(kl, parameters, vector)
+        found = fisher_vector_product(net, images, vector)
         np.testing.assert_allclose(found, fisher @ vector, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "parts"),
+    [
+        ("nature", "shifted,attention"),
+        ("data-efficient", ""),
+        ("impala", "pool-first,separable"),
+        ("impala", "spectral-norm"),
+        ("mobilenet", ""),
+        ("xresnet", "attention,group-norm,squeeze-excite"),
+    ],
+)
+def test_the_product_is_the_second_derivative_of_the_kl_divergence_in_every_net(encoder, parts):
+    """Source: Pearlmutter 1994, twice backwards."""
+    torch.manual_seed(0)
+    kind = {"encoder": encoder, "encoder_parts": parts, "pool": "pool-first" in parts}
+    config = replaced(QUICK, image_height=64, image_width=64, **kind)
+    policy = LogPolicy(make_net(config))
+    obs = torch.randint(256, (5, config.env.spec().observation_shape[0], 64, 64)).byte()
+    parameters = list(policy.parameters())
+    vector = chance(sum(weights.numel() for weights in parameters)).float()
+    log_probs = policy(obs)
+    kl = kl_divergences(log_probs.detach(), log_probs).mean()
+    slope = flat(torch.autograd.grad(kl, parameters, create_graph=True))
+    expected = flat(torch.autograd.grad(slope @ vector, parameters))
+    found = fisher_vector_product(policy, obs, vector)
+    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-4 * float(expected.abs().max()))
 
 
 @pytest.mark.parametrize(
@@ -159,7 +185,7 @@ def test_the_penalised_step_follows_the_gradient_of_the_course(corridor):
     twin = make_net(config)
     twin.load_state_dict(training.agent.net.state_dict())
     adam = torch.optim.Adam(
-        twin.policy_parameters(), lr=config.learning_rate, eps=config.adam_epsilon
+        LogPolicy(twin).parameters(), lr=config.learning_rate, eps=config.adam_epsilon
     )
     advantages = batch.advantages
     centred = (advantages - advantages.mean()) / (advantages.std(correction=0) + 1e-8)
@@ -182,19 +208,20 @@ def test_gradients_of_policy_and_value_net_are_clipped_apart(corridor):
     training, batch = filled(corridor, update="penalty", critic="apart", gradient_norm=1e-3)
     training.learner.update(batch, dealt(training))
     net = training.agent.net
-    for parameters in (net.policy_parameters(), net.value_parameters()):
+    for parameters in (LogPolicy(net).parameters(), net.value_parameters()):
         norm = torch.stack([weights.grad.norm() for weights in parameters]).norm()
         assert float(norm) == pytest.approx(1e-3, rel=1e-2)
 
 
-def test_the_fisher_matrix_of_some_steps_takes_these_of_every_environment(corridor):
+def test_the_fisher_matrix_of_some_steps_takes_these_of_every_environment(corridor, monkeypatch):
     training, batch = filled(corridor, fisher_every=4)
-    seen, real = [], training.learner.log_probs
+    seen = []
 
-    def log_probs(batch, rows):
-        seen.append(rows.tolist())
-        return real(batch, rows)
+    def product(policy, obs, vector):
+        seen.append(obs.permute(0, 2, 3, 1))
+        return fisher_vector_product(policy, obs, vector)
 
-    training.learner.log_probs = log_probs
+    monkeypatch.setattr(trpo.learner, "fisher_vector_product", product)
     training.learner.natural_step(batch, all_log_probs(training.agent.net, batch))
-    assert [0, 1, 8, 9, 16, 17, 24, 25] in seen and list(range(32)) in seen
+    for obs in seen:
+        torch.testing.assert_close(obs, batch.obs[[0, 1, 8, 9, 16, 17, 24, 25]])

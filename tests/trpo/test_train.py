@@ -9,7 +9,7 @@ from experiment.errors import UserError
 from experiment.metrics import read_columns
 from tests.runs import play
 from trpo import PRESETS
-from trpo.agent import make_net
+from trpo.agent import LogPolicy, make_net
 from trpo.config import TRPOConfig
 from trpo.train import Training, run
 
@@ -60,7 +60,7 @@ def test_a_critic_that_is_not_to_be_trained_is_not(corridor, tmp_path):
 def test_a_critic_apart_shares_nothing_with_the_policy():
     net = Training(QUICK, 2).agent.net
     policy, value = (
-        {id(p) for p in ps} for ps in (net.policy_parameters(), net.value_parameters())
+        {id(p) for p in ps} for ps in (LogPolicy(net).parameters(), net.value_parameters())
     )
     assert not policy & value and len(policy | value) == len(list(net.parameters()))
 
