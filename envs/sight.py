@@ -97,7 +97,8 @@ def measure(
 
     acts: tuple[Act, ...] = (own, others, none)
     played = {}
-    for name, act, begin in zip(PLAYS, acts, row_seeds(seed, len(acts)), strict=True):
+    (begin,) = row_seeds(seed, 1)
+    for name, act in zip(PLAYS, acts, strict=True):
         with closing(make()) as envs:
             if envs.num_envs < 2:
                 raise UserError(

@@ -134,6 +134,21 @@ def test_all_ways_play_the_same_levels_where_there_are_more_levels_than_rows():
     assert played[0] == played[1] == played[2] and len(set(played[0])) == 3
 
 
+def test_all_ways_play_the_levels_of_a_seed_that_decides_them():
+    def begun():
+        envs.append(Seeded(4))
+        return envs[-1]
+
+    class Seeded(Signs):
+        def reset(self, *, seed=None):
+            self.began = seed
+            return super().reset(seed=seed)
+
+    envs = []
+    measure(Reader(), begun, episodes=4, seed=3, explore=True)
+    assert envs[0].began == envs[1].began == envs[2].began
+
+
 def test_episodes_without_a_new_highest_return_are_cut():
     left, right = 0, 1
     envs = make_vec(parse_levels("bramble-test")[:2], num_envs=2, config=EnvConfig())
