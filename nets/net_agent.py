@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from experiment.config import from_dict
+from experiment.config import flat, from_dict
 from experiment.device import computes_in_bf16
 from experiment.package import Actions, Flags, Images
 from nets.actor_critic import ActorCritic, make_actor_critic, sample_actions
-from nets.transfer import load_net
+from nets.transfer import check_parts, load_net
 
 Net = TypeVar("Net", bound=nn.Module)
 Config = TypeVar("Config")
@@ -71,8 +71,11 @@ class NetAgent(Generic[Net, Config]):
         save_checkpoint(folder, agent=self.name, config=self.config, tensors=tensors)
 
     def load_weights(self, saved: Checkpoint) -> None:
-        """Take a checkpoint's net. UserError where it is another agent's or of another shape."""
-        self.take(saved.of(self.name).tensors["net"], saved.folder)
+        """Take a checkpoint's net. UserError where it is another agent's or another net."""
+        theirs = flat(saved.of(self.name).config).get("encoder_parts", "")
+        ours: Any = self.config
+        check_parts(theirs, ours.net.encoder_parts, source=saved.folder)
+        self.take(saved.tensors["net"], saved.folder)
 
     def arrays(self) -> dict[str, NDArray]:
         """The net's weights, for another process's agent to `take_arrays`."""

@@ -32,13 +32,20 @@ def load_encoder(encoder: Encoder, source: Path | str, *, parts: str = "") -> No
     or its net has no encoder or another one.
     """
     state, name, theirs = _encoder_weights(source, encoder.image)
-    if theirs != parts:
-        raise UserError(
-            f"{source} holds an encoder with the parts {theirs!r}, not {parts!r}: give the same "
-            "--encoder-parts"
-        )
+    check_parts(theirs, parts, source=source)
     same = "the same --encoder, image, colour and frame stack"
     _fit(encoder, state, f"{source} holds another encoder ({name}: {{}}); use {same}")
+
+
+def check_parts(theirs: str, ours: str, *, source: Path | str) -> None:
+    """UserError: the net in `source` has other --encoder-parts. Some have no weights, so that its
+    weights would fit."""
+    found, wanted = ({part.strip() for part in text.split(",")} for text in (theirs, ours))
+    if found != wanted:
+        raise UserError(
+            f"{source} holds an encoder with the parts {theirs!r}, not {ours!r}: give the same "
+            "--encoder-parts"
+        )
 
 
 def _fit(module: nn.Module, weights: Mapping[str, Tensor], otherwise: str) -> None:

@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from experiment.checkpoint import save_checkpoint
+from experiment.checkpoint import load_checkpoint, save_checkpoint
+from experiment.config import replaced
 from experiment.errors import UserError
+from nets.actor_critic import make_actor_critic
 from nets.encoders import make_encoder
-from nets.transfer import load_encoder
+from nets.transfer import check_parts, load_encoder
+from ppo2.agent import PPO2Agent
+from ppo2.config import PPO2Config
 
 IMAGE = (4, 84, 84)
 
@@ -56,6 +60,15 @@ def test_parts_without_weights_are_told_apart(tmp_path):
     source = checkpoint(tmp_path, make_encoder("nature", IMAGE))
     with pytest.raises(UserError, match="--encoder-parts"):
         load_encoder(make_encoder("nature", IMAGE), source, parts="shifted")
+    config = replaced(PPO2Config(), encoder="data-efficient", hidden=8)
+    PPO2Agent(make_actor_critic(config), config).save(tmp_path / "plain")
+    other = replaced(config, encoder_parts="shifted")
+    with pytest.raises(UserError, match="--encoder-parts"):
+        PPO2Agent(make_actor_critic(other), other).load_weights(load_checkpoint(tmp_path / "plain"))
+
+
+def test_the_order_of_parts_and_spaces_mean_nothing():
+    check_parts("shifted,attention", " attention, shifted", source="there")
 
 
 def test_checkpoint_without_an_encoder_is_refused(tmp_path):
