@@ -148,6 +148,13 @@ class OffPolicy:
         if "replay_rng" not in saved.state:
             raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init")
         check_made_alike(saved, config.env, instead="begin anew", n_step=config.n_step)
+        theirs = saved.config_as(type(config)).env.spec().steps_back
+        ours = config.env.spec().steps_back
+        if theirs != ours:
+            raise UserError(
+                f"the saved replay stacks frames of {theirs} steps back, not {ours}: resume with "
+                "the same --frames"
+            )
         saved.check_same(config, *self.fixed)
         self.learner.target.load_state_dict(saved.tensors["target"])
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
@@ -161,7 +168,7 @@ class OffPolicy:
         self.latest = saved.state.get("latest", {})  # runs of 0.2.0 did not save it
         set_generator_state(self.rng, saved.state["replay_rng"])
         obs = None
-        if envs is not None and "envs" in saved.state:
+        if envs is not None and saved.state.get("envs"):  # remote levels have no states
             obs = envs.restore_states(saved.state["envs"])
         else:
             print(

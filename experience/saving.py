@@ -122,6 +122,11 @@ def check_run(saved: Checkpoint, collector: Collector) -> None:
             f"the saved run has {envs} environments, this one {num_envs}: resume with the same "
             "--num-envs"
         )
+    if not saved.state["envs"]:
+        raise UserError(
+            f"{saved.folder} holds no states of its environments, which played elsewhere: go on "
+            "there, or begin anew with --init"
+        )
     steps = saved.arrays.stored["rewards"].shape[1]
     whole = saved.config["rollout_steps"]
     if steps > 0 and whole != collector.rollout.steps:

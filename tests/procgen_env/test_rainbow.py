@@ -5,6 +5,7 @@ import pytest
 
 from envs import make_for
 from experience.replay import Replay
+from experiment.errors import UserError
 from experiment.metrics import read_columns
 from procgen_env import ProcgenConfig, make_vec
 from rainbow.train import parse, run
@@ -51,3 +52,6 @@ def test_rainbow_trains_and_goes_on(preset, tmp_path):
     config = parse(["--run-dir", str(tmp_path), "--resume", "--timesteps", "800"])
     run(make_for(config), config, tmp_path)
     assert read_columns(tmp_path / "metrics.csv")["updates"][-1] > 100
+    other = parse(["--run-dir", str(tmp_path), "--resume", "--frames", "0,-3"])
+    with pytest.raises(UserError, match=r"of \(7, 0\) steps back, not \(3, 0\): .* same --frames"):
+        run(make_for(other), other, tmp_path)
