@@ -65,9 +65,12 @@ def memory_for(what: str, *, instead: str) -> Iterator[None]:
     """Let allocations within that find no memory be a UserError: no memory for what; instead."""
     try:
         yield
-    except (MemoryError, RuntimeError) as error:
-        # On a CPU torch has no class of its own for it.
-        words = ("not enough memory", "can't allocate memory", "calculation overflowed")
+    except (MemoryError, RuntimeError, TypeError, ValueError) as error:
+        # On a CPU torch has no class of its own for it; sizes that no memory could have are others.
+        words = (
+            *("not enough memory", "can't allocate memory", "calculation overflowed"),
+            *("Overflow when unpacking", "array is too big", "Maximum allowed dimension"),
+        )
         known = isinstance(error, MemoryError | torch.OutOfMemoryError)
         if not known and not any(part in str(error) for part in words):
             raise

@@ -72,7 +72,7 @@ def make_trunk(
     return encoder, hidden
 
 
-@memory_for("such a net", instead="give a smaller --hidden")
+@memory_for("such a net", instead="give smaller --hidden or --widths")
 def make_actor_critic(config: Any) -> ActorCritic:
     """An untrained net for PPO2's or IMPALA's config, its weights drawn from torch's generator.
 

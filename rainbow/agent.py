@@ -16,7 +16,7 @@ from rainbow.config import RainbowConfig
 from rainbow.learner import RainbowNet, epsilon_ladder, q_values, support
 
 
-@memory_for("such a net", instead="give a smaller --hidden or fewer --atoms")
+@memory_for("such a net", instead="give smaller --hidden or --widths, or fewer --atoms")
 def make_net(config: RainbowConfig) -> RainbowNet:
     """An untrained net for that config, its weights drawn from torch's generator."""
     spec = config.env.spec()

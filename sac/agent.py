@@ -9,7 +9,7 @@ from sac.config import SACConfig
 from sac.learner import SACNet
 
 
-@memory_for("such a net", instead="give a smaller --hidden")
+@memory_for("such a net", instead="give smaller --hidden or --widths")
 def make_net(config: SACConfig) -> SACNet:
     """An untrained net for that config, its weights drawn from torch's generator."""
     spec = config.env.spec()

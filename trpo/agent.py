@@ -78,7 +78,7 @@ class LogPolicy(nn.Module):
         return logits.log_softmax(dim=1)
 
 
-@memory_for("such a net", instead="give a smaller --hidden")
+@memory_for("such a net", instead="give smaller --hidden or --widths")
 def make_net(config: TRPOConfig) -> TRPONet:
     """An untrained net for that config, its weights drawn from torch's generator."""
     spec = config.env.spec()

@@ -57,6 +57,11 @@ def test_new_run_starts_from_weights_and_seeded_replay(corridor, tmp_path, train
     assert updates[0] == 12  # 50 steps: the seed counts as the steps before learning starts
 
 
+def test_a_replay_that_no_memory_could_hold_is_one_line():
+    with pytest.raises(UserError, match="give a smaller --replay-size"):
+        make_replay(replaced(CONFIG, replay_size=10**18), 2)
+
+
 def test_a_replay_that_is_too_short_is_one_line():
     with pytest.raises(UserError, match="--replay-size or fewer --num-envs"):
         make_replay(CONFIG, 200)

@@ -1,7 +1,8 @@
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -96,6 +97,20 @@ def test_a_lack_of_memory_is_a_user_error(error: Exception | None) -> None:
         if error is not None:
             raise error
         torch.zeros(2**50)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.zeros(10**20),
+        lambda: torch.nn.Linear(2, 10**12),
+        lambda: np.zeros(10**18),
+        lambda: np.zeros(10**19),
+    ],
+)
+def test_sizes_that_no_memory_has_are_a_lack_of_it(make: Callable[[], object]) -> None:
+    with pytest.raises(UserError, match="no memory"), memory_for("images", instead="give fewer"):
+        make()
 
 
 def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
