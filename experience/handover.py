@@ -20,7 +20,7 @@ from experience.replay import (
 )
 from experiment.arrays import pieces, whole
 from experiment.checkpoint import Checkpoint
-from experiment.config import flat
+from experiment.config import flag_with, flat
 from experiment.errors import UserError
 
 
@@ -35,13 +35,9 @@ def check_made_alike(saved: Checkpoint, ours: EnvSettings, *, instead: str, **al
     for name, value in {**spec.rewards, **also}.items():
         theirs = made[name]
         if theirs != value:
-            flag = name.replace("_", "-")
-            give = f"--{flag} {theirs}"
-            if isinstance(theirs, bool):
-                give = f"--{flag}" if theirs else f"--no-{flag}"
             raise UserError(
                 f"{saved.folder} remembers transitions of {name} {theirs}, this run makes them "
-                f"of {value}; give {give}, or {instead}"
+                f"of {value}; give {flag_with(name, theirs)}, or {instead}"
             )
 
 

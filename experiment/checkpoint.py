@@ -28,7 +28,7 @@ import safetensors.torch
 import torch
 
 from experiment.arrays import Rows, StoredArray, StoredArrays, describe, write_array
-from experiment.config import from_dict, to_dict
+from experiment.config import flag_with, from_dict, to_dict
 from experiment.errors import Damaged, UserError
 from experiment.files import ASIDE, CHECKPOINT, complete_checkpoints, step_of
 from experiment.package import AGENTS, is_package, shipped
@@ -95,10 +95,9 @@ class Checkpoint:
         for name in names:
             theirs, ours = self.config[name], getattr(config, name)
             if theirs != ours:
-                flag = "--" + name.replace("_", "-")
                 raise UserError(
-                    f"the saved run has {flag} {theirs}, not {ours}: resume with the same, or "
-                    "start another with --init"
+                    f"the saved run has {flag_with(name, theirs)}, not {ours}: resume with the "
+                    "same, or start another with --init"
                 )
 
 

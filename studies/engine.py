@@ -19,7 +19,7 @@ from cartridge.levels.fresh import acts_of
 from cartridge.levels.references import STEP_LIMIT, STICK
 from cartridge.levels.simulator import Simulator
 from envs import level_names, row_seeds
-from experiment.config import flat, to_dict
+from experiment.config import flag_with, flat, to_dict
 from experiment.errors import UserError, command
 from experiment.metrics import EpisodeLog
 from jerk.config import JerkConfig
@@ -95,11 +95,9 @@ def check(config: JerkConfig) -> None:
     values = flat(to_dict(config))
     for name, ours in FIXED.items():
         if values[name] != ours:
-            flag = name.replace("_", "-")
-            give = f"--no-{flag}" if ours is False else f"--{flag} {ours or repr(ours)}"
             raise UserError(
                 f"{name} is {values[name]!r}, and the engine plays with {ours!r} alone: give "
-                f"{give}, or use python -m jerk.train"
+                f"{flag_with(name, ours)}, or use python -m jerk.train"
             )
 
 
