@@ -20,6 +20,7 @@ from experiment.checkpoint import Checkpoint, load_agent, load_checkpoint
 from experiment.config import only_with, parse_command, positional
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
+from experiment.files import make_folder
 from experiment.package import Policy, find
 from experiment.ranges import Count, Seed
 from experiment.results import read_result, without_nan, write_result
@@ -141,7 +142,7 @@ def check_out(path: Path, about: Mapping[str, Any]) -> None:
     """UserError: another evaluation's result lies there, which would be lost."""
     if path.exists():
         before = read_result(path)
-        other = [name for name, value in about.items() if before.get(name) != value]
+        other = [name for name in (*about, "sight") if before.get(name) != about.get(name)]
         if other:
             raise UserError(
                 f"{path} is of an evaluation with other {', '.join(other)}: give another --out, "
@@ -206,6 +207,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         **({"sight": True} if config.sight else {}),
     }
     check_out(out / "result.json", about)
+    make_folder(out)
     policy = player(config, saved)
     found = {name: scores(policy, run.levels, sets[name], config) for name in config.levels}
     result = {**about, "sets": found}

@@ -11,11 +11,11 @@ import numpy as np
 
 from envs.contract import ended_episodes
 from experiment.config import parse_command, positional
-from experiment.errors import command
+from experiment.errors import UserError, command
 from experiment.ranges import Count, Natural, Seed
 from experiment.window import open_window
 from procgen_env.config import COLOURS, SIZE, ProcgenConfig
-from procgen_env.games import ACTIONS, FRAMES_PER_SECOND, NOTHING
+from procgen_env.games import ACTIONS, FRAMES_PER_SECOND, NOTHING, parse_games
 from procgen_env.vector import ProcgenVectorEnv, make_vec
 
 
@@ -75,6 +75,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         start_level=given.start_level,
         num_levels=given.num_levels,
     )
+    if len(parse_games(given.game)) > 1:
+        raise UserError(f"{given.game} is more than one game: give one")
     envs = make_vec(given.game, num_envs=1, config=config, seed=given.seed)
     pygame, window = open_window(SIZE * given.scale, SIZE * given.scale)
     play(envs, pygame, window)

@@ -4,7 +4,6 @@ python -m procgen_env.table runs/coinrun runs/fish --out table.md --plot curves.
 """
 
 import dataclasses
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
@@ -31,10 +30,10 @@ LAST = 100
 INCIDENTAL = (
     *("run_dir", "resume", "seed", "checkpoint_every", "num_checkpoints", "video_every", "track"),
     *("device", "torch_threads", "env_threads", "act_parts", "accumulate", "piece", "compile"),
-    *("ray_address", "log_every", "evaluation", "num_levels"),
+    *("ray_address", "log_every", "evaluation", "num_levels", "rotate_every"),
 )
 """What does not tell the settings of runs apart: where a run lies, its seed, the machine, what it
-reports; and the number of levels, which stands beside them."""
+reports, what Procgen does not do; and the number of levels, which stands beside them."""
 AS_PUBLISHED = (
     *("backgrounds", "restrict_themes", "monochrome", "generated_assets", "centre_agent"),
     *("velocity_info", "stick_probability"),
@@ -91,15 +90,14 @@ class Row:
 def rows_of(run: Path) -> list[Row]:
     """What a run has come to, by games and test levels. UserError: it is none on Procgen, or has
     no episodes yet."""
-    try:
-        config = json.loads((run / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{run} is no run folder: config.json cannot be read ({error})") from None
+    config = read_result(run / "config.json", expected="expected a run folder")
     levels, env = str(config.get("run", {}).get("levels", "")), config.get("env", {})
     if "distribution_mode" not in env:
         raise UserError(f"{run} is no run on Procgen, but on {levels or 'something else'}")
     result = newest(run)
     episodes = read_columns(run / "episodes.csv")
+    if lacking := {"r", "level"} - episodes.keys():
+        raise UserError(f"{run}/episodes.csv is damaged: it lacks the column {min(lacking)}")
     if not len(episodes["r"]):
         raise UserError(f"{run} has no episodes yet")
     steps = result["env_steps"]
@@ -130,7 +128,7 @@ def newest(run: Path) -> dict[str, Any]:
     tests: unseen or all -> its games on those; each of the evaluation of the most episodes. Without
     one, of its newest checkpoint, which has no games. UserError: it has neither."""
     paths = sorted(run.glob("evaluations/*-trained*/result.json"))
-    if found := [read_result(path) for path in paths]:
+    if found := [evaluation(path) for path in paths]:
         steps = max(result["env_steps"] for result in found)
         latest = [result for result in found if result["env_steps"] == steps]
         train: dict[str, Any] = {}
@@ -146,6 +144,14 @@ def newest(run: Path) -> dict[str, Any]:
     meta = read_result(saved[-1] / "meta.json")
     steps = meta["counters"]["env_steps"]
     return {"agent": meta["agent"], "env_steps": steps, "train": {}, "tests": {}}
+
+
+def evaluation(path: Path) -> dict[str, Any]:
+    """What `procgen_env.evaluate` wrote. UserError: it did not."""
+    result = read_result(path)
+    if lacking := {"agent", "env_steps", "test_levels", "sets"} - result.keys():
+        raise UserError(f"{path} is damaged: it lacks {min(lacking)}; move it away")
+    return result
 
 
 def episodes_of(result: Mapping[str, Any]) -> int:
@@ -187,7 +193,7 @@ def published(row: Row) -> list[str]:
     settings, usual = dict(row.settings), to_dict(ProcgenConfig())
     if any(settings.get(name, str(usual[name])) != str(usual[name]) for name in AS_PUBLISHED):
         return []
-    sources = json.loads(PUBLISHED.read_text(encoding="utf-8"))
+    sources = read_result(PUBLISHED)
     found = []
     for name, source in sources.items():
         if (source["mode"], source["num_levels"]) != (row.mode, row.num_levels):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from envs.base import VectorBase
 from envs.contract import Infos, Step, row_seeds
 from envs.frames import FrameHistory
+from experiment.config import flag_with
 from experiment.cores import free_cores
 from experiment.errors import UserError
 from experiment.generators import generator_state, set_generator_state
@@ -20,8 +21,9 @@ from procgen_env.config import COLOURS, SIZE, ProcgenConfig
 from procgen_env.games import NOTHING, check_mode, parse_games
 from procgen_env.pool import Ints, Pool
 
-DECIDE = ("distribution_mode", "generated_assets")
-"""Settings that decide what an episode's actions lead to, beside its level."""
+DECIDE = ("distribution_mode", "generated_assets", "restrict_themes")
+"""Settings that decide what an episode's actions lead to, beside its level; themes do in bigfish,
+bossfight and fruitbot."""
 
 
 class ProcgenVectorEnv(VectorBase):
@@ -207,8 +209,8 @@ class ProcgenVectorEnv(VectorBase):
             theirs = states[0].get(name, ours := getattr(self.config, name))  # 0.2.0 saved none
             if theirs != ours:
                 raise UserError(
-                    f"the saved episodes have --{name.replace('_', '-')} {theirs}, not {ours}: "
-                    "resume with the same"
+                    f"the saved episodes have {flag_with(name, theirs)}, not {ours}: resume with "
+                    "the same"
                 )
         self.begin([state["seed"] for state in states], threads=free_cores())
         over = [self.replay(pool, states) for pool in self.pools]

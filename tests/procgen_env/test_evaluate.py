@@ -134,7 +134,7 @@ def test_a_missing_library_of_the_system_is_one_line(finished, tmp_path, capsys)
     said = capsys.readouterr().err
     assert stop.value.code == 2 and said.count("\n") == 1
     assert said.startswith("error: EnvPool does not start: libGL.so.1")
-    assert "apt-get install libgl1" in said and not (tmp_path / "out").exists()
+    assert "apt-get install libgl1" in said and not [*(tmp_path / "out").iterdir()]
 
 
 def test_films_are_written(finished, tmp_path):
@@ -203,6 +203,24 @@ def test_a_result_of_another_evaluation_is_not_written_over(quickly, tmp_path, c
     assert (tmp_path / "out" / "result.json").read_bytes() == before
 
 
+def test_a_test_of_sight_is_not_written_over_by_returns_alone(finished, tmp_path, quickly, capsys):
+    _, judge = quickly
+    judge("--out", str(tmp_path / "out"))
+    path = tmp_path / "out" / "result.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"sight": True}))
+    with pytest.raises(SystemExit):
+        judge("--out", str(tmp_path / "out"))
+    assert "other sight" in " ".join(capsys.readouterr().err.split())
+
+
+def test_where_nothing_can_be_written_nobody_plays(quickly, monkeypatch, capsys):
+    _, judge = quickly
+    monkeypatch.setattr("procgen_env.evaluate.evaluate", lambda *_, **__: pytest.fail("played"))
+    with pytest.raises(SystemExit) as stopped:
+        judge("--out", "/dev/null/out")
+    assert stopped.value.code == 2 and "/dev/null" in capsys.readouterr().err
+
+
 def test_episodes_that_one_environment_would_have_to_play_are_refused(capsys):
     with pytest.raises(SystemExit):
         main(["runs/a", "--episodes", "67"])
@@ -216,10 +234,10 @@ def test_help_names_the_sets(capsys):
 
 
 class Looks(Random):
-    """Draws DOWN where the picture is dark, else UP."""
+    """DOWN at pictures whose sum is even, else UP."""
 
     def act(self, obs, *, explore=False, starts=None):
-        return np.where(obs.mean(axis=(1, 2, 3)) < 100, 3, 5)
+        return np.where(obs.sum(axis=(1, 2, 3)) % 2, 5, 3)
 
 
 def test_sight_is_told_beside_the_returns(finished, tmp_path, monkeypatch, capsys):

@@ -3,7 +3,7 @@ import pytest
 from experiment.window import open_window
 from procgen_env import ProcgenConfig, make_vec
 from procgen_env.games import ACTIONS, NOTHING
-from procgen_env.play import action_of, play
+from procgen_env.play import action_of, main, play
 
 
 def test_keys_are_the_games_actions():
@@ -11,6 +11,12 @@ def test_keys_are_the_games_actions():
     assert action_of({"left", "right"}) == ACTIONS.index("LEFT")
     assert action_of({"left", "d"}) == ACTIONS.index("LEFT")
     assert action_of(set()) == NOTHING
+
+
+def test_more_than_one_game_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["procgen:coinrun,maze"])
+    assert "procgen:coinrun,maze is more than one game: give one" in capsys.readouterr().err
 
 
 def test_a_player_sees_the_game_and_leaves(monkeypatch):

@@ -247,6 +247,21 @@ def test_other_folders_are_refused(tmp_path):
         rows_of(tmp_path)
 
 
+def test_damaged_files_are_named(tmp_path):
+    run = made_up(tmp_path / "a", returns=[4.0], train=4.0, test=3.0)
+    (path,) = run.glob("evaluations/*/result.json")
+    path.write_text("{}")
+    with pytest.raises(UserError, match=r"result\.json is damaged: it lacks agent"):
+        rows_of(run)
+    shutil.rmtree(run / "evaluations")
+    (run / "episodes.csv").write_text("step,r\n1,4.0\n")
+    with pytest.raises(UserError, match=r"episodes\.csv is damaged: it lacks the column level"):
+        rows_of(run)
+    (run / "config.json").write_text("[]")
+    with pytest.raises(UserError, match=r"config\.json is no result: expected a run folder"):
+        rows_of(run)
+
+
 def test_an_unknown_range_of_scores_is_refused(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main([str(tmp_path), "--constants", "papr"])

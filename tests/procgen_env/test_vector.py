@@ -98,7 +98,11 @@ def test_states_of_other_levels_are_refused():
 
 @pytest.mark.parametrize(
     ("change", "flag"),
-    [({"distribution_mode": "hard"}, "distribution-mode"), ({"generated_assets": True}, "assets")],
+    [
+        ({"distribution_mode": "hard"}, "--distribution-mode easy"),
+        ({"generated_assets": True}, "--no-generated-assets"),
+        ({"restrict_themes": True}, "--no-restrict-themes"),
+    ],
 )
 def test_episodes_of_another_kind_of_game_are_refused_though_their_levels_have_the_same_seeds(
     change, flag
