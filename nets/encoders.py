@@ -16,6 +16,7 @@ from nets.blocks import (
     XResidualBlock,
     convolution,
 )
+from nets.initialise import kaiming
 from nets.settings import NetSettings
 
 
@@ -189,10 +190,7 @@ def mobilenet(
     for inputs, outputs in pairwise(widths):
         layers += separable(inputs, outputs, stride=2)
         layers += separable(outputs, outputs, stride=1)
-    for layer in layers:
-        if isinstance(layer, nn.Conv2d) and layer.bias is not None:
-            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-            nn.init.zeros_(layer.bias)
+    kaiming(nn.Sequential(*layers))
     return Encoder(ended(layers, widths[-1], parts, pool=pool), image)
 
 
