@@ -124,8 +124,8 @@ def check_run(saved: Checkpoint, collector: Collector) -> None:
         )
     if not saved.state["envs"]:
         raise UserError(
-            f"{saved.folder} holds no states of its environments, which played elsewhere: go on "
-            "there, or begin anew with --init"
+            f"{saved.folder} holds no states of its environments, which played elsewhere: begin "
+            "anew with --init"
         )
     steps = saved.arrays.stored["rewards"].shape[1]
     whole = saved.config["rollout_steps"]

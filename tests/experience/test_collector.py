@@ -1,4 +1,5 @@
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -6,7 +7,10 @@ import torch
 
 from envs import env_settings
 from experience.collector import Collector
+from experience.saving import check_run
 from experiment.config import replaced
+from experiment.distributed import Group
+from experiment.errors import UserError
 from experiment.run_settings import RunSettings
 from nets.actor_critic import ActorCritic
 from nets.encoders import make_encoder
@@ -128,3 +132,9 @@ def test_ended_episodes_are_kept_with_their_environments(corridor):
     assert outcome[1].tolist() == [True, True, False]
     assert collector.rollout.rewards[0].tolist() == [0.0, 1.0, 1.0]
     assert [(step, env) for step, env, _ in collector.ended] == [(3, 0), (3, 1)]
+
+
+def test_a_run_whose_levels_were_remote_is_not_gone_on_with():
+    saved = SimpleNamespace(folder="there", state={"rngs": [1, 2], "envs": []})
+    with pytest.raises(UserError, match=r"there holds no states .*: begin anew with --init"):
+        check_run(saved, SimpleNamespace(num_envs=2, group=Group()))
