@@ -207,11 +207,14 @@ def load_to_resume(run_dir: Path | str) -> Checkpoint:
                     _read(folder / name, facts)
             break
         except Damaged as error:
-            if len(complete_checkpoints(folder.parent)) < 2:
+            last = len(complete_checkpoints(folder.parent)) < 2
+            if not folder.exists():
+                continue  # another process of the run put it aside
+            if last:
                 raise
             aside = folder.with_name(folder.name + DAMAGED)
             shutil.rmtree(aside, ignore_errors=True)
-            with contextlib.suppress(FileNotFoundError):  # another process of the run did it
+            with contextlib.suppress(FileNotFoundError):  # as above
                 folder.rename(aside)
             print(f"warning: {error}; going on from the one before it", file=sys.stderr)
     for name, size in meta.tables.items():

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from experiment.config import flat, from_dict
+from experiment.config import flat, from_dict, to_dict
 from experiment.device import computes_in_bf16
 from experiment.package import Actions, Flags, Images
 from nets.actor_critic import ActorCritic, make_actor_critic, sample_actions
@@ -72,9 +72,9 @@ class NetAgent(Generic[Net, Config]):
 
     def load_weights(self, saved: Checkpoint) -> None:
         """Take a checkpoint's net. UserError where it is another agent's or another net."""
-        theirs = flat(saved.of(self.name).config).get("encoder_parts", "")
-        ours: Any = self.config
-        check_parts(theirs, ours.net.encoder_parts, source=saved.folder)
+        configs = saved.of(self.name).config, to_dict(self.config)
+        theirs, ours = (flat(config).get("encoder_parts", "") for config in configs)
+        check_parts(theirs, ours, source=saved.folder)
         self.take(saved.tensors["net"], saved.folder)
 
     def arrays(self) -> dict[str, NDArray]:

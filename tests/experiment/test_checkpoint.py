@@ -14,8 +14,14 @@ import torch
 
 import experiment
 import experiment.checkpoint
-from experiment.checkpoint import latest_checkpoint, load_agent, load_checkpoint, save_checkpoint
-from experiment.errors import UserError
+from experiment.checkpoint import (
+    latest_checkpoint,
+    load_agent,
+    load_checkpoint,
+    load_to_resume,
+    save_checkpoint,
+)
+from experiment.errors import Damaged, UserError
 
 ARRAYS = {
     "frames": np.arange(5 * 4 * 3, dtype=np.uint8).reshape(5, 4, 3),
@@ -269,3 +275,19 @@ def test_load_agent_imports_only_agent_packages(tmp_path: Path, agent: str) -> N
     save(tmp_path, 10, agent=agent)
     with pytest.raises(UserError, match="not installed here"):
         load_agent(tmp_path)
+
+
+def test_a_checkpoint_that_another_process_put_aside_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older, newer = (save(tmp_path / "checkpoints", step) for step in (1, 2))
+
+    def load(folder: Path) -> Any:
+        if folder == newer:
+            newer.rename(newer.with_name(newer.name + ".damaged"))
+            raise Damaged("cut off")
+        return load_checkpoint(folder)
+
+    monkeypatch.setattr(experiment.checkpoint, "load_checkpoint", load)
+    assert load_to_resume(tmp_path).folder == older
+    assert newer.with_name(newer.name + ".damaged").is_dir()
