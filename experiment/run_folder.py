@@ -129,9 +129,14 @@ def alone_in(folder: Path) -> Iterator[None]:
 def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> Iterator[Reports]:
     """The folder of a run that begins, or goes on after `env_steps`. Errors: as RunFolder's."""
     resume, timesteps = config.run.resume, config.run.timesteps
-    folder = RunFolder.open(run_dir) if resume else RunFolder.create(run_dir, config)
-    start = env_steps if resume else None
-    with alone_in(folder.path):
+    path, start = Path(run_dir), env_steps if resume else None
+    if resume:
+        RunFolder.open(path)
+    else:
+        RunFolder(path).check_free()
+        make_folder(path)
+    with alone_in(path):
+        folder = RunFolder.open(path) if resume else RunFolder.create(path, config)
         folder.check_newest(env_steps)  # before the tables are cut to that
         with (
             EpisodeLog(folder.path, resume_step=start) as episodes,
@@ -205,7 +210,7 @@ def numbered_folder(parent: Path | str, name: str) -> Path:
         parent.mkdir(parents=True, exist_ok=True)
         for number in range(1, 100_000):
             folder = parent / f"{name}-{number:03d}"
-            if not folder.exists():
+            with suppress(FileExistsError):
                 folder.mkdir()
                 return folder
     except OSError as error:

@@ -20,7 +20,7 @@ from experience.episodes import Episode
 from experiment.config import load_run_config
 from experiment.device import prepare_device
 from experiment.errors import command
-from experiment.run_folder import interruptible, reports
+from experiment.run_folder import RunFolder, interruptible, reports
 from experiment.seeding import seed_everything
 from jerk import PRESETS
 from jerk.agent import JerkAgent
@@ -206,6 +206,8 @@ class Training:
 def main(argv: Sequence[str] | None = None) -> None:
     """Search as the command line says."""
     config = parse(argv)
+    if not config.run.resume:
+        RunFolder(Path(config.run.run_dir)).check_free()  # before a recording begins there
     folder = Path(config.run.run_dir) / RECORDINGS
     train(run, config, make_for(config, record_dir=folder if config.record else None))
 

@@ -1,7 +1,9 @@
 import dataclasses
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,7 +11,8 @@ from experiment import run_folder
 from experiment.checkpoint import latest_checkpoint
 from experiment.errors import UserError
 from experiment.files import write_json
-from experiment.run_folder import RunFolder, alone_in, interruptible, numbered_folder
+from experiment.run_folder import RunFolder, alone_in, interruptible, numbered_folder, reports
+from experiment.run_settings import RunSettings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +60,14 @@ def test_two_do_not_write_to_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise AssertionError("both are in")
     with alone_in(tmp_path):  # and nothing is left behind
         assert not [*tmp_path.iterdir()]
+
+
+def test_who_is_not_alone_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_folder, "PATIENCE", 0.1)
+    begun = reports(tmp_path, SimpleNamespace(run=RunSettings(timesteps=1)), "ppo2", env_steps=0)
+    with alone_in(tmp_path), pytest.raises(UserError, match="another process"), begun:
+        pass
+    assert not (tmp_path / "config.json").exists()
 
 
 def test_a_run_is_not_gone_on_with_behind_its_newest_checkpoint(tmp_path: Path) -> None:
@@ -107,6 +118,12 @@ def test_an_interrupt_says_how_a_run_with_a_checkpoint_goes_on(tmp_path: Path) -
 def test_numbered_folders_count_up(tmp_path: Path) -> None:
     names = [numbered_folder(tmp_path / "runs", "demo").name for _ in range(3)]
     assert names == ["demo-001", "demo-002", "demo-003"]
+
+
+def test_numbered_folders_of_many_at_once_are_all_different(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        made = [*pool.map(lambda _: numbered_folder(tmp_path, "evaluation"), range(80))]
+    assert len({*made}) == 80
 
 
 def test_a_config_that_goes_on_replaces_the_one_before(tmp_path: Path) -> None:

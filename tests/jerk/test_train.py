@@ -7,9 +7,10 @@ from experiment.checkpoint import load_checkpoint
 from experiment.config import load_config, replaced
 from experiment.errors import UserError
 from experiment.metrics import read_columns
+from experiment.run_folder import RunFolder
 from jerk.agent import MEMORY_CAPACITY
 from jerk.config import JerkConfig
-from jerk.train import PRESETS, Training, run
+from jerk.train import PRESETS, Training, main, run
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from tests.runs import Stop, assert_same_run, stopping
@@ -166,3 +167,12 @@ def test_a_run_goes_on_with_the_parts_that_it_had(course, tmp_path, flags):
     (name,) = flags
     with pytest.raises(UserError, match=name.replace("_", "-")):
         run(course(2), config, tmp_path / "run")
+
+
+def test_a_refused_run_begins_no_recording(tmp_path, capsys):
+    RunFolder.create(tmp_path, {})
+    flags = ["--levels", "BrambleWood.Act1", "--timesteps", "10", "--run-dir", str(tmp_path)]
+    with pytest.raises(SystemExit) as stopped:
+        main([*flags, "--record"])
+    assert stopped.value.code == 2 and "already holds a run" in capsys.readouterr().err
+    assert not (tmp_path / "recordings").exists()
