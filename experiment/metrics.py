@@ -212,14 +212,15 @@ def read_columns(path: Path | str) -> dict[str, np.ndarray]:
 
 def _read_rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     """Header and rows; a last row that a kill cut off is left out."""
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8", errors="replace")
     lines = list(csv.reader(text[: text.rfind("\n") + 1].splitlines()))
     if not lines:
         return [], []
     header = lines[0]
-    if header[0] != "step" or any(len(line) != len(header) for line in lines):
+    whole = header[:1] == ["step"] and all(len(line) == len(header) for line in lines)
+    if not (whole and all(line[0].isdecimal() for line in lines[1:])):
         raise UserError(
-            f"{path} is damaged: expected a column step, and rows as long as the header"
+            f"{path} is damaged: expected a column step of numbers, and rows as long as the header"
         )
     return header, [dict(zip(header, line, strict=True)) for line in lines[1:]]
 

@@ -134,12 +134,16 @@ def read_played(out: Path) -> list[Played]:
     found = []
     for folder in job_folders(out):
         result = read_result(folder)
-        if result is None or (result["steps"] == 0 and result.get("status") is None):
+        if result is None or (result.get("steps") == 0 and result.get("status") is None):
             continue
         seed = int(folder.name.removeprefix("seed-"))
         status = result.get("status") or "interrupted"
         own = {"seed": seed, "status": status, "folder": str(folder)}
-        found.append(msgspec.convert({**result, **own}, Played))
+        try:
+            found.append(msgspec.convert({**result, **own}, Played))
+        except msgspec.ValidationError as error:
+            reason = str(error).partition(" - ")[0]
+            raise UserError(f"{folder}/result.json is damaged ({reason}): move it away") from None
     if not found:
         raise UserError(f"{out} holds no results: give a folder that contest.run wrote")
     return sorted(found, key=lambda one: (one.level, one.seed))

@@ -88,8 +88,8 @@ def test_a_resumed_run_writes_the_file_of_an_uninterrupted_one(tmp_path: Path) -
 
 
 def test_a_damaged_table_is_a_user_error(tmp_path: Path) -> None:
-    for text in ("a,b\n1,2\n", "step,a\n1\n"):
-        (tmp_path / "metrics.csv").write_text(text)
+    for text in (b"a,b\n1,2\n", b"step,a\n1\n", b"\nstep\n1\n", b"step,a\nx,1\n", b"\xff,a\n1,2\n"):
+        (tmp_path / "metrics.csv").write_bytes(text)
         with pytest.raises(UserError, match="is damaged"):
             Metrics(tmp_path, resume_step=1, tensorboard=False)
 

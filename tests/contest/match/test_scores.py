@@ -124,3 +124,11 @@ def test_set_aside_attempts_and_other_folders_do_not_count(tmp_path: Path) -> No
     assert len(read_played(tmp_path)) == 1
     with pytest.raises(UserError, match="holds no results"):
         read_played(aside)
+
+
+def test_a_damaged_result_is_named(tmp_path: Path) -> None:
+    write(tmp_path, "A", 0, 1.0)
+    (path,) = tmp_path.glob("*/*/result.json")
+    path.write_text("{}")
+    with pytest.raises(UserError, match=r"result\.json is damaged .*level.*: move it away"):
+        read_played(tmp_path)
