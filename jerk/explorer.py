@@ -125,6 +125,7 @@ def play_parts(
                 press = list(odds)[min(drawn, len(odds) - 1)]
             fewest, most = part.steps
             if part.later is not None:
+                fewest += int((part.later[0] - fewest) * late)
                 most += int((part.later[1] - most) * late)
             actions += [names.index(press)] * draw((fewest, most), rng)
     return actions

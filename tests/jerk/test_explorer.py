@@ -89,6 +89,9 @@ def test_parts_have_their_lengths_odds_and_repeats():
     assert np.mean([len(one) == 8 for one in early]) == pytest.approx(0.5, abs=0.04)
     late = [play_script(table, random, late=1.0, names=SEVEN) for _ in range(2000)]
     assert {len(one) for one in late} == {2, 3, 4, 8, 9, 10}
+    longer = (Script("one", (1.0, 1.0), (Part(press="B", steps=(3, 8), later=(20, 30)),)),)
+    late = [play_script(longer, random, late=1.0, names=SEVEN) for _ in range(2000)]
+    assert {len(one) for one in late} == set(range(20, 31))
 
 
 def test_shipped_scripts_press_only_the_contests_actions():
