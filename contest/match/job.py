@@ -76,8 +76,8 @@ class Job:
         limits = self.contest.limits
         command = ["contest.serve", "--leash", self.level.game, self.level.state]
         command += ["--dir", str(self.meeting), "--results", str(self.folder.absolute())]
-        command += ["--timesteps", str(limits.timesteps), "--wall-clock", f"{limits.wall_clock}s"]
-        command += ["--stall", f"{limits.stall}s", "--seed", str(row_seeds(self.seed, 1)[0])]
+        command += ["--timesteps", str(limits.timesteps), "--wall-clock", f"{limits.wall_clock:f}s"]
+        command += ["--stall", f"{limits.stall:f}s", "--seed", str(row_seeds(self.seed, 1)[0])]
         command += ["--backend", self.contest.facts["backend"]]
         return [*command, "--record"] if self.contest.record else command
 

@@ -98,8 +98,8 @@ class Connection:
 
 
 def time_left(deadline: float) -> float:
-    """Seconds until the deadline. Errors: Late (it has passed)."""
+    """Seconds until the deadline, at most a year. Errors: Late (it has passed)."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise Late
-    return left
+    return min(left, 365 * 86_400.0)

@@ -8,7 +8,7 @@ import pytest
 
 from contest.match.agents import SERVER_GONE, Agent
 from contest.match.job import Contest, Job, judge
-from contest.wire.limits import Limits
+from contest.wire.limits import Limits, parse_seconds
 from retro_env import Level
 
 LIMIT, LEFT = "TimestepTimeoutError: all", "ClientDisconnectError: the client closed"
@@ -53,10 +53,14 @@ def test_a_job_whose_server_wrote_nothing_is_interrupted(
         return subprocess.Popen(ended, stdin=subprocess.PIPE, process_group=0)
 
     monkeypatch.setattr(Job, "start", start)
+    limits = Limits(wall_clock=1e16, stall=1e-5)
     contest = Contest(
-        tmp_path, Agent("random"), Limits(), record, facts={"backend": "native"}, lock=0
+        tmp_path, Agent("random"), limits, record, facts={"backend": "native"}, lock=0
     )
     job = Job(contest, Level("BrambleDash-Genesis-v0", "BrambleWood.Act1"), 0, name="job")
+    command = job.server_command()
+    told = [command[command.index(flag) + 1] for flag in ("--wall-clock", "--stall")]
+    assert [*map(parse_seconds, told)] == [1e16, 1e-5]
     job.stopped_server = True
     for process in (job.server, job.player):
         process.wait()

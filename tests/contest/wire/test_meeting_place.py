@@ -1,9 +1,11 @@
+import socket
 import stat
+import time
 from pathlib import Path
 
 import pytest
 
-from contest.wire.connection import Late
+from contest.wire.connection import Late, time_left
 from contest.wire.meeting_place import accept, meeting_place, private_folder
 from experiment.errors import UserError
 
@@ -44,3 +46,8 @@ def test_what_a_killed_server_left_is_no_hindrance(tmp_path: Path) -> None:
             accept(folder / "sock", deadline=0.0)
         assert (folder / "sock").is_socket()
     assert not list(tmp_path.glob("sock"))
+
+
+def test_a_limit_of_ages_is_no_longer_than_a_socket_can_wait() -> None:
+    with socket.socket() as waits:
+        waits.settimeout(time_left(time.monotonic() + 1e16))
