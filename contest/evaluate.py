@@ -25,7 +25,7 @@ from contest.match.levels import playable_levels
 from contest.match.references import REFERENCES
 from contest.match.score import Episode, Score, score, score_table
 from contest.match.scores import shown_names
-from contest.sight import WAYS, sight_of, sight_table, verdict
+from contest.sight import WAYS, check_looks, sight_of, sight_table, verdict
 from contest.watch import Moment, film, watch
 from envs import HELD_OUT
 from envs.sight import PLAYS
@@ -97,7 +97,10 @@ def agent_in(contest: Path) -> str:
     UserError: there are several, or none was saved.
     """
     facts = read_facts(contest)
-    learned = [str(path) for path in sorted(contest.glob("*/seed-*/agent"))]
+    if lacking := {"name", "mode", "checkpoint"} - facts.keys():
+        raise UserError(f"{contest}/contest.json is damaged: it lacks {min(lacking)}")
+    saved = sorted(contest.glob("*/seed-*/agent"))
+    learned = [str(path) for path in saved if path.parent.name[len("seed-") :].isdecimal()]
     start = (
         [] if facts["mode"] == "adapt" or not facts["checkpoint"] else [str(facts["checkpoint"])]
     )
@@ -235,6 +238,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     policy, settings = load_policy(agent, seed=config.seed)
     settings = dataclasses.replace(settings, backend=config.backend)
     played_by = {backend_of([level], settings) for level in levels}
+    if config.sight:
+        check_looks(policy, config.agent)
     out = make_out(config.out)  # before anything is played
     if config.sight:
         found = evaluate_sight(policy, levels, settings, config)

@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     own, flags = split_flags(sys.argv[1:] if argv is None else argv)
     config = parse_command(RunConfig, own, command="python -m contest.run")
     limits = limits_of(config)
-    levels = list(dict.fromkeys(playable_levels(config.levels)))  # each once: it has one folder
+    levels = playable_levels(config.levels)
     agent = resolve(Agent(config.agent, config.checkpoint, config.mode, config.device, flags))
     seeds = range(config.first_seed, config.first_seed + config.seeds)
     plan = [(level, seed) for seed in seeds for level in levels]

@@ -122,8 +122,9 @@ class Rows:
         self.levels = [row[0] for row in levels]
         self.lock = threading.Lock()
         self.actions = np.arange(config.actions, dtype=np.uint8)
-        for game in {level.game for row in levels for level in row} if record_dir else ():
-            state_bytes(game, levels[0][0].state)  # UserError: there are no states
+        one_each = {level.game: level for row in levels for level in row}
+        for level in one_each.values() if record_dir else ():
+            state_bytes(level.game, level.state)  # UserError: there are no states
         self.recorders = (
             [Recorder(record_dir / f"env-{first + i:02d}", config) for i in range(len(levels))]
             if record_dir

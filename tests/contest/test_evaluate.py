@@ -5,6 +5,7 @@ import pytest
 
 from contest.evaluate import agent_in, main, make_out, play_level
 from contest.match.agents import RULES, contest_settings
+from contest.match.levels import playable_levels
 from contest.match.references import reference
 from contest.match.score import Episode
 from envs import make
@@ -131,6 +132,7 @@ def test_a_contests_folder_means_the_agent_in_it(tmp_path):
         agent_in(tmp_path)
     learned = [tmp_path / f"Game-Act1/seed-{seed}/agent" for seed in (0, 1)]
     learned[0].mkdir(parents=True)
+    (tmp_path / "Game-Act1/seed-0.interrupted-1/agent").mkdir(parents=True)  # was set aside
     assert agent_in(tmp_path) == str(learned[0])
     learned[1].mkdir(parents=True)
     with pytest.raises(UserError, match=r"holds 2 agents: give one, such as .*seed-0/agent"):
@@ -142,6 +144,13 @@ def test_a_contests_folder_means_the_agent_in_it(tmp_path):
         agent_in(other)
     (other / "contest.json").write_text(json.dumps({**own, "name": "random"}))
     assert agent_in(other) == "random"
+    (other / "contest.json").write_text("{}")
+    with pytest.raises(UserError, match=r"contest\.json is damaged: it lacks checkpoint"):
+        agent_in(other)
+
+
+def test_a_level_that_is_meant_twice_is_played_once():
+    assert list(map(str, playable_levels(f"{LEVEL},{LEVEL}"))) == [str(LEVEL)]
 
 
 def test_a_shipped_agent_is_found_by_its_name_from_any_folder(tmp_path, monkeypatch):

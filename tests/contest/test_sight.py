@@ -98,4 +98,6 @@ def test_what_cannot_be_tested_is_one_line(tmp_path, capsys):
         sight_of(agent, "x", LEVELS, EnvConfig(), episodes=1)
     with pytest.raises(SystemExit):
         main(["random", "--sight", "--video", "--out", str(tmp_path / "out")])
-    assert capsys.readouterr().err.count("\n") == 1 and not (tmp_path / "out").exists()
+    with pytest.raises(SystemExit):
+        main(["random", "--sight", "--out", str(tmp_path / "out")])
+    assert capsys.readouterr().err.count("\n") == 2 and not (tmp_path / "out").exists()
