@@ -29,7 +29,7 @@ def said_to(agent, capsys, arguments):
     return said
 
 
-HUGE = (["--hidden", str(10**10)], "no memory for such a net; give a smaller --hidden")
+HUGE = (["--hidden", str(10**10)], "no memory for such a net; give smaller --hidden or --widths")
 JUDGED = (["--evaluate-every", "100"], "--evaluate-every is for levels of Procgen")
 EVERY = [
     (["--levels", "BrambleDash-Genesis-v0:Nowhere"], "Nowhere"),
