@@ -18,9 +18,10 @@ from experience.replay import (
     Floats,
     Replay,
 )
+from experiment.arguments import flag_with
 from experiment.arrays import pieces, whole
 from experiment.checkpoint import Checkpoint
-from experiment.config import flag_with, flat
+from experiment.config import flat
 from experiment.errors import UserError
 
 

@@ -7,6 +7,7 @@ import functools
 import inspect
 import os
 import re
+import shlex
 from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -119,6 +120,14 @@ class _Parser(Parser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, argument_default=argparse.SUPPRESS, **options)
+
+
+def flag_with(name: str, value: Any) -> str:
+    """A field's flag with that value, as a command spells it: --hidden 32, --pool, --no-pool."""
+    flag = name.replace("_", "-")
+    if isinstance(value, bool):
+        return f"--{flag}" if value else f"--no-{flag}"
+    return f"--{flag} {shlex.quote(str(value))}"
 
 
 def words_of(argv: Sequence[str]) -> list[str]:

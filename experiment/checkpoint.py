@@ -27,8 +27,9 @@ import numpy as np
 import safetensors.torch
 import torch
 
+from experiment.arguments import flag_with
 from experiment.arrays import Rows, StoredArray, StoredArrays, describe, write_array
-from experiment.config import flag_with, from_dict, to_dict
+from experiment.config import from_dict, to_dict
 from experiment.errors import Damaged, UserError
 from experiment.files import ASIDE, CHECKPOINT, complete_checkpoints, step_of
 from experiment.package import AGENTS, is_package, shipped

@@ -9,7 +9,6 @@ import difflib
 import inspect
 import json
 import re
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -188,14 +187,6 @@ def flat(values: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
         found |= value if isinstance(value, Mapping) else {name: value}
     return found
-
-
-def flag_with(name: str, value: Any) -> str:
-    """A field's flag with that value, as a command spells it: --hidden 32, --pool, --no-pool."""
-    flag = name.replace("_", "-")
-    if isinstance(value, bool):
-        return f"--{flag}" if value else f"--no-{flag}"
-    return f"--{flag} {shlex.quote(str(value))}"
 
 
 def preset_names(presets: Path | None) -> list[str]:

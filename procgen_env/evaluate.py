@@ -142,7 +142,8 @@ def check_out(path: Path, about: Mapping[str, Any]) -> None:
     """UserError: another evaluation's result lies there, which would be lost."""
     if path.exists():
         before = read_result(path)
-        other = [name for name in (*about, "sight") if before.get(name) != about.get(name)]
+        names = dict.fromkeys([*about, "sight"])  # which returns alone have not
+        other = [name for name in names if before.get(name) != about.get(name)]
         if other:
             raise UserError(
                 f"{path} is of an evaluation with other {', '.join(other)}: give another --out, "

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from envs.base import VectorBase
 from envs.contract import Infos, Step, row_seeds
 from envs.frames import FrameHistory
-from experiment.config import flag_with
+from experiment.arguments import flag_with
 from experiment.cores import free_cores
 from experiment.errors import UserError
 from experiment.generators import generator_state, set_generator_state

@@ -19,7 +19,8 @@ from cartridge.levels.fresh import acts_of
 from cartridge.levels.references import STEP_LIMIT, STICK
 from cartridge.levels.simulator import Simulator
 from envs import level_names, row_seeds
-from experiment.config import flag_with, flat, to_dict
+from experiment.arguments import flag_with
+from experiment.config import flat, to_dict
 from experiment.errors import UserError, command
 from experiment.metrics import EpisodeLog
 from jerk.config import JerkConfig

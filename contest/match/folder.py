@@ -44,7 +44,7 @@ def is_over(folder: Path) -> bool:
     result = read_result(folder)
     if result is None or result.get("status") is None:
         return False
-    return result["status"] == "complete" or result["steps"] > 0
+    return result["status"] == "complete" or result.get("steps", 0) > 0
 
 
 def job_folders(out: Path) -> list[Path]:
