@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.cases import Options, Repeat, Rows, median_cases, ratio_rows, run
+from benchmarks.cases import BACKENDS, Options, Repeat, Rows, median_cases, ratio_rows, run
 from benchmarks.parts import cpu_seconds
 from benchmarks.peers.stopwatch import LEVEL
 from contest.wire.client import RemoteEnv
@@ -35,12 +35,12 @@ AIM = 0.9
 class Player:
     """Random play of one kind of environment, in blocks."""
 
-    def __init__(self, kind: str, stack: ExitStack) -> None:
+    def __init__(self, kind: str, backend: Any, stack: ExitStack) -> None:
         self.pids = [os.getpid()]
         if kind == "local":
-            self.env: Any = make_env(LEVEL, EnvConfig())
+            self.env: Any = make_env(LEVEL, EnvConfig(backend=backend))
         else:
-            self.env, server = remote(stack, record=kind == "record")
+            self.env, server = remote(stack, backend, record=kind == "record")
             self.pids.append(server)
         stack.callback(self.env.close)
         self.random = np.random.default_rng(0)
@@ -57,20 +57,21 @@ class Player:
         return np.array([steps, passed, cpu_seconds(self.pids) - busy])
 
 
-def remote(stack: ExitStack, *, record: bool) -> tuple[Any, int]:
+def remote(stack: ExitStack, backend: str, *, record: bool) -> tuple[Any, int]:
     """The level in a server's process, which ends with the stack; that process's id."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="contest-")))
     argv = [sys.executable, "-m", "contest.serve", *LEVEL.split(":"), "--dir", str(folder)]
-    argv += ["--results", str(folder / "results"), *(["--record"] if record else [])]
+    argv += ["--results", str(folder / "results"), "--backend", backend]
+    argv += ["--record"] if record else []
     server = stack.enter_context(subprocess.Popen(argv, stdout=subprocess.DEVNULL))
     return wrap_agent(RemoteEnv(folder, level=LEVEL), EnvConfig()), server.pid
 
 
-def alternate(barrier: Any, blocks: int) -> dict[str, tuple[float, float]]:
+def alternate(barrier: Any, blocks: int, backend: str) -> dict[str, tuple[float, float]]:
     """One of K processes: all kinds in turn, in step with the others -> by kind (steps per second,
     CPU seconds per step)."""
     with ExitStack() as stack:
-        players = {kind: Player(kind, stack) for kind in KINDS}
+        players = {kind: Player(kind, backend, stack) for kind in KINDS}
         played = {kind: np.zeros(3) for kind in KINDS}
         for block in range(-1, blocks):  # the first is a warm-up
             for kind, player in players.items():
@@ -79,15 +80,15 @@ def alternate(barrier: Any, blocks: int) -> dict[str, tuple[float, float]]:
     return {kind: (n / seconds, busy / n) for kind, (n, seconds, busy) in played.items()}
 
 
-def measure(levels: int, seconds: float) -> Repeat:
+def measure(levels: int, seconds: float, backend: str) -> Repeat:
     """Steps per second of each kind with so many levels at a time, summed over them; with one
     level also CPU microseconds per step."""
     context = multiprocessing.get_context("spawn")
     blocks = max(1, round(seconds / BLOCK_SECONDS))
     with context.Manager() as manager, ProcessPoolExecutor(levels, mp_context=context) as pool:
-        barriers = [manager.Barrier(levels)] * levels
         try:
-            rates = list(pool.map(alternate, barriers, [blocks] * levels))
+            same = (manager.Barrier(levels), blocks, backend)
+            rates = list(pool.map(alternate, *([one] * levels for one in same)))
         except BrokenProcessPool:
             raise UserError("a level's process ended early; what it said is above") from None
     speed = {kind: sum(rate[kind][0] for rate in rates) for kind in KINDS}
@@ -114,10 +115,14 @@ def main() -> None:
     cases = [f"{k}-levels" for k in LEVELS_AT_A_TIME]
 
     def each(wanted: list[str], options: Options) -> Repeat:
-        found = [measure(int(case.partition("-")[0]), options.seconds) for case in wanted]
+        found = [
+            measure(int(case.partition("-")[0]), options.seconds, options.backend)
+            for case in wanted
+        ]
         return {name: row for levels in found for name, row in levels.items()}
 
-    run("contest", __doc__, cases, measure=each, table=table, seconds=4.0)
+    more: Any = {"seconds": 4.0, "backend": BACKENDS}
+    run("contest", __doc__, cases, measure=each, table=table, **more)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from cartridge.levels.cells import Act, Spawn, SpawnKind
 from cartridge.levels.generator import all_acts
 from cartridge.levels.oracle import read_proof
 from cartridge.levels.splits import GAME, level_names
-from experiment.errors import Parser, command
+from experiment.errors import Parser, UserError, command
 from experiment.results import write_result
 from retro_env import EnvConfig, Level, make_env
 from retro_env.engine import CONSOLE_ONLY
@@ -238,6 +238,10 @@ def main() -> None:
     )
     parser.add_argument("--write", action="store_true", help="store in results/equality.json")
     options = parser.parse_args()
+    if options.share < 1:
+        raise UserError(f"--share {options.share}: expected a whole number, 1 or more")
+    if options.write and (options.share > 1 or len(options.only) < len(CASES)):
+        raise UserError("--write stores a whole result: leave --only and --share out")
     rows = []
     for name in options.only:
         rows.append(row(name, options.share))

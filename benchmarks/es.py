@@ -9,7 +9,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,15 +66,17 @@ def measured_here(call: str, *, times: int = 1) -> list[Row]:
         return list(pool.map(lambda _: cases.in_own_process(call, argv), range(times)))
 
 
-def ranks(count: int, seconds: float, folder: Path) -> Row:
+def ranks(count: int, options: Options, folder: Path) -> Row:
     """A run under mpirun: the sum of its generations but for the first."""
     generation = 2 * MEMBER_PAIRS * CAP
-    steps = max(int(seconds * 250 * count), generation + 1)  # two or more: the first is left out
+    steps = max(
+        int(options.seconds * 250 * count), generation + 1
+    )  # two or more: the first is left out
     run = [
         *(str(Path(sys.executable).parent / "mpirun"), "-n", str(count), sys.executable),
         *("es/master.py", "--levels", LEVEL, "--run-dir", str(folder), "--device", "cpu"),
         *("--episode-steps", str(CAP), "--pairs", str(MEMBER_PAIRS), "--timesteps", str(steps)),
-        *("--checkpoint-every", "0", "--evaluate-every", "0"),
+        *("--checkpoint-every", "0", "--evaluate-every", "0", "--backend", options.backend),
     ]
     cases.said_by(folder.name, run)
     timing = read_columns(folder / "timing.csv")
@@ -90,14 +92,15 @@ def ranks(count: int, seconds: float, folder: Path) -> Row:
     }
 
 
-def run_case(case: str, seconds: float, folder: Path) -> Row:
+def run_case(case: str, options: Options, folder: Path) -> Row:
     """A case, in processes of its own."""
     kind, _, rest = case.partition("-")
     if kind == "env":
-        rows = measured_here(f"parts.one_env({seconds}, episode_steps={CAP})", times=int(rest))
+        call = f"parts.one_env({options.seconds}, episode_steps={CAP}, backend={options.backend!r})"
+        rows = measured_here(call, times=int(rest))
         return {name: sum(row[name] for row in rows) for name in rows[0]}
     if kind == "ranks":
-        return ranks(int(rest), seconds, folder / case)
+        return ranks(int(rest), options, folder / case)
     return measured_here(f"es.update_only({rest!r})")[0]
 
 
@@ -175,7 +178,7 @@ def main() -> None:
             played[:] = [lengths_of(options.episodes)]
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            repeat = {case: run_case(case, options.seconds, folder) for case in wanted}
+            repeat = {case: run_case(case, options, folder) for case in wanted}
             if "ranks-1" in wanted and not options.episodes:
                 played[:] = [lengths_of(folder / "ranks-1" / "episodes.csv")]
         return repeat
@@ -183,7 +186,8 @@ def main() -> None:
     def rows(repeats: list[Repeat], options: Options) -> Rows:
         return table(repeats, played[0] if played else None)
 
-    cases.run("es", __doc__, CASES, measure=each, table=rows, seconds=15.0, episodes=None)
+    more: Any = {"seconds": 15.0, "episodes": None, "backend": cases.BACKENDS}
+    cases.run("es", __doc__, CASES, measure=each, table=rows, **more)
 
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -5,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks import cases
+from benchmarks import cases, equality
 from benchmarks.cases import (
+    RESULTS,
     Options,
     Repeat,
     Row,
@@ -89,6 +91,27 @@ def test_result_names_its_back_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setattr(sys, "argv", ["some", "--backend", "wasm"])
     with pytest.raises(UserError, match="--backend: invalid choice: 'wasm'"):
         run("some", None, ["a"], **options, backend=cases.BACKENDS)
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in RESULTS.glob("*.json") if "backend" in json.loads(path.read_text())]
+)
+def test_a_stored_result_of_a_back_end_can_be_made_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = json.loads(path.read_text())["command"].split()[2]
+    monkeypatch.setattr(sys, "argv", [module, "--help"])
+    with pytest.raises(SystemExit):
+        importlib.import_module(module).main()
+    assert "--backend {emulator,native}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", ["--only random --write", "--share 2 --write", "--share 0"])
+def test_equality_stores_no_part(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["equality", *words.split()])
+    with pytest.raises(SystemExit) as stop:
+        equality.main()
+    assert stop.value.code == 2
 
 
 @pytest.mark.parametrize(
