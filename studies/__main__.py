@@ -79,16 +79,18 @@ def asked(config: StudyConfig) -> Study:
 
 
 def with_stored(kinds: report.Kinds, stored: Path, study: Study) -> report.Kinds:
-    """These kinds and, of the study's others, what is stored, with its origin: command, commit and
-    machine. UserError: of a kind more runs are stored than are here, or it was made otherwise."""
+    """These kinds and, of the study's others and of those of which nothing is new, what is stored,
+    with its origin: command, commit and machine. UserError: of a kind more runs are stored than are
+    here, or it was made otherwise."""
     before = read_result(stored) if stored.exists() else {"kinds": {}}
     found = dict(kinds)
     for name, kind in before["kinds"].items():
         if name not in study.kinds:
             continue
-        if name not in kinds:
-            if kind["made"] != made(study, name):
-                raise UserError(f"{stored.name}: {name} was made with other settings; play it too")
+        same = kind["made"] == made(study, name)
+        if name not in kinds and not same:
+            raise UserError(f"{stored.name}: {name} was made with other settings; play it too")
+        if name not in kinds or (same and kinds[name]["runs"] == kind["runs"]):
             origin = {part: before[part] for part in ("command", "commit", "machine")}
             found[name] = {"origin": origin, **kind}
         elif number_of_runs(kinds[name]) < number_of_runs(kind):
@@ -109,6 +111,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run what is not complete, then report."""
     config = parse_command(StudyConfig, argv, command="python -m studies")
     if config.study == "tables":
+        if config != StudyConfig("tables"):
+            raise UserError("tables has no flags: it writes docs/results from all stored results")
         tables.write()
         return
     study, name = asked(config), Path(config.study).stem

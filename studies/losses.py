@@ -35,13 +35,13 @@ def lost(columns: Columns) -> dict[str, float]:
 
 def grown(columns: Columns, steps: int) -> list[float]:
     """The score so far after each tenth of the steps [POINTS]: mean return of the episodes that had
-    ended, 0 where none had, mean over levels."""
+    ended, mean over levels; nan where on one of them none had."""
     curves = []
     for here in by_level(columns):
         ends, returns = columns["step"][here], columns["r"][here]
         sums = np.concatenate([[0.0], np.cumsum(returns)])
         ended = np.searchsorted(ends, steps * np.arange(1, POINTS + 1) / POINTS, side="right")
-        curves.append(sums[ended] / np.maximum(1, ended))
+        curves.append(np.where(ended, sums[ended] / np.maximum(1, ended), np.nan))
     means: list[float] = np.mean(curves, axis=0).tolist()
     return means
 

@@ -13,6 +13,7 @@ from experiment.statistics import Interval, Runs
 from studies.runner import record_of
 from studies.study import Study, cells, made, short
 
+NOTHING = "Nothing is complete yet."
 COUNTS = ("episodes", "finished", "steps")
 THRESHOLDS = (2_500, 5_000, 7_500)
 """Of the performance profile: a level is worth 10,000."""
@@ -63,7 +64,7 @@ def page(result: Mapping[str, Any]) -> str:
     """A result's tables, group by group."""
     kinds: Kinds = result["kinds"]
     if not kinds:
-        return "Nothing is complete yet."
+        return NOTHING
     parts = []
     for group in dict.fromkeys(name.rpartition("/")[0] for name in kinds):
         here = {n.rpartition("/")[2]: k for n, k in kinds.items() if n.rpartition("/")[0] == group}
@@ -158,9 +159,9 @@ def lost_table(kinds: Kinds) -> str:
 
 
 def grown_table(kinds: Kinds) -> str:
-    """The score so far after each tenth of the steps, mean over seeds."""
+    """The score so far after each tenth of the steps, mean over runs; empty where one has none."""
     rows = [
-        [name, *(number(round(fmean(tenth))) for tenth in zip(*runs, strict=True))]
+        [name, *(number(None if None in t else round(fmean(t))) for t in zip(*runs, strict=True))]
         for name, kind in kinds.items()
         if (runs := kind.get("grown"))
     ]

@@ -5,11 +5,11 @@ end what came of it: that is all that counts from then on, and its checkpoints a
 other kinds need them, or the study keeps all.
 """
 
-import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -23,11 +23,13 @@ from envs.sight import PLAYS
 from experiment.cores import free_cores
 from experiment.errors import UserError
 from experiment.metrics import read_columns
-from experiment.results import store
+from experiment.results import read_result, store
 from experiment.run_folder import alone_in
 from studies import losses
 from studies.study import REFERENCE, Cell, Study, cells, made_with, needed, needs, short
 
+POLL = 0.05
+"""Seconds between looks at a run that goes on."""
 LAST = 0.1
 """Share of a run, at its end, over which its last numbers are means."""
 Record = dict[str, Any]
@@ -38,12 +40,15 @@ def record_of(study: Study, cell: Cell, out: Path) -> Record | None:
     path = out / f"{cell.name}.json"
     if not path.is_file():
         return None
-    record: Record = json.loads(path.read_text(encoding="utf-8"))
-    now = made_with(study, cell)
-    for name, value in record["made"].items():
-        if value != now[name]:
+    way_out = "move it away, with its run's folder, and run it anew"
+    record = read_result(path, expected=way_out)
+    now, before = made_with(study, cell), record.get("made")
+    if not isinstance(before, dict):
+        raise UserError(f"{path} does not say what its run was made with; {way_out}")
+    for name, value in before.items():
+        if value != (wanted := now.get(name)):
             raise UserError(
-                f"{path}: {cell.name} was made with {name} {value!r}, not {now[name]!r}; give the "
+                f"{path}: {cell.name} was made with {name} {value!r}, not {wanted!r}; give the "
                 "same, or another --out"
             )
     return record if "levels" in record else None
@@ -76,11 +81,20 @@ def play(study: Study, cell: Cell, out: Path, *, threads: int) -> None:
 
 def ended(run: Sequence[str], log: Path, *, threads: int) -> tuple[int, float]:
     """Wait for a command, whose output is added to `log` -> its exit code, and the CPU hours that
-    it and its own processes took. threads: of its computing."""
+    it and its own processes took. threads: of its computing. An interrupt here ends the command
+    too, which saves first."""
     with log.open("a") as file:
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
         process = subprocess.Popen(run, stdout=file, stderr=file, env=environment)
-        _, status, used = os.wait4(process.pid, 0)
+        done = 0
+        try:
+            while not done:  # Ray's cancelling ends no call that waits
+                time.sleep(POLL)
+                done, status, used = os.wait4(process.pid, os.WNOHANG)
+        except KeyboardInterrupt:
+            process.terminate()
+            process.wait()
+            raise
     process.returncode = os.waitstatus_to_exitcode(status)
     return process.returncode, (used.ru_utime + used.ru_stime) / 3600.0
 
@@ -101,7 +115,7 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
     kind, folder = study.kinds[cell.kind], out / cell.name
     episodes = read_episodes(folder)
     if not episodes:
-        raise UserError(f"{cell.name} ended no episode; give more steps")
+        raise UserError(f"{cell.name} ended no episode; give more steps, and another --out")
     record: Record = {
         "levels": level_means(episodes),
         "best": max(one.r for one in episodes),
@@ -113,9 +127,8 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
     if others:
         record["sight"] = {name: level_means(read_episodes(folder / name)) for name in others}
     played = episode_columns(folder)
-    steps = made_with(study, cell)["steps"]
-    if played["step"].max() <= steps:  # else levels were played in turn
-        record["grown"] = losses.grown(played, steps)
+    if not others and kind.run != "studies.play":  # these learn nothing
+        record["grown"] = losses.grown(played, made_with(study, cell)["steps"])
     if "kind" in played:
         record["lost"] = losses.lost(played)
     if kind.last:
@@ -123,9 +136,9 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
         record["last"] |= {"return": last_tenth(read_columns(folder / "episodes.csv"), ["r"])["r"]}
     if kind.curve:
         table = read_columns(folder / "metrics.csv")
-        known = [name for name in kind.curve if name in table]
-        there = ~np.any([np.isnan(table[name]) for name in known], axis=0)
-        record["curve"] = {name: table[name][there].tolist() for name in ("step", *known)}
+        if known := [name for name in kind.curve if name in table]:
+            there = ~np.any([np.isnan(table[name]) for name in known], axis=0)
+            record["curve"] = {name: table[name][there].tolist() for name in ("step", *known)}
     return record
 
 
@@ -176,10 +189,12 @@ def work(
     jobs: int,
     say: Callable[[str], None],
     play: Callable[..., None] = play,
+    stop: Callable[[], None] = lambda: None,
 ) -> None:
     """Play all cells, `jobs` at a time, each the first in order whose needs are there.
 
-    play: instead of the one here. A cell that fails does not keep the others from being played.
+    play: instead of the one here; stop: ends what it plays, where Ctrl-C does not reach that by
+    itself. A cell that fails does not keep the others from being played.
     UserError: some failed, in the end.
     """
     waiting, failed = list(todo), list[str]()
@@ -198,7 +213,12 @@ def work(
                 running[pool.submit(play, study, cell, out, threads=threads)] = cell
             if not running:
                 break
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            try:
+                done = wait(running, return_when=FIRST_COMPLETED).done
+            except KeyboardInterrupt:
+                stop()
+                raise
+            for future in done:
                 cell = running.pop(future)
                 try:
                     future.result()

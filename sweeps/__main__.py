@@ -41,17 +41,18 @@ def asked(argv: Sequence[str]) -> SweepConfig:
 
 
 @contextmanager
-def player(config: SweepConfig) -> Iterator[Callable[..., None]]:
-    """What plays a cell, as `studies.runner.play`: here, or where a Ray cluster has a free core."""
+def player(config: SweepConfig) -> Iterator[dict[str, Callable[..., None]]]:
+    """What `studies.runner.work` plays cells with: here, or where a Ray cluster has a core."""
     if config.engine != "ray":
-        yield play
+        yield {}
         return
     with ray_on(config.ray_address, cpus=config.at_once, runtime_env=with_this_project()) as ray:
-        task = ray.remote(play)
+        task, begun = ray.remote(play), list[Any]()
 
         def there(*arguments: Any, threads: int) -> None:
+            begun.append(task.remote(*arguments, threads=threads))
             try:
-                ray.get(task.remote(*arguments, threads=threads))
+                ray.get(begun[-1])
             except ray.exceptions.RayTaskError as error:
                 if isinstance(error.cause, UserError):
                     raise error.cause from None
@@ -60,7 +61,11 @@ def player(config: SweepConfig) -> Iterator[Callable[..., None]]:
                 reason = str(error).partition("\n")[0]
                 raise UserError(f"Ray lost it ({reason}); give the same command again") from None
 
-        yield there
+        def stop() -> None:
+            for one in begun:
+                ray.cancel(one)
+
+        yield {"play": there, "stop": stop}
 
 
 def run_grid(config: SweepConfig) -> None:
@@ -76,11 +81,11 @@ def run_grid(config: SweepConfig) -> None:
         todo = [cell for cell in todo if cell == every[config.cell - 1]]
     at_once = 1 if config.cell else config.at_once  # they share the cores
     if config.ray_address:  # each takes a core of the cluster
-        at_once = max(1, len(todo))
+        at_once = config.jobs or max(1, len(todo))
     say(f"{len(todo)} runs to do, {at_once} at a time; their logs are in {config.out}")
     try:
-        with player(config) as playing:
-            work(study, todo, config.out.resolve(), jobs=at_once, say=say, play=playing)
+        with player(config) as players:
+            work(study, todo, config.out.resolve(), jobs=at_once, say=say, **players)
     finally:
         if not config.cell:
             report(config, grid.collect(study, named, config.out))

@@ -72,6 +72,9 @@ class SweepConfig:
             raise UserError("give either --grid FIELD=A,B,... or --pbt FIELD=LOW:HIGH ...")
         if self.pbt and self.engine != "ray":
             raise UserError(f"--pbt runs with --engine ray, not {self.engine}: leave --engine out")
+        for name in ("seeds",) if self.pbt else ("population", "perturb_every"):  # of a plan
+            if getattr(self, name) != getattr(SweepConfig, name):
+                raise UserError(f"{name} has no effect {'with' if self.pbt else 'without'} pbt")
         if self.pbt and self.population < 2:
             raise UserError("--population 1: a population has 2 runs or more")
         if self.ray_address and self.engine != "ray":

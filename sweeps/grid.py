@@ -14,7 +14,7 @@ from experiment.errors import UserError
 from experiment.metrics import read_columns
 from experiment.package import find
 from experiment.plot import picture
-from studies.report import number, table
+from studies.report import NOTHING, number, table
 from studies.runner import LAST, last_rows, record_of
 from studies.study import Kind, Study, cells
 from sweeps.config import SweepConfig
@@ -125,11 +125,16 @@ def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
     # Without --flags, which may hold with each point only.
     fields = flat(to_dict(agent_config(dataclasses.replace(config, flags=""))))
     first = ["--preset", config.preset] if config.preset else []
-    kinds, named = {}, {}
+    kinds, named = dict[str, Kind](), dict[str, Point]()
+    known = list[Any]()
     for point in points(read_grid(config.grid)):
         words = words_of(point, fields)
-        run = possible(config, words).run
+        found = possible(config, words)
         name = ",".join(f"{field}={value}" for field, value in point.items())
+        if found in known:
+            raise UserError(f"--grid: {name} is {list(named)[known.index(found)]} once more")
+        known.append(found)
+        run = found.run
         named[name] = point
         kinds[name] = Kind(
             run=f"{config.agent}.train",
@@ -177,7 +182,7 @@ def row_spreads(folder: Path) -> dict[str, float]:
 def markdown(rows: Sequence[Scores]) -> str:
     """One table, a row per point."""
     if not rows:
-        return "Nothing is complete yet."
+        return NOTHING
     names = [name for name in SCORES if any(name in row.found for row in rows)]
     head = [*rows[0].point, "seeds", *(f"{SCORES[name]} ± 2 σ" for name in names)]
 

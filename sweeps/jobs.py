@@ -17,12 +17,13 @@ def script(
     table once all are done, and runs what is missing.
     """
     some = f"%{at_once}" if at_once else ""
+    log = shlex.quote(f"{out}/job-{'%a' if engine == 'slurm' else '%I'}.log")
     if engine == "slurm":
         mark, index = "#SBATCH", "$SLURM_ARRAY_TASK_ID"
-        head = ["--job-name=sweep", f"--array=1-{count}{some}", f"--output={out}/job-%a.log"]
+        head = ["--job-name=sweep", f"--array=1-{count}{some}", f"--output={log}"]
     else:
         mark, index = "#BSUB", "$LSB_JOBINDEX"
-        head = [f'-J "sweep[1-{count}]{some}"', f"-o {out}/job-%I.log"]
+        head = [f'-J "sweep[1-{count}]{some}"', f"-o {log}"]
     head += [resources] if resources else []  # several options may share a line
     # local: a plan may name the cluster.
     mine = [*without(arguments, "--engine", "--resources"), "--engine", "local", "--cell"]

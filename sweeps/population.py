@@ -23,7 +23,7 @@ from experiment.files import make_folder, write_json, write_text
 from experiment.package import find
 from experiment.plot import plot_curves
 from experiment.results import read_result, store
-from studies.report import number, table
+from studies.report import NOTHING, number, table
 from sweeps.config import SweepConfig
 from sweeps.grid import TAKEN, WIDE, agent_config, as_number, words_of
 
@@ -230,12 +230,15 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
     ):
         warnings.filterwarnings("ignore", "Consider boosting PBT")
         results = tuner(config, ranges, trainable).fit()
-    report(config, ranges, [found for one in results if "score" in (found := one.metrics or {})])
+    metrics = [one.metrics or {} for one in results]
+    report(config, ranges, [one for one in metrics if "score" in one])
     if results.errors:
         raise UserError(
             f"{len(results.errors)} of {len(results)} runs failed ({results.errors[0]}); their "
             f"logs are in {config.out / NAME}; give the same command again"
         )
+    if any(one.get("env_steps", 0) < agent_config(config).run.timesteps for one in metrics):
+        raise KeyboardInterrupt("the same command goes on")  # Ray Tune ends without a word
 
 
 def report(config: SweepConfig, ranges: Ranges, found: Sequence[Mapping[str, Any]]) -> None:
@@ -256,7 +259,7 @@ def report(config: SweepConfig, ranges: Ranges, found: Sequence[Mapping[str, Any
          *(f"{v:.4g}" if isinstance(v, float) else f"{v:,}" for v in one["values"].values())]
         for one in runs
     ]  # fmt: skip
-    text = table(["run", "mean return", "steps", *ranges], rows)
+    text = table(["run", "mean return", "steps", *ranges], rows) if rows else NOTHING
     write_text(config.out / "table.md", text + "\n")
     print(text)
     ended = [one["run"] for one in runs if not math.isnan(one["score"])]

@@ -36,9 +36,15 @@ def test_losses_and_score_are_the_most() -> None:
 
 def test_score_grows_with_the_episodes_that_have_ended() -> None:
     tenths = grown(COLUMNS, 40)
-    assert tenths[:3] == [0.0, 0.0, 1500.0]  # at steps 4, 8 and 12
+    assert np.isnan(tenths[:2]).all() and tenths[2] == 1500.0  # at steps 4, 8 and 12
     assert tenths[4] == 2250.0  # at step 20: 2,500 and 2,000
     assert tenths[-1] == pytest.approx((8000 / 3 + 1250) / 2)
+
+
+def test_a_score_is_known_once_every_level_has_ended_an_episode() -> None:
+    columns = {"step": np.array([10, 40]), "level": np.array(["a", "b"]), "r": np.full(2, 2000.0)}
+    tenths = grown(columns, 40)
+    assert np.isnan(tenths[:-1]).all() and tenths[-1] == 2000.0  # not 1,000, as if b gave nothing
 
 
 def test_memory_grows_with_the_episodes_also_where_each_has_a_level_of_its_own() -> None:

@@ -67,7 +67,9 @@ def test_what_is_stored_stays_where_it_is_not_played_anew(tmp_path: Path) -> Non
     both = with_stored(kinds(two=1, one=2), stored, study)
     assert list(both) == ["one", "two", "three"]
     assert both["three"] == {"origin": origin, **kinds(three=1)["three"]}
-    assert "origin" not in both["one"] and "origin" not in both["two"]
+    assert both["one"] == {"origin": origin, **kinds(one=2)["one"]}  # nothing of it is new
+    assert "origin" not in both["two"]
+    assert "origin" not in with_stored(kinds(two=1, one=3), stored, study)["one"]
     stored.write_text(json.dumps({"command": "after", "commit": "b", "machine": {}, "kinds": both}))
     assert with_stored(kinds(two=1), stored, study)["three"]["origin"] == origin  # the first one
     with pytest.raises(UserError, match="has runs of one that are not in --out"):
@@ -82,6 +84,7 @@ def test_what_is_stored_stays_where_it_is_not_played_anew(tmp_path: Path) -> Non
     [
         (["transfer", "--out", "FILE"], "cannot write"),
         (["nothing"], "no study 'nothing'"),
+        (["tables", "--jobs", "3"], "tables has no flags"),
         (["transfer", "--only", "held"], "no kind 'held'"),
         (["es", "--inputs", "begin=a"], "study es has no input 'begin': start"),
         (["es", "--inputs", "start=/no/such", "--only", "search"], "no start at /no/such; give"),

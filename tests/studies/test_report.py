@@ -93,10 +93,10 @@ def test_losses_are_parts_of_the_points_that_are_lost() -> None:
         {"undiscovered": 4000.0, "replaying": 500.0},
         {"undiscovered": 2000.0, "replaying": 1500.0},
     ]
-    grown = [[1000.0, 2000.0], [2000.0, 4000.0]]
+    grown = [[None, 1000.0, 2000.0], [500.0, 2000.0, 4000.0]]
     text = page(result(g_one={"runs": RUNS, "lost": lost, "grown": grown}, g_two={"runs": LESS}))
     assert "| one | 4,000 | 75 % | 25 % |" in text
-    assert "| score so far after | 10 % | 20 % |" in text and "| one | 1,500 | 3,000 |" in text
+    assert "| score so far after | 20 % | 30 % |" in text and "| one | 1,500 | 3,000 |" in text
 
 
 def test_table_aligns_and_drops_empty_columns() -> None:

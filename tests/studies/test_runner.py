@@ -1,7 +1,11 @@
 """Cells wait for one another, go on where they stopped, and refuse what was made otherwise."""
 
+import _thread
 import json
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -90,6 +94,48 @@ def test_cost_is_the_cpu_time_of_a_command_and_its_own(tmp_path: Path) -> None:
     exit_code, hours = ended([sys.executable, "-c", own], tmp_path / "log", threads=1)
     assert exit_code == 3
     assert 0.2 <= hours * 3600.0 < 20.0
+
+
+def test_an_interrupt_ends_the_command_which_saves_first(tmp_path: Path) -> None:
+    saving = "import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit('saved'))"
+    run = [sys.executable, "-c", f"{saving}\nprint('here', flush=True)\ntime.sleep(60)"]
+    log = tmp_path / "log"
+
+    def interrupt() -> None:  # as Ray does it: no call is broken off
+        while not log.is_file() or "here" not in log.read_text():
+            time.sleep(0.01)
+        _thread.interrupt_main()
+
+    with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
+        pool.submit(interrupt)
+        ended(run, log, threads=1)
+    assert "saved" in log.read_text()
+
+
+def test_what_ctrl_c_does_not_reach_is_ended(study: Study, tmp_path: Path) -> None:
+    over = threading.Event()
+
+    def play(*_: object, threads: int) -> None:
+        _thread.interrupt_main()
+        assert over.wait(20.0)
+
+    with pytest.raises(KeyboardInterrupt):
+        work(study, left(study, ["before"], tmp_path), tmp_path, jobs=1, say=print, play=play,
+             stop=over.set)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ['{"made": {', '{"x": 1}', "[]"])
+def test_a_damaged_record_is_one_line(study: Study, tmp_path: Path, text: str) -> None:
+    (tmp_path / "before").mkdir()
+    (tmp_path / "before" / "all-0.json").write_text(text)
+    with pytest.raises(UserError, match=r"all-0\.json.*run it anew"):
+        left(study, ["before"], tmp_path)
+
+
+def test_a_curve_of_columns_that_a_run_has_not_is_left_out(study: Study, tmp_path: Path) -> None:
+    odd = changed(study, "group/curved", curve=("nothere",))
+    run(odd, tmp_path, "group/curved")
+    assert "curve" not in (record_of(odd, cells(odd, "group/curved")[0], tmp_path) or {"curve": 1})
 
 
 def test_stopped_run_goes_on_from_its_checkpoint_and_one_without_begins_anew(

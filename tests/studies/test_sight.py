@@ -48,7 +48,7 @@ def test_a_study_tells_what_its_three_plays_earned(
     eyes = collect(study, out)["eyes"]
     assert (eyes["episodes"], eyes["steps"]) == (8, 80)  # its own pictures count
     assert eyes["cpu_hours"] == [0.5, 0.5]
-    assert "grown" not in eyes  # levels were played in turn
+    assert "grown" not in eyes  # it learns nothing
     for play in PLAYS[1:]:
         by_level = eyes["sight"][play]
         assert by_level.keys() == eyes["runs"].keys()

@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import matplotlib.image
@@ -298,6 +300,42 @@ def test_what_would_do_nothing_is_refused(words, said, capsys):
     with pytest.raises(SystemExit):
         main(words)
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("pbt: ['gamma=0:1']\nseeds: 3", "seeds has no effect with pbt"),
+        ("grid: ['gamma=0,1']\npopulation: 8", "population has no effect without pbt"),
+    ],
+)
+def test_what_would_do_nothing_in_a_plan_is_refused(lines, said, tmp_path):
+    (tmp_path / "mine.yaml").write_text(f"agent: toy\n{lines}\n")
+    with pytest.raises(UserError, match=said):
+        asked(["--plan", str(tmp_path / "mine.yaml")])
+
+
+def test_one_point_in_two_spellings_is_refused():
+    with pytest.raises(UserError, match=r"gamma=0\.90 is gamma=0\.9 once more"):
+        study_of(asked(["--agent", "toy", "--grid", "gamma=0.9,0.90"]))
+
+
+@pytest.mark.parametrize("engine", ["slurm", "lsf"])
+def test_a_job_script_names_a_folder_with_a_space(engine, tmp_path, capsys):
+    main(sweep(tmp_path / "my runs", "--engine", engine))
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "job-%" in line]
+    number = "%a" if engine == "slurm" else "%I"
+    assert shlex.split(line)[-1].endswith(f"{tmp_path}/my runs/job-{number}.log")
+
+
+def test_a_cluster_of_ray_runs_as_many_at_a_time_as_asked(tmp_path, monkeypatch):
+    at_once = []
+    monkeypatch.setattr("sweeps.__main__.work", lambda *_, jobs, **__: at_once.append(jobs))
+    monkeypatch.setattr("sweeps.__main__.player", lambda _: nullcontext({}))
+    words = sweep(tmp_path / "out", "--seeds", "3", "--engine", "ray", "--ray-address", "auto")
+    main(words)
+    main([*words, "--jobs", "2"])
+    assert at_once == [6, 2]
 
 
 def test_words_of_one_dash_stand_behind_their_flag():

@@ -130,6 +130,25 @@ def test_runs_that_failed_before_their_first_report_are_said(tmp_path, monkeypat
     assert json.loads((tmp_path / "result.json").read_text())["runs"] == []
 
 
+def test_an_interrupted_population_says_so(tmp_path, monkeypatch, capsys):
+    """Ray Tune ends as if all were done."""
+
+    class Results(list):
+        errors = ()
+
+    done = {"trial_id": "a", "score": 1.0, "env_steps": 40, "config": {"gamma": 0.5}}
+    results = Results([SimpleNamespace(metrics=done), SimpleNamespace(metrics=None)])
+    tuned = SimpleNamespace(fit=lambda: results)
+    monkeypatch.setattr("sweeps.population.tuner", lambda *_: tuned)
+    monkeypatch.setattr("sweeps.population.ray_on", lambda *_, **__: nullcontext())
+    monkeypatch.setattr("sweeps.population.plot_curves", lambda *_, **__: None)
+    with pytest.raises(KeyboardInterrupt, match="the same command goes on"):
+        run(population("gamma=0.1:0.9", out=tmp_path, timesteps=40))
+    assert "| a | 1 | 40 |" in capsys.readouterr().out
+    results.pop()
+    run(population("gamma=0.1:0.9", out=tmp_path, timesteps=40))
+
+
 def test_an_agent_that_does_not_report_its_checkpoints_is_refused():
     with pytest.raises(UserError, match="ppo2"):
         read_ranges(SweepConfig(agent="es", pbt=("seeds=1:2",), engine="ray"))
