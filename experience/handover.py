@@ -42,6 +42,22 @@ def check_made_alike(saved: Checkpoint, ours: EnvSettings, *, instead: str, **al
             )
 
 
+def check_seen_alike(saved: Checkpoint, config: Any) -> None:
+    """UserError: a run would go on with other pictures than those that its checkpoint holds."""
+    theirs, ours = saved.config_as(type(config)).env.spec(), config.env.spec()
+    size = "--image-height, --image-width, --colour and --frame-stack"
+    for name, what, flags in (
+        ("steps_back", "stacks frames of steps back", "--frames"),
+        ("difference", "has for frame_difference", "--frame-difference"),
+        ("observation_shape", "sees images [C,H,W] of", size),
+    ):
+        before, now = getattr(theirs, name), getattr(ours, name)
+        if before != now:
+            raise UserError(
+                f"the saved run {what} {before}, not {now}: resume with the same {flags}"
+            )
+
+
 def seed_replay(replay: Replay, saved: Checkpoint, count: int, *, ours: EnvSettings) -> int:
     """Put the newest `count` transitions of a checkpoint into a replay that is empty -> how many.
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from envs import VectorEnv, saved_states
 from experience.episodes import episodes_of
-from experience.handover import check_made_alike, seed_replay
+from experience.handover import check_made_alike, check_seen_alike, seed_replay
 from experience.replay import Replay, frames_of
 from experiment import seeding
 from experiment.checkpoint import Checkpoint, load_checkpoint, load_to_resume, save_checkpoint
@@ -148,13 +148,7 @@ class OffPolicy:
         if "replay_rng" not in saved.state:
             raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init")
         check_made_alike(saved, config.env, instead="begin anew", n_step=config.n_step)
-        theirs = saved.config_as(type(config)).env.spec().steps_back
-        ours = config.env.spec().steps_back
-        if theirs != ours:
-            raise UserError(
-                f"the saved replay stacks frames of {theirs} steps back, not {ours}: resume with "
-                "the same --frames"
-            )
+        check_seen_alike(saved, config)
         saved.check_same(config, *self.fixed)
         self.learner.target.load_state_dict(saved.tensors["target"])
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])

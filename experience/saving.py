@@ -14,6 +14,7 @@ from torch import Tensor
 
 from envs import VectorEnv, saved_states
 from experience.collector import Collector
+from experience.handover import check_seen_alike
 from experiment.checkpoint import Checkpoint, save_checkpoint
 from experiment.errors import UserError
 from experiment.generators import set_generator_state
@@ -134,12 +135,7 @@ def check_run(saved: Checkpoint, collector: Collector) -> None:
             f"the saved run is {steps} steps into a rollout of {whole}, not of "
             f"{collector.rollout.steps}: resume with the same --rollout-steps"
         )
-    theirs, ours = saved.arrays.stored["obs"].shape[2:], tuple(collector.rollout.obs.shape[2:])
-    if theirs != ours:
-        raise UserError(
-            f"the saved run sees images [H,W,C] of {list(theirs)}, this one {list(ours)}: resume "
-            "with the same --image-height, --image-width, --colour and --frame-stack"
-        )
+    check_seen_alike(saved, collector.policy.config)
 
 
 def restore_run(saved: Checkpoint, collector: Collector, envs: VectorEnv) -> NDArray[np.uint8]:

@@ -11,7 +11,7 @@ class Novelty:
     """A reward for every key (level, progress, colour sum) that no environment has met before.
 
     Source: the winners of the Retro Contest. The colour sum is of the newest frame, as the agent
-    sees it; progress is the episode's raw reward so far.
+    sees it; progress is the furthest that the episode came; with --no-backtracking, its raw reward.
     """
 
     def __init__(self, *, progress: float = 100.0, colours: int = 64) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from experience.handover import check_made_alike
+from experience.handover import check_made_alike, check_seen_alike
 from experience.saving import save_run
 from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.device import THREADS, prepare_device
@@ -127,6 +127,7 @@ class Training:
             raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init")
         saved.check_same(self.config, "rollout_steps", "batch_size", "optimiser")
         check_made_alike(saved, self.config.env, instead="begin anew")
+        check_seen_alike(saved, self.config)
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.env_steps, self.updates = saved.counters["env_steps"], saved.counters["updates"]
         self.recent_returns.extend(state["returns"])

@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 __all__ = ["NOT_INHERITED", "PRESETS", "Config", "PPO2Agent", "build", "load", "run"]
 
 PRESETS = Path(__file__).parent / "presets"
-NOT_INHERITED = {"sight_every": 0}
+NOT_INHERITED = {"sight_every": 0, "num_checkpoints": 0}
 __getattr__ = lazily({"ppo2.agent": "PPO2Agent build load", "ppo2.train": "run"})
 answer_early(__name__, Config, PRESETS)

@@ -202,6 +202,8 @@ def recorded(config: CloneConfig) -> Demonstrations:
                 f"{list(shape)}: expected all; record them with these settings (envs.record)"
             )
         episodes += seen
+    if not episodes:
+        raise UserError(f"--demonstrations {config.demonstrations} names no folder")
     return of_episodes(episodes, config.env, gamma=config.gamma)
 
 

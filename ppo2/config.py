@@ -23,8 +23,8 @@ class PPO2Config:
 
     # What is kept
     num_checkpoints: Natural = 0
-    """Checkpoints evenly spread over the run, all of which stay, instead of checkpoint_every, of
-    which the newest two do; 0: none."""
+    """Checkpoints evenly spread over the run, at most one per rollout, which all stay, instead of
+    checkpoint_every, of which the newest two do; 0: none."""
 
     # The machine
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
@@ -122,6 +122,8 @@ class PPO2Config:
         self.evaluation.check_levels(self.run.levels, self.env)
         pieces, rest = divmod(self.rollout_steps, self.sequence_steps)
         whole, num_envs = pieces == 1 < self.sequence_steps, self.run.num_envs
+        if whole and not num_envs and self.minibatches > 1:
+            raise UserError("minibatches of whole rollouts need a number of --num-envs, not 0")
         if whole and num_envs % self.minibatches == 0 < num_envs:
             pieces = self.minibatches  # of the environments, instead of the steps
         if rest or pieces % self.minibatches:

@@ -13,7 +13,7 @@ from pathlib import Path
 from envs import VectorEnv, make_for, train
 from envs.evaluation import judged
 from experiment.config import load_run_config
-from experiment.errors import command
+from experiment.errors import UserError, command
 from experiment.package import OnCheckpoint
 from experiment.run_folder import interruptible, reports
 from rainbow import PRESETS
@@ -68,7 +68,12 @@ def run(
             player.begin()
             while training.updates < training.updates_due():  # while the emulators run
                 training.update()
-            step = player.wait()
+            try:
+                step = player.wait()
+            except UserError:
+                if envs is None:  # Ray or an actor is gone; what is learned is here
+                    keep()
+                raise
             training.add(step)
             for episode in step.episodes:
                 episodes.log(training.env_steps, step.first + episode["env"], episode)

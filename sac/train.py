@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from envs import VectorEnv, ended_episodes, make_for, train
 from envs.evaluation import judged
+from experience.actors import actor_seed
 from experience.off_policy import OffPolicy
 from experiment.checkpoint import Checkpoint
 from experiment.config import load_run_config
@@ -41,15 +44,15 @@ def run(
     on_checkpoint: called after each checkpoint.
     """
     settings = config.run
-    training = Training(config, envs.num_envs)
+    training, obs = Training(config, envs.num_envs), None
     if settings.resume:
         obs = training.restore(run_dir, envs)
-        assert obs is not None, "nobody else plays"
-    else:
-        if init:
-            training.start_from(init)
-        obs, _ = envs.reset(seed=settings.seed)
+    elif init:
+        training.start_from(init)
     agent, replay = training.agent, training.replay
+    if obs is None:
+        replay.cut(np.arange(envs.num_envs))
+        obs, _ = envs.reset(seed=actor_seed(settings.seed, 0, training.env_steps))
     with (
         reports(run_dir, config, "sac", env_steps=training.env_steps) as report,
         interruptible(run_dir) as interrupted,

@@ -1,12 +1,16 @@
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 import torch
 
 from envs import make_for
+from experiment.checkpoint import load_checkpoint
 from experiment.config import replaced
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from impala.config import ImpalaConfig
+from impala.play import playing
 from impala.train import parse, run
 from impala.training import Training
 from tests.runs import assert_same_run, play
@@ -93,6 +97,41 @@ def test_what_a_saved_run_cannot_go_on_with_is_refused(corridor, tmp_path, flags
     run(corridor(2), QUICK, tmp_path)
     with pytest.raises(UserError, match=words):
         run(corridor(2), replaced(QUICK, resume=True, **flags), tmp_path)
+
+
+@pytest.mark.parametrize("plays", [True, False], ids=["here", "actors"])
+def test_other_images_are_refused_where_the_net_would_take_them(corridor, tmp_path, plays):
+    config = replaced(QUICK, encoder="impala", widths="4", pool=True, timesteps=64)
+    run(corridor(2), config, tmp_path)
+    other = replaced(config, image_height=40, resume=True, actors=0 if plays else 1)
+    with pytest.raises(UserError, match=r"\(4, 36, 36\), not \(4, 40, 36\).*--image-height"):
+        run(corridor(2) if plays else None, other, tmp_path)
+
+
+def test_what_was_learned_is_saved_when_the_actors_are_gone(corridor, tmp_path, monkeypatch):
+    class Gone:
+        """Actors of which nothing is left after four blocks."""
+
+        restarts = 0
+
+        def __init__(self, here):
+            self.here, self.go_on, self.left = here, here.go_on, 4
+
+        def next(self):
+            self.left -= 1
+            if self.left < 0:
+                raise UserError("Ray is gone; go on with --resume")
+            return self.here.next()
+
+    @contextmanager
+    def actors(agent, _, **settings):
+        with playing(agent, corridor(2), **settings) as here:
+            yield Gone(here)
+
+    monkeypatch.setattr("impala.train.playing", actors)
+    with pytest.raises(UserError, match="Ray is gone"):
+        run(None, replaced(QUICK, checkpoint_every=0), tmp_path)
+    assert load_checkpoint(tmp_path).counters == {"env_steps": 128, "updates": 4}
 
 
 def test_what_watches_a_run_is_called_after_each_checkpoint(corridor, tmp_path):

@@ -215,6 +215,7 @@ def test_a_checkpoint_without_episodes_is_refused_naming_what_records_some(tmp_p
     ("flags", "complaint"),
     [
         ([], "give either --demonstrations FOLDER or --expert"),
+        (["--demonstrations", ","], "--demonstrations , names no folder"),
         (["--demonstrations", "x", "--steps", "5"], "--steps has no effect without --expert"),
         (["--demonstrations", "x", "--num-envs", "3"], "--num-envs has no effect without"),
         (["--demonstrations", "x", "--expert-share", "0.3"], "--expert-share has no effect"),

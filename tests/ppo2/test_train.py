@@ -9,6 +9,8 @@ import torch
 
 import ppo2.pieces
 import ppo2.train
+from contest.match.agents import Agent, make_config
+from experiment.checkpoint import latest_checkpoint
 from experiment.config import flat, replaced, to_dict
 from experiment.errors import UserError
 from experiment.metrics import read_columns
@@ -166,8 +168,22 @@ def test_what_a_saved_run_cannot_go_on_with_is_refused(corridor, tmp_path, flags
 def test_other_images_are_refused_where_the_net_would_take_them(corridor, tmp_path):
     config = replaced(QUICK, encoder="impala", widths="4", pool=True, timesteps=32)
     run(corridor(2), config, tmp_path)
-    with pytest.raises(UserError, match=r"\[36, 36, 4\].*--image-height"):
+    with pytest.raises(UserError, match=r"\(4, 36, 36\), not \(4, 40, 36\).*--image-height"):
         run(corridor(2), replaced(config, image_height=40, resume=True), tmp_path)
+
+
+def test_a_contest_keeps_the_last_checkpoint_alone(corridor, tmp_path):
+    run(corridor(2), replaced(QUICK, num_checkpoints=2), tmp_path)
+    agent = Agent("ppo2", str(latest_checkpoint(tmp_path)))
+    config = make_config(agent, timesteps=100, seed=0, run_dir=tmp_path)
+    assert Training(config, 1).checkpoint_every == 0
+
+
+def test_sequences_of_whole_rollouts_need_a_number_of_environments():
+    flags = {"recurrent": "lstm", "sequence_steps": 16, "rollout_steps": 16, "num_envs": 0}
+    with pytest.raises(UserError, match="need a number of --num-envs"):
+        replaced(QUICK, minibatches=2, **flags)
+    replaced(QUICK, minibatches=1, **flags)
 
 
 def test_commands_with_torchrun_share_their_environments():

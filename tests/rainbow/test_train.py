@@ -1,4 +1,5 @@
 import copy
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from experiment.metrics import read_columns
 from rainbow import PRESETS
 from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
+from rainbow.play import LocalSteps
 from rainbow.train import Training, parse, run
 from tests.runs import assert_same_run, play
 
@@ -161,6 +163,27 @@ def test_a_replay_is_not_gone_on_with_where_it_would_mean_something_else(
     with pytest.raises(UserError, match=give):
         Training(other, 1).start_from(tmp_path / "run")
     Training(replaced(other, init_replay=0), 1).start_from(tmp_path / "run")
+
+
+def test_what_was_learned_is_saved_when_the_actors_are_gone(corridor, tmp_path, monkeypatch):
+    class Gone(LocalSteps):
+        """Actors of which nothing is left after 30 steps."""
+
+        left = 30
+
+        def wait(self):
+            self.left -= 1
+            if self.left < 0:
+                raise UserError("Ray is gone; go on with --resume")
+            return super().wait()
+
+    def playing(training, _, obs):
+        return nullcontext(Gone(training, corridor(2), obs))
+
+    monkeypatch.setattr("rainbow.train.playing", playing)
+    with pytest.raises(UserError, match="Ray is gone"):
+        run(None, replaced(QUICK, num_envs=2, checkpoint_every=0), tmp_path)
+    assert load_checkpoint(tmp_path).counters["env_steps"] == 60
 
 
 def test_new_transitions_have_their_own_losses_as_priorities(corridor, tmp_path):

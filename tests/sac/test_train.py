@@ -4,6 +4,7 @@ import torch
 
 from envs import make_for
 from experience.episodes import Episode, write_episodes
+from experience.replay import Replay
 from experiment.checkpoint import load_checkpoint
 from experiment.config import replaced
 from experiment.errors import UserError
@@ -69,6 +70,23 @@ def test_a_replay_is_not_gone_on_with_where_it_would_mean_something_else(
     run(corridor(2), QUICK, tmp_path / "run")
     with pytest.raises(UserError, match=give):
         run(corridor(2), replaced(QUICK, resume=True, **change), tmp_path / "run")
+
+
+def test_a_run_goes_on_in_new_episodes_where_environments_save_no_states(
+    corridor, tmp_path, monkeypatch
+):
+    cut = []
+    monkeypatch.setattr(Replay, "cut", lambda _, rings: cut.append(rings.tolist()))
+
+    def envs():
+        made = corridor(2)
+        made.saves_states = False  # as a contest's
+        return made
+
+    run(envs(), replaced(QUICK, timesteps=100), tmp_path)
+    run(envs(), replaced(QUICK, resume=True), tmp_path)
+    assert load_checkpoint(tmp_path).counters["env_steps"] == 200
+    assert cut[-1] == [0, 1]  # no transition leads from an old episode to a new one
 
 
 def test_learning_may_start_at_once(corridor, tmp_path):
