@@ -267,6 +267,10 @@ def assert_same_weights(one, other):
             assert torch.equal(weights, other.tensors[group][name]), name
 
 
+REPORTS = 4
+"""Of each run, one every 20 steps."""
+
+
 def grows(values, config, out):
     """A run whose weight grows by gamma, and says on which runs' steps it stands."""
     from ray import tune
@@ -281,9 +285,11 @@ def grows(values, config, out):
         (run_dir / "episodes.csv").write_text("step,env,level,r,l,progress,finished\n")
     line = (run_dir / "line").read_text().split()
     weight = sum(float(step.split(":")[1]) for step in line)
-    while len(line) < 8:
+    if len(line) == REPORTS:  # nothing is left to learn, which an agent reports too
+        tune.report({"score": weight, "env_steps": 20 * REPORTS})
+    while len(line) < REPORTS:
         line.append(f"{name}:{values['gamma']}")
-        weight, steps = weight + values["gamma"], 10 * len(line)
+        weight, steps = weight + values["gamma"], 20 * len(line)
         (run_dir / "line").write_text(" ".join(line))
         with (run_dir / "episodes.csv").open("a") as file:
             file.write(f"{steps},0,BrambleWood.Act1,{weight},5,0.5,0\n")
@@ -318,7 +324,13 @@ def test_every_report_may_bring_a_perturbation(tmp_path):
 def test_worse_runs_go_on_from_better_ones_within_the_ranges(tmp_path):
     pytest.importorskip("ray.tune")
     out = tmp_path / "out"
-    settings = {"population": 4, "perturb_every": 20, "jobs": 2, "timesteps": 80, "out": out}
+    settings = {
+        "population": 4,
+        "perturb_every": 20,
+        "jobs": 2,
+        "timesteps": 20 * REPORTS,
+        "out": out,
+    }
     try:
         run(population("gamma=0.1:0.9", **settings), trainable=grows)
     except UserError as error:
@@ -326,11 +338,11 @@ def test_worse_runs_go_on_from_better_ones_within_the_ranges(tmp_path):
             pytest.skip(str(error))
         raise
     lines = lines_of(out)
-    assert len(lines) == 4 and all(len(line) == 8 for line in lines.values())
+    assert len(lines) == 4 and all(len(line) == REPORTS for line in lines.values())
     assert all(0.1 <= gamma <= 0.9 for line in lines.values() for _, gamma in line)
     order = (out / "order").read_text().split()
-    firsts = [order.index(name) for name in lines]
-    assert max(firsts) < 8  # all had begun before one could have ended
+    firsts, lasts = zip(*((order.index(n), order[::-1].index(n)) for n in lines), strict=True)
+    assert max(firsts) < len(order) - max(lasts)  # all had begun before one had ended
     taken = {name: line for name, line in lines.items() if {one for one, _ in line} != {name}}
     assert taken  # some stand on another one's steps
     result = json.loads((out / "result.json").read_text())["runs"]
