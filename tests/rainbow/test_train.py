@@ -62,7 +62,7 @@ LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
     ids=["rainbow", "epsilon-greedy", "bare", "quantiles", "btr"],
 )
 def test_rainbow_learns_the_corridor(corridor, tmp_path, flags):
-    usual = {"timesteps": 4000, "num_envs": 4, "update_every": 2, "checkpoint_every": 0}
+    usual = {"timesteps": 3000, "num_envs": 4, "update_every": 2, "checkpoint_every": 0}
     config = replaced(QUICK, **{**usual, **flags})
     agent = run(corridor(4), config, tmp_path / "run")
     assert play(agent, corridor(1)) == 8.0  # the end; random play falls into the hole before 4
