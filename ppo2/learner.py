@@ -90,7 +90,10 @@ class Learner:
         if config.augment:
             colours, share = config.env.spec().channels, config.augment_share
             self.augmentation = Augmentation(config.augment, share=share, colours=colours)
-        self.clip = torch.tensor(config.clip, device=device)
+        self.clip, self.value_clip = torch.tensor(config.clip, device=device), None
+        if config.value_clip:
+            reach = config.clip if config.value_clip_range is None else config.value_clip_range
+            self.value_clip = torch.tensor(reach, device=device)
         self.kl_weight = torch.tensor(config.kl_penalty, device=device)
         self.half = computes_in_bf16(config.precision, device)
         self._losses = self.losses
@@ -175,10 +178,7 @@ class Learner:
         log_probs = logits.log_softmax(dim=1)
         log_ratio = log_probs.gather(1, mb.actions[:, None]).squeeze(1) - mb.logp
         policy_loss = clipped_surrogate(log_ratio, mb.advantages, clip=self.clip).mean()
-        value_clip = self.clip if config.value_clip else None
-        if config.value_clip and config.value_clip_range is not None:
-            value_clip = torch.full_like(self.clip, config.value_clip_range)
-        value_loss = value_losses(values, mb.values, mb.returns, clip=value_clip).mean()
+        value_loss = value_losses(values, mb.values, mb.returns, clip=self.value_clip).mean()
         entropy = entropies(log_probs).mean()
         kl = approximate_kl(log_ratio)
         loss = policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy
