@@ -223,9 +223,10 @@ on StarPilot without backgrounds. Ours are the last checkpoints of the runs of i
 that it learned on, *test* on all levels, and both act by draws. *penalty* is what the course calls
 TRPO: a surrogate with a KL penalty of that weight, and a critic that nothing trains. *TRPO* is that
 method, with its bound on the KL divergence. Means are over seeds, with Student's t interval over
-seeds in brackets; *normalised* has 0 for random play and 1 for the most there is. *Theirs* are one
-run each, in their own unit: rewards over a running deviation, without the step that ends an
-episode. *Ours in it* are the same episodes in that unit."""
+seeds in brackets; *normalised* has 0 for a policy that learned without seeing (raw 2.5; random play
+has about 1.4) and 1 for the most there is. *Theirs* are one run each, in their own unit: rewards
+over a running deviation, without the step that ends an episode. *Ours in it* are the same episodes
+in that unit."""
 COURSE_DIFFERS = """\
 **Where they differ, and why.** Ours have as many steps as the table says, theirs mostly more: most
 of what theirs earn beyond ours may be that. Theirs are means of the last 20 evaluations of 32
