@@ -167,7 +167,7 @@ def draw(rows: Sequence[dict[str, Any]], out: Path) -> None:
         if numeric:
             axes.set_xscale("log")
         else:
-            axes.set_xticks(places, [str(value).removeprefix("penalty ") for value in values])
+            axes.set_xticks(places, [str(value).replace(" ", "\n") for value in values])
 
 
 @command
