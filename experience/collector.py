@@ -122,12 +122,6 @@ class Collector:
         """Whether the last rollout passed a multiple of `every`; never where it is 0."""
         return every > 0 and self.env_steps % every < self.steps_per_rollout
 
-    def summary(self) -> dict[str, float]:
-        """How far the run is, and the mean return of its last episodes; nan before any ended."""
-        recent = self.recent_returns
-        mean = float(np.mean(recent)) if recent else float("nan")
-        return {"env_steps": self.env_steps, "mean_return": mean}
-
     def begin_rollout(self) -> None:
         """Draw what one needs, each environment from its own generator."""
         self.rollout.clear()

@@ -3,9 +3,7 @@
 import sys
 from collections import deque
 from collections.abc import Mapping
-from math import nan
 from pathlib import Path
-from statistics import fmean
 from typing import Any, ClassVar
 
 import numpy as np
@@ -107,11 +105,6 @@ class OffPolicy:
         if self.recent_returns:
             values["mean_return"] = float(np.mean(self.recent_returns))
         return {**values, "updates": self.updates, "replay": self.replay.size}
-
-    def progress(self) -> dict[str, float]:
-        """How far the run is, and the mean return of its last episodes; nan before any ended."""
-        mean = fmean(self.recent_returns) if self.recent_returns else nan
-        return {"env_steps": self.env_steps, "mean_return": mean}
 
     def counters(self) -> dict[str, int]:
         """What is counted, by its attribute's name."""

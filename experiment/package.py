@@ -9,7 +9,9 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import nan
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -31,7 +33,14 @@ Flags = NDArray[np.bool_]
 
 
 OnCheckpoint = Callable[[Path, dict[str, float]], None]
-"""Called with the run's folder, and env_steps and mean_return (nan: no episode has ended)."""
+"""Called with the run's folder, and what it has `reached`."""
+
+
+def reached(run: Any) -> dict[str, float]:
+    """Of a run that counts env_steps and keeps its recent_returns: these steps, and the mean
+    return (nan: no episode has ended)."""
+    mean = fmean(run.recent_returns) if run.recent_returns else nan
+    return {"env_steps": run.env_steps, "mean_return": mean}
 
 
 class Policy(Protocol):

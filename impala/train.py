@@ -15,7 +15,7 @@ from experience.actors import Here
 from experiment.checkpoint import load_checkpoint
 from experiment.config import load_run_config
 from experiment.errors import UserError, command
-from experiment.package import OnCheckpoint
+from experiment.package import OnCheckpoint, reached
 from experiment.run_folder import interruptible, reports
 from impala import PRESETS
 from impala.agent import ImpalaAgent
@@ -51,7 +51,7 @@ def run(
     def keep() -> None:
         training.save(run_dir, player)
         if on_checkpoint:
-            on_checkpoint(Path(run_dir), training.summary())
+            on_checkpoint(Path(run_dir), reached(training))
 
     with (
         playing(training.agent, envs, version=training.updates, saved=saved) as actors,

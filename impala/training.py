@@ -2,7 +2,6 @@
 
 from collections import deque
 from dataclasses import dataclass, field
-from math import nan
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -65,11 +64,6 @@ class Training:
     def passes(self, every: int) -> bool:
         """Whether the last block passed a multiple of `every`; never where it is 0."""
         return every > 0 and self.env_steps % every < self.block_steps
-
-    def summary(self) -> dict[str, float]:
-        """How far the run is, and the mean return of its last episodes; nan before any ended."""
-        mean = fmean(self.recent_returns) if self.recent_returns else nan
-        return {"env_steps": self.env_steps, "mean_return": mean}
 
     def learn(self, sequences: Sequences) -> dict[str, float]:
         """Learn from the batches that these make full, and from remembered ones -> metrics, means

@@ -21,7 +21,7 @@ from experience.saving import reports
 from experiment.config import load_run_config, replaced
 from experiment.distributed import Group, joined
 from experiment.errors import UserError, command
-from experiment.package import OnCheckpoint
+from experiment.package import OnCheckpoint, reached
 from experiment.run_folder import interruptible
 from ppo2 import PRESETS
 from ppo2.agent import PPO2Agent
@@ -61,7 +61,7 @@ def run(
     def keep() -> None:
         training.save(run_dir, envs)
         if on_checkpoint and collector.group.first:
-            on_checkpoint(Path(run_dir), collector.summary())
+            on_checkpoint(Path(run_dir), reached(collector))
 
     with (
         reports(run_dir, collector, "ppo2") as report,

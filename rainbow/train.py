@@ -14,7 +14,7 @@ from envs import VectorEnv, make_for, train
 from envs.evaluation import judged
 from experiment.config import load_run_config
 from experiment.errors import UserError, command
-from experiment.package import OnCheckpoint
+from experiment.package import OnCheckpoint, reached
 from experiment.run_folder import interruptible, reports
 from rainbow import PRESETS
 from rainbow.agent import RainbowAgent
@@ -62,7 +62,7 @@ def run(
         def keep() -> None:
             training.save(folder.checkpoints, envs)
             if on_checkpoint:
-                on_checkpoint(Path(run_dir), training.progress())
+                on_checkpoint(Path(run_dir), reached(training))
 
         while training.env_steps < settings.timesteps and not interrupted():
             player.begin()

@@ -18,7 +18,7 @@ from experience.off_policy import OffPolicy
 from experiment.checkpoint import Checkpoint
 from experiment.config import load_run_config
 from experiment.errors import command
-from experiment.package import OnCheckpoint
+from experiment.package import OnCheckpoint, reached
 from experiment.run_folder import interruptible, reports
 from sac import PRESETS
 from sac.agent import SACAgent, make_net
@@ -62,7 +62,7 @@ def run(
         def keep() -> None:
             training.save(folder.checkpoints, envs)
             if on_checkpoint:
-                on_checkpoint(Path(run_dir), training.progress())
+                on_checkpoint(Path(run_dir), reached(training))
 
         while training.env_steps < settings.timesteps and not interrupted():
             actions = agent.act(obs, explore=True)

@@ -25,7 +25,7 @@ from experiment.device import prepare_device
 from experiment.distributed import Group, joined
 from experiment.errors import command
 from experiment.optimiser import optimiser_tensors, restore_optimiser
-from experiment.package import OnCheckpoint
+from experiment.package import OnCheckpoint, reached
 from experiment.run_folder import interruptible
 from experiment.seeding import seed_everything
 from trpo import PRESETS
@@ -64,7 +64,7 @@ def run(
     def keep() -> None:
         training.save(run_dir, envs)
         if on_checkpoint and collector.group.first:
-            on_checkpoint(Path(run_dir), collector.summary())
+            on_checkpoint(Path(run_dir), reached(collector))
 
     with (
         reports(run_dir, collector, "trpo") as report,
