@@ -88,7 +88,8 @@ def measure(levels: int, seconds: float, backend: str) -> Repeat:
     with context.Manager() as manager, ProcessPoolExecutor(levels, mp_context=context) as pool:
         try:
             same = (manager.Barrier(levels), blocks, backend)
-            rates = list(pool.map(alternate, *([one] * levels for one in same)))
+            running = [pool.submit(alternate, *same) for _ in range(levels)]
+            rates = [one.result() for one in running]
         except BrokenProcessPool:
             raise UserError("a level's process ended early; what it said is above") from None
     speed = {kind: sum(rate[kind][0] for rate in rates) for kind in KINDS}

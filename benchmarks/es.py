@@ -69,9 +69,8 @@ def measured_here(call: str, *, times: int = 1) -> list[Row]:
 def ranks(count: int, options: Options, folder: Path) -> Row:
     """A run under mpirun: the sum of its generations but for the first."""
     generation = 2 * MEMBER_PAIRS * CAP
-    steps = max(
-        int(options.seconds * 250 * count), generation + 1
-    )  # two or more: the first is left out
+    # Two generations or more: the first is left out.
+    steps = max(int(options.seconds * 250 * count), generation + 1)
     run = [
         *(str(Path(sys.executable).parent / "mpirun"), "-n", str(count), sys.executable),
         *("es/master.py", "--levels", LEVEL, "--run-dir", str(folder), "--device", "cpu"),

@@ -274,6 +274,18 @@ class OnRay:
 
 
 @contextmanager
+def saved_if_gone(keep: Callable[[], None], *, elsewhere: bool) -> Iterator[None]:
+    """Waiting for a block. Where it fails, as Ray or an actor is gone, and players are elsewhere, a
+    checkpoint is kept first: what was learned is here."""
+    try:
+        yield
+    except UserError:
+        if elsewhere:
+            keep()
+        raise
+
+
+@contextmanager
 def on_ray(
     make: Callable[[int, int], Player],
     weights: Callable[[], Weights],

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from envs import VectorEnv, make_for, train
 from envs.evaluation import judged
-from experience.actors import Here
+from experience.actors import Here, saved_if_gone
 from experiment.checkpoint import load_checkpoint
 from experiment.config import load_run_config
-from experiment.errors import UserError, command
+from experiment.errors import command
 from experiment.package import OnCheckpoint, reached
 from experiment.run_folder import interruptible, reports
 from impala import PRESETS
@@ -61,12 +61,8 @@ def run(
         _, metrics, episodes, progress = report
         player = actors.player if isinstance(actors, Here) else None
         while training.env_steps < settings.timesteps and not interrupted():
-            try:
+            with saved_if_gone(keep, elsewhere=player is None):
                 played = actors.next()
-            except UserError:
-                if player is None:  # Ray or an actor is gone; what is learned is here
-                    keep()
-                raise
             block = played.block
             for step, env, episode in block.episodes:
                 episodes.log(training.env_steps + step, env, episode)

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from envs import VectorEnv, make_for, train
 from envs.evaluation import judged
+from experience.actors import saved_if_gone
 from experiment.config import load_run_config
-from experiment.errors import UserError, command
+from experiment.errors import command
 from experiment.package import OnCheckpoint, reached
 from experiment.run_folder import interruptible, reports
 from rainbow import PRESETS
@@ -68,12 +69,8 @@ def run(
             player.begin()
             while training.updates < training.updates_due():  # while the emulators run
                 training.update()
-            try:
+            with saved_if_gone(keep, elsewhere=envs is None):
                 step = player.wait()
-            except UserError:
-                if envs is None:  # Ray or an actor is gone; what is learned is here
-                    keep()
-                raise
             training.add(step)
             for episode in step.episodes:
                 episodes.log(training.env_steps, step.first + episode["env"], episode)
