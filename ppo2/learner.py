@@ -93,7 +93,7 @@ class Learner:
         self.clip, self.value_clip = torch.tensor(config.clip, device=device), None
         if config.value_clip:
             reach = config.clip if config.value_clip_range is None else config.value_clip_range
-            self.value_clip = torch.tensor(reach, device=device)
+            self.value_clip = torch.tensor(float(reach), device=device)
         self.kl_weight = torch.tensor(config.kl_penalty, device=device)
         self.half = computes_in_bf16(config.precision, device)
         self._losses = self.losses
