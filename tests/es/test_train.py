@@ -152,7 +152,7 @@ def with_mpi(processes: int, run_dir: Path, config: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "numbers"),
-    [({}, (2,)), ({"layer": "fc", "hidden": 1200}, (1, 2, 4))],
+    [({}, (1, 2)), ({"layer": "fc", "hidden": 1200}, (4,))],
     ids=["head", "fc"],
 )
 def test_run_is_the_same_on_one_two_and_four_processes(quick, tmp_path, flags, numbers):
