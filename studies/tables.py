@@ -53,6 +53,7 @@ def pages() -> dict[str, str]:
         "speed.md": speed_page(),
         "references.md": references_page(),
         "course.md": course_page(),
+        "entry.md": entry_page(),
     }
     return own | {f"{path.stem}.md": study_page(path.stem, read_result(path)) for path in paths}
 
@@ -277,6 +278,54 @@ def course_page() -> str:
     parts += [f"![Returns, and theirs]({name})" for name in pictures if (OUT / name).is_file()]
     parts += [COURSE_DIFFERS, f"Theirs: {published()['source']}."]
     return "\n\n".join(parts) + "\n"
+
+
+ENTRY = """\
+The competition's entry compared PPO, IMPALA, Ape-X and SAC, and then the parts of its own preset of
+PPO. Ours have learned on all easy levels, one run a row, for fewer steps than theirs. *While it
+learned* is the mean return of the episodes that ended in the last tenth of a run's steps, ± one
+standard error over episodes. *Frozen* are its last weights on levels drawn anew, acting by draws as
+while it learned, with Student's t interval over episodes. *Shuffled* is the mean return by the
+pictures of other moments, *blind* by its own action frequencies: it *sees* where its own pictures
+surely earn more than both. One seed says nothing of another. What is empty is not known."""
+ENTRY_DIFFERS = """\
+**Where they differ, and why.** Theirs learned on RLlib for {steps:,} steps, ours for what the table
+says: most of what theirs earn beyond ours may be that. RLlib's Ape-X and SAC learned as often as
+their workers left time for; ours by 8 samples a step. None of this was measured apart."""
+
+
+def entry_page() -> str:
+    """What the runs of each file in studies/results/entry earn, beside the entry's own numbers."""
+    paths = sorted((ROOT / "studies" / "results" / "entry").glob("*.json"))
+    theirs = read_result(ROOT / "studies" / "entry.json")
+    parts = ["# The competition's entry", MARK.format("`studies/results/entry`"), ENTRY]
+    head = ["", "game", "seed", "steps", "while it learned", "frozen", "episodes", "shuffled"]
+    head += ["blind", f"theirs after {theirs['steps']:,}"]
+    for path in paths:
+        result = read_result(path)
+        body = [entry_row(row, theirs["rows"]) for row in result["rows"]]
+        parts += [f"## {path.stem.capitalize()}", origin(result), table(head, body)]
+    parts += [ENTRY_DIFFERS.format(steps=theirs["steps"]), f"Theirs: {theirs['source']}."]
+    return "\n\n".join(parts) + "\n"
+
+
+def entry_row(row: Mapping[str, Any], theirs: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Of one run on one game; what it lacks is empty."""
+    cells = {name: "" if row.get(name) is None else decimal(row[name], 2) for name in MEANS}
+    if cells["learning_error"]:
+        cells["learning"] += f" ± {cells['learning_error']}"
+    if cells["frozen"]:
+        cells["frozen"] += " ({} – {})".format(*(decimal(end, 2) for end in row["interval"]))
+    return [
+        *(row["label"], row["game"]),
+        *(number(row.get(name)) for name in ("seed", "env_steps")),
+        *(cells["learning"], cells["frozen"], number(row.get("episodes"))),
+        *(cells["shuffled"], cells["blind"]),
+        str(theirs.get(row["label"], {}).get(row["game"], "")),
+    ]
+
+
+MEANS = ("learning", "learning_error", "frozen", "shuffled", "blind")
 
 
 def by_number(value: Any) -> tuple[str, list[float]]:

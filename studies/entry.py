@@ -1,0 +1,94 @@
+"""The competition entry's comparisons, made anew: what runs on Procgen earn, with where they come
+from.
+
+python -m studies.entry PPO2=runs/table/ppo2-bigfish IMPALA=runs/table/impala-bigfish \
+    --out studies/results/entry/agents.json
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiment.config import flat, parse_command, positional
+from experiment.errors import UserError, command
+from experiment.metrics import read_columns
+from experiment.results import read_result, write_result
+from experiment.statistics import t_interval
+from procgen_env.games import parse_games
+from procgen_env.table import episodes_of, evaluation
+
+LAST = 0.1
+"""Part of a run's steps at whose end it is judged while it learns."""
+
+
+@dataclass(frozen=True)
+class EntryConfig:
+    """Store what runs on one Procgen game each have earned."""
+
+    runs: tuple[str, ...] = positional("LABEL=RUN")
+    """A row's name, and a run folder or one of its evaluations."""
+    out: Path = Path("entry.json")
+    """What to write."""
+
+
+def rows(label: str, folder: Path) -> list[dict[str, Any]]:
+    """A run's rows, one for each game of an evaluation, else its only one. UserError: the folder
+    holds neither a run nor an evaluation on Procgen, or no episode has ended."""
+    if (folder / "result.json").exists():
+        result = evaluation(folder / "result.json")
+        games = result["sets"].get("test", {})
+        return [{"label": label, "game": game, **frozen(result, game)} for game in games]
+    config = flat(read_result(folder / "config.json", expected="expected a run or an evaluation"))
+    games = parse_games(str(config["levels"]))
+    if len(games) != 1:
+        raise UserError(f"{folder} is not on one Procgen game")
+    metrics, episodes = (read_columns(folder / f"{n}.csv") for n in ("metrics", "episodes"))
+    steps = int(metrics["step"][-1])
+    mine = episodes["r"][episodes["step"] > (1.0 - LAST) * steps]
+    if not len(mine):
+        raise UserError(f"in {folder} no episode has ended in the last tenth of its steps")
+    row = {
+        "label": label,
+        "game": games[0],
+        "seed": config["seed"],
+        "env_steps": steps,
+        "learning": float(mine.mean()),
+        "learning_error": float(mine.std(ddof=1) / math.sqrt(len(mine))) if len(mine) > 1 else None,
+    }
+    found = [evaluation(path) for path in folder.glob("evaluations/*-trained*/result.json")]
+    found = [result for result in found if games[0] in result["sets"].get("test", {})]
+    latest = max((result["env_steps"] for result in found), default=0)
+    for result in sorted(found, key=lambda one: (bool(one.get("sight")), episodes_of(one))):
+        if result["env_steps"] == latest:
+            row |= frozen(result, games[0])
+    return [row]
+
+
+def frozen(result: dict[str, Any], game: str) -> dict[str, Any]:
+    """What an evaluation says of a game: the mean return, its 95 % interval over episodes, and
+    where sight was tested the means by pictures of other moments and blind."""
+    own = result["sets"]["test"][game]
+    returns = own["returns"]
+    told = {name: play["mean"] for name, play in own.get("sight", {}).items()}
+    kept = {"frozen": own["mean"], "interval": list(t_interval(returns)), "episodes": len(returns)}
+    return kept | told
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Store what the command line names."""
+    config = parse_command(EntryConfig, argv, command="python -m studies.entry")
+    found = []
+    for word in config.runs:
+        label, given, folder = word.partition("=")
+        if not (label and given and folder):
+            raise UserError(f"{word}: expected LABEL=RUN, such as PPO2=runs/coinrun")
+        found += rows(label, Path(folder))
+    write_result(config.out, {"rows": found}, module="studies.entry")
+    print(config.out)
+
+
+if __name__ == "__main__":
+    main()
