@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contest.match.score import Episode, as_episode
-from experiment.film import write_video
+from experiment.film import enlarged, write_video
 from experiment.package import Policy
 from retro_env import EnvConfig
 from retro_env.demonstrate import replayed
@@ -130,10 +130,10 @@ def picture(label: str, seen: Sequence[Moment], at: int, names: Sequence[str]) -
     moment = seen[min(at, len(seen) - 1)]
     over = at >= len(seen)
     png = np.frombuffer(moment.screen, np.uint8)
-    image = np.asarray(cv2.imdecode(png, cv2.IMREAD_COLOR))
-    image = image.repeat(SCALE, axis=0).repeat(SCALE, axis=1)
+    image = np.asarray(cv2.imdecode(png, cv2.IMREAD_COLOR), np.uint8)
     if over:
-        image = image.mean(axis=-1, keepdims=True).repeat(3, axis=-1) // 2
+        image = np.repeat(image.mean(axis=-1, keepdims=True) // 2, 3, axis=-1).astype(np.uint8)
+    image = enlarged(image, SCALE)
     strip = np.zeros((STRIP, image.shape[1], 3), np.uint8)
     doing = "over" if over else names[moment.action] or "no button"
     for text, y in ((label, 20), (f"{doing}   return {moment.total:,.0f}", 46)):
@@ -148,4 +148,4 @@ def picture(label: str, seen: Sequence[Moment], at: int, names: Sequence[str]) -
         buttons = "".join(button[0] for button in names[number].split()) or "-"
         at_x, font = (x, STRIP - 4), cv2.FONT_HERSHEY_SIMPLEX
         cv2.putText(strip, buttons, at_x, font, 0.4, colour, 1, cv2.LINE_AA)
-    return np.vstack([image.astype(np.uint8), strip])
+    return np.vstack([image, strip])

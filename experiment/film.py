@@ -5,9 +5,19 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from experiment.files import drafted
+
+
+def enlarged(image: NDArray[np.uint8], scale: int) -> NDArray[np.uint8]:
+    """Each pixel of [H, W, 3] `scale` times as large: NumPy's `repeat` takes thrice the time."""
+    if scale == 1:
+        return image
+    large = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_NEAREST)
+    return np.asarray(large, np.uint8)
 
 
 def write_video(
@@ -31,5 +41,5 @@ def write_video(
         )
         with closing(writer):  # a writer's own `with` leaves ffmpeg running after an error
             for frame in frames:
-                writer.append_data(frame.repeat(scale, axis=0).repeat(scale, axis=1))
+                writer.append_data(enlarged(frame, scale))
     return path
