@@ -5,7 +5,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +15,8 @@ def enlarged(image: NDArray[np.uint8], scale: int) -> NDArray[np.uint8]:
     """Each pixel of [H, W, 3] `scale` times as large: NumPy's `repeat` takes thrice the time."""
     if scale == 1:
         return image
+    import cv2  # slow to import, and --help needs none
+
     large = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_NEAREST)
     return np.asarray(large, np.uint8)
 
