@@ -87,19 +87,25 @@ class Row:
         return (*of, self.agent, self.settings)
 
 
-def rows_of(run: Path) -> list[Row]:
-    """What a run has come to, by games and test levels. UserError: it is none on Procgen, or has
-    no episodes yet."""
+def read_run(run: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """A run's config and the columns of its episodes. UserError: it is none on Procgen, or has no
+    episodes yet."""
     config = read_result(run / "config.json", expected="expected a run folder")
     levels, env = str(config.get("run", {}).get("levels", "")), config.get("env", {})
     if "distribution_mode" not in env:
         raise UserError(f"{run} is no run on Procgen, but on {levels or 'something else'}")
-    result = newest(run)
     episodes = read_columns(run / "episodes.csv")
-    if lacking := {"r", "level"} - episodes.keys():
+    if lacking := {"step", "r", "level"} - episodes.keys():
         raise UserError(f"{run}/episodes.csv is damaged: it lacks the column {min(lacking)}")
     if not len(episodes["r"]):
         raise UserError(f"{run} has no episodes yet")
+    return config, episodes
+
+
+def rows_of(run: Path) -> list[Row]:
+    """What a run has come to, by games and test levels. UserError: as `read_run` and `newest`."""
+    config, episodes = read_run(run)
+    levels, env, result = config["run"]["levels"], config["env"], newest(run)
     steps = result["env_steps"]
     settings = flat({name: value for name, value in config.items() if name not in INCIDENTAL})
     told = sorted((name, str(value)) for name, value in settings.items() if name not in INCIDENTAL)
@@ -127,13 +133,11 @@ def newest(run: Path) -> dict[str, Any]:
     """agent and env_steps of a run's newest evaluations, train: its games on training levels,
     tests: unseen or all -> its games on those; each of the evaluation of the most episodes. Without
     one, of its newest checkpoint, which has no games. UserError: it has neither."""
-    paths = sorted(run.glob("evaluations/*-trained*/result.json"))
-    if found := [evaluation(path) for path in paths]:
-        steps = max(result["env_steps"] for result in found)
-        latest = [result for result in found if result["env_steps"] == steps]
+    if latest := newest_evaluations(run):
+        steps = latest[0]["env_steps"]
         train: dict[str, Any] = {}
         tests: dict[str, Any] = {}
-        for result in sorted(latest, key=episodes_of):
+        for result in latest:
             train = result["sets"].get("train", train)
             if "test" in result["sets"]:
                 tested = "unseen" if result["test_levels"]["count"] else "all"
@@ -144,6 +148,14 @@ def newest(run: Path) -> dict[str, Any]:
     meta = read_result(saved[-1] / "meta.json")
     steps = meta["counters"]["env_steps"]
     return {"agent": meta["agent"], "env_steps": steps, "train": {}, "tests": {}}
+
+
+def newest_evaluations(run: Path) -> list[dict[str, Any]]:
+    """Those of a run's agent at the newest step that has any, by their number of episodes."""
+    paths = sorted(run.glob("evaluations/*-trained*/result.json"))
+    found = [evaluation(path) for path in paths]
+    steps = max((result["env_steps"] for result in found), default=0)
+    return sorted((one for one in found if one["env_steps"] == steps), key=episodes_of)
 
 
 def evaluation(path: Path) -> dict[str, Any]:

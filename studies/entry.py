@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiment.config import flat, parse_command, positional
+import numpy as np
+
+from experiment.config import parse_command, positional
 from experiment.errors import UserError, command
 from experiment.metrics import read_columns
-from experiment.results import read_result, write_result
+from experiment.ranges import Count
+from experiment.results import write_result
 from experiment.statistics import t_interval
 from procgen_env.games import parse_games
-from procgen_env.table import episodes_of, evaluation
+from procgen_env.table import evaluation, newest_evaluations, read_run
 
 LAST = 0.1
 """Part of a run's steps at whose end it is judged while it learns."""
@@ -29,39 +32,40 @@ class EntryConfig:
 
     runs: tuple[str, ...] = positional("LABEL=RUN")
     """A row's name, and a run folder or one of its evaluations."""
+    until: Count = 0
+    """Judge runs by their first so many steps, and by no evaluation; 0: by all."""
     out: Path = Path("entry.json")
     """What to write."""
 
 
-def rows(label: str, folder: Path) -> list[dict[str, Any]]:
-    """A run's rows, one for each game of an evaluation, else its only one. UserError: the folder
-    holds neither a run nor an evaluation on Procgen, or no episode has ended."""
+def rows(label: str, folder: Path, *, until: int = 0) -> list[dict[str, Any]]:
+    """A run's row, or one for each game of an evaluation. UserError: the folder holds neither, the
+    run is not on one Procgen game, or no episode has ended in time."""
     if (folder / "result.json").exists():
         result = evaluation(folder / "result.json")
         games = result["sets"].get("test", {})
         return [{"label": label, "game": game, **frozen(result, game)} for game in games]
-    config = flat(read_result(folder / "config.json", expected="expected a run or an evaluation"))
-    games = parse_games(str(config["levels"]))
+    config, episodes = read_run(folder)
+    games = parse_games(config["run"]["levels"])
     if len(games) != 1:
         raise UserError(f"{folder} is not on one Procgen game")
-    metrics, episodes = (read_columns(folder / f"{n}.csv") for n in ("metrics", "episodes"))
-    steps = int(metrics["step"][-1])
-    mine = episodes["r"][episodes["step"] > (1.0 - LAST) * steps]
-    if not len(mine):
-        raise UserError(f"in {folder} no episode has ended in the last tenth of its steps")
+    rounds = read_columns(folder / "metrics.csv").get("step", np.zeros(0))
+    steps = int(max((step for step in rounds if not until or step <= until), default=0))
+    ended = episodes["step"]
+    mine = episodes["r"][(ended > (1.0 - LAST) * steps) & (ended <= steps)]
+    if len(mine) < 2:
+        raise UserError(f"in {folder} too few episodes ended in the last tenth of its steps")
     row = {
         "label": label,
         "game": games[0],
-        "seed": config["seed"],
+        "seed": config["run"]["seed"],
         "env_steps": steps,
         "learning": float(mine.mean()),
-        "learning_error": float(mine.std(ddof=1) / math.sqrt(len(mine))) if len(mine) > 1 else None,
+        "learning_error": float(mine.std(ddof=1) / math.sqrt(len(mine))),
     }
-    found = [evaluation(path) for path in folder.glob("evaluations/*-trained*/result.json")]
-    found = [result for result in found if games[0] in result["sets"].get("test", {})]
-    latest = max((result["env_steps"] for result in found), default=0)
-    for result in sorted(found, key=lambda one: (bool(one.get("sight")), episodes_of(one))):
-        if result["env_steps"] == latest:
+    found = [] if until else newest_evaluations(folder)
+    for result in sorted(found, key=lambda one: bool(one.get("sight"))):
+        if games[0] in result["sets"].get("test", {}):
             row |= frozen(result, games[0])
     return [row]
 
@@ -85,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         label, given, folder = word.partition("=")
         if not (label and given and folder):
             raise UserError(f"{word}: expected LABEL=RUN, such as PPO2=runs/coinrun")
-        found += rows(label, Path(folder))
+        found += rows(label, Path(folder), until=config.until)
     write_result(config.out, {"rows": found}, module="studies.entry")
     print(config.out)
 

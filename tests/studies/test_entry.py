@@ -72,8 +72,18 @@ def test_a_row_of_the_page_stands_beside_theirs_and_leaves_empty_what_is_not_kno
     assert cells == ["random play", "coinrun", "", "", "", "3.00 (3.00 – 3.00)", "2", "", "", ""]
 
 
+def test_until_judges_by_earlier_steps_and_by_no_evaluation(tmp_path):
+    run = run_folder(tmp_path / "run")
+    evaluate(run, "step-1000-trained-test", [8.0] * 4)
+    more = "480,coinrun:4,1.0\n500,coinrun:5,3.0\n510,coinrun:6,9.0\n"
+    with (run / "episodes.csv").open("a") as file:
+        file.write(more)
+    (row,) = rows("PPO2", run, until=700)
+    assert (row["env_steps"], row["learning"]) == (500, 2.0) and "frozen" not in row
+
+
 def test_what_is_no_run_on_one_game_is_refused(tmp_path):
-    with pytest.raises(UserError, match="expected a run or an evaluation"):
+    with pytest.raises(UserError, match="expected a run folder"):
         rows("PPO2", tmp_path)
     with pytest.raises(UserError, match="not on one Procgen game"):
         rows("PPO2", run_folder(tmp_path / "two", levels="procgen:coinrun,heist"))
