@@ -287,7 +287,8 @@ learned* is the mean return of the episodes that ended in the last tenth of a ru
 standard error over episodes. *Frozen* are its last weights on levels drawn anew, acting by draws as
 while it learned, with Student's t interval over episodes. *Shuffled* is the mean return by the
 pictures of other moments, *blind* by its own action frequencies: it *sees* where its own pictures
-surely earn more than both. One seed says nothing of another. What is empty is not known. The
+surely earn more than both. One seed says nothing of another. *Parts* are of the first million steps
+of the preset with one part off. What is empty is not known. The
 commands are those that evaluated; [the agents](../notebook/2026-11-26-entry-agents.md) and [the
 preset](../notebook/2026-11-26-competition-2m.md) have where and how each was trained."""
 ENTRY_DIFFERS = """\
