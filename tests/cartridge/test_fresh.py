@@ -1,6 +1,7 @@
 """A fresh cartridge from another seed."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from stable_retro.data import Integrations
 from cartridge import build_states
 from cartridge.levels import fresh, oracle
 from cartridge.levels.__main__ import main
+from cartridge.levels.cells import Act
 from cartridge.levels.check import problems
 from cartridge.levels.generator import SEED, all_acts, make_act
 from cartridge.levels.splits import level_names
@@ -126,7 +128,14 @@ def test_acts_of_another_seed_can_be_finished() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("console_compiler")
-def test_fresh_cartridge_has_states_and_can_be_finished(tmp_path: Path) -> None:
+def test_fresh_cartridge_has_states_and_can_be_finished(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def first_alone(seed: int) -> Iterator[tuple[Act, list[int]]]:
+        yield fresh._finishable(0, 1, seed)
+        yield from ((act, [1]) for act in all_acts(seed)[1:])
+
+    monkeypatch.setattr(fresh, "finishable", first_alone)
     written = list(fresh.make_all([7], out=tmp_path))
     folder = tmp_path / "BrambleDash7-Genesis-v0"
     assert written[-1].read_text().count("BrambleDash7-Genesis-v0,") == len(level_names())

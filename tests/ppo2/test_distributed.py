@@ -65,12 +65,6 @@ def assert_equal_runs(one: Path, other: Path, *, episodes: int = 16) -> None:
         np.testing.assert_allclose(*pair, rtol=1e-3, atol=1e-5, err_msg=name)
 
 
-def test_two_processes_equal_one(tmp_path):
-    main([*FLAGS, "--run-dir", str(tmp_path / "one")])
-    in_two_processes(tmp_path / "two", *FLAGS)
-    assert_equal_runs(tmp_path / "one", tmp_path / "two")
-
-
 def test_two_processes_equal_one_on_procgen(tmp_path):
     needs_procgen()
     main([*PROCGEN, "--run-dir", str(tmp_path / "one")])

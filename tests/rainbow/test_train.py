@@ -54,18 +54,9 @@ LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
     "flags",
     [
         {},
-        {
-            "noisy": False,
-            "epsilon_steps": 1500,
-            "distributional": False,
-            "dueling": False,
-            "double": False,
-            "prioritised": False,
-        },
-        {"quantiles": 8},
         {**BTR, "widths": "4,8", "hidden": 32, "update_every": 4, "timesteps": 2000},
     ],
-    ids=["rainbow", "dqn", "quantiles", "btr"],
+    ids=["rainbow", "btr"],
 )
 def test_rainbow_learns_the_corridor(corridor, tmp_path, flags):
     usual = {"timesteps": 3000, "num_envs": 4, "update_every": 2, "checkpoint_every": 0}

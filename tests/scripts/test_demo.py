@@ -8,7 +8,7 @@ import pytest
 
 from contest.match.references import REFERENCES
 from contest.match.score import Episode
-from scripts.demo import AFTER, SEARCH, SHIPPED, DemoConfig, prepare, verdict
+from scripts.demo import AFTER, SEARCH, SHIPPED, DemoConfig, main, prepare, verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,15 +30,21 @@ def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
-    arguments: list[str], says: str, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    says: str,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "file").write_text("")
     places = {"file": tmp_path / "file", "folder": tmp_path / "runs"}
-    done = demo(*[argument.format(**places) for argument in arguments])
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: ")
-    assert done.stderr.count("\n") == 1
-    assert says in done.stderr
+    words = [argument.format(**places) for argument in arguments]
+    monkeypatch.setattr("sys.argv", ["demo.py", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ") and said.count("\n") == 1 and says in said
     assert not (tmp_path / "runs").exists()
 
 
