@@ -169,7 +169,7 @@ def read_flags(
     owners: field -> the dataclass that has it, with a text for each. command: as it is called.
     about: what help says first. files: whether --config is a flag too, and --preset where there
     are presets. apart: fields that other levels would bring -> what they are for.
-    UserError: an unknown flag (names the nearest), or one without its value.
+    UserError: an unknown flag (names the nearest), one without its value, or a value too many.
     """
     owners = {name: owner for name, owner in owners.items() if not _hidden(owner, name)}
     others = [*["preset"][: len(presets)], "config"] if files else []
@@ -193,7 +193,10 @@ def read_flags(
                 _add_flag(group, owners[name], name, default=defaults.get(name, ""))
     if "_ARGCOMPLETE" in os.environ:
         _complete(parser, {"preset": presets})
-    given = vars(parser.parse_intermixed_args(words))
+    known, rest = parser.parse_known_intermixed_args(words)
+    if rest:
+        raise UserError(f"{rest[0]!r} belongs to no flag; join several values with commas: A,B")
+    given = vars(known)
     return {name: value for name, value in given.items() if name not in others}
 
 
