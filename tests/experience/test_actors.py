@@ -2,7 +2,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from functools import partial
 from types import SimpleNamespace
@@ -12,21 +11,8 @@ import pytest
 
 from experience.actors import ActorSettings, Here, on_ray
 from experiment.errors import UserError
+from tests.experience.players import Counter, mistaken
 from tests.runs import KILLS, ROOT
-
-
-class Counter:
-    """Plays blocks that say who played them, and which weights it was given."""
-
-    def __init__(self, index, begun):
-        self.name, self.blocks = (index, begun, os.getpid()), 0
-
-    def play(self, weights, version):
-        self.blocks += 1
-        weight = None if weights is None else int(weights["w"][0])
-        large = np.full(200_000, self.blocks % 256, np.uint8)  # Ray has a store for what is large
-        time.sleep(0.01)
-        return {"name": self.name, "number": self.blocks, "weight": weight, "large": large}
 
 
 @contextmanager
@@ -146,10 +132,6 @@ def test_a_run_goes_on_when_an_actors_machine_is_lost():
 
 
 KILL_NODES = "from tests.experience.test_actors import kill_nodes; kill_nodes()"
-
-
-def mistaken(error, index, begun):
-    raise error
 
 
 @pytest.mark.parametrize(
