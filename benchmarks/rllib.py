@@ -1,10 +1,10 @@
 """IMPALA, SAC and Rainbow beside RLlib's IMPALA, SAC and DQN: coinrun, as many samples per step.
 
 Cases: benchmarks/cases.md; aims: benchmarks/README.md. Both sides have the values of the presets
-`procgen` (IMPALA, SAC) and `ape-x` (Rainbow), but for `SHARED`. What differs, by RLlib's make: it
-computes in fp32, where a CPU has bf16 too; its SAC has an encoder for the policy and one for each
-critic, ours one for all; its DQN has one value for all atoms, and the same epsilon everywhere; its
-IMPALA plays in two processes, ours in the one that learns.
+`procgen` (IMPALA), `procgen-entry` (SAC) and `ape-x` (Rainbow), but for `SHARED`. What differs, by
+RLlib's make: it computes in fp32, where a CPU has bf16 too; its SAC has an encoder for the policy
+and one for each critic, ours one for all; its DQN has one value for all atoms, and the same epsilon
+everywhere; its IMPALA plays in two processes, ours in the one that learns.
 """
 
 import json
@@ -22,7 +22,7 @@ from envs import make_for
 from experiment.config import flat, replaced, to_dict
 from experiment.errors import command
 
-AGENTS = {"impala": "procgen", "sac": "procgen", "rainbow": "ape-x"}
+AGENTS = {"impala": "procgen", "sac": "procgen-entry", "rainbow": "ape-x"}
 """Agent -> its preset."""
 LEARNING_STARTS = 432
 SHARED: dict[str, dict[str, Any]] = {

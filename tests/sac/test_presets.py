@@ -4,9 +4,9 @@ from experiment.config import flat, to_dict
 from sac.train import parse
 
 
-def test_procgen_has_the_values_of_rllib():
+def test_procgen_entry_has_the_values_of_rllib():
     """Its defaults of 2020, which the competition's entry took."""
-    settings = flat(to_dict(parse(["--preset", "procgen"])))
+    settings = flat(to_dict(parse(["--preset", "procgen-entry"])))
     wanted = {
         "frames": "0",
         "encoder": "impala",

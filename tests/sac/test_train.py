@@ -105,6 +105,7 @@ def test_sac_trains_on_procgen_and_goes_on(tmp_path):
         *("--encoder", "nature", "--widths", "4,4,4", "--hidden", "16", "--timesteps", "200"),
         *("--learning-starts", "100", "--replay-size", "600", "--log-every", "100"),
         *("--batch-size", "8", "--checkpoint-every", "100", "--device", "cpu"),
+        *("--update-every", "32"),
     ]
     config = parse([*flags, "--run-dir", str(tmp_path)])
     run(make_for(config), config, tmp_path)
