@@ -16,7 +16,7 @@ import numpy as np
 from experiment.config import parse_command, positional
 from experiment.errors import UserError, command
 from experiment.metrics import read_columns
-from experiment.ranges import Count
+from experiment.ranges import Natural
 from experiment.results import write_result
 from experiment.statistics import t_interval
 from procgen_env.games import parse_games
@@ -32,7 +32,7 @@ class EntryConfig:
 
     runs: tuple[str, ...] = positional("LABEL=RUN")
     """A row's name, and a run folder or one of its evaluations."""
-    until: Count = 0
+    until: Natural = 0
     """Judge runs by their first so many steps, and by no evaluation; 0: by all."""
     out: Path = Path("entry.json")
     """What to write."""

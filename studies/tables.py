@@ -294,8 +294,8 @@ preset](../notebook/2026-11-26-competition-2m.md) have where and how each was tr
 ENTRY_DIFFERS = """\
 **Where they differ, and why.** Theirs learned on RLlib for {steps:,} steps, ours for what the table
 says: most of what theirs earn beyond ours may be that. RLlib's Ape-X and SAC learned as often as
-their workers left time for; ours by 8 samples a step, and SAC by 2. SAC's values are ours, found
-where the entry's fail. None of this was measured apart."""
+their workers left time for; ours by 8 samples a step, and SAC with values of our own, found where
+the entry's fail, by 2. None of this was measured apart."""
 
 
 def entry_page() -> str:

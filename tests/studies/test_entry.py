@@ -93,7 +93,7 @@ def test_what_is_no_run_on_one_game_is_refused(tmp_path):
 
 def test_the_command_stores_rows_with_their_origin(tmp_path, capsys):
     out = tmp_path / "out.json"
-    main([f"PPO2={run_folder(tmp_path / 'run')}", "--out", str(out)])
+    main([f"PPO2={run_folder(tmp_path / 'run')}", "--until", "0", "--out", str(out)])
     stored = json.loads(out.read_text())
     assert stored["rows"][0]["label"] == "PPO2" and {"command", "commit", "machine"} < set(stored)
     with pytest.raises(SystemExit) as ended:
