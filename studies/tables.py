@@ -292,7 +292,7 @@ of the preset with one part off. What is empty is not known. The
 commands are those that evaluated; [the agents](../notebook/2026-11-26-entry-agents.md) and [the
 preset](../notebook/2026-11-26-competition-2m.md) have where and how each was trained."""
 ENTRY_DIFFERS = """\
-**Where they differ, and why.** Theirs learned on RLlib for {steps:,} steps, ours for what the table
+**Where they differ, and why.** Theirs learned on RLlib for more steps, ours for what the table
 says: most of what theirs earn beyond ours may be that. RLlib's Ape-X and SAC learned as often as
 their workers left time for; ours by 8 samples a step, and SAC with values of our own, found where
 the entry's fail, by 2. None of this was measured apart."""
@@ -304,12 +304,12 @@ def entry_page() -> str:
     theirs = read_result(ROOT / "studies" / "entry.json")
     parts = ["# The competition's entry", MARK.format("`studies/results/entry`"), ENTRY]
     head = ["", "game", "seed", "steps", "while it learned", "frozen", "episodes", "shuffled"]
-    head += ["blind", f"theirs after {theirs['steps']:,}"]
     for path in paths:
-        result = read_result(path)
-        body = [entry_row(row, theirs["rows"]) for row in result["rows"]]
-        parts += [f"## {path.stem.capitalize()}", origin(result), table(head, body)]
-    parts += [ENTRY_DIFFERS.format(steps=theirs["steps"]), f"Theirs: {theirs['source']}."]
+        result, beside = read_result(path), theirs["parts"][path.stem]
+        body = [entry_row(row, beside["rows"]) for row in result["rows"]]
+        text = table([*head, "blind", f"theirs after {beside['steps']:,}"], body)
+        parts += [f"## {path.stem.capitalize()}", origin(result), text]
+    parts += [ENTRY_DIFFERS, f"Theirs: {theirs['source']}."]
     return "\n\n".join(parts) + "\n"
 
 
