@@ -25,7 +25,7 @@ from contest.match.levels import playable_levels
 from contest.match.references import REFERENCES
 from contest.match.score import Episode, Score, score, score_table
 from contest.match.scores import shown_names
-from contest.sight import WAYS, check_looks, sight_of, sight_table, verdict
+from contest.sight import WAYS, check_testable, sight_of, sight_table, verdict
 from contest.watch import Moment, film, watch
 from envs import HELD_OUT
 from envs.sight import PLAYS
@@ -202,13 +202,12 @@ def evaluate_levels(
 def evaluate_sight(
     policy: Policy, levels: Sequence[Level], settings: EnvConfig, config: EvaluateConfig
 ) -> dict[str, Any]:
-    """Test whether it sees, and say so -> for result.json. UserError: it cannot be tested."""
+    """Test whether it sees, and say so -> for result.json."""
     episodes, total = config.episodes or SIGHT_EPISODES, len(WAYS) * len(PLAYS)
     second, done = FRAMES_PER_SECOND // settings.frame_skip, count(1)
     with Progress(total, "sight", unit="plays") as progress:
         found = sight_of(
             policy,
-            config.agent,
             [*map(str, levels)],
             settings,
             episodes=episodes,
@@ -239,7 +238,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     settings = dataclasses.replace(settings, backend=config.backend)
     played_by = {backend_of([level], settings) for level in levels}
     if config.sight:
-        check_looks(policy, config.agent)
+        episodes = config.episodes or SIGHT_EPISODES
+        check_testable(policy, config.agent, levels=len(levels), episodes=episodes)
     out = make_out(config.out)  # before anything is played
     if config.sight:
         found = evaluate_sight(policy, levels, settings, config)

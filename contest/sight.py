@@ -15,7 +15,7 @@ from rich.table import Table
 from contest.match.score import interval_text
 from envs import make
 from envs.episodes import side_by_side
-from envs.sight import PLAYS, ROWS, Sight, measure
+from envs.sight import PLAYS, ROWS, Sight, check_rows, measure
 from experiment import statistics
 from experiment.errors import UserError
 from experiment.package import Policy
@@ -28,7 +28,6 @@ WAYS = {"as it learns": True, "best action": False}
 
 def sight_of(
     policy: Policy,
-    name: str,
     levels: Sequence[str],
     settings: EnvConfig,
     *,
@@ -37,13 +36,8 @@ def sight_of(
     patience: int = 0,
     on_play: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """What came of both ways to act, for result.json. name: the agent's. episodes: on each level.
-
-    Others: as `envs.sight.measure`. UserError: the agent looks at nothing, or too few episodes.
-    """
-    check_looks(policy, name)
-    if episodes < 2:
-        raise UserError("a test of sight has intervals over episodes: give --episodes 2 or more")
+    """What came of both ways to act, for result.json. episodes: on each level. Others: as
+    `envs.sight.measure`."""
     options: dict[str, Any] = {"seed": seed, "patience": patience, "on_play": on_play}
     test = partial(tested, policy, levels, settings, episodes=episodes, **options)
     names = settings.spec().action_names
@@ -55,18 +49,26 @@ def tested(
 ) -> Sight:
     """A test on levels, dealt out in turn to as many rows as there can be. episodes: on each level.
     options: of `envs.sight.measure`."""
-    rows = len(levels) * side_by_side(episodes, most=ROWS // len(levels))
-    envs = partial(make, ",".join(levels), settings, num_envs=rows)
+    envs = partial(make, ",".join(levels), settings, num_envs=rows_of(len(levels), episodes))
     return measure(policy, envs, episodes=episodes * len(levels), **options)
 
 
-def check_looks(policy: Policy, name: str) -> None:
-    """UserError: the agent of that name chooses by no picture, but for which level it is on."""
+def rows_of(levels: int, episodes: int) -> int:
+    """Environments that play so many episodes on each level."""
+    return levels * side_by_side(episodes, most=ROWS // levels)
+
+
+def check_testable(policy: Policy, name: str, *, levels: int, episodes: int) -> None:
+    """UserError: the agent of that name chooses by no picture, but for which level it is on, or the
+    episodes on each level do not do."""
     if not hasattr(policy, "scores"):
         raise UserError(
             f"{name} has no net that acts by what it sees, so that there is no sight to test: give "
             "a checkpoint of an agent that has one, such as rainbow or ppo2"
         )
+    if episodes < 2:
+        raise UserError("a test of sight has intervals over episodes: give --episodes 2 or more")
+    check_rows(rows_of(levels, episodes), episodes=episodes)
 
 
 def told(sight: Sight, levels: Sequence[str], action_names: Sequence[str]) -> dict[str, Any]:

@@ -65,6 +65,15 @@ class Shuffled:
         return (obs if moment == len(self.kept) else self.kept[moment])[others]
 
 
+def check_rows(rows: int, *, episodes: int) -> None:
+    """UserError: there is one row only."""
+    if rows < 2:
+        raise UserError(
+            f"a test of sight shows rows the pictures of others, and {episodes} episodes make one "
+            f"row here: give more levels, or a number that one of 2 to {ROWS} divides"
+        )
+
+
 def measure(
     policy: Policy,
     make: Callable[[], VectorEnv],
@@ -79,7 +88,7 @@ def measure(
 
     make: the environments, anew for each way, so that all play the same levels. explore: it acts as
     it does while it learns, else as well as it can. patience: as `play_episodes` has it, where rows
-    begin by themselves. on_play: called after each way. UserError: there is one row only.
+    begin by themselves. on_play: called after each way. UserError: as `check_rows`.
     """
     rng = np.random.default_rng(seed)
     shuffled, counts = Shuffled(rng), np.zeros(0)
@@ -100,12 +109,7 @@ def measure(
     (begin,) = row_seeds(seed, 1)
     for name, act in zip(PLAYS, acts, strict=True):
         with closing(make()) as envs:
-            if envs.num_envs < 2:
-                raise UserError(
-                    f"a test of sight shows rows the pictures of others, and {episodes} episodes "
-                    f"make one row here: give more levels, or a number that one of 2 to {ROWS} "
-                    "divides"
-                )
+            check_rows(envs.num_envs, episodes=episodes)
             counts = counts if len(counts) else np.zeros(envs.env_spec.actions)
             cut = patience if envs.resets_rows else 0
             played[name] = play_episodes(act, envs, episodes=episodes, seed=begin, patience=cut)

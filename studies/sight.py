@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from contest.match.agents import Agent, Mode, load_policy
-from contest.sight import check_looks, tested
+from contest.sight import check_testable, tested
 from envs import level_names
 from envs.sight import PATIENCE, PLAYS
 from experiment.config import parse_command, replaced
@@ -44,10 +44,10 @@ def play(config: SightConfig) -> None:
     """Write the episodes. UserError: there is no such agent, or it looks at nothing."""
     mode: Mode = "explore" if config.draws else "frozen"
     policy, settings = load_policy(Agent("", config.agent, mode, "cpu"), seed=config.seed)
-    check_looks(policy, config.agent)
+    levels, options = level_names(config.levels), {"seed": config.seed, "explore": config.draws}
+    check_testable(policy, config.agent, levels=len(levels), episodes=config.episodes)
     new_run(config.run_dir)
     settings = replaced(settings, episode_steps=config.timesteps)
-    levels, options = level_names(config.levels), {"seed": config.seed, "explore": config.draws}
     sight = tested(policy, levels, settings, episodes=config.episodes, patience=PATIENCE, **options)
     for name in PLAYS:
         folder, steps = config.run_dir / ("" if name == PLAYS[0] else name), 0

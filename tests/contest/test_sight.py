@@ -8,12 +8,10 @@ import pytest
 from rich.console import Console
 
 from contest.evaluate import main
-from contest.match.references import reference
-from contest.sight import by_level, sight_of, sight_table, told, verdict
+from contest.sight import by_level, sight_table, told, verdict
 from envs import make
 from envs.sight import PLAYS, Sight
 from experiment.config import from_dict
-from experiment.errors import UserError
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from retro_env import EnvConfig
@@ -90,14 +88,14 @@ def test_a_trained_agent_is_tested_both_ways(tmp_path, monkeypatch, capsys):
 
 
 def test_what_cannot_be_tested_is_one_line(tmp_path, capsys):
-    with pytest.raises(UserError, match="random has no net that acts by what it sees"):
-        sight_of(reference("random"), "random", LEVELS, EnvConfig(), episodes=2)
-    config = from_dict(RainbowConfig, {"hidden": 16})
-    agent = RainbowAgent(make_net(config), config)
-    with pytest.raises(UserError, match="give --episodes 2 or more"):
-        sight_of(agent, "x", LEVELS, EnvConfig(), episodes=1)
-    with pytest.raises(SystemExit):
-        main(["random", "--sight", "--video", "--out", str(tmp_path / "out")])
-    with pytest.raises(SystemExit):
-        main(["random", "--sight", "--out", str(tmp_path / "out")])
-    assert capsys.readouterr().err.count("\n") == 2 and not (tmp_path / "out").exists()
+    one, out = ["--levels", LEVELS[0]], ["--out", str(tmp_path / "out")]
+    for words, said in (
+        (["random", "--video"], "films nothing"),
+        (["random"], "random has no net that acts by what it sees"),
+        (["rainbow", "--episodes", "1"], "give --episodes 2 or more"),
+        (["rainbow", *one, "--episodes", "17"], "17 episodes make one row here"),
+    ):
+        with pytest.raises(SystemExit):
+            main([*words, "--sight", *out])
+        error = capsys.readouterr().err
+        assert said in error and error.count("\n") == 1 and not (tmp_path / "out").exists()
