@@ -80,8 +80,8 @@ def shared_config(preset: str, precision: str, threads: int, backend: str) -> Ra
     return config
 
 
-def fill(replay: Replay, steps: int, *, episode: int = EPISODE) -> Callable[[], None]:
-    """Play made-up episodes of `episode` steps for `steps` agent steps in all; one more each call
+def fill(replay: Replay, steps: int) -> Callable[[], None]:
+    """Play made-up episodes of EPISODE steps for `steps` agent steps in all; one more each call
     of what is returned."""
     random = np.random.default_rng(0)
     obs = random.integers(0, 256, (16, WORKERS, len(replay.steps_back), 84, 84), np.uint8)
@@ -91,7 +91,7 @@ def fill(replay: Replay, steps: int, *, episode: int = EPISODE) -> Callable[[], 
     def step() -> None:
         nonlocal count
         count += 1
-        ended = np.full(WORKERS, count % episode == 0)
+        ended = np.full(WORKERS, count % EPISODE == 0)
         now, following = obs[count % 16], obs[(count + 1) % 16]
         replay.add(now, actions, rewards, ended, never, list(following))
 
@@ -107,7 +107,13 @@ def priorities(seconds: float) -> Row:
     part of the aim, and `replay` measures it.
     """
     replay = Replay(
-        LEAVES, WORKERS, frame_shape=(1, 2, 2), frame_stack=4, n_step=3, gamma=0.99, alpha=0.5
+        LEAVES,
+        WORKERS,
+        frame_shape=(1, 2, 2),
+        steps_back=(3, 2, 1, 0),
+        n_step=3,
+        gamma=0.99,
+        alpha=0.5,
     )
     random = np.random.default_rng(0)
     replay.tree.set(np.arange(LEAVES), random.random(LEAVES) + 0.1)

@@ -24,7 +24,7 @@ from experiment.distributed import Group
 from experiment.errors import UserError, command
 from experiment.run_folder import Reports, reports
 from experiment.seeding import seed_everything
-from nets.actor_critic import make_actor_critic
+from nets.actor_critic import ORTHOGONAL, make_actor_critic
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.train import make_envs, parse, resolve
@@ -47,8 +47,6 @@ LACKING: dict[str, Any] = {
     "video_every": 0,
 }
 """Settings that Stable-Baselines3 has not, or otherwise than here, and the value it can have."""
-ENCODERS = ("nature", "data-efficient")
-"""Those whose initial weights are orthogonal by default, as Stable-Baselines3 makes all."""
 METRICS = {
     "explained_variance": "train/explained_variance",
     "policy_loss": "train/policy_gradient_loss",
@@ -68,12 +66,12 @@ def settings(config: PPO2Config) -> dict[str, Any]:
     each step, not once per rollout.
     """
     refuse_others(flat(to_dict(config)), LACKING)
-    ours = "orthogonal" if config.net.encoder in ENCODERS else config.net.encoder
+    ours = "orthogonal" if config.net.encoder in ORTHOGONAL else config.net.encoder
     initialisation = ours if config.initialisation == "default" else config.initialisation
     if config.normalise == "rollout" or initialisation != "orthogonal":
         raise UserError(
             "Stable-Baselines3 here needs normalise minibatch or never, and initialisation "
-            f"orthogonal (the default of {' and '.join(ENCODERS)})"
+            f"orthogonal (the default of {', '.join(ORTHOGONAL)})"
         )
     return {
         "n_steps": config.rollout_steps,

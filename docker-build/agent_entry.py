@@ -13,7 +13,7 @@ from pathlib import Path
 from contest.match.agents import is_package, split_flags
 from contest.player import main as play
 from experiment.errors import UserError, command
-from experiment.package import find
+from experiment.package import shipped
 
 CHECKPOINT = Path("/checkpoint")
 KEPT_FOR = "kept-for"
@@ -45,8 +45,8 @@ def keep_checkpoint(agent: str, given: Path, kept: Path) -> None:
         raise UserError(f"{agent} takes no CHECKPOINT: only agent packages do")
     if not package:
         return
-    source = given if there else find(agent).PRESETS.parent / "pretrained"
-    if source.is_dir():
+    source = given if there else shipped(agent)
+    if source:
         from experiment.checkpoint import latest_checkpoint
 
         shutil.copytree(latest_checkpoint(source), kept, dirs_exist_ok=True)

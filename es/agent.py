@@ -101,7 +101,10 @@ def check(policy: Any, config: ESConfig, *, name: str, source: Path | str) -> No
     """UserError: a net that cannot be searched, or not by such a run."""
     layers = policy.net.named_modules() if hasattr(policy, "scores") else ()
     if not any(layer.endswith("hidden") for layer, _ in layers):
-        raise UserError(f"{source} is of agent {name!r}; give one of: ppo2, rainbow, es")
+        raise UserError(
+            f"{source} is of agent {name!r}, whose net cannot be searched; give "
+            "one of ppo2, rainbow, trpo, impala or es"
+        )
     if getattr(policy.config, "recurrent", "none") != "none":
         raise UserError(f"{source} has a recurrent net; give one without")
     if config.layer == "head" and getattr(policy.config, "quantiles", False):

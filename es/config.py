@@ -8,8 +8,7 @@ from experiment.config import hidden, only_with
 from experiment.errors import UserError
 from experiment.ranges import Count, Natural, NonNegative, Positive, check
 from experiment.run_settings import RunSettings
-
-Encoder = Literal["nature", "data-efficient", "impala", "mobilenet"]
+from nets.settings import EncoderName
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class ESConfig:
     where nature's fully connected layer is searched); 0: none."""
 
     # The untrained PPO2 that is searched without --init
-    encoder: Encoder = only_with("nature", without="init")
+    encoder: EncoderName = only_with("nature", without="init")
     """Its convolutions."""
     hidden: Count = only_with(512, without="init")
     """Units of its fully connected layer."""

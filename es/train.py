@@ -169,12 +169,8 @@ class Training:
 
     def restore(self, saved: Checkpoint) -> None:
         """Be what the checkpoint of a run was, whose net is there already. UserError: it is an
-        agent without a run, or this run searches other weights."""
-        if "optimiser" not in saved.tensors:
-            raise UserError(
-                f"{saved.folder} holds an agent without its run, which cannot go on; start "
-                f"another run with --init {saved.folder}"
-            )
+        agent alone, or this run searches other weights."""
+        saved.check_run("optimiser")
         saved.check_same(self.config, "layer", "encoder", "hidden")
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.env_steps = saved.counters["env_steps"]

@@ -138,8 +138,7 @@ class OffPolicy:
         episodes are to begin: actors play, or played."""
         saved, config = load_to_resume(run_dir), self.config
         self.agent.load_weights(saved)
-        if "replay_rng" not in saved.state:
-            raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init")
+        saved.check_run("replay_rng")
         check_made_alike(saved, config.env, instead="begin anew", n_step=config.n_step)
         check_seen_alike(saved, config)
         saved.check_same(config, *self.fixed)
@@ -152,7 +151,7 @@ class OffPolicy:
         for name in self.counters():
             setattr(self, name, saved.counters[name])
         self.recent_returns.extend(saved.state["recent_returns"])
-        self.latest = saved.state.get("latest", {})  # runs of 0.2.0 did not save it
+        self.latest = saved.state["latest"]
         set_generator_state(self.rng, saved.state["replay_rng"])
         obs = None
         if envs is not None and saved.state.get("envs"):  # remote levels have no states

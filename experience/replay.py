@@ -52,7 +52,6 @@ def frames_of(spec: EnvSpec) -> dict[str, Any]:
     """What a `Replay` is told of the observations in environments of that spec."""
     return {
         "frame_shape": (spec.channels, *spec.observation_shape[1:]),
-        "frame_stack": spec.frame_stack,
         "steps_back": spec.steps_back,
         "difference": spec.difference,
     }
@@ -67,18 +66,17 @@ class Replay:
         num_envs: int,
         *,
         frame_shape: tuple[int, int, int],
-        frame_stack: int,
+        steps_back: Sequence[int],
         n_step: int,
         gamma: float,
         alpha: float,
         epsilon: float = 0.1,
         prioritised: bool = True,
-        steps_back: Sequence[int] = (),
         difference: bool = False,
     ) -> None:
-        """frame_shape: of one frame; frame_stack, steps_back, difference: see `envs.EnvSpec`."""
+        """frame_shape: of one frame; steps_back, difference: see `envs.EnvSpec`."""
         self.slots = capacity // num_envs
-        self.steps_back = np.array(steps_back or range(frame_stack)[::-1])
+        self.steps_back = np.array(steps_back)
         self.difference = difference
         self.reach = int(self.steps_back.max())
         """Slots that an observation reaches back."""

@@ -115,8 +115,7 @@ def save_run(
 
 def check_run(saved: Checkpoint, collector: Collector) -> None:
     """UserError: a checkpoint lacks what this run would go on with."""
-    if "rngs" not in saved.state:
-        raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init instead")
+    saved.check_run("rngs")
     envs, num_envs = len(saved.state["rngs"]), collector.num_envs * collector.group.size
     if envs != num_envs:
         raise UserError(

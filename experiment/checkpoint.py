@@ -91,6 +91,11 @@ class Checkpoint:
                 "version that saved it"
             ) from None
 
+    def check_run(self, part: str) -> None:
+        """UserError: this has not what a run keeps by that name; it is an agent alone."""
+        if part not in self.state and part not in self.tensors:
+            raise UserError(f"{self.folder} is an agent alone, not a run: give it to --init")
+
     def check_same(self, config: Any, *names: str) -> None:
         """UserError: a run of that config cannot go on from it, for one of these fields differs."""
         for name in names:

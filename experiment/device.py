@@ -60,6 +60,12 @@ def computes_in_bf16(precision: str, device: torch.device) -> bool:
     return has.get("amx_bf16", False) or (has.get("avx512_bf16", False) and not intel)
 
 
+def acts_in_bf16(precision: str, device: torch.device) -> bool:
+    """Whether nets of that --precision act in bf16 there: never on a CPU, where for so few
+    observations casting the weights at every step costs more than bf16 saves."""
+    return device.type == "cuda" and computes_in_bf16(precision, device)
+
+
 @contextlib.contextmanager
 def memory_for(what: str, *, instead: str) -> Iterator[None]:
     """Let allocations within that find no memory be a UserError: no memory for what; instead."""

@@ -67,11 +67,6 @@ class Group:
         """Whether it is so in any process."""
         return any(self.gather(here))
 
-    def wait(self) -> None:
-        """Until every process is here."""
-        if self.active:
-            dist.barrier()
-
 
 @contextlib.contextmanager
 def joined(device: str) -> Iterator[str]:

@@ -4,10 +4,13 @@ import json
 import os
 import re
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from filelock import lock_descriptor
 
 from experiment.errors import UserError
 
@@ -15,6 +18,19 @@ ASIDE = ".replaced"
 """Ends the name of a checkpoint while another takes its place."""
 CHECKPOINT = re.compile(rf"step-\d+({re.escape(ASIDE)})?")
 """Names of their folders."""
+PATIENCE = 5.0
+"""Seconds for which a lock is waited for: what was killed may leave children for a moment."""
+
+
+def wait_for_lock(descriptor: int, *, otherwise: str) -> None:
+    """Lock an open file or folder until it is closed; where the file system has no locks, don't.
+    UserError: `otherwise`: another process has held it for PATIENCE seconds."""
+    until = time.monotonic() + PATIENCE
+    with suppress(OSError):
+        while not lock_descriptor(descriptor, blocking=False):
+            if time.monotonic() >= until:
+                raise UserError(otherwise)
+            time.sleep(0.05)
 
 
 def replace_text(path: Path, text: str) -> None:

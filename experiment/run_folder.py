@@ -4,24 +4,25 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple, final
 
-from filelock import lock_descriptor
-
 from experiment.config import to_dict
 from experiment.errors import UserError
-from experiment.files import complete_checkpoints, make_folder, step_of, unwritable, write_json
+from experiment.files import (
+    complete_checkpoints,
+    make_folder,
+    step_of,
+    unwritable,
+    wait_for_lock,
+    write_json,
+)
 from experiment.metrics import EpisodeLog, Metrics
 from experiment.progress import Progress
 
-PATIENCE = 5.0
-"""Seconds that a run waits for another process to leave its folder: one that was killed may leave
-children behind for a moment."""
 RESUME = "go on with it: --resume, and no --preset"
 """What else can be done where a folder already holds a run."""
 
@@ -110,16 +111,13 @@ class Reports(NamedTuple):
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
     """Keep other processes from writing to a run. UserError: one does."""
-    held, until = os.open(folder, os.O_RDONLY), time.monotonic() + PATIENCE
+    held = os.open(folder, os.O_RDONLY)
     try:
-        with suppress(OSError):  # a file system without locks
-            while not lock_descriptor(held, blocking=False):
-                if time.monotonic() >= until:
-                    raise UserError(
-                        f"another process writes to the run in {folder}: wait for its end, stop "
-                        "it, or give another --run-dir"
-                    )
-                time.sleep(0.05)
+        wait_for_lock(
+            held,
+            otherwise=f"another process writes to the run in {folder}: wait for its end, stop it, "
+            "or give another --run-dir",
+        )
         yield
     finally:
         os.close(held)

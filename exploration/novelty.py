@@ -6,6 +6,11 @@ from torch import Tensor
 
 from experiment.distributed import Group
 
+PROGRESS = 100.0
+"""Contest reward (9,000 to a level's end) that makes a key differ."""
+COLOURS = 64
+"""As many colour sums differ."""
+
 
 class Novelty:
     """A reward for every key (level, progress, colour sum) that no environment has met before.
@@ -14,10 +19,7 @@ class Novelty:
     sees it; progress is the furthest that the episode came; with --no-backtracking, its raw reward.
     """
 
-    def __init__(self, *, progress: float = 100.0, colours: int = 64) -> None:
-        """progress: contest reward (9,000 to a level's end) that makes a key differ. colours: as
-        many sums differ."""
-        self.progress, self.colours = progress, colours
+    def __init__(self) -> None:
         self.seen: set[tuple[int, ...]] = set()
 
     def bonus(
@@ -32,9 +34,8 @@ class Novelty:
         """Which of the steps [T,N] led to a new key. frames uint8 [T,N,...]: reached by them;
         ended: an episode's last. Earlier steps come first, then earlier environments."""
         means = frames.flatten(2).float().mean(dim=2).cpu().numpy()
-        keys = np.stack(
-            [levels, progress // self.progress, means * self.colours // 256, ended], axis=2
-        ).astype(np.int64)
+        keys = np.stack([levels, progress // PROGRESS, means * COLOURS // 256, ended], axis=2)
+        keys = keys.astype(np.int64)
         everyone = np.concatenate(group.gather(keys), axis=1)
         steps, num_envs = everyone.shape[:2]
         new = np.zeros((steps, num_envs), bool)

@@ -10,7 +10,7 @@ from experiment.errors import UserError
 from experiment.ranges import Count, Momentum, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
 from experiment.schedules import parse_schedule
-from nets.settings import NetSettings
+from nets.settings import Initialisation, NetSettings
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ImpalaConfig:
     save memory, or to keep to the cache."""
 
     # The net
-    initialisation: Literal["default", "orthogonal", "xavier", "xavier-all"] = "default"
+    initialisation: Initialisation = "default"
     """Weights before the outputs (xavier-all: of these too); default: orthogonal but for impala's
     and mobilenet's convolutions, which have a way of their own."""
     recurrent: Literal["none", "gru", "lstm"] = "none"

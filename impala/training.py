@@ -13,7 +13,6 @@ from experience.handover import check_made_alike, check_seen_alike
 from experience.saving import save_run
 from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.device import THREADS, prepare_device
-from experiment.errors import UserError
 from experiment.generators import generator_state, set_generator_state
 from experiment.optimiser import optimiser_tensors, restore_optimiser
 from experiment.seeding import rng_state, seed_everything
@@ -117,8 +116,7 @@ class Training:
         saved = load_to_resume(run_dir)
         self.agent.load_weights(saved)
         state = saved.state
-        if "memory_rng" not in state:
-            raise UserError(f"{saved.folder} is an agent alone, not a run: give it to --init")
+        saved.check_run("memory_rng")
         saved.check_same(self.config, "rollout_steps", "batch_size", "optimiser")
         check_made_alike(saved, self.config.env, instead="begin anew")
         check_seen_alike(saved, self.config)

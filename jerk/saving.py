@@ -89,11 +89,6 @@ def restore(training: Training, run_dir: Path, envs: VectorEnv) -> NDArray[np.ui
     training.agent.restore(saved)
     state = saved.state
     check_parts(training.config, saved)
-    if len(state["plays"]) != training.num_envs:
-        raise UserError(
-            f"the saved run has {len(state['plays'])} environments, this one "
-            f"{training.num_envs}: resume with the same --num-envs"
-        )
     if training.recordings is not None and "recordings" in state:
         training.recordings.restore(state["recordings"])
     training.agent.restore_memory(saved)
@@ -118,8 +113,7 @@ def restore(training: Training, run_dir: Path, envs: VectorEnv) -> NDArray[np.ui
 
 def check_parts(config: JerkConfig, saved: Checkpoint) -> None:
     """UserError: a run cannot go on with other parts, for want of what these would have kept."""
-    if "plays" not in saved.state:
-        raise UserError(f"{saved.folder} is an agent without a run; give it to --init")
+    saved.check_run("plays")
     for name in PARTS:
         was, now = saved.config[name], getattr(config, name)
         if was != now if name == "policy" else bool(was) != bool(now):

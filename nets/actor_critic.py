@@ -12,6 +12,9 @@ from nets.initialise import initialiser, xavier
 from nets.recurrent import RecurrentCore
 from nets.settings import NetSettings
 
+ORTHOGONAL = ("nature", "data-efficient", "xresnet")
+"""Convolutions whose initial weights are orthogonal by default; others have a way of their own."""
+
 
 class ActorCritic(nn.Module):
     """uint8 images [B,C,H,W] -> logits [B,A], values [B].
@@ -61,11 +64,10 @@ def make_trunk(
 ) -> tuple[Encoder, Any]:
     """Untrained convolutions and the fully connected layer behind them, for images [C,H,W].
 
-    initialisation: of `initialiser`; default: orthogonal, but for convolutions that have a way of
-    their own.
+    initialisation: of `initialiser`; default: orthogonal where ORTHOGONAL has it.
     """
     encoder, initialise = encoder_of(net, image), initialiser(initialisation)
-    if initialisation != "default" or net.encoder in ("nature", "data-efficient", "xresnet"):
+    if initialisation != "default" or net.encoder in ORTHOGONAL:
         initialise(encoder)
     hidden = nn.Linear(encoder.features, net.hidden)
     initialise(hidden)

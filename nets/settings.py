@@ -5,13 +5,16 @@ from typing import Literal
 
 from experiment.ranges import Count, check
 
+EncoderName = Literal["nature", "data-efficient", "impala", "mobilenet", "xresnet"]
+Initialisation = Literal["default", "orthogonal", "xavier", "xavier-all", "kaiming"]
+
 
 @dataclass(frozen=True)
 class NetSettings:
     """The net: convolutions, and the fully connected layers behind them."""
 
     # The net
-    encoder: Literal["nature", "data-efficient", "impala", "mobilenet", "xresnet"] = "nature"
+    encoder: EncoderName = "nature"
     """Convolutions before the fully connected layers."""
     widths: str = ""
     """Channels of nature's convolutions, or of each stage of impala, mobilenet, xresnet, such as

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import torch
 from torch import Tensor, nn
 
 from experiment.checkpoint import load_checkpoint
@@ -48,6 +49,13 @@ def check_parts(theirs: str, ours: str, *, source: Path | str) -> None:
         )
 
 
+@torch.no_grad()
+def follow(net: nn.Module, other: nn.Module, *, rate: float) -> None:
+    """Each parameter of `net` goes the share `rate` of its way to the same one of `other`."""
+    for parameter, aim in zip(net.parameters(), other.parameters(), strict=True):
+        parameter.lerp_(aim, rate)
+
+
 def _fit(module: nn.Module, weights: Mapping[str, Tensor], otherwise: str) -> None:
     """Give a module these weights. UserError: `otherwise`, with the reason in it."""
     try:
@@ -72,6 +80,7 @@ def _encoder_weights(
     }
     if not state:
         raise UserError(
-            f"{source} holds no net with an encoder; give a checkpoint of ppo2 or rainbow"
+            f"{source} holds no net with an encoder; give a checkpoint of an agent that learns a "
+            "net, such as ppo2 or rainbow"
         )
     return state, name, parts

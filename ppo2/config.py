@@ -9,7 +9,7 @@ from experiment.errors import UserError
 from experiment.ranges import Count, Momentum, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
 from experiment.schedules import parse_schedule
-from nets.settings import NetSettings
+from nets.settings import Initialisation, NetSettings
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class PPO2Config:
     """Weight of the sum of the encoder's squared weights in the loss."""
 
     # The net
-    initialisation: Literal["default", "orthogonal", "xavier", "xavier-all", "kaiming"] = "default"
+    initialisation: Initialisation = "default"
     """Weights before the outputs (xavier-all: of these too); default: orthogonal but for impala's
     and mobilenet's convolutions, which have a way of their own."""
     recurrent: Literal["none", "gru", "lstm"] = "none"

@@ -206,7 +206,7 @@ class ProcgenVectorEnv(VectorBase):
         self.assert_open()
         self.check_states(states)
         for name in DECIDE:
-            theirs = states[0].get(name, ours := getattr(self.config, name))  # 0.2.0 saved none
+            theirs, ours = states[0][name], getattr(self.config, name)
             if theirs != ours:
                 raise UserError(
                     f"the saved episodes have {flag_with(name, theirs)}, not {ours}: resume with "

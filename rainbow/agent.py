@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from experiment.checkpoint import Checkpoint
-from experiment.device import computes_in_bf16, memory_for
+from experiment.device import acts_in_bf16, memory_for
 from experiment.errors import UserError
 from experiment.package import Actions, Flags, Images
 from nets.encoders import encoder_of
@@ -50,8 +50,7 @@ class RainbowAgent(NetAgent[RainbowNet, RainbowConfig]):
     def __init__(self, net: RainbowNet, config: RainbowConfig, *, device: str = "cpu") -> None:
         super().__init__(net, config, device=device)
         self.z = support(config, self.device)
-        half = computes_in_bf16(config.precision, self.device)
-        self.half = half and self.device.type == "cuda"
+        self.half = acts_in_bf16(config.precision, self.device)
 
     def load_weights(self, saved: Checkpoint) -> None:
         """Take a checkpoint's net. UserError where it is another agent's, of another shape, or its

@@ -136,17 +136,6 @@ class RainbowNet(nn.Module):
         return self.head.sample_noise(None, device), self.head.sample_fractions(rows, device)
 
 
-@torch.no_grad()
-def blend(net: nn.Module, other: nn.Module, *, share: float) -> None:
-    """Each parameter of `net` becomes share · itself + (1 − share) · the same one of `other`.
-
-    A trained net shrunk towards a fresh one learns something new faster.
-    Source: Ash and Adams, arXiv:1910.08475.
-    """
-    for parameter, fresh in zip(net.parameters(), other.parameters(), strict=True):
-        parameter.lerp_(fresh, 1.0 - share)
-
-
 @dataclass(frozen=True)
 class TensorBatch:
     """A `Batch` on the learner's device."""

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from experiment.device import computes_in_bf16, memory_for
+from experiment.device import acts_in_bf16, memory_for
 from nets.encoders import encoder_of
 from nets.net_agent import PolicyAgent
 from sac.config import SACConfig
@@ -18,10 +18,7 @@ def make_net(config: SACConfig) -> SACNet:
 
 
 class SACAgent(PolicyAgent[SACNet, SACConfig]):
-    """Acts by its policy: on a CPU in fp32 whatever the precision.
-
-    For so few observations, casting the weights at every step costs more than bf16 saves.
-    """
+    """Acts by its policy: on a CPU in fp32 whatever the precision."""
 
     name, config_type = "sac", SACConfig
     same = "encoder, hidden, actions, image and stack"
@@ -29,8 +26,7 @@ class SACAgent(PolicyAgent[SACNet, SACConfig]):
 
     def __init__(self, net: SACNet, config: SACConfig, *, device: str = "cpu") -> None:
         super().__init__(net, config, device=device)
-        half = computes_in_bf16(config.precision, self.device)
-        self.half = half and self.device.type == "cuda"
+        self.half = acts_in_bf16(config.precision, self.device)
 
     def scores(self, images: Tensor) -> Tensor:
         """Logits [B,A] of images uint8 [B,C,H,W], with gradient."""

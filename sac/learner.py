@@ -18,6 +18,7 @@ from nets.actor_critic import entropies
 from nets.encoders import Encoder
 from nets.heads import in_fp32
 from nets.initialise import POLICY_GAIN, orthogonal
+from nets.transfer import follow
 from sac.config import SACConfig
 
 
@@ -40,13 +41,6 @@ def temperature_loss(log_temperature: Tensor, entropy: Tensor, target: float) ->
     Source: arXiv:1812.05905, eq. 18. Differs: log α stands for α, as in the authors' code.
     """
     return log_temperature * (entropy.mean() - target)
-
-
-@torch.no_grad()
-def follow(mean: nn.Module, net: nn.Module, *, rate: float) -> None:
-    """Each parameter of `mean` goes the share `rate` of its way to the same one of `net`."""
-    for average, latest in zip(mean.parameters(), net.parameters(), strict=True):
-        average.lerp_(latest, rate)
 
 
 class SACNet(nn.Module):

@@ -20,10 +20,11 @@ from experiment.config import load_run_config
 from experiment.errors import command
 from experiment.package import OnCheckpoint, reached
 from experiment.run_folder import interruptible, reports
+from nets.transfer import follow
 from sac import PRESETS
 from sac.agent import SACAgent, make_net
 from sac.config import SACConfig
-from sac.learner import Learner, follow
+from sac.learner import Learner
 
 parse = partial(load_run_config, SACConfig, presets=PRESETS, command="python -m sac.train")
 """Arguments of a command line -> its config."""

@@ -8,7 +8,7 @@ from experiment.config import only_with
 from experiment.errors import UserError
 from experiment.ranges import Count, Natural, NonNegative, Positive, Share, check
 from experiment.run_settings import RunSettings
-from nets.settings import NetSettings
+from nets.settings import Initialisation, NetSettings
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class TRPOConfig:
     """Rows of a rollout that a gradient or Fisher-vector product is computed of at a time."""
 
     # The nets
-    initialisation: Literal["default", "orthogonal", "xavier", "xavier-all", "kaiming"] = "default"
+    initialisation: Initialisation = "default"
     """Weights before the outputs (xavier-all: of these too); default: orthogonal but for impala's
     and mobilenet's convolutions, which have a way of their own."""
     critic: Literal["apart", "untrained"] = "apart"

@@ -113,13 +113,11 @@ def files(acts: Sequence[Act]) -> dict[str, str]:
     return {name: head + include + text for name, text in made.items()}
 
 
-def emit(
-    folder: Path = GENERATED, *, seed: int = SEED, split_folder: Path | None = None
-) -> list[Path]:
+def emit(folder: Path = GENERATED, *, split_folder: Path | None = None) -> list[Path]:
     """Write the generated files and, where a folder is given, the splits.
 
     Files that are unchanged are left alone."""
-    made = {folder / name: text for name, text in files(checked(all_acts(seed))).items()}
+    made = {folder / name: text for name, text in files(checked(all_acts(SEED))).items()}
     if split_folder:
         made |= {split_folder / name: text for name, text in splits.files().items()}
     for path, text in made.items():

@@ -167,4 +167,4 @@ def _fits(name: str, terrain: Terrain) -> bool:
 
 def _too_wet(name: str, terrain: Terrain) -> bool:
     """Whether a piece that wants air would stand in water."""
-    return PIECES[name].dry and terrain.wet(depth=6)
+    return PIECES[name].dry and terrain.wet()

@@ -20,10 +20,10 @@ def rise_of(speed: float) -> float:
     return speed * speed / (2 * GRAVITY)
 
 
-def air_frames(*, rise: float = 0.0, speed: float = JUMP_SPEED) -> float:
+def air_frames(*, rise: float = 0.0) -> float:
     """Frames from take-off until the feet come down at a height of rise pixels; 0 if never."""
-    left = speed * speed - 2 * GRAVITY * rise
-    return (speed + left**0.5) / GRAVITY if left >= 0 else 0.0
+    left = JUMP_SPEED * JUMP_SPEED - 2 * GRAVITY * rise
+    return (JUMP_SPEED + left**0.5) / GRAVITY if left >= 0 else 0.0
 
 
 def running_speed(runway: float) -> float:

@@ -23,9 +23,9 @@ class Terrain:
         """The pen's column."""
         return len(self.columns)
 
-    def wet(self, *, depth: int = 0) -> bool:
-        """Whether a hero who stands so many rows below the pen stands in water."""
-        return self.water_row < min(self.floor + depth, HEIGHT)
+    def wet(self) -> bool:
+        """Whether a hero who stands six rows below the pen stands in water."""
+        return self.water_row < min(self.floor + 6, HEIGHT)
 
     def room_up(self, wanted: int) -> int:
         """How many of the wanted rows the ground may still rise."""

@@ -1,23 +1,17 @@
 """A contest's folder: the jobs in it, whose it is, and who may write to it now."""
 
 import contextlib
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from filelock import lock_descriptor
-
 from experiment import results
 from experiment.errors import UserError
-from experiment.files import write_json
+from experiment.files import wait_for_lock, write_json
 from retro_env.levels import Level
 
-POLL_SECONDS = 0.2
 SAME = ("name", "mode", "checkpoint_sha256", "code_sha256", "timesteps", "wall_clock", "stall")
 """What contest.json says that may not change within a folder, beside the agent's settings."""
-LOCK_SECONDS = 5.0
-"""How long the processes of a killed run may take to leave."""
 
 
 def job_folder(out: Path, level: Level, seed: int) -> Path:
@@ -74,13 +68,11 @@ def locked(out: Path) -> Iterator[int]:
         file = (out / ".lock").open("ab")
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror}") from None
-    deadline = time.monotonic() + LOCK_SECONDS
     with file:
-        while not lock_descriptor(file.fileno(), blocking=False):
-            if time.monotonic() > deadline:
-                text = f"another contest runs in {out}: wait for it, or give another --out"
-                raise UserError(text)
-            time.sleep(POLL_SECONDS)
+        wait_for_lock(
+            file.fileno(),
+            otherwise=f"another contest runs in {out}: wait for it, or give another --out",
+        )
         yield file.fileno()
 
 

@@ -162,7 +162,7 @@ def test_agent_that_leaves_has_played(tmp_path: Path) -> None:
 def test_what_an_agent_leaves_running_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("contest.match.folder.LOCK_SECONDS", 1.0)
+    monkeypatch.setattr("experiment.files.PATIENCE", 1.0)
     contest(tmp_path, "example_agent:leave_a_child")
     contest(tmp_path, "example_agent:leave_a_child")  # a child would hold the lock
     assert "nothing left to do" in capsys.readouterr().err

@@ -135,7 +135,7 @@ def is_server(pid: int) -> bool:
 def test_folder_is_one_contest_at_a_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("contest.match.folder.LOCK_SECONDS", 0.0)
+    monkeypatch.setattr("experiment.files.PATIENCE", 0.0)
     with run_command(tmp_path) as process:
         wait_for_episodes(tmp_path, 1)
         with pytest.raises(SystemExit):

@@ -118,7 +118,7 @@ def make_replay(capacity: int, num_envs: int, **options) -> Replay:
         capacity,
         num_envs,
         frame_shape=(1, 2, 2),
-        frame_stack=STACK,
+        steps_back=range(STACK)[::-1],
         n_step=N_STEP,
         gamma=GAMMA,
         alpha=0.5,

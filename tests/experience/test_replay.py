@@ -173,7 +173,7 @@ def test_empty_replay_refuses_to_draw():
 
 def test_memory_per_transition_is_little_more_than_its_frame():
     replay = Replay(
-        50_000, 8, frame_shape=(1, 84, 84), frame_stack=4, n_step=3, gamma=0.99, alpha=0.5
+        50_000, 8, frame_shape=(1, 84, 84), steps_back=(3, 2, 1, 0), n_step=3, gamma=0.99, alpha=0.5
     )
     arrays = [replay.frames, replay.actions, replay.rewards, replay.ends, replay.ages]
     size = sum(a.nbytes for a in arrays) + sum(level.nbytes for level in replay.tree.levels)

@@ -2,8 +2,16 @@ import os
 
 import pytest
 
+from experiment import files
 from experiment.errors import UserError
-from experiment.files import drafted, make_folder, replace_text, write_json, write_text
+from experiment.files import (
+    drafted,
+    make_folder,
+    replace_text,
+    wait_for_lock,
+    write_json,
+    write_text,
+)
 
 
 def test_a_file_is_as_it_was_when_its_writer_is_stopped(tmp_path, monkeypatch):
@@ -20,6 +28,21 @@ def test_a_file_is_as_it_was_when_its_writer_is_stopped(tmp_path, monkeypatch):
     monkeypatch.undo()
     replace_text(path, "newer")
     assert path.read_text() == "newer" and [*tmp_path.iterdir()] == [path]
+
+
+def test_a_lock_is_waited_for_and_left_where_the_file_system_has_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "PATIENCE", 0.0)
+    path = tmp_path / "lock"
+    with path.open("w") as one, path.open("w") as other:
+        wait_for_lock(one.fileno(), otherwise="held")
+        with pytest.raises(UserError, match="held"):
+            wait_for_lock(other.fileno(), otherwise="held")
+
+        def none(descriptor, *, blocking):
+            raise OSError
+
+        monkeypatch.setattr(files, "lock_descriptor", none)
+        wait_for_lock(other.fileno(), otherwise="held")
 
 
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path):

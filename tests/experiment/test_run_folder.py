@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiment import run_folder
+from experiment import files
 from experiment.checkpoint import latest_checkpoint
 from experiment.errors import UserError
 from experiment.files import write_json
@@ -51,7 +51,7 @@ def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
 
 
 def test_two_do_not_write_to_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_folder, "PATIENCE", 0.1)
+    monkeypatch.setattr(files, "PATIENCE", 0.1)
     with (
         alone_in(tmp_path),
         pytest.raises(UserError, match="another process writes to the run"),
@@ -63,7 +63,7 @@ def test_two_do_not_write_to_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_who_is_not_alone_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_folder, "PATIENCE", 0.1)
+    monkeypatch.setattr(files, "PATIENCE", 0.1)
     begun = reports(tmp_path, SimpleNamespace(run=RunSettings(timesteps=1)), "ppo2", env_steps=0)
     with alone_in(tmp_path), pytest.raises(UserError, match="another process"), begun:
         pass

@@ -39,14 +39,14 @@ NEW = [[True, False], [True, True], [True, False], [True, False]]
 
 def test_each_pair_of_progress_and_colour_sum_is_new_once_per_level():
     frames, rest = CASE
-    novelty = Novelty(progress=100.0, colours=32)
+    novelty = Novelty()
     assert novelty.bonus(frames, **rest, group=Group()).tolist() == NEW
     assert not novelty.bonus(frames, **rest, group=Group()).any()
 
 
 def test_keys_met_are_known_after_a_restart():
     frames, rest = CASE
-    first, second = (Novelty(progress=100.0, colours=32) for _ in range(2))
+    first, second = (Novelty() for _ in range(2))
     first.bonus(frames, **rest, group=Group())
     second.restore(first.array())
     assert second.seen == first.seen and len(first.seen) == 5
@@ -67,9 +67,7 @@ def test_a_key_is_new_to_one_of_two_processes_only():
             return [value]
 
     for images, other in halves:
-        Novelty(progress=100.0, colours=32).bonus(images, **other, group=Recorder())
+        Novelty().bonus(images, **other, group=Recorder())
     for rank, (images, other) in enumerate(halves):
-        found = Novelty(progress=100.0, colours=32).bonus(
-            images, **other, group=Half(rank, keys[1 - rank])
-        )
+        found = Novelty().bonus(images, **other, group=Half(rank, keys[1 - rank]))
         assert found[:, 0].tolist() == [row[rank] for row in NEW]

@@ -9,7 +9,7 @@ from experiment.config import replaced
 from experiment.errors import UserError
 from nets.actor_critic import make_actor_critic
 from nets.encoders import make_encoder
-from nets.transfer import check_parts, load_encoder
+from nets.transfer import check_parts, follow, load_encoder
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 
@@ -26,6 +26,16 @@ def checkpoint(folder, encoder, name="nature"):
         tensors={"net": net | {"head.policy.weight": torch.zeros(7, 512)}},
     )
     return folder
+
+
+def test_a_net_goes_a_share_of_its_way_to_another():
+    net, other = make_encoder("nature", IMAGE), make_encoder("nature", IMAGE)
+    before = [parameter.clone() for parameter in net.parameters()]
+    follow(net, other, rate=0.75)
+    for old, mixed, new in zip(before, net.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(mixed, 0.25 * old + 0.75 * new)
+    follow(net, other, rate=1.0)
+    assert all(map(torch.equal, net.parameters(), other.parameters()))
 
 
 def test_encoder_takes_the_weights_of_another_agents(tmp_path):

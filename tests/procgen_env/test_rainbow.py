@@ -15,7 +15,7 @@ from rainbow.train import parse, run
 def test_replay_gives_back_what_was_seen(difference):
     config = ProcgenConfig(frames="0,-3", frame_difference=difference)
     envs, spec = make_vec("bigfish", num_envs=4, config=config), config.spec()
-    replay = Replay(1600, 4, frame_shape=(3, 64, 64), frame_stack=2, n_step=1, gamma=0.9,
+    replay = Replay(1600, 4, frame_shape=(3, 64, 64), n_step=1, gamma=0.9,
                     alpha=0.5, steps_back=spec.steps_back, difference=difference)  # fmt: skip
     obs, _ = envs.reset(seed=0)
     shown, ends, rng = {}, 0, np.random.default_rng(0)

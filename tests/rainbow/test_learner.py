@@ -13,7 +13,6 @@ from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import (
     Learner,
-    blend,
     choose,
     epsilon_ladder,
     linear,
@@ -324,17 +323,6 @@ def test_value_loss_is_huber():
 def test_choose_takes_each_rows_action():
     outputs = torch.arange(12.0).view(2, 3, 2)
     assert choose(outputs, torch.tensor([2, 0])).tolist() == [[4.0, 5.0], [6.0, 7.0]]
-
-
-def test_blend_mixes_two_nets_parameter_by_parameter():
-    nets = [make_net(SMALL) for _ in range(2)]
-    before = [parameter.clone() for parameter in nets[0].parameters()]
-    blend(nets[0], nets[1], share=0.25)
-    for old, mixed, other in zip(before, nets[0].parameters(), nets[1].parameters(), strict=True):
-        torch.testing.assert_close(mixed, 0.25 * old + 0.75 * other)
-    kept = [parameter.clone() for parameter in nets[0].parameters()]
-    blend(nets[0], nets[1], share=1.0)
-    assert all(torch.equal(a, b) for a, b in zip(kept, nets[0].parameters(), strict=True))
 
 
 def test_schedules():

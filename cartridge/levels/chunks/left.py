@@ -14,7 +14,7 @@ GATE, SHELF, TOWER = 4, 7, 12
 
 def leap(t: Terrain) -> int:
     """Rows that no jump climbs here."""
-    return WET_LEAP if t.wet(depth=6) else LEAP
+    return WET_LEAP if t.wet() else LEAP
 
 
 def switch_cave(t: Terrain, rng: Random, hard: float) -> None:
