@@ -205,8 +205,8 @@ def curve_table(name: str, curves: Sequence[Mapping[str, Sequence[float]]]) -> s
     """What was kept of a kind's metrics: a row per run and column, in the order of their steps."""
     steps = max((curve["step"] for curve in curves), key=len)
     rows = [
-        [f"{column}, seed {seed}", *map(number, values)]
-        for seed, curve in enumerate(curves)
+        [f"{column}, run {run}", *map(number, values)]
+        for run, curve in enumerate(curves, 1)
         for column, values in curve.items()
     ]
     return table([f"{name}", *(str(i + 1) for i in range(len(steps)))], rows)

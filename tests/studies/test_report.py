@@ -54,7 +54,7 @@ def test_last_tenths_and_curves_have_columns() -> None:
     text = page(result(g_one={"runs": RUNS, "last": last}, g_two={"runs": RUNS, "curve": curve}))
     assert "| entropy, last tenth | return, last tenth |" in text
     assert rows(text)["one"][7:9] == ["1.5", "1,000"]
-    assert rows(text)["current, seed 0"] == ["5", "6"]
+    assert rows(text)["current, run 1"] == ["5", "6"]
     text = page(
         result(g_one={"runs": RUNS, "last": last}, g_two={"runs": RUNS, "last": [{"a": 2.0}]})
     )
