@@ -29,7 +29,7 @@ from experiment.statistics import t_interval
 from procgen_env.config import ProcgenConfig
 from procgen_env.film import film, original_python
 from procgen_env.games import ACTIONS, normalised_scores, parse_games
-from procgen_env.levels import level_sets
+from procgen_env.levels import TestLevels, level_sets
 from procgen_env.vector import make_vec
 
 
@@ -43,7 +43,7 @@ class EvaluateConfig:
     """Sets of levels to play."""
     episodes: Count = 200
     """Episodes of each game on each set."""
-    test_levels: Literal["auto", "unseen", "all"] = "auto"
+    test_levels: TestLevels = "auto"
     """Test levels that no training level can be, or all there are, as the published results have
     it; auto: unseen, or all where training is on all."""
     policy: Literal["trained", "untrained", "random"] = "trained"

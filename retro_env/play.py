@@ -17,9 +17,9 @@ from experiment.window import open_window
 from retro_env.config import EnvConfig
 from retro_env.levels import Level, parse_levels
 from retro_env.make import backend_of, make_contest_env
+from retro_env.video import FRAMES_PER_SECOND
 from retro_env.wrappers import BUTTON_NAMES
 
-FRAMES_PER_SECOND = 60
 KEYS = {
     "up": "UP",
     "down": "DOWN",

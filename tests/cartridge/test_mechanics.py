@@ -12,8 +12,6 @@ from tests.cartridge.handmade import GROUND, Info, TestAct
 
 AIR, BALL, HURT, WATER, LOOP = 1, 2, 16, 64, 128
 """Bits of the RAM variable `flags`."""
-TOP = 6 * 256
-"""Running top speed, pixels / 256 a frame."""
 DASH = ((4, ("DOWN", "B")), (4, ("DOWN",))) * 4
 JUMP_OVER = ((30, ("RIGHT",)), (30, ("RIGHT", "B")))
 ACTS = {
