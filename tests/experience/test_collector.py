@@ -135,6 +135,7 @@ def test_ended_episodes_are_kept_with_their_environments(corridor):
 
 
 def test_a_run_whose_levels_were_remote_is_not_gone_on_with():
-    saved = SimpleNamespace(folder="there", state={"rngs": [1, 2], "envs": []})
+    state = {"rngs": [1, 2], "envs": []}
+    saved = SimpleNamespace(folder="there", state=state, check_run=lambda part: None)
     with pytest.raises(UserError, match=r"there holds no states .*: begin anew with --init"):
         check_run(saved, SimpleNamespace(num_envs=2, group=Group()))

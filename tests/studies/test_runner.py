@@ -155,7 +155,7 @@ def test_stopped_run_goes_on_from_its_checkpoint_and_one_without_begins_anew(
 def test_a_run_that_another_process_began_and_has_not_saved_is_left_alone(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_folder, "PATIENCE", 0.0)
+    monkeypatch.setattr("experiment.files.PATIENCE", 0.0)
     begun = tmp_path / "before" / "all-0"
     begun.mkdir(parents=True)
     (begun / "metrics.csv").touch()
