@@ -27,7 +27,7 @@ layer behind that is called `hidden`, or something that ends so."""
 class ESAgent(NetAgent[Any, ESConfig]):
     """Acts by the best score; by a draw from the policy where the config says so, or exploring."""
 
-    name, config_type, same = "es", ESConfig, "agent and settings"
+    name, config_type, same = "es", ESConfig, "agent, settings"
 
     def __init__(self, policy: Any, config: ESConfig) -> None:
         super().__init__(policy.net, config, device=policy.device)

@@ -137,8 +137,8 @@ class OffPolicy:
         """Be what the last checkpoint of a run was -> the observations to act on; None where new
         episodes are to begin: actors play, or played."""
         saved, config = load_to_resume(run_dir), self.config
-        self.agent.load_weights(saved)
         saved.check_run("replay_rng")
+        self.agent.load_weights(saved)
         check_made_alike(saved, config.env, instead="begin anew", n_step=config.n_step)
         check_seen_alike(saved, config)
         saved.check_same(config, *self.fixed)

@@ -114,9 +114,9 @@ class Training:
     def restore(self, run_dir: Path | str) -> Checkpoint:
         """Be what the last checkpoint of a run was -> it, for a player to go on from."""
         saved = load_to_resume(run_dir)
+        saved.check_run("memory_rng")
         self.agent.load_weights(saved)
         state = saved.state
-        saved.check_run("memory_rng")
         saved.check_same(self.config, "rollout_steps", "batch_size", "optimiser")
         check_made_alike(saved, self.config.env, instead="begin anew")
         check_seen_alike(saved, self.config)

@@ -1,6 +1,6 @@
 """What agents with a net share: saved as a checkpoint, built and loaded from one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from experiment.arguments import flag_with
 from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from experiment.config import flat, from_dict, to_dict
 from experiment.device import computes_in_bf16
@@ -27,7 +28,7 @@ class NetAgent(Generic[Net, Config]):
     """Of its package."""
     config_type: ClassVar[type]
     same: ClassVar[str]
-    """The settings that give the net its shape."""
+    """What gives the net its shape: fields of the config, and words for what stands elsewhere."""
 
     @staticmethod
     def make_net(config: Any) -> nn.Module:
@@ -72,10 +73,12 @@ class NetAgent(Generic[Net, Config]):
 
     def load_weights(self, saved: Checkpoint) -> None:
         """Take a checkpoint's net. UserError where it is another agent's or another net."""
-        configs = saved.of(self.name).config, to_dict(self.config)
-        theirs, ours = (flat(config).get("encoder_parts", "") for config in configs)
-        check_parts(theirs, ours, source=saved.folder)
-        self.take(saved.tensors["net"], saved.folder)
+        theirs, ours = flat(saved.of(self.name).config), flat(to_dict(self.config))
+        parts = (config.get("encoder_parts", "") for config in (theirs, ours))
+        check_parts(*parts, source=saved.folder)
+        known = [name for name in self.same.split(", ") if name in theirs and name in ours]
+        flags = [flag_with(name, theirs[name]) for name in known if theirs[name] != ours[name]]
+        self.take(saved.tensors["net"], saved.folder, flags=flags)
 
     def arrays(self) -> dict[str, NDArray]:
         """The net's weights, for another process's agent to `take_arrays`."""
@@ -85,9 +88,13 @@ class NetAgent(Generic[Net, Config]):
         """Take what `arrays` gave."""
         self.net.load_state_dict({name: torch.tensor(rows) for name, rows in weights.items()})
 
-    def take(self, weights: Mapping[str, Tensor], source: Path | str) -> None:
-        """Take a net's weights, which are from `source`. UserError where it has another shape."""
-        load_net(self.net, weights, source=source, same=self.same)
+    def take(
+        self, weights: Mapping[str, Tensor], source: Path | str, *, flags: Sequence[str] = ()
+    ) -> None:
+        """Take a net's weights, which are from `source`. flags: those that would make its shape,
+        where they are known. UserError where it has another one."""
+        same = f"give {' '.join(flags)}" if flags else f"use the same {self.same}"
+        load_net(self.net, weights, source=source, instead=same)
 
 
 class PolicyAgent(NetAgent[Net, Config]):
@@ -116,7 +123,7 @@ class PolicyAgent(NetAgent[Net, Config]):
 class ActorCriticAgent(NetAgent[ActorCritic, Config]):
     """Acts by the most probable action; exploring, by a draw from the policy."""
 
-    same = "encoder, hidden, recurrent, actions, image and stack"
+    same = "encoder, widths, hidden, recurrent, recurrent_hidden, actions, image, stack"
     make_net = staticmethod(make_actor_critic)
     logits = True
 

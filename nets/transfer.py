@@ -16,13 +16,13 @@ PREFIX = "encoder."
 
 
 def load_net(
-    net: nn.Module, weights: Mapping[str, Tensor], *, source: Path | str, same: str
+    net: nn.Module, weights: Mapping[str, Tensor], *, source: Path | str, instead: str
 ) -> None:
     """Give `net` these weights, which are from `source`.
 
-    UserError: they are of another shape; `same` says which settings make it.
+    UserError: they are of another shape; `instead` says what to do.
     """
-    _fit(net, weights, f"{source} holds a net of another shape ({{}}); use the same {same}")
+    _fit(net, weights, f"{source} holds a net of another shape ({{}}); {instead}")
 
 
 def load_encoder(encoder: Encoder, source: Path | str, *, parts: str = "") -> None:

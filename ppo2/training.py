@@ -133,8 +133,8 @@ class Training:
     def restore(self, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
         """Be what the last checkpoint of a run was -> the observations to act on."""
         saved = load_to_resume(run_dir)
-        self.agent.load_weights(saved)
         check_run(saved, self.collector)
+        self.agent.load_weights(saved)
         for name, found in (("novelty", saved.arrays), ("rnd", saved.tensors)):
             if getattr(self, name) is not None and name not in found:
                 raise UserError(

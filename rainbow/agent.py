@@ -43,7 +43,10 @@ class RainbowAgent(NetAgent[RainbowNet, RainbowConfig]):
     """
 
     name, config_type = "rainbow", RainbowConfig
-    same = "encoder, hidden, streams, noisy layers, atoms, quantiles, actions, image and stack"
+    same = (
+        "encoder, hidden, streams, noisy, dueling, distributional, atoms, quantiles, actions, "
+        "image, stack"
+    )
     make_net = staticmethod(make_net)
     logits = False
 

@@ -305,7 +305,7 @@ def entry_page() -> str:
     parts = ["# The competition's entry", MARK.format("`studies/results/entry`"), ENTRY]
     head = ["", "game", "seed", "steps", "while it learned", "frozen", "episodes", "shuffled"]
     for path in paths:
-        result, beside = read_result(path), theirs["parts"][path.stem]
+        result, beside = read_result(path), theirs.get(path.stem, theirs)
         body = [entry_row(row, beside["rows"]) for row in result["rows"]]
         text = table([*head, "blind", f"theirs after {beside['steps']:,}"], body)
         parts += [f"## {path.stem.capitalize()}", origin(result), text]

@@ -139,8 +139,8 @@ class Training:
     def restore(self, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
         """Be what the last checkpoint of a run was -> the observations to act on."""
         saved = load_to_resume(run_dir)
-        self.agent.load_weights(saved)
         check_run(saved, self.collector)
+        self.agent.load_weights(saved)
         saved.check_same(self.config, "update")
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.updates = saved.counters["updates"]

@@ -221,7 +221,7 @@ def test_a_checkpoint_of_another_net_is_refused(agent, capsys, tmp_path):
     said = refused(
         agent, capsys, "--init", tmp_path / "run", "--run-dir", tmp_path / "new", "--hidden", "32"
     )
-    assert "another shape" in said
+    assert "another shape" in said and "; give --hidden " in said
 
 
 @pytest.mark.parametrize("agent", AGENTS)
