@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from es.config import ESConfig
 from es.memory import BLOCK, Noise
 from es.mpi import World
+from experiment.optimiser import Adam
 
 Floats = NDArray[np.floating]
 
@@ -77,7 +78,7 @@ class Learner:
         assert theta.shape == (noise.size,), f"{theta.shape} weights, noise for {noise.size}"
         self.config, self.noise = config, noise
         self.parameter = torch.nn.Parameter(torch.from_numpy(theta.copy()))
-        self.optimiser = torch.optim.Adam(
+        self.optimiser = Adam(
             [self.parameter],
             lr=config.learning_rate,
             weight_decay=config.weight_decay,

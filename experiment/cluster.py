@@ -4,17 +4,9 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from experiment.errors import UserError
-
-
-def with_this_project() -> dict[str, Any]:
-    """A `runtime_env` for processes that find this project where this one does."""
-    root = str(Path(__file__).resolve().parents[1])
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-    return {"env_vars": {"PYTHONPATH": path}}
 
 
 @contextmanager

@@ -1,8 +1,42 @@
-"""The state of torch's Adam, AdamW or RMSprop as named tensors, as checkpoints hold them."""
+"""Torch's Adam, AdamW and RMSprop, and their state as named tensors, as checkpoints hold them."""
 
+import inspect
 from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import torch
+from torch.optim.adam import adam
+from torch.optim.rmsprop import rmsprop
+
+Kind = TypeVar("Kind", bound=torch.optim.Optimizer)
+
+
+def without_compiler(kind: type[Kind]) -> type[Kind]:
+    """An optimiser of torch that does the same and leaves torch's compiler alone.
+
+    The original imports it when it is made and when it steps, to keep it from tracing that. It
+    takes two seconds of each start, and no step of ours is compiled.
+    """
+    step = inspect.unwrap(kind.step)
+
+    class Light(kind):  # type: ignore[valid-type, misc]
+        def step(self, closure: Any = None) -> Any:
+            with torch.no_grad():
+                return step(self, closure)
+
+    return Light
+
+
+base = torch.optim.Optimizer
+for function in (
+    *(base.add_param_group, base.zero_grad, base.state_dict, base.load_state_dict),
+    *(adam, rmsprop),
+):  # torch looks there for what its compiler has made of a function
+    setattr(inspect.unwrap(function), "__dynamo_disable", inspect.unwrap(function))
+
+Adam = without_compiler(torch.optim.Adam)
+AdamW = without_compiler(torch.optim.AdamW)
+RMSprop = without_compiler(torch.optim.RMSprop)
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:

@@ -149,6 +149,12 @@ def answer_early(package: str, config: type, presets: Path, *, script: str | Non
         command(partial(load_run_config, config, presets=presets, command=name))()
 
 
+def with_this_project() -> dict[str, str]:
+    """The environment variables of a process that finds this project where this one does."""
+    root = str(Path(__file__).resolve().parents[1])
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))}
+
+
 def is_package(name: str) -> bool:
     """Whether an agent package of that name is installed, found without importing it."""
     spec = None

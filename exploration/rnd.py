@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from experience.return_scale import ReturnScale
 from experiment.distributed import Group
-from experiment.optimiser import optimiser_tensors, restore_optimiser
+from experiment.optimiser import Adam, optimiser_tensors, restore_optimiser
 from nets.encoders import make_encoder, width_of
 from nets.initialise import xavier
 
@@ -52,7 +52,7 @@ class RND:
         ).to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.nets["target"].requires_grad_(False)
         self.parameters = list(self.nets["predictor"].parameters())
-        self.optimiser = torch.optim.Adam(self.parameters, lr=learning_rate, fused=True)
+        self.optimiser = Adam(self.parameters, lr=learning_rate, fused=True)
         self.scale = ReturnScale(num_envs, gamma=gamma)
         self.moments = torch.zeros(3, *frame, dtype=torch.float64, device=device)
         """Of every pixel: images seen, their sum, their sum of squares."""

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from experience.gradients import Piece, Pieces
 from experience.vtrace import vtrace
 from experiment.device import computes_in_bf16
+from experiment.optimiser import Adam, RMSprop
 from experiment.schedules import scheduled
 from impala.config import ImpalaConfig
 from impala.memory import Sequences
@@ -32,8 +33,8 @@ def make_optimiser(config: ImpalaConfig, parameters: list[nn.Parameter]) -> torc
     """Over the net's parameters, as the config says."""
     rate, epsilon = config.learning_rate, config.optimiser_epsilon
     if config.optimiser == "adam":
-        return torch.optim.Adam(parameters, lr=rate, eps=epsilon, fused=True)
-    return torch.optim.RMSprop(parameters, lr=rate, alpha=config.rmsprop_decay, eps=epsilon)
+        return Adam(parameters, lr=rate, eps=epsilon, fused=True)
+    return RMSprop(parameters, lr=rate, alpha=config.rmsprop_decay, eps=epsilon)
 
 
 class Learner:

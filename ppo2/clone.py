@@ -33,6 +33,7 @@ from experiment.config import only_with, parse_command, to_dict
 from experiment.device import memory_for, prepare_device
 from experiment.errors import UserError, command
 from experiment.metrics import Metrics
+from experiment.optimiser import AdamW
 from experiment.progress import Progress
 from experiment.ranges import Count, NonNegative, Positive, Seed, Share, check
 from experiment.run_folder import RunFolder, interruptible
@@ -143,7 +144,7 @@ class Student:
         if config.init:
             self.agent.start_from(config.init)
         self.rng = np.random.default_rng(config.seed)
-        self.optimiser = torch.optim.AdamW(
+        self.optimiser = AdamW(
             self.agent.net.parameters(),
             lr=config.learning_rate,
             eps=1e-5,

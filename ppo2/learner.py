@@ -19,6 +19,7 @@ from experience.gradients import Pieces
 from experience.rollouts import Batch
 from experiment.device import computes_in_bf16
 from experiment.distributed import Group
+from experiment.optimiser import Adam
 from experiment.schedules import scheduled
 from nets.actor_critic import ActorCritic, entropies
 from ppo2.config import PPO2Config
@@ -82,7 +83,7 @@ class Learner:
         """threads: of a CPU, see `Pieces`."""
         self.net, self.config, self.device, self.group = net, config, device, group
         self.parameters = list(net.parameters())
-        self.optimiser = torch.optim.Adam(
+        self.optimiser = Adam(
             self.parameters, lr=config.learning_rate, eps=config.adam_epsilon, fused=True
         )
         self.kernels = [w for w in net.encoder.parameters() if w.ndim == 4]

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from experience.replay import Batch
 from experiment.device import computes_in_bf16
+from experiment.optimiser import Adam
 from nets.encoders import Encoder
 from nets.heads import QHead
 from nets.noisy import Noise
@@ -158,7 +159,7 @@ class Learner:
         if self.half:  # cast once per copy instead of once per update
             self.target.to(torch.bfloat16)
         self.z = support(config, device)
-        self.optimiser = torch.optim.Adam(
+        self.optimiser = Adam(
             net.parameters(), lr=config.learning_rate, eps=config.adam_epsilon, fused=True
         )
         self._losses = self.losses

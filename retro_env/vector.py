@@ -20,6 +20,7 @@ from gymnasium.error import ResetNeeded
 from envs.base import VectorBase
 from envs.contract import Infos, Step, row_seeds
 from experiment.errors import UserError
+from experiment.package import with_this_project
 from retro_env.config import EnvConfig
 from retro_env.integrations import custom_folders
 from retro_env.levels import Level, parse_level
@@ -115,15 +116,13 @@ class RetroVectorEnv(VectorBase):
         pairs = [Pipe() for _ in range(self.num_envs)]
         self.connections = [ours for ours, _ in pairs]
         descriptors = [theirs.fileno() for _, theirs in pairs]
-        root = str(Path(__file__).resolve().parents[1])
-        path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
         # A group of its own: Ctrl-C reaches the parent only, which then closes the connections.
         # Not a session of its own: Linux would share the cores between both evenly.
         self.launcher = subprocess.Popen(
             [sys.executable, "-m", "retro_env.worker"],
             stdin=subprocess.PIPE,
             pass_fds=descriptors,
-            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+            env={**os.environ, **with_this_project(), "OMP_NUM_THREADS": "1"},
             process_group=0,
         )
         assert self.launcher.stdin is not None

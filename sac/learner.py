@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from experience.replay import Batch
 from experiment.device import computes_in_bf16
+from experiment.optimiser import Adam
 from nets.actor_critic import entropies
 from nets.encoders import Encoder
 from nets.heads import in_fp32
@@ -90,9 +91,7 @@ class Learner:
             {"params": nets},
             {"params": [net.log_temperature], "lr": config.temperature_rate},
         ]
-        self.optimiser = torch.optim.Adam(
-            groups, lr=config.learning_rate, eps=config.adam_epsilon, fused=True
-        )
+        self.optimiser = Adam(groups, lr=config.learning_rate, eps=config.adam_epsilon, fused=True)
 
     def outputs(self, obs: Tensor, next_obs: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Images [B,C,H,W] -> q_values [2,B,A] and logits [B,A] of obs, with gradient, and of

@@ -15,10 +15,11 @@ from typing import Any
 
 from rich.console import Console
 
-from experiment.cluster import ray_on, with_this_project
+from experiment.cluster import ray_on
 from experiment.config import parse_command, to_dict
 from experiment.errors import UserError, command
 from experiment.files import make_folder, write_text
+from experiment.package import with_this_project
 from experiment.results import store
 from studies.runner import left, play, work
 from sweeps import grid, jobs
@@ -46,7 +47,8 @@ def player(config: SweepConfig) -> Iterator[dict[str, Callable[..., None]]]:
     if config.engine != "ray":
         yield {}
         return
-    with ray_on(config.ray_address, cpus=config.at_once, runtime_env=with_this_project()) as ray:
+    project = {"env_vars": with_this_project()}
+    with ray_on(config.ray_address, cpus=config.at_once, runtime_env=project) as ray:
         task, begun = ray.remote(play), list[Any]()
 
         def there(*arguments: Any, threads: int) -> None:

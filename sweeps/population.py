@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from envs import make_for
-from experiment.cluster import ray_on, with_this_project
+from experiment.cluster import ray_on
 from experiment.config import flat, replaced, to_dict
 from experiment.errors import UserError
 from experiment.files import make_folder, write_json, write_text
-from experiment.package import find
+from experiment.package import find, with_this_project
 from experiment.plot import plot_curves
 from experiment.results import read_result, store
 from studies.report import NOTHING, number, table
@@ -224,8 +224,9 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
     make_folder(config.out)
     same_population(config)
     os.environ["RAY_CHDIR_TO_TRIAL_DIR"] = "0"
+    project = {"env_vars": with_this_project()}
     with (
-        ray_on(config.ray_address, cpus=config.at_once, runtime_env=with_this_project()),
+        ray_on(config.ray_address, cpus=config.at_once, runtime_env=project),
         warnings.catch_warnings(),  # runs begin in processes of their own, and are few
     ):
         warnings.filterwarnings("ignore", "Consider boosting PBT")

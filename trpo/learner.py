@@ -17,6 +17,7 @@ from torch.func import functional_call
 from experience.advantages import normalised
 from experience.rollouts import Batch
 from experiment.distributed import Group
+from experiment.optimiser import Adam
 from nets.actor_critic import entropies
 from trpo.agent import LogPolicy, TRPONet
 from trpo.config import TRPOConfig
@@ -119,7 +120,7 @@ class Learner:
         penalised = self.policy if config.update == "penalty" else []
         self.nets = penalised, net.value_parameters()
         self.trained = [*self.nets[0], *self.nets[1]]
-        self.optimiser = torch.optim.Adam(
+        self.optimiser = Adam(
             self.trained, lr=config.learning_rate, eps=config.adam_epsilon, fused=True
         )
 

@@ -30,6 +30,7 @@ from contest.wire.limits import Limits
 from envs import row_seeds
 from experiment.errors import UserError
 from experiment.files import write_json
+from experiment.package import with_this_project
 from retro_env.levels import Level
 
 GRACE_SECONDS = 10.0
@@ -94,15 +95,13 @@ class Job:
 
     def start(self, side: str, command: list[str]) -> subprocess.Popen[bytes]:
         """A process with its output in SIDE.log, in a group of its own: Ctrl-C is ours."""
-        root = str(Path(__file__).resolve().parents[2])
-        path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
         with (self.folder / f"{side}.log").open("wb") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", *command],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, "PYTHONPATH": path},
+                env={**os.environ, **with_this_project()},
                 pass_fds=[self.contest.lock],
                 process_group=0,
             )

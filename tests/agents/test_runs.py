@@ -43,6 +43,18 @@ def test_a_run_without_a_step_leaves_a_checkpoint_too(agent, tmp_path):
     assert load_checkpoint(tmp_path).counters["env_steps"] == 0
 
 
+def test_no_run_imports_torchs_compiler(tmp_path):
+    """Two seconds of each start. TRPO's derivatives in forward mode need a part of it."""
+    agents = [agent for agent in AGENTS if agent != "trpo"]
+    code = (
+        "import sys; from tests.agents.tiny import train\n"
+        f"for agent in {agents}: train(agent, {str(tmp_path)!r} + '/' + agent)\n"
+        "print('torch._dynamo' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert ran.stdout.splitlines()[-1:] == ["False"], ran.stderr
+
+
 REPORTING = [name for name in AGENTS if "on_checkpoint" in signature(find(name).run).parameters]
 
 

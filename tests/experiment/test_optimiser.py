@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from experiment.optimiser import optimiser_tensors, restore_optimiser
+from experiment.optimiser import Adam, AdamW, RMSprop, optimiser_tensors, restore_optimiser
 
 
 def step(net: torch.nn.Module, optimiser: torch.optim.Optimizer, seed: int) -> None:
@@ -9,6 +9,29 @@ def step(net: torch.nn.Module, optimiser: torch.optim.Optimizer, seed: int) -> N
     optimiser.zero_grad()
     net(x).square().mean().backward()
     optimiser.step()
+
+
+@pytest.mark.parametrize(
+    ("ours", "original", "settings"),
+    [
+        (Adam, torch.optim.Adam, {"fused": True}),
+        (Adam, torch.optim.Adam, {"weight_decay": 0.1, "maximize": True}),
+        (AdamW, torch.optim.AdamW, {"weight_decay": 0.1, "fused": True}),
+        (RMSprop, torch.optim.RMSprop, {"alpha": 0.9}),
+    ],
+)
+def test_ours_take_the_originals_steps(ours, original, settings) -> None:
+    nets = [torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)]
+    nets[1].load_state_dict(nets[0].state_dict())
+    made = [
+        kind(net.parameters(), lr=0.01, **settings)
+        for net, kind in zip(nets, (ours, original), strict=True)
+    ]
+    before = nets[0].weight.clone()
+    for seed in range(3):
+        for net, optimiser in zip(nets, made, strict=True):
+            step(net, optimiser, seed)
+    assert torch.equal(nets[0].weight, nets[1].weight) and not torch.equal(nets[0].weight, before)
 
 
 @pytest.mark.parametrize("tensor_rate", [False, True])
