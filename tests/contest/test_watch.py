@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from contest.evaluate import play_level
 from contest.match.references import reference
-from contest.watch import Moment, film, moments_of, picture, values_of, watch
+from contest.watch import Moment, Screen, film, moments_of, picture, values_of, watch
 from ppo2 import Config
 from retro_env import EnvConfig, Level, make_env
 
@@ -73,8 +73,7 @@ def test_an_episode_ends_where_nothing_is_gained(backend: str) -> None:
     assert len(seen) == cut.l and seen[-1].total == pytest.approx(cut.r)
     assert max(moment.total for moment in seen) == pytest.approx(cut.progress * 9000, rel=0.01)
     assert seen[0].values == list(range(7)) and seen[0].action == 1
-    screen = cv2.imdecode(np.frombuffer(seen[0].screen, np.uint8), cv2.IMREAD_COLOR)
-    assert screen is not None and screen.shape == (224, 320, 3)
+    assert seen[0].screen.unpacked().shape == (224, 320, 3)
 
 
 @pytest.mark.parametrize("backend", ["native", "emulator"])
@@ -112,10 +111,15 @@ def test_a_player_that_is_over_stays_in_grey_while_others_go_on(tmp_path: Path) 
         1280,
         1008,
     )
+    frames = [video.read()[1].astype(int) for _ in range(6)]
+    halves = slice(640), slice(640, 1280)
+    left, right = ([np.ptp(f[:448, x], axis=-1).mean() for f in frames] for x in halves)
+    assert min(left[:2]) > 30 and max(left[2:]) < 3  # "short" is over
+    assert min(right) > 30
 
 
 def test_values_stand_as_bars_over_their_buttons_with_the_action_in_green() -> None:
-    screen = cv2.imencode(".png", np.zeros((224, 320, 3), np.uint8))[1].tobytes()
+    screen = Screen.of(np.zeros((224, 320, 3), np.uint8))
     shown = picture("a", [Moment(screen, 2, 5.0, [0.0, 1.0, 2.0])], 0, NAMES)[448:]
     tall = [(shown[:38, 640 - 24 * k + 5].max(axis=-1) > 0).sum() for k in (3, 2, 1)]
     assert tall[0] < tall[1] < tall[2]

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from experiment.config import replaced
+from experiment.optimiser import Adam
 from ppo2.config import PPO2Config
 from ppo2.train import learn
 from ppo2.training import Training
@@ -55,11 +56,11 @@ class Waits(TorchFunctionMode):
 @pytest.fixture(autouse=True)
 def on_meta(monkeypatch):
     """A run's device is "meta"; what PyTorch has for real devices only is left out."""
-    adam = torch.optim.Adam
     monkeypatch.setattr("ppo2.training.prepare_device", lambda name: torch.device("meta"))
     monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: False)
     monkeypatch.setattr(torch, "autocast", lambda *args, **flags: nullcontext())
-    monkeypatch.setattr(torch.optim, "Adam", lambda *args, fused, **flags: adam(*args, **flags))
+    for module in ("ppo2.learner", "exploration.rnd"):
+        monkeypatch.setattr(f"{module}.Adam", lambda *args, fused, **flags: Adam(*args, **flags))
 
 
 def waits(config):
