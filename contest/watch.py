@@ -127,8 +127,7 @@ def film(
             for place, (label, seen) in enumerate(players.items()):
                 if at <= len(seen):  # after that it stays as it is
                     y, x = place // columns * height, place % columns * width
-                    shown = picture(label, seen, at, names)
-                    canvas[y : y + height, x : x + width] = shown
+                    canvas[y : y + height, x : x + width] = picture(label, seen, at, names)
             yield canvas
 
     fast = ["-preset", "veryfast"]

@@ -28,11 +28,10 @@ def without_compiler(kind: type[Kind]) -> type[Kind]:
 
 
 base = torch.optim.Optimizer
-for function in (
-    *(base.add_param_group, base.zero_grad, base.state_dict, base.load_state_dict),
-    *(adam, rmsprop),
-):  # torch looks there for what its compiler has made of a function
-    setattr(inspect.unwrap(function), "__dynamo_disable", inspect.unwrap(function))
+untraced: list[Any] = [base.add_param_group, base.zero_grad, base.state_dict, base.load_state_dict]
+for function in map(inspect.unwrap, [*untraced, adam, rmsprop]):
+    # Torch asks its compiler for that only where it is not there yet.
+    setattr(function, "__dynamo_disable", function)
 
 Adam = without_compiler(torch.optim.Adam)
 AdamW = without_compiler(torch.optim.AdamW)
