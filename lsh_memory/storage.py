@@ -8,15 +8,15 @@ import numpy as np
 from lsh_memory.kernels import Floats, Slots
 
 CENTRED_AT = 1024
-FIELDS = ("vectors", "actions", "returns", "merges", "used")
+FIELDS = ("vectors", "actions", "returns", "used")
 
 
 @final
 class Storage:
     """Slots 0…size-1 are in use. The operating system gives memory for a slot when it is filled.
 
-    vectors float32 [capacity,F] of length 1 (or 0); actions int32; returns float32; merges int32:
-    near-duplicates that went into a slot; used int64: when it was last written or found.
+    vectors float32 [capacity,F] of length 1 (or 0); actions int32; returns float32; used int64:
+    when it was last written or found.
     centre float32 [F]: the mean of the first CENTRED_AT vectors, from which codes are seen; zeros
     before.
     """
@@ -27,7 +27,6 @@ class Storage:
         self.vectors = np.zeros((capacity, features), np.float32)
         self.actions = np.zeros(capacity, np.int32)
         self.returns = np.zeros(capacity, np.float32)
-        self.merges = np.zeros(capacity, np.int32)
         self.used = np.zeros(capacity, np.int64)
         self.centre = np.zeros(features, np.float32)
 
@@ -44,14 +43,13 @@ class Storage:
     def write(self, slot: int, vector: Floats, *, action: int, return_to_go: float) -> None:
         """Fill a slot that `next_slot` gave."""
         self.vectors[slot] = vector
-        self.actions[slot], self.returns[slot], self.merges[slot] = action, return_to_go, 0
+        self.actions[slot], self.returns[slot] = action, return_to_go
         self.size = max(self.size, slot + 1)
         self.touch(slot)
 
     def merge(self, slot: int, *, return_to_go: float) -> None:
         """Let a slot stand for a near-duplicate too: it keeps the better return."""
         self.returns[slot] = max(float(self.returns[slot]), return_to_go)
-        self.merges[slot] += 1
         self.touch(slot)
 
     def touch(self, slots: int | Slots) -> None:

@@ -31,11 +31,10 @@ class Model:
         if near:
             slot = -max(near)[1]
             entry = self.entries[slot]
-            entry.update(value=max(entry["value"], value), merges=entry["merges"] + 1)
-            entry["used"] = self.clock
+            entry.update(value=max(entry["value"], value), used=self.clock)
             return slot
-        entry = {"x": x / np.linalg.norm(x), "action": action, "value": value}
-        entry |= {"merges": 0, "used": self.clock}
+        x = x / np.linalg.norm(x)
+        entry = {"x": x, "action": action, "value": value, "used": self.clock}
         if len(self.entries) < self.config.capacity:
             self.entries.append(entry)
             return len(self.entries) - 1
@@ -66,7 +65,7 @@ def test_memory_does_what_a_plain_list_would(walk, seed):
             x = steps[rng.integers(len(steps))]
             assert memory.query(x, 5).slots.tolist() == model.query(x, 5)
     assert memory.merged > 20 and memory.evicted > 20
-    for name, column in (("actions", "action"), ("returns", "value"), ("merges", "merges")):
+    for name, column in (("actions", "action"), ("returns", "value"), ("used", "used")):
         want = np.array([entry[column] for entry in model.entries])
         np.testing.assert_allclose(getattr(memory.storage, name)[: len(memory)], want, rtol=1e-6)
 
@@ -80,7 +79,6 @@ def test_near_duplicate_of_the_same_action_keeps_the_better_return():
     assert len(memory) == 2 and memory.merged == 2
     near = memory.query(x, 5)
     assert dict(zip(near.actions.tolist(), near.returns.tolist(), strict=True)) == {1: 9.0, 2: 1.0}
-    assert memory.storage.merges[first] == 2
 
 
 def test_nothing_is_merged_above_one():
