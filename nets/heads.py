@@ -65,6 +65,11 @@ class QHead(nn.Module):
         names = ["hidden", "advantage", "value", "value_hidden"]
         return [getattr(self, name) for name in names if name in self._modules]
 
+    def inner_layers(self) -> list[nn.Module]:
+        """All but the last ones, which compute in fp32."""
+        names = ["embedding", "hidden", "value_hidden"]
+        return [getattr(self, name) for name in names if name in self._modules]
+
     def sample_noise(self, rows: int | None, device: torch.device) -> list[Noise | None]:
         """Noise for one forward pass: shared by the batch (rows None) or a draw for each row."""
         return sample_noises(self.layers(), rows, device)
@@ -85,11 +90,12 @@ class QHead(nn.Module):
             features = features[:, None] * self.embedded(fractions, features.device)  # [B,N,F]
             drawn = [pair and (pair[0].unsqueeze(-2), pair[1].unsqueeze(-2)) for pair in drawn]
         hidden = torch.relu(self.hidden(features, drawn[0]))
-        out = self.advantage(hidden, drawn[1]).unflatten(-1, (self.actions, self.atoms))
+        out = in_fp32(partial(self.advantage, noise=drawn[1]), hidden)
+        out = out.unflatten(-1, (self.actions, self.atoms))
         if self.dueling:
             if self.separate:
                 hidden = torch.relu(self.value_hidden(features, drawn[3]))
-            value = self.value(hidden, drawn[2]).unsqueeze(-2)
+            value = in_fp32(partial(self.value, noise=drawn[2]), hidden).unsqueeze(-2)
             out = value + out - out.mean(dim=-2, keepdim=True)
         return out.squeeze(-1).transpose(1, 2) if self.quantiles else out
 

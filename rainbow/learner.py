@@ -130,7 +130,8 @@ class RainbowNet(nn.Module):
         noise: list[Noise | None] | None = None,
         fractions: Tensor | None = None,
     ) -> Tensor:
-        return self.head(self.encoder(obs), noise, fractions).float()
+        outputs: Tensor = self.head(self.encoder(obs), noise, fractions)
+        return outputs
 
     def drawn(self, rows: int, device: torch.device) -> tuple[list[Noise | None], Tensor | None]:
         """Noise and fractions for one forward pass."""
@@ -157,7 +158,8 @@ class Learner:
         self.target = copy.deepcopy(net).requires_grad_(False)
         self.half = computes_in_bf16(config.precision, device)
         if self.half:  # cast once per copy instead of once per update
-            self.target.to(torch.bfloat16)
+            for part in (self.target.encoder, *self.target.head.inner_layers()):
+                part.to(torch.bfloat16)
         self.z = support(config, device)
         self.optimiser = Adam(
             net.parameters(), lr=config.learning_rate, eps=config.adam_epsilon, fused=True

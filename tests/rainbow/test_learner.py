@@ -302,7 +302,21 @@ def test_auto_is_what_the_net_learns_in(monkeypatch, has):
     learner = Learner(make_net(config), config, device=CPU)
     assert learner.half == has
     dtype = torch.bfloat16 if has else torch.float32
-    assert {p.dtype for p in learner.target.parameters()} == {dtype}
+    assert {p.dtype for p in learner.target.encoder.parameters()} == {dtype}
+
+
+@pytest.mark.parametrize("settings", [{"quantiles": 8}, {"distributional": False}], ids=str)
+def test_values_are_no_coarser_in_bf16_than_what_the_last_layers_see(settings):
+    """As numbers of bf16 they would be a multiple of 0.25 at 40."""
+    config = dataclasses.replace(SMALL, precision="bf16", **settings)
+    net = make_net(config)
+    torch.nn.init.constant_(net.head.value.bias, 40.0)
+    learner = Learner(net, config, device=CPU)
+    obs = torch.from_numpy(random_batch().obs)
+    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        for outputs in (learner.net(obs), learner.target(obs)):
+            assert outputs.dtype == torch.float32
+            assert outputs.unique().numel() > outputs.numel() // 2
 
 
 @pytest.mark.parametrize("settings", [{}, {"quantiles": 8, "munchausen": 0.9}], ids=str)
