@@ -74,6 +74,8 @@ def _encoder_weights(
     else:
         saved = load_checkpoint(source)
         made, weights = flat(saved.config), saved.tensors.get("net", {})
+        for searched in made.get("searched", ()):  # es: the net is of that agent
+            made = flat(searched["config"])
         name, parts = made.get("encoder", "unnamed"), made.get("encoder_parts", "")
     state = {
         key.removeprefix(PREFIX): value for key, value in weights.items() if key.startswith(PREFIX)

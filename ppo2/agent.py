@@ -5,6 +5,7 @@ from pathlib import Path
 from experiment.checkpoint import load_checkpoint
 from nets.baselines import read_baselines
 from nets.net_agent import ActorCriticAgent
+from nets.transfer import check_parts
 from ppo2.config import PPO2Config
 
 
@@ -18,6 +19,7 @@ class PPO2Agent(ActorCriticAgent[PPO2Config]):
         if not str(init).endswith(".joblib"):
             self.load_weights(load_checkpoint(init))
             return
+        check_parts("", self.config.net.encoder_parts, source=init)
         image = self.config.env.spec().observation_shape
         self.take(read_baselines(init, image=image), init)
 

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from es.agent import ESAgent
+from es.config import ESConfig
 from experiment.checkpoint import load_checkpoint, save_checkpoint
 from experiment.config import replaced
 from experiment.errors import UserError
@@ -45,15 +47,28 @@ def test_encoder_takes_the_weights_of_another_agents(tmp_path):
     assert torch.equal(encoder(obs), source(obs))
 
 
-def test_encoder_takes_the_convolutions_of_a_baselines_file(tmp_path):
+@pytest.fixture
+def baselines(tmp_path):
+    """A file of its PPO2."""
     shapes = [(8, 8, 4, 32), (4, 4, 32, 64), (3, 3, 64, 64), (3136, 512), (512, 1), (512, 7)]
     rng = np.random.default_rng(0)
     arrays = [rng.random(s, np.float32) for shape in shapes for s in (shape, shape[-1:])]
     (tmp_path / "net.joblib").write_bytes(pickle.dumps(arrays, protocol=4))
+    return tmp_path / "net.joblib", arrays
+
+
+def test_encoder_takes_the_convolutions_of_a_baselines_file(baselines):
+    file, arrays = baselines
     encoder = make_encoder("nature", IMAGE)
-    load_encoder(encoder, tmp_path / "net.joblib")
+    load_encoder(encoder, file)
     got = encoder.convolutions[2].weight.detach().numpy()
     np.testing.assert_array_equal(got, arrays[2].transpose(3, 2, 0, 1))
+
+
+def test_a_net_with_parts_does_not_start_from_a_baselines_file(baselines):
+    config = replaced(PPO2Config(), encoder="nature", encoder_parts="shifted")
+    with pytest.raises(UserError, match="--encoder-parts"):
+        PPO2Agent(make_actor_critic(config), config).start_from(baselines[0])
 
 
 @pytest.mark.parametrize(
@@ -75,6 +90,17 @@ def test_parts_without_weights_are_told_apart(tmp_path):
     other = replaced(config, encoder_parts="shifted")
     with pytest.raises(UserError, match="--encoder-parts"):
         PPO2Agent(make_actor_critic(other), other).load_weights(load_checkpoint(tmp_path / "plain"))
+
+
+def test_parts_of_a_searched_net_are_those_of_its_agent(tmp_path):
+    flags = {"image_height": 36, "image_width": 36, "hidden": 8, "encoder": "data-efficient"}
+    config = replaced(PPO2Config(), encoder_parts="shifted", **flags)
+    PPO2Agent(make_actor_critic(config), config).save(tmp_path / "ppo2")
+    ESAgent.start(replaced(ESConfig(), **flags), tmp_path / "ppo2").save(tmp_path / "es")
+    encoder = make_encoder("data-efficient", (4, 36, 36))
+    with pytest.raises(UserError, match="--encoder-parts"):
+        load_encoder(encoder, tmp_path / "es")
+    load_encoder(encoder, tmp_path / "es", parts="shifted")
 
 
 def test_the_order_of_parts_and_spaces_mean_nothing():
