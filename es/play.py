@@ -133,11 +133,15 @@ class Player:
         self.envs, self.agent, self.levels = envs, agent, levels
         self.noise = lru_cache(maxsize=1)(noise.whole)  # once for a pair's two episodes
         self.begins, self.actions = envs.resets_rows, envs.env_spec.actions
-        self.obs, _ = envs.reset(seed=agent.config.run.seed)
         self.members = Members(agent, envs.num_envs)
         self.rows: list[Episode | None] = [None] * envs.num_envs
-        self.fresh = set(range(envs.num_envs))
-        """Rows that stand at an episode's beginning."""
+        self.reset(agent.config.run.seed)
+
+    def reset(self, seed: int) -> None:
+        """Let all rows stand at an episode's beginning."""
+        self.obs, _ = self.envs.reset(seed=seed)
+        self.fresh = set(range(len(self.rows)))
+        """Rows that stand there."""
 
     def play(
         self, plan: Plan, world: World, *, theta: NDArray[np.float32], budget: int

@@ -24,6 +24,7 @@ from es.learner import Learner
 from es.memory import RECORD, Noise, Plan, draw_levels
 from es.mpi import Interrupted, World, agreeing, processes
 from es.play import Player
+from experience.actors import actor_seed
 from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.config import load_run_config, replaced
 from experiment.device import prepare_device
@@ -155,7 +156,8 @@ class Training:
         return {**values, **learned, "generation": self.generation}
 
     def save(self, folder: Path) -> None:
-        """Write a checkpoint from which `restore` goes on exactly, on any number of processes."""
+        """Write a checkpoint from which `restore` goes on, on any number of processes; exactly
+        where the environment resets single rows, elsewhere in new episodes."""
         save_checkpoint(
             folder,
             agent="es",
@@ -175,6 +177,8 @@ class Training:
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.env_steps = saved.counters["env_steps"]
         self.generation = saved.counters["generation"]
+        if not self.envs.resets_rows:  # not in the levels that the run began with
+            self.player.reset(actor_seed(self.config.run.seed, 0, self.env_steps))
 
 
 class Reports(ExitStack):

@@ -83,6 +83,17 @@ def test_a_search_is_not_resumed_with_another_net(quick, tmp_path, changed):
         run(Lanes(2), replaced(config, resume=True, **changed), tmp_path)
 
 
+def test_rows_that_cannot_begin_a_level_go_on_in_other_episodes(corridor, quick, tmp_path):
+    """Not in those that the run began with, once more."""
+    envs, seeds = corridor(2), []
+    reset = envs.reset
+    envs.reset = lambda *, seed: (seeds.append(seed), reset(seed=seed))[1]
+    run(envs, replaced(quick, timesteps=1), tmp_path)
+    assert seeds == [quick.run.seed]
+    run(envs, replaced(quick, timesteps=60, resume=True), tmp_path)
+    assert len(set(seeds)) == 2 and seeds[-1] != quick.run.seed
+
+
 def test_frozen_encoder_stays_and_only_the_searched_layer_moves(quick, tmp_path):
     for layer, moved in (("head", "head.policy."), ("fc", "hidden.")):
         first = run(Lanes(2), replaced(quick, timesteps=1, layer=layer), tmp_path / layer)
