@@ -5,6 +5,7 @@ import dataclasses
 import hashlib
 import importlib
 import importlib.util
+import json
 import random
 import shutil
 import sys
@@ -31,9 +32,9 @@ from retro_env.make import wrap_agent
 
 RULES = ("scenario", "frame_skip", "stick_probability", "episode_steps")
 """Settings of an environment that the contest decides, whatever an agent was trained with."""
-ONCE = ("sight_every", "actors", "ray_address", "record")
-"""Settings for levels of one's own: a contest's is there once, is played here, and is recorded by
-its server."""
+ONCE = ("sight_every", "actors", "ray_address", "record", "backend")
+"""Settings for levels of one's own: a contest's is there once, is played here, and its server runs
+the game and records it."""
 RUN = tuple(f.name for f in dataclasses.fields(RunSettings) if f.name != "checkpoint_every")
 """Settings of a run that it decides."""
 SERVER_GONE = 3
@@ -70,7 +71,7 @@ class Agent:
             facts["mode"] = None
         elif self.mode == "adapt":
             config = make_config(self, timesteps=1, seed=0, run_dir=Path())
-            settings = flat(to_dict(config)).items()
+            settings = json.loads(json.dumps(flat(to_dict(config)))).items()  # as they are kept
             facts["settings"] = {name: value for name, value in settings if name not in RUN}
             facts["files_sha256"] = hashes_of(facts["settings"])
         if self.checkpoint:

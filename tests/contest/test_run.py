@@ -13,10 +13,12 @@ from contest.match.folder import difference
 from contest.run import main
 from experiment import load_agent
 from rainbow.train import main as train_rainbow
+from tests.agents.tiny import AGENTS
 
 LEVEL = "BrambleDash-Genesis-v0:EmberFoundry.Act3"
 OTHER = "BrambleDash-Genesis-v0:RustCavern.Act2"
 HERE = Path(__file__).parent
+LIMITS = {"timesteps": 1, "wall_clock": 1.0, "stall": 1.0, "roms": {}}
 SMALL_NET = ["--hidden", "16", "--image-height", "36", "--image-width", "36"]
 
 
@@ -32,8 +34,7 @@ def findable(monkeypatch: pytest.MonkeyPatch) -> None:
 def facts_of(*flags: str, name: str = "rainbow") -> dict[str, Any]:
     """contest.json of an agent that adapts with these flags, as it is read back."""
     agent = resolve(Agent(name, device="cpu", flags=flags))
-    limits = {"timesteps": 1, "wall_clock": 1.0, "stall": 1.0}
-    found: dict[str, Any] = json.loads(json.dumps({**agent.facts(), **limits, "roms": {}}))
+    found: dict[str, Any] = json.loads(json.dumps({**agent.facts(), **LIMITS}))
     return found
 
 
@@ -69,6 +70,13 @@ def test_what_a_file_sets_for_levels_of_ones_own_is_left_out(tmp_path: Path, nam
     (tmp_path / "mine.yaml").write_text(f"{name}\nn_step: 7\n")
     settings = facts_of("--config", str(tmp_path / "mine.yaml"))["settings"]
     assert (settings["n_step"], settings[name.partition(":")[0]]) == (7, 0)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_contest_of_any_package_can_be_gone_on_with(tmp_path: Path, name: str) -> None:
+    """It is known again by what its folder says."""
+    now = {**resolve(Agent(name, device="cpu")).facts(), **LIMITS}
+    assert difference(tmp_path, facts_of(name=name), now) == ""
 
 
 def contest(out: Path, agent: str, *flags: str, levels: str = LEVEL, steps: int = 100) -> None:
@@ -295,6 +303,7 @@ def test_what_another_agent_only_began_is_not_counted(tmp_path: Path) -> None:
         (["--agent", "rainbow", "--", "--actors=1"], "--actors after -- is set by the contest"),
         (["--agent", "jerk", "--", "--record"], "--record after -- is set by the contest"),
         (["--agent", "rainbow", "--", "--ray-address", "auto"], "set by the contest"),
+        (["--agent", "rainbow", "--", "--backend", "emulator"], "set by the contest"),
         (["--agent", "rainbow", "--", "--hiden", "3"], "did you mean '--hidden'"),
         (["--agent", "random", "--levels", "BrambleDash-Genesis-v0:No.Act1"], "no state"),
         (["--agent", "random", "--levels", "procgen:coinrun"], "procgen_env.evaluate RUN"),
