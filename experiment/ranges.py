@@ -16,6 +16,8 @@ Count = Annotated[int, Meta(ge=1, description="a whole number of 1 or more")]
 """1, 2, …"""
 Natural = Annotated[int, Meta(ge=0, description="a whole number of 0 or more")]
 """0, 1, 2, …; 0 mostly means never, or none."""
+Threads = Annotated[int, Meta(ge=0, le=1024, description="a whole number from 0 to 1024")]
+"""Threads of a CPU; 0 mostly means that PyTorch decides."""
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="a whole number from 0 to 2^63 - 1")]
 """0, 1, 2, … as far as every generator takes it."""
 Positive = Annotated[float, Meta(gt=0.0, le=LARGEST, description="a finite number above 0")]

@@ -7,7 +7,7 @@ from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
 from experience.actors import ActorSettings
 from experiment.config import only_with
 from experiment.errors import UserError
-from experiment.ranges import Count, Momentum, Natural, NonNegative, Positive, Share, check
+from experiment.ranges import Count, Momentum, Natural, NonNegative, Positive, Share, Threads, check
 from experiment.run_settings import RunSettings
 from experiment.schedules import parse_schedule
 from nets.settings import Initialisation, NetSettings
@@ -27,7 +27,7 @@ class ImpalaConfig:
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
     """Arithmetic of the nets; losses and V-trace are fp32 either way. auto: bf16 on a GPU and
     on an x86 CPU where it is the faster (AMX, AMD's AVX-512)."""
-    torch_threads: Natural = 0
+    torch_threads: Threads = 0
     """CPU threads of the learner, each with a piece of a batch; 0: PyTorch decides."""
     accumulate: Count = 1
     """Pieces, of whole sequences, in which each thread computes its part of a batch's gradient: to

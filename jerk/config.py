@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from envs import HELD_OUT, EnvSettings, env_settings
 from experiment.config import only_with
 from experiment.errors import UserError
-from experiment.ranges import Count, Natural, NonNegative, Share, check
+from experiment.ranges import Count, Natural, NonNegative, Share, Threads, check
 from experiment.run_settings import RunSettings
 
 
@@ -28,7 +28,7 @@ class JerkConfig:
     """Runs per level that are written."""
 
     # The machine
-    torch_threads: Natural = 0
+    torch_threads: Threads = 0
     """CPU threads of the nets; 0: PyTorch decides."""
 
     # Exploring

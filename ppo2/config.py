@@ -6,7 +6,7 @@ from typing import Literal
 from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
 from experiment.config import only_with
 from experiment.errors import UserError
-from experiment.ranges import Count, Momentum, Natural, NonNegative, Positive, Share, check
+from experiment.ranges import Count, Momentum, Natural, NonNegative, Positive, Share, Threads, check
 from experiment.run_settings import RunSettings
 from experiment.schedules import parse_schedule
 from nets.settings import Initialisation, NetSettings
@@ -32,7 +32,7 @@ class PPO2Config:
     GPU and on an x86 CPU where it is the faster (AMX, AMD's AVX-512)."""
     compile: bool = False
     """Compile the learning step with torch.compile (CUDA graphs on a GPU; one thread on a CPU)."""
-    torch_threads: Natural = 0
+    torch_threads: Threads = 0
     """CPU threads of the learner, each with a piece of a minibatch; 0: PyTorch decides."""
     act_parts: Count = 2
     """Groups of environments: the emulators of one run while actions of the next are chosen."""

@@ -7,7 +7,7 @@ from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
 from experience.actors import ActorSettings
 from experiment.config import only_with
 from experiment.errors import UserError
-from experiment.ranges import Count, Finite, Natural, NonNegative, Positive, Share, check
+from experiment.ranges import Count, Finite, Natural, NonNegative, Positive, Share, Threads, check
 from experiment.run_settings import RunSettings
 from nets.settings import NetSettings
 
@@ -42,7 +42,7 @@ class RainbowConfig:
     AVX-512)."""
     compile: bool = False
     """Compile the update with torch.compile (CUDA graphs on a GPU)."""
-    torch_threads: Natural = 0
+    torch_threads: Threads = 0
     """CPU threads of the learner; 0: PyTorch decides."""
 
     # Actors

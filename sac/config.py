@@ -5,7 +5,7 @@ from typing import Literal
 
 from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
 from experiment.config import only_with
-from experiment.ranges import Count, Natural, NonNegative, Positive, Share, check
+from experiment.ranges import Count, Natural, NonNegative, Positive, Share, Threads, check
 from experiment.run_settings import RunSettings
 from nets.settings import NetSettings
 
@@ -32,7 +32,7 @@ class SACConfig:
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
     """Arithmetic of the nets; losses and targets are fp32 either way. auto: bf16 on a GPU and on
     an x86 CPU where it is the faster (AMX, AMD's AVX-512)."""
-    torch_threads: Natural = 0
+    torch_threads: Threads = 0
     """CPU threads of the learner; 0: PyTorch decides."""
 
     # What is aimed at

@@ -6,7 +6,7 @@ from typing import Literal
 from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
 from experiment.config import only_with
 from experiment.errors import UserError
-from experiment.ranges import Count, Natural, NonNegative, Positive, Share, check
+from experiment.ranges import Count, NonNegative, Positive, Share, Threads, check
 from experiment.run_settings import RunSettings
 from nets.settings import Initialisation, NetSettings
 
@@ -21,7 +21,7 @@ class TRPOConfig:
     net: NetSettings = NetSettings()
 
     # The machine
-    torch_threads: Natural = 0
+    torch_threads: Threads = 0
     """CPU threads of the nets; 0: PyTorch decides."""
     act_parts: Count = 2
     """Groups of environments: the emulators of one run while actions of the next are chosen."""

@@ -140,6 +140,12 @@ OWN = {
 }
 
 
+@pytest.mark.parametrize("agent", [one for one in AGENTS if one != "es"])
+def test_more_threads_than_a_machine_has_are_refused(agent, capsys, tmp_path):
+    said = refused(agent, capsys, "--run-dir", tmp_path, "--torch-threads", 10**11)
+    assert "expected a whole number from 0 to 1024" in said
+
+
 @pytest.mark.parametrize(
     ("agent", "flags", "said"),
     [(agent, *case) for agent in AGENTS for case in (*EVERY, *OWN.get(agent, []))],
