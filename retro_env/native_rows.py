@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from experiment.errors import UserError
-from experiment.files import make_folder, next_number
+from experiment.files import drafted, make_folder, next_number
 from retro_env.config import ACTIONS, EnvConfig
 from retro_env.engine import POINTS, Cartridge, Games
 from retro_env.integrations import state_bytes
@@ -56,14 +56,17 @@ class Recorder:
         self.held = self.held if stuck and frames == 1 else names
 
     def stop(self) -> None:
-        """Write the recording."""
+        """Write the recording. Errors: UserError (it cannot be written)."""
         level, self.level = self.level, None
         if level is None:
             return
         name = f"{level.game}-{level.state}-{self.count - 1:06d}.bk2"
         rows = {held: log_row(held.split()) for held in set(self.frames)}
         log = LOG_KEY + "".join(rows[held] for held in self.frames) + "[/Input]"
-        with zipfile.ZipFile(self.folder / name, "w", zipfile.ZIP_DEFLATED) as file:
+        with (
+            drafted(self.folder / name) as draft,
+            zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as file,
+        ):
             file.writestr("Input Log.txt", log)
             file.writestr("Header.txt", HEADER.format(game=level.game))
             file.writestr("Core.bin", state_bytes(level.game, level.state))

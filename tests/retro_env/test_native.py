@@ -1,7 +1,9 @@
 """BrambleDash without an emulator: equal to it, in any number, on any number of threads."""
 
+import errno
 import json
 import shutil
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from retro_env.engine import CONSOLE_ONLY, Games, cartridge
 from retro_env.integrations import file_of, games
 from retro_env.native import NativeVectorEnv
 from retro_env.native_env import allowed
+from retro_env.native_rows import Recorder
 from retro_env.wrappers import BUTTON_NAMES
 
 ACTS = [Level(GAME, name) for name in level_names()]
@@ -117,6 +120,24 @@ def test_contest_side_is_as_in_the_emulator_whatever_is_pressed(tmp_path):
     assert len(returns) > 2 and mine.observation_space == theirs.observation_space
     recordings = sorted(tmp_path.glob("*.bk2"), key=lambda path: path.stem[-6:])
     assert replayed(recordings[0])[0] == pytest.approx(returns[0])
+
+
+def test_a_recording_is_whole_or_not_there(tmp_path, monkeypatch):
+    write, written = zipfile.ZipFile.writestr, []
+
+    def full_disk(file, name, *content):
+        if written:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(name)
+        write(file, name, *content)
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", full_disk)
+    recorder = Recorder(tmp_path, EnvConfig())
+    recorder.start(ACTS[0])
+    recorder.step(1, stuck=False, frames=4)
+    with pytest.raises(UserError, match="No space left"):
+        recorder.stop()
+    assert written and not any(tmp_path.iterdir())
 
 
 def check_contest_side(mine, theirs):
