@@ -33,9 +33,10 @@ from studies.study import new_run, short
 
 FIXED = {
     **dict.fromkeys(("resume", "record", "backtracking"), False),
+    **dict.fromkeys(("init", "policy", "track"), ""),
+    **dict.fromkeys(("rotate_every", "video_every"), 0),
     "num_envs": 1,
-    "rotate_every": 0,
-    "init": "",
+    "scenario": "contest",
     "frame_skip": 4,
     "stick_probability": STICK,
     "episode_steps": STEP_LIMIT,

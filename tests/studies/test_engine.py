@@ -53,6 +53,10 @@ def test_episodes_equal_those_of_the_contest(tmp_path: Path) -> None:
         (["--stick-probability", "0"], "stick_probability is 0.0"),
         (["--backtracking"], "backtracking is True"),
         (["--record"], "record is True"),
+        (["--scenario", "scenario"], "scenario is 'scenario'"),
+        (["--policy", "ppo2"], "policy is 'ppo2'"),
+        (["--video-every", "1000"], "video_every is 1000"),
+        (["--track", "wandb"], "track is 'wandb'"),
     ],
 )
 def test_what_the_engine_does_not_do_is_refused(
