@@ -16,7 +16,7 @@ from envs import level_names, make
 from experiment.config import parse_command, replaced
 from experiment.errors import command
 from experiment.metrics import EpisodeLog
-from experiment.ranges import Count, Natural
+from experiment.ranges import Count, Natural, Seed
 from studies.study import new_run
 
 
@@ -36,7 +36,7 @@ class PlayConfig:
     """Episodes on each level, after which it ends before that; 0: as many as there are."""
     episode_steps: Count = 4_500
     """Agent steps after which an episode is cut."""
-    seed: Natural = 0
+    seed: Seed = 0
     """Of the environment and of the player's chance."""
     run_dir: Path = Path("runs/frozen")
     """Its episodes.csv goes here."""

@@ -16,7 +16,7 @@ from experiment.config import parse_command, replaced
 from experiment.errors import command
 from experiment.files import make_folder
 from experiment.metrics import EpisodeLog
-from experiment.ranges import Count, Natural
+from experiment.ranges import Count, Seed
 from studies.study import new_run
 
 
@@ -34,7 +34,7 @@ class SightConfig:
     """Agent steps after which an episode is cut."""
     episodes: Count = 10
     """Episodes on each level, of each of the three plays."""
-    seed: Natural = 0
+    seed: Seed = 0
     """Of the environments and of the player's chance."""
     run_dir: Path = Path("runs/sight")
     """episodes.csv of its own pictures goes here, those of the others below."""

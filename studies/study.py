@@ -98,7 +98,7 @@ def read(name: str) -> Study:
     path = Path(name) if name.endswith(".yaml") else HERE / f"{name}.yaml"
     try:
         study = msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), Study)
-    except (OSError, yaml.YAMLError, msgspec.ValidationError) as error:
+    except (OSError, yaml.YAMLError, ValueError) as error:
         raise UserError(f"cannot read study {path}: {' '.join(str(error).split())}") from None
     for kind in study.kinds.values():
         find(study, references(kind))

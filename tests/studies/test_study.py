@@ -92,19 +92,22 @@ def test_runs_are_told_apart_by_settings_inputs_and_roms_but_not_by_their_place(
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("content", "says"),
     [
         (None, "cannot read study"),
+        ("kinds: {ä: {}}".encode("latin-1"), "cannot read study"),
         ("kinds: {a: {rum: x}}", "unknown field `rum` - at `.*kinds"),
         ("kind: {}", "unknown field `kind`"),
         ("kinds: {a: {flags: --init <b>}}", "no kind or input 'b'"),
         ("kinds: {a: {run: x}}\ncompare: [[a, b]]", "no kind or input 'b'"),
     ],
 )
-def test_what_is_wrong_in_a_study_is_one_line(text: str | None, says: str, tmp_path: Any) -> None:
+def test_what_is_wrong_in_a_study_is_one_line(
+    content: str | bytes | None, says: str, tmp_path: Any
+) -> None:
     path = tmp_path / "mine.yaml"
-    if text is not None:
-        path.write_text(text)
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(UserError, match=says) as raised:
         read(str(path))
     assert "\n" not in str(raised.value)
