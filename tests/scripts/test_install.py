@@ -82,6 +82,17 @@ def test_a_stamped_venv_is_left_alone(checkout: Path) -> None:
     assert not calls.exists()
 
 
+def test_packages_are_compiled_where_python_may_not_keep_what_it_compiles(checkout: Path) -> None:
+    (checkout / ".venv" / "bin").mkdir(parents=True)
+    python, calls = checkout / ".venv" / "bin" / "python", checkout / "calls"
+    python.write_text(f'#!/bin/sh\necho "$@" >>{calls}\n')
+    python.chmod(0o755)
+    assert install(checkout).returncode == 0 and "compileall" not in calls.read_text()
+    (checkout / ".venv" / ".installed-base").unlink()
+    assert install(checkout, PYTHONDONTWRITEBYTECODE="1").returncode == 0
+    assert "-m compileall" in calls.read_text().splitlines()[-1]
+
+
 def test_two_installations_do_not_meet(checkout: Path) -> None:
     (checkout / ".venv" / "bin").mkdir(parents=True)
     python = checkout / ".venv" / "bin" / "python"
