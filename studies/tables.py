@@ -99,7 +99,8 @@ def origin(result: Mapping[str, Any]) -> str:
 
 def speed_page() -> str:
     """Of all benchmarks, a section each."""
-    parts = ["# Speed", MARK.format("`benchmarks/results`")]
+    cases = "What each case times: [cases](../../benchmarks/cases.md)."
+    parts = ["# Speed", MARK.format("`benchmarks/results`"), cases]
     for path in sorted((ROOT / "benchmarks" / "results").glob("*.json")):
         result = read_result(path)
         parts += [f"## {path.stem}", origin(result), *row_tables(result["rows"])]
@@ -225,7 +226,7 @@ that it learned on, *test* on all levels, and both act by draws. *penalty* is wh
 TRPO: a surrogate with a KL penalty of that weight, and a critic that nothing trains. *TRPO* is that
 method, with its bound on the KL divergence. Means are over seeds, with Student's t interval over
 seeds in brackets; *normalised* has 0 for a policy that learned without seeing (raw 2.5; random play
-has about 1.4) and 1 for the most there is. *Theirs* are one run each, in their own unit: rewards
+has 1.5) and 1 for the most there is. *Theirs* are one run each, in their own unit: rewards
 over a running deviation, without the step that ends an episode. *Ours in it* are the same episodes
 in that unit."""
 COURSE_DIFFERS = """\

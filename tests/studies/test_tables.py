@@ -12,7 +12,9 @@ from studies.study import names, read
 
 def test_stored_tables_are_those_of_the_stored_results() -> None:
     stored = {path.name: path.read_text(encoding="utf-8") for path in tables.OUT.glob("*.md")}
+    index = stored.pop("README.md")
     assert stored == tables.pages(), "run `python -m studies tables`"
+    assert not [name for name in stored if f"({name})" not in index], "name it in README.md"
 
 
 @pytest.mark.parametrize("name", [p.stem for p in (ROOT / "studies" / "results").glob("*.json")])
