@@ -123,9 +123,7 @@ def test_a_killed_run_goes_on_exactly(agent, tmp_path):
     command = [sys.executable, "-m", f"{agent}.train"]
     kill_at(60, [*command, *words(agent, *longer, "--run-dir", killed)], killed)
     assert load_checkpoint(killed).counters["env_steps"] < 300
-    subprocess.run(
-        [*command, "--run-dir", str(killed), "--resume"], cwd=ROOT, check=True, capture_output=True
-    )
+    main(agent, ["--run-dir", str(killed), "--resume"])
     assert_same_run(tmp_path / "whole", killed)
 
 

@@ -153,13 +153,6 @@ def test_example_is_the_one_in_the_readme() -> None:
     assert example in (HERE.parents[1] / "contest" / "README.md").read_text()
 
 
-def test_level_that_is_named_twice_is_played_once(tmp_path: Path) -> None:
-    levels = f"{LEVEL},{LEVEL}"
-    contest(tmp_path, "hold-right", "--workers", "2", "--no-record", levels=levels, steps=20)
-    assert [path.name for path in tmp_path.glob("*/*")] == ["seed-0"]
-    assert [job["steps"] for job in jobs(tmp_path).values()] == [20]
-
-
 def test_agent_that_leaves_has_played(tmp_path: Path) -> None:
     contest(tmp_path, "example_agent:leave")
     (result,) = jobs(tmp_path).values()

@@ -64,13 +64,12 @@ def test_spec_says_what_is_seen_and_done(make, kind):
 def test_ended_rows_go_on_with_the_next_episode_and_keep_their_own_last_observation(make, kind):
     envs = make(kind)
     obs, _ = envs.reset(seed=0)
-    totals, lengths, episodes = np.zeros(envs.num_envs), np.zeros(envs.num_envs, int), []
+    lengths, episodes = np.zeros(envs.num_envs, int), []
     for actions in drawn(envs, 600 if kind == "procgen" else 60):
         before = list(envs.levels)
         obs, rewards, terminated, truncated, infos = envs.step(actions)
         assert rewards.shape == terminated.shape == truncated.shape == (envs.num_envs,)
         assert not (terminated & truncated).any()
-        totals += rewards
         lengths += 1
         ended = {episode["env"]: episode for episode in ended_episodes(infos)}
         assert set(ended) == set(np.flatnonzero(terminated | truncated))
@@ -81,7 +80,7 @@ def test_ended_rows_go_on_with_the_next_episode_and_keep_their_own_last_observat
             # The next episode's first observation fills its stack.
             frames = obs[env].reshape(envs.env_spec.frame_stack, -1)
             assert (frames == frames[0]).all()
-            totals[env] = lengths[env] = 0
+            lengths[env] = 0
             episodes.append(episode)
     assert len(episodes) >= 4
 

@@ -8,13 +8,10 @@ from es.mpi import Agreed, World, agreeing
 from es.train import main
 from experiment.checkpoint import load_checkpoint
 from experiment.errors import UserError
+from tests.es.mpirun import MPIRUN, needs_mpirun
 from tests.runs import interrupted
 
 ROOT = Path(__file__).parents[2]
-MPIRUN = Path(sys.executable).parent / "mpirun"
-needs_mpirun = pytest.mark.skipif(
-    not MPIRUN.exists(), reason="no mpirun beside python: the mpich wheel is not installed"
-)
 
 
 def with_mpi(*arguments: str) -> "subprocess.CompletedProcess[str]":

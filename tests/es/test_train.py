@@ -18,9 +18,9 @@ from experiment.config import replaced, to_dict
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from tests.es.lanes import LEVELS, Lanes
+from tests.es.mpirun import MPIRUN, needs_mpirun
 
 ROOT = Path(__file__).parents[2]
-MPIRUN = Path(sys.executable).parent / "mpirun"
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 
 
@@ -152,8 +152,6 @@ def command(processes: int, run_dir: Path, config: str, *more: str) -> list[str]
 
 
 def with_mpi(processes: int, run_dir: Path, config: str) -> None:
-    if not MPIRUN.exists():
-        pytest.skip("no mpirun beside python: the mpich wheel is not installed")
     done = subprocess.run(
         command(processes, run_dir, config), capture_output=True, text=True, timeout=280
     )
@@ -161,6 +159,7 @@ def with_mpi(processes: int, run_dir: Path, config: str) -> None:
 
 
 @pytest.mark.slow
+@needs_mpirun
 def test_run_is_the_same_on_one_and_four_processes(quick, tmp_path):
     # 64 x 1200 weights and as many biases in the fc layer: five blocks, the update is divided.
     config = short(quick, layer="fc", hidden=1200)
@@ -170,6 +169,7 @@ def test_run_is_the_same_on_one_and_four_processes(quick, tmp_path):
 
 
 @pytest.mark.slow
+@needs_mpirun
 def test_run_of_one_process_is_resumed_on_two(quick, tmp_path):
     config = short(quick)
     run(Lanes(2), config, tmp_path / "whole")
@@ -187,9 +187,8 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.slow
+@needs_mpirun
 def test_killed_process_ends_all_and_any_number_resumes_the_run(quick, tmp_path):
-    if not MPIRUN.exists():
-        pytest.skip("no mpirun beside python: the mpich wheel is not installed")
     config = short(quick)
     run(Lanes(2), config, tmp_path / "whole")
     killed = tmp_path / "killed"

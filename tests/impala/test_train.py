@@ -134,18 +134,6 @@ def test_what_was_learned_is_saved_when_the_actors_are_gone(corridor, tmp_path, 
     assert load_checkpoint(tmp_path).counters == {"env_steps": 128, "updates": 4}
 
 
-def test_what_watches_a_run_is_called_after_each_checkpoint(corridor, tmp_path):
-    seen = []
-    run(
-        corridor(2),
-        QUICK,
-        tmp_path,
-        on_checkpoint=lambda folder, found: seen.append((folder, found)),
-    )
-    assert [found["env_steps"] for _, found in seen] == [128, 224, 240]
-    assert seen[-1][0] == tmp_path and seen[-1][1]["mean_return"] > 0.0
-
-
 @pytest.mark.parametrize("batch_size", [32, 64, 48])
 def test_every_test_that_is_due_is_made(corridor, tmp_path, monkeypatch, batch_size):
     """Also where a block fills no batch."""

@@ -1,8 +1,5 @@
 import json
-import subprocess
-import sys
 from itertools import chain
-from pathlib import Path
 
 import stable_retro
 
@@ -11,11 +8,10 @@ from experiment.config import load_config
 from experiment.metrics import read_columns
 from jerk.config import JerkConfig
 from jerk.saving import Recordings
-from jerk.train import PRESETS, Training
+from jerk.train import PRESETS, Training, main
 from retro_env.wrappers import BUTTON_NAMES
 
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
-ROOT = Path(__file__).parents[2]
 
 
 def buttons_of(recording):
@@ -44,14 +40,13 @@ def test_recordings_stay_of_the_best_episode_of_those_asked_for_and_of_what_runs
 
 
 def test_command_searches_two_levels_records_and_resumes(tmp_path):
-    command = [sys.executable, "-m", "jerk.train", "--run-dir", str(tmp_path / "run")]
+    own = ["--run-dir", str(tmp_path / "run")]
     first = [
         *("--preset", "mutating", "--levels", f"{LEVEL},{LEVEL[:-1]}2", "--num-envs", "2"),
         *("--rotate-every", "100", "--timesteps", "400", "--record", "--log-every", "100"),
     ]
-    subprocess.run([*command, *first], cwd=ROOT, check=True, capture_output=True)
-    resume = ["--resume", "--timesteps", "500"]
-    subprocess.run([*command, *resume], cwd=ROOT, check=True, capture_output=True)
+    main([*own, *first])
+    main([*own, "--resume", "--timesteps", "500"])
     run_dir = tmp_path / "run"
     assert read_columns(run_dir / "metrics.csv")["step"].tolist() == list(range(100, 600, 100))
     sequences = json.loads((run_dir / "sequences.json").read_text())

@@ -115,13 +115,11 @@ def test_new_run_starts_from_the_sequences_of_another(course, tmp_path):
 
 
 def test_checkpoint_of_more_actions_is_refused_in_one_line(course, tmp_path):
-    run(course(1), preset("baseline", num_envs=1), tmp_path / "source")
-    path = next((tmp_path / "source").glob("checkpoints/*/config.json"))
     ten = replaced(preset("baseline", num_envs=1), actions=10)
     run(course(1), ten, tmp_path / "ten")
     with pytest.raises(UserError, match="--actions 10") as error:
         Training(preset("baseline"), 1).agent.start_from(tmp_path / "ten")
-    assert "\n" not in str(error.value) and path.is_file()
+    assert "\n" not in str(error.value)
 
 
 def test_memory_and_sequences_are_capped(course, tmp_path, monkeypatch):

@@ -2,10 +2,9 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from experiment.config import load_config, replaced
+from experiment.config import replaced
 from experiment.distributed import Group
 from nets.actor_critic import make_actor_critic
-from ppo2 import PRESETS
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.learner import Learner
@@ -69,13 +68,3 @@ def test_auto_is_what_the_nets_compute_in(monkeypatch, has):
     agent = PPO2Agent(make_actor_critic(config), config)
     learner = Learner(agent.net, config, device=CPU, group=Group())
     assert agent.half == learner.half == has
-
-
-def test_competition_preset_makes_the_entrys_net():
-    config = load_config(
-        PPO2Config, ["--preset", "procgen-competition"], presets=PRESETS, command="test"
-    )
-    net = make_actor_critic(config)
-    assert sum(weights.numel() for weights in net.parameters()) == 410_352
-    bound = (6 / (256 + 15)) ** 0.5  # Glorot's, in the outputs too
-    assert 0.9 * bound < net.head.policy.weight.abs().max() <= bound

@@ -13,7 +13,7 @@ from experiment.metrics import read_columns
 from ppo2.learner import Learner
 from ppo2.train import run
 from tests.ppo2.test_learner import TINY, assert_same_weights, epochs_of, make_batch
-from tests.ppo2.test_train import QUICK, play
+from tests.ppo2.test_train import QUICK
 
 pytestmark = [
     pytest.mark.gpu,
@@ -72,7 +72,6 @@ def test_update_on_a_gpu_equals_the_one_on_the_cpu(flags):
 def test_a_run_on_a_gpu_goes_on_where_it_stopped(corridor, tmp_path, flags):
     config = replaced(QUICK, device="cuda", **flags)
     run(corridor(2), replaced(config, timesteps=120), tmp_path / "run")
-    agent = run(corridor(2), replaced(config, resume=True), tmp_path / "run")
+    run(corridor(2), replaced(config, resume=True), tmp_path / "run")
     assert read_columns(tmp_path / "run/metrics.csv")["step"][-1] == 224  # of 240: whole rollouts
     assert np.isfinite(read_columns(tmp_path / "run/metrics.csv")["value_loss"]).all()
-    assert play(agent, corridor(1)) >= 0.0

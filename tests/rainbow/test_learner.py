@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from experience.replay import Batch
 from experiment.config import replaced
 from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
@@ -24,6 +23,7 @@ from rainbow.learner import (
     support,
     value_loss,
 )
+from tests.experience.batches import random_batch
 
 SMALL = replaced(
     RainbowConfig(), image_height=36, image_width=36, hidden=32, atoms=11, v_min=-2.0, v_max=8.0
@@ -46,20 +46,6 @@ def slow_projection(probs, returns, discounts, z):
                 projected[b, low] += probs[b, j] * (high - position)
                 projected[b, high] += probs[b, j] * (position - low)
     return projected
-
-
-def random_batch(size=6, seed=0, **fields):
-    rng = np.random.default_rng(seed)
-    batch = Batch(
-        obs=rng.integers(256, size=(size, 4, 36, 36), dtype=np.uint8),
-        actions=rng.integers(7, size=size),
-        returns=rng.normal(size=size).astype(np.float32),
-        next_obs=rng.integers(256, size=(size, 4, 36, 36), dtype=np.uint8),
-        discounts=np.where(rng.random(size) < 0.3, 0.0, 0.97).astype(np.float32),
-        weights=rng.random(size).astype(np.float32),
-        indices=np.arange(size),
-    )
-    return dataclasses.replace(batch, **fields)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -308,6 +294,7 @@ def test_auto_is_what_the_net_learns_in(monkeypatch, has):
 @pytest.mark.parametrize("settings", [{"quantiles": 8}, {"distributional": False}], ids=str)
 def test_values_are_no_coarser_in_bf16_than_what_the_last_layers_see(settings):
     """As numbers of bf16 they would be a multiple of 0.25 at 40."""
+    torch.manual_seed(0)
     config = dataclasses.replace(SMALL, precision="bf16", **settings)
     net = make_net(config)
     torch.nn.init.constant_(net.head.value.bias, 40.0)

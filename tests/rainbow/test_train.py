@@ -66,8 +66,7 @@ def test_rainbow_learns_the_corridor(corridor, tmp_path, flags):
 
 
 def untrained_return(corridor, seed):
-    torch.manual_seed(seed)
-    return play(Training(QUICK, 1).agent, corridor(1))
+    return play(Training(replaced(QUICK, seed=seed), 1).agent, corridor(1))
 
 
 def test_untrained_nets_do_not_finish_the_corridor(corridor):

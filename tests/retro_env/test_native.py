@@ -30,6 +30,7 @@ from retro_env.native import NativeVectorEnv
 from retro_env.native_env import allowed
 from retro_env.native_rows import Recorder
 from retro_env.wrappers import BUTTON_NAMES
+from tests.retro_env.streams import played
 
 ACTS = [Level(GAME, name) for name in level_names()]
 PARTS = ("stacks", "pictures", "rewards", "ends", "infos")
@@ -182,15 +183,6 @@ def test_rotating_rows_are_as_in_the_emulator():
     for each in envs:
         each.close()
     assert any(episode["rotated"] for episode in ended) and len(ended) > 8
-
-
-def played(envs, steps, *, seed):
-    random = np.random.default_rng(seed)
-    rows = []
-    for _ in range(steps):
-        obs, rewards, terminated, truncated, infos = envs.step(random.integers(0, 7, envs.num_envs))
-        rows.append((obs, rewards, terminated, truncated, ended_episodes(infos)))
-    return rows
 
 
 def check_same(mine, theirs):

@@ -17,6 +17,7 @@ from experiment.errors import UserError
 from retro_env import Level, ended_episodes, make_env, make_vec
 from retro_env.vector import assign_levels
 from retro_env.worker import run_worker
+from tests.retro_env.streams import played
 
 LEVELS = [Level("Game", f"Act{i}") for i in range(5)]
 
@@ -97,26 +98,17 @@ def test_observations_stay_what_they_were_after_the_next_step(either, make):
     np.testing.assert_array_equal(first, kept)
 
 
-def stream(envs, steps, *, seed):
-    random = np.random.default_rng(seed)
-    rows = []
-    for _ in range(steps):
-        obs, rewards, terminated, truncated, infos = envs.step(random.integers(0, 7, envs.num_envs))
-        rows.append((obs, rewards, terminated, truncated, ended_episodes(infos)))
-    return rows
-
-
 def test_restored_in_fresh_processes_continues_exactly(playable, make):
     level, config = playable
     settings = {"num_envs": 2, "config": replace(config, episode_steps=55)}
     envs = make([level], seed=3, **settings)
     envs.reset()
-    stream(envs, 130, seed=0)
+    played(envs, 130, seed=0)
     saved = msgspec.msgpack.encode(envs.save_states())
-    expected = stream(envs, 120, seed=1)
+    expected = played(envs, 120, seed=1)
     fresh = make([level], seed=99, **settings)
     fresh.restore_states(msgspec.msgpack.decode(saved))
-    for theirs, ours in zip(expected, stream(fresh, 120, seed=1), strict=True):
+    for theirs, ours in zip(expected, played(fresh, 120, seed=1), strict=True):
         for a, b in zip(theirs[:4], ours[:4], strict=True):
             np.testing.assert_array_equal(a, b)
         assert theirs[4] == ours[4]
@@ -147,10 +139,10 @@ def test_an_episode_is_cut_that_is_longer_than_a_limit_lowered_on_resuming(eithe
     level, config = either
     first = make([level], num_envs=1, config=replace(config, episode_steps=0))
     first.reset()
-    stream(first, 8, seed=0)
+    played(first, 8, seed=0)
     second = make([level], num_envs=1, config=replace(config, episode_steps=5))
     second.restore_states(first.save_states())
-    ((_, _, _, truncated, ended),) = stream(second, 1, seed=1)
+    ((_, _, _, truncated, ended),) = played(second, 1, seed=1)
     assert truncated[0] and ended[0]["l"] == 9
 
 

@@ -1,12 +1,10 @@
 import copy
-import dataclasses
 import math
 
 import numpy as np
 import pytest
 import torch
 
-from experience.replay import Batch
 from experiment.config import replaced
 from sac.agent import make_net
 from sac.config import SACConfig
@@ -16,23 +14,10 @@ from sac.learner import (
     soft_values,
     temperature_loss,
 )
+from tests.experience.batches import random_batch
 
 SMALL = replaced(SACConfig(), image_height=36, image_width=36, hidden=32, temperature=0.7)
 CPU = torch.device("cpu")
-
-
-def random_batch(size=6, seed=0, **fields):
-    rng = np.random.default_rng(seed)
-    batch = Batch(
-        obs=rng.integers(256, size=(size, 4, 36, 36), dtype=np.uint8),
-        actions=rng.integers(7, size=size),
-        returns=rng.normal(size=size).astype(np.float32),
-        next_obs=rng.integers(256, size=(size, 4, 36, 36), dtype=np.uint8),
-        discounts=np.where(rng.random(size) < 0.3, 0.0, 0.97).astype(np.float32),
-        weights=rng.random(size).astype(np.float32),
-        indices=np.arange(size),
-    )
-    return dataclasses.replace(batch, **fields)
 
 
 def make_learner(seed=1, **flags):
@@ -172,6 +157,7 @@ def test_every_parameter_learns_in_bf16():
 
 def test_values_are_no_coarser_in_bf16_than_what_the_last_layers_see():
     """As numbers of bf16 they would be a multiple of 0.25 at 40."""
+    torch.manual_seed(0)
     net = make_net(SMALL)
     for critic in net.critics:
         torch.nn.init.constant_(critic[-1].bias, 40.0)

@@ -1,0 +1,22 @@
+"""What a replay might give."""
+
+import dataclasses
+
+import numpy as np
+
+from experience.replay import Batch
+
+
+def random_batch(size=6, seed=0, **fields):
+    """Transitions that never were. fields: to have instead."""
+    rng = np.random.default_rng(seed)
+    batch = Batch(
+        obs=rng.integers(256, size=(size, 4, 36, 36), dtype=np.uint8),
+        actions=rng.integers(7, size=size),
+        returns=rng.normal(size=size).astype(np.float32),
+        next_obs=rng.integers(256, size=(size, 4, 36, 36), dtype=np.uint8),
+        discounts=np.where(rng.random(size) < 0.3, 0.0, 0.97).astype(np.float32),
+        weights=rng.random(size).astype(np.float32),
+        indices=np.arange(size),
+    )
+    return dataclasses.replace(batch, **fields)
