@@ -96,8 +96,9 @@ class Library:
 
 
 def _away(a: Point, b: Point, period: int) -> float:
-    """How different two states are; clocks go round."""
-    clock = abs(a[4] - b[4])
+    """How different two states are; clocks go round. period: b's. a's may have been another, where
+    it is from a neighbouring bin of x."""
+    clock = abs(a[4] - b[4]) % period if period else 0
     return (
         abs(a[0] - b[0]) / X
         + abs(a[1] - b[1]) / Y

@@ -52,6 +52,14 @@ def test_measuring_is_repeatable(
     assert robust.measure(simulator, ACT, practised) == first
 
 
+def test_clocks_of_two_periods_are_never_less_than_nothing_apart() -> None:
+    here = (0, 0, 0, 0, 0)
+    for other in (200, 10, 63):
+        there = (*here[:4], other)
+        assert library._away(there, here, 0) == 0.0  # nothing near moves by the clock
+        assert 0.0 <= library._away(there, here, 64) <= 32 / library.CLOCK
+
+
 def small_library(simulator: Simulator) -> Library:
     made = Library([0] * 20)
     status = simulator.start(name_of(ACT))
