@@ -139,7 +139,7 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
     rows = [*cases.median_cases(repeats), *cases.ratio_rows(repeats, ratios)]
     for name, above, below, _ in ratios:
         by_cpu = [cases.quotient(r, below, above, "cpu_ms_per_step", best=min) for r in repeats]
-        rows += cases.median_row({"ratio": f"{name}_cpu/{below}_cpu"}, by_cpu)
+        rows += cases.median_row({"ratio": f"{below}_cpu/{name}_cpu"}, by_cpu)
     return rows
 
 

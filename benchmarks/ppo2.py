@@ -165,7 +165,7 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
     rows = [*cases.median_cases(repeats), *cases.ratio_rows(repeats, RATIOS)]
     for name, above, below, _ in RATIOS:
         by_cpu = [cases.quotient(r, below, above, "cpu_ms_per_step", best=min) for r in repeats]
-        rows += cases.median_row({"ratio": f"{name}_cpu/{below.rstrip('-')}_cpu"}, by_cpu)
+        rows += cases.median_row({"ratio": f"{below.rstrip('-')}_cpu/{name}_cpu"}, by_cpu)
     for setting in SETTINGS:
         values = [repeat.get(f"parts-{setting}", {}).get("of_bound") for repeat in repeats]
         rows += cases.median_row({"ratio": f"ppo2-{setting}/bound"}, values, at_least=BOUND_AIM)

@@ -36,7 +36,7 @@ def test_ratios_are_native_over_emulator() -> None:
     found = {row["ratio"]: row["value"] for row in backends.table([repeat], Namespace())[2:]}
     assert found == {
         "jerk-mutating-native/jerk-mutating-emulator": 3.0,
-        "jerk-mutating-native_cpu/jerk-mutating-emulator_cpu": 4.0,
+        "jerk-mutating-emulator_cpu/jerk-mutating-native_cpu": 4.0,
     }
 
 
