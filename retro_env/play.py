@@ -1,7 +1,7 @@
 """Play a level yourself: `python -m retro_env.play LEVEL` opens a window.
 
-Arrows move; Z, X, C are the pad's A, B, C (X jumps); Enter is START; R starts again, N takes the
-next level, Escape leaves.
+Arrows move; Z, X, C are the pad's A, B, C (X jumps); R starts again, N takes the next level,
+Escape leaves.
 """
 
 from contextlib import closing
@@ -31,8 +31,6 @@ KEYS = {
     "a": "X",
     "s": "Y",
     "d": "Z",
-    "return": "START",
-    "tab": "MODE",
 }
 """Key names, as pygame spells them, to the pad's buttons."""
 
