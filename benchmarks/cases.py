@@ -54,6 +54,8 @@ def run(
     own = [case for case in cases if case not in peers] if here else None
     options = options_of(name, text, own, repeats=repeats, suffix=suffix, more=more)
     if here and options.case:
+        if options.write:
+            raise UserError("--write stores all cases: leave out --case, or --write")
         print(json.dumps(here(options.case, options)), flush=True)
         return
     each = partial(measure_each, name, peers=peers, environment=environment, more=tuple(more))
@@ -165,14 +167,15 @@ def precisions() -> tuple[tuple[str, ...], str]:
 
 def said_by(case: str, argv: Sequence[str], **environment: str) -> str:
     """Run a command in the project's folder -> what it prints. UserError: it failed."""
-    done = subprocess.run(
-        argv,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-    )
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    try:
+        done = subprocess.run(
+            argv, capture_output=True, text=True, check=False, cwd=ROOT, env=variables
+        )
+    except FileNotFoundError:
+        raise UserError(
+            f"case {case} needs {argv[0]}, which is not there: run scripts/install"
+        ) from None
     if done.returncode:
         raise UserError(f"case {case} failed: {done.stderr.strip()[-2000:]}")
     return done.stdout

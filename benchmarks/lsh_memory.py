@@ -3,6 +3,7 @@
 Cases: benchmarks/cases.md; aims: benchmarks/README.md.
 """
 
+import hashlib
 import sys
 from functools import partial
 from typing import Any
@@ -24,7 +25,10 @@ OURS = {
 PEERS = ("numpy", "hnswlib", "annoy", "datasketch-hnsw")
 CASES = [f"{name}-{entries}" for entries in SIZES for name in (*OURS, *PEERS)]
 ACTS, REMEMBERED, LATER = 9, 11_200, 300  # steps per act; queries are the last 60
-EMBEDDINGS = ROOT / "runs" / "benchmarks" / "embeddings.npz"
+WEIGHTS = ROOT / "rainbow" / "pretrained"
+DIGEST = hashlib.sha256((WEIGHTS / "meta.json").read_bytes()).hexdigest()[:12]
+"""Of the weights whose embeddings these are."""
+EMBEDDINGS = ROOT / "runs" / "benchmarks" / f"embeddings-{DIGEST}-{ACTS}-{REMEMBERED}.npz"
 LIMITS = [
     ("scan", "recall_at_10", "at_least", 0.95),
     ("scan", "query_us", "at_most", 150.0),
@@ -78,7 +82,7 @@ def play_act(level: Any, steps: int) -> tuple[Any, Any]:
     from retro_env import make_env
 
     torch.set_num_threads(1)
-    agent: Any = load(ROOT / "rainbow" / "pretrained")
+    agent: Any = load(WEIGHTS)
     encoder, head = agent.net.encoder, agent.net.head
     env = make_env(level, agent.config.env)
     embeddings = np.zeros((steps, encoder.features), np.float16)

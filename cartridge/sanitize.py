@@ -82,8 +82,10 @@ def episodes(run: int) -> bytes:
 
 
 def play(program: Path, frames: int) -> Iterator[Counter[str]]:
-    """Runs of the program until it has played so many frames -> its counts after each. UserError: a
-    sanitizer found something, or an episode ended elsewhere."""
+    """Runs of the program until it has played so many frames -> its counts after each. UserError:
+    it is not there, a sanitizer found something, or an episode ended elsewhere."""
+    if not program.is_file():
+        raise UserError(f"{program} is no file: give what `make -C cartridge sanitized` builds")
     with tempfile.TemporaryDirectory() as folder:
         pack, played = Path(folder) / "pack", Path(folder) / "episodes"
         pack.write_bytes(gzip.decompress((FOLDER / FILE).read_bytes()))

@@ -207,7 +207,11 @@ class Games:
             place = self.call("allocate", len(pack))
             self.view(place, np.dtype("u1"), len(pack))[:] = np.frombuffer(pack, np.uint8)
             loaded = self.call("load", place)
-        assert loaded == len(cartridge.acts)
+        if loaded != len(cartridge.acts):
+            raise UserError(
+                f"{len(cartridge.acts):,} acts of {len(cartridge.packs)} cartridges are more than "
+                "the engine holds, which is 4,096: give levels of fewer cartridges"
+            )
         settings = self.settings = self.view(self.call("settings_at"), SETTINGS, 1)[0]
         buttons = [sum(PADS[b] for b in held.split()) for held in ACTIONS[config.actions]]
         settings["pads"][: len(buttons)] = buttons

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from cartridge.levels.cells import Act
@@ -71,6 +71,7 @@ def _write_gif(path: Path, shots: Iterator[Screen]) -> Path:
     import imageio_ffmpeg
 
     with drafted(path) as draft:
+        shots = chain([next(shots)], shots)  # what is no recording says so before ffmpeg starts
         writer = imageio_ffmpeg.write_frames(
             str(draft),
             (WIDTH, HEIGHT),

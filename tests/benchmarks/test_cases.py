@@ -33,6 +33,11 @@ def test_failed_case_is_named_with_what_it_said() -> None:
         in_own_process("a", [sys.executable, "-c", "raise SystemExit('no emulator')"])
 
 
+def test_a_command_that_is_not_there_is_one_line() -> None:
+    with pytest.raises(UserError, match=r"case a needs .*none, which is not there"):
+        in_own_process("a", ["/no/such/none"])
+
+
 def call(monkeypatch: pytest.MonkeyPatch, words: str) -> list[list[str]]:
     """Run a benchmark of three cases with those options -> the cases of each repeat."""
     wanted: list[list[str]] = []
@@ -66,6 +71,11 @@ def test_one_case_is_measured_in_this_process(
 ) -> None:
     assert call(monkeypatch, "--case a-2 --seconds 3") == []
     assert json.loads(capsys.readouterr().out) == {"ms": 30.0}
+
+
+def test_one_case_is_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match="leave out --case, or --write"):
+        call(monkeypatch, "--case a-2 --write")
 
 
 def test_whole_result_is_stored(

@@ -114,6 +114,15 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_played(
         write(tmp_path / name)
 
 
+def test_a_film_of_no_recording_is_one_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.bk2").write_text("none")
+    with pytest.raises(UserError, match=r"not a \.bk2"):
+        film.write_film(film.ending(tmp_path / "a.bk2"), path=tmp_path / "a.gif")
+    assert capfd.readouterr().err == "" and not (tmp_path / "a.gif").exists()
+
+
 def test_film_of_a_recording_is_its_last_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(film, "screens", lambda path: iter(range(2000)))
     assert [int(shot) for shot in film.ending(Path("a.bk2"))] == list(range(1280, 2000, 2))

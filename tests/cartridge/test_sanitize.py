@@ -24,6 +24,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+def test_a_program_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="make -C cartridge sanitized"):
+        next(sanitize.play(tmp_path / "none", 1))
+
+
 @pytest.mark.slow
 def test_all_kinds_of_play_are_without_a_finding(
     program: Path, monkeypatch: pytest.MonkeyPatch

@@ -347,6 +347,14 @@ def test_a_state_looks_alike_in_an_instance_that_has_played_other_zones(before):
         np.testing.assert_array_equal(fresh.observations, found.observations)
 
 
+def test_more_acts_than_the_engine_holds_are_refused():
+    one = cartridge(GAME)
+    acts = {Level(str(copy), level.state): 0 for copy in range(71) for level in one.acts}
+    many = replace(one, packs=one.packs * 71, acts=acts)
+    with pytest.raises(UserError, match="4,118 acts of 71 cartridges are more than"):
+        Games(many, count=1, config=EnvConfig())
+
+
 def test_all_states_are_apart_and_begin_alike():
     found = Games(cartridge(GAME), 3, config=EnvConfig())
     for index in range(3):
