@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs import VectorEnv, level_names, make_for, train
-from es import PRESETS
+from es import parse
 from es.agent import ESAgent
 from es.config import ESConfig
 from es.learner import Learner
@@ -26,7 +26,7 @@ from es.mpi import Interrupted, World, agreeing, processes
 from es.play import Player
 from experience.actors import actor_seed
 from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
-from experiment.config import load_run_config, replaced
+from experiment.config import replaced
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
 from experiment.optimiser import optimiser_tensors, restore_optimiser
@@ -216,10 +216,6 @@ class Reports(ExitStack):
         if self.first and self.saved != self.training.env_steps:
             self.training.save(self.folder.checkpoints)
             self.saved = self.training.env_steps
-
-
-parse = partial(load_run_config, ESConfig, presets=PRESETS, command="python -m es.train")
-"""Arguments of a command line -> its config."""
 
 
 def train_in_world(argv: Sequence[str] | None, world: World) -> None:

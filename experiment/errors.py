@@ -55,7 +55,7 @@ class Parser(argparse.ArgumentParser):
         raise UserError(f"{message}; see --help")
 
 
-def command(main: Callable[P, None]) -> Callable[P, None]:
+def command(main: Callable[P, object]) -> Callable[P, None]:
     """Wrap a `main`: a UserError, or a module of an extra that is not installed, becomes one line
     on stderr, exit code 2 (Ctrl-C: 130, and what the KeyboardInterrupt says; where nobody reads on,
     as in `| head`: 1, without a word)."""

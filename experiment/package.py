@@ -12,7 +12,7 @@ from functools import partial
 from math import nan
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from experiment.errors import UserError, command
 if TYPE_CHECKING:
     from torch import Tensor, nn  # slow to import
 
+C = TypeVar("C")
 AGENTS = ("rainbow", "ppo2", "trpo", "impala", "sac", "jerk", "es")
 """Packages named in messages; any other that keeps to the protocol works too."""
 
@@ -139,14 +140,20 @@ def lazily(homes: Mapping[str, str]) -> Callable[[str], Any]:
     return get
 
 
-def answer_early(package: str, config: type, presets: Path, *, script: str | None = None) -> None:
-    """Answer --help and a shell's completion of `python -m PACKAGE.train` at once, before that
-    module imports torch; a package's __init__.py ends with it. script: a file that is the same."""
+def parser(
+    package: str, config: type[C], presets: Path, *, script: str | None = None
+) -> Callable[..., C]:
+    """Of `python -m PACKAGE.train`: arguments -> config. A package's __init__.py makes it, where it
+    answers --help and a shell's completion at once, before that module imports torch.
+
+    script: a file that is the same command.
+    """
+    parse = partial(load_run_config, config, presets=presets, command=f"python -m {package}.train")
     asked = {"-h", "--help"} & set(sys.argv) or "_ARGCOMPLETE" in os.environ
     called = sys.argv[0] == "-m" and f"{package}.train" in sys.orig_argv
     if asked and (called or (script and sys.argv[0].endswith(script))):
-        name = f"python -m {package}.train"
-        command(partial(load_run_config, config, presets=presets, command=name))()
+        command(parse)()
+    return parse
 
 
 def with_this_project() -> dict[str, str]:

@@ -6,25 +6,20 @@ python -m impala.train --preset fast --levels bramble-train --actors 2 --run-dir
 """
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from envs import VectorEnv, make_for, train
 from envs.evaluation import judged
 from experience.actors import Here, saved_if_gone
 from experiment.checkpoint import load_checkpoint
-from experiment.config import load_run_config
 from experiment.errors import command
 from experiment.package import OnCheckpoint, reached
 from experiment.run_folder import interruptible, reports
-from impala import PRESETS
+from impala import parse
 from impala.agent import ImpalaAgent
 from impala.config import ImpalaConfig
 from impala.play import playing
 from impala.training import Training
-
-parse = partial(load_run_config, ImpalaConfig, presets=PRESETS, command="python -m impala.train")
-"""Arguments of a command line -> its config."""
 
 
 def run(

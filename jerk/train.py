@@ -7,7 +7,6 @@ python -m jerk.train --preset mutating --levels GAME:STATE --timesteps 200000 --
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,11 @@ from numpy.typing import NDArray
 from envs import VectorEnv, ended_episodes, make_for, train
 from experience.advantages import returns_to_go
 from experience.episodes import Episode
-from experiment.config import load_run_config
 from experiment.device import prepare_device
 from experiment.errors import command
 from experiment.run_folder import RunFolder, interruptible, reports
 from experiment.seeding import seed_everything
-from jerk import PRESETS
+from jerk import parse
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
 from jerk.learner import Bout, furthest_point
@@ -30,8 +28,6 @@ from jerk.memory import BestRuns
 from jerk.play import Play, begin, finish
 from jerk.saving import RECORDINGS, Recordings, restore, save
 
-parse = partial(load_run_config, JerkConfig, presets=PRESETS, command="python -m jerk.train")
-"""Arguments of a command line -> its config."""
 GAMMA = 0.99
 """Discount per agent step of the returns that the memory stores."""
 

@@ -18,19 +18,16 @@ from envs import VectorEnv, level_names, make_for, train
 from envs.evaluation import judged
 from experience.rollouts import minibatches
 from experience.saving import reports
-from experiment.config import load_run_config, replaced
+from experiment.config import replaced
 from experiment.distributed import Group, joined
 from experiment.errors import UserError, command
 from experiment.package import OnCheckpoint, reached
 from experiment.run_folder import interruptible
-from ppo2 import PRESETS
+from ppo2 import parse
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.pieces import with_pieces
 from ppo2.training import Training
-
-parse = partial(load_run_config, PPO2Config, presets=PRESETS, command="python -m ppo2.train")
-"""Arguments of a command line -> its config."""
 
 
 def run(

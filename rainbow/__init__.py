@@ -3,16 +3,17 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiment.package import answer_early, lazily
+from experiment.package import lazily, parser
 from rainbow.config import RainbowConfig as Config
 
 if TYPE_CHECKING:
     from rainbow.agent import RainbowAgent, build, load
     from rainbow.train import run
 
-__all__ = ["NOT_INHERITED", "PRESETS", "Config", "RainbowAgent", "build", "load", "run"]
+__all__ = ["NOT_INHERITED", "PRESETS", "Config", "RainbowAgent", "build", "load", "parse", "run"]
 
 PRESETS = Path(__file__).parent / "presets"
+parse = parser(__name__, Config, PRESETS)
 NOT_INHERITED = {
     "init_encoder": "",
     "sight_every": 0,
@@ -20,4 +21,3 @@ NOT_INHERITED = {
     "ray_address": "",
 }
 __getattr__ = lazily({"rainbow.agent": "RainbowAgent build load", "rainbow.train": "run"})
-answer_early(__name__, Config, PRESETS)

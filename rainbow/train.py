@@ -7,24 +7,19 @@ python -m rainbow.train --preset ape-x --levels procgen:coinrun --actors 2 --run
 """
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from envs import VectorEnv, make_for, train
 from envs.evaluation import judged
 from experience.actors import saved_if_gone
-from experiment.config import load_run_config
 from experiment.errors import command
 from experiment.package import OnCheckpoint, reached
 from experiment.run_folder import interruptible, reports
-from rainbow import PRESETS
+from rainbow import parse
 from rainbow.agent import RainbowAgent
 from rainbow.config import RainbowConfig
 from rainbow.play import playing
 from rainbow.training import Training
-
-parse = partial(load_run_config, RainbowConfig, presets=PRESETS, command="python -m rainbow.train")
-"""Arguments of a command line -> its config."""
 
 
 def run(

@@ -6,7 +6,6 @@ python -m sac.train --preset procgen --levels procgen:coinrun --run-dir runs/coi
 """
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,18 +15,14 @@ from envs.evaluation import judged
 from experience.actors import actor_seed
 from experience.off_policy import OffPolicy
 from experiment.checkpoint import Checkpoint
-from experiment.config import load_run_config
 from experiment.errors import command
 from experiment.package import OnCheckpoint, reached
 from experiment.run_folder import interruptible, reports
 from nets.transfer import follow
-from sac import PRESETS
+from sac import parse
 from sac.agent import SACAgent, make_net
 from sac.config import SACConfig
 from sac.learner import Learner
-
-parse = partial(load_run_config, SACConfig, presets=PRESETS, command="python -m sac.train")
-"""Arguments of a command line -> its config."""
 
 
 def run(

@@ -20,7 +20,7 @@ from experience.collector import Collector
 from experience.rollouts import minibatches
 from experience.saving import check_run, reports, restore_run, save_run
 from experiment.checkpoint import load_checkpoint, load_to_resume
-from experiment.config import load_run_config, replaced
+from experiment.config import replaced
 from experiment.device import prepare_device
 from experiment.distributed import Group, joined
 from experiment.errors import command
@@ -28,13 +28,10 @@ from experiment.optimiser import optimiser_tensors, restore_optimiser
 from experiment.package import OnCheckpoint, reached
 from experiment.run_folder import interruptible
 from experiment.seeding import seed_everything
-from trpo import PRESETS
+from trpo import parse
 from trpo.agent import TRPOAgent, make_net
 from trpo.config import TRPOConfig
 from trpo.learner import Learner
-
-parse = partial(load_run_config, TRPOConfig, presets=PRESETS, command="python -m trpo.train")
-"""Arguments of a command line -> its config."""
 
 
 def run(

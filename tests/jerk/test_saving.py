@@ -6,9 +6,10 @@ import stable_retro
 from experiment.checkpoint import load_checkpoint
 from experiment.config import load_config
 from experiment.metrics import read_columns
+from jerk import PRESETS
 from jerk.config import JerkConfig
 from jerk.saving import Recordings
-from jerk.train import PRESETS, Training, main
+from jerk.train import Training, main
 from retro_env.wrappers import BUTTON_NAMES
 
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"

@@ -8,9 +8,10 @@ from experiment.config import load_config, replaced
 from experiment.errors import UserError
 from experiment.metrics import read_columns
 from experiment.run_folder import RunFolder
+from jerk import PRESETS
 from jerk.agent import MEMORY_CAPACITY
 from jerk.config import JerkConfig
-from jerk.train import PRESETS, Training, main, run
+from jerk.train import Training, main, run
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from tests.runs import Stop, assert_same_run, stopping
