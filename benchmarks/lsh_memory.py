@@ -6,6 +6,7 @@ Cases: benchmarks/cases.md; aims: benchmarks/README.md.
 import hashlib
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from benchmarks.cases import Options, Repeat, Row, Rows, median_cases, median_row, run
 from benchmarks.peers.environments import peer_python
 from benchmarks.peers.neighbours import K, Searcher, embeddings, measure, subset
+from experiment.checkpoint import latest_checkpoint
 from experiment.errors import command
 from experiment.results import ROOT
 
@@ -26,9 +28,6 @@ PEERS = ("numpy", "hnswlib", "annoy", "datasketch-hnsw")
 CASES = [f"{name}-{entries}" for entries in SIZES for name in (*OURS, *PEERS)]
 ACTS, REMEMBERED, LATER = 9, 11_200, 300  # steps per act; queries are the last 60
 WEIGHTS = ROOT / "rainbow" / "pretrained"
-DIGEST = hashlib.sha256((WEIGHTS / "meta.json").read_bytes()).hexdigest()[:12]
-"""Of the weights whose embeddings these are."""
-EMBEDDINGS = ROOT / "runs" / "benchmarks" / f"embeddings-{DIGEST}-{ACTS}-{REMEMBERED}.npz"
 LIMITS = [
     ("scan", "recall_at_10", "at_least", 0.95),
     ("scan", "query_us", "at_most", 150.0),
@@ -38,6 +37,13 @@ LIMITS = [
 """Case, metric and aim, at the largest size."""
 
 
+def kept() -> Path:
+    """The file of the embeddings that these weights give."""
+    meta = latest_checkpoint(WEIGHTS) / "meta.json"  # it has a hash of every other file
+    digest = hashlib.sha256(meta.read_bytes()).hexdigest()[:12]
+    return ROOT / "runs" / "benchmarks" / f"embeddings-{digest}-{ACTS}-{REMEMBERED}.npz"
+
+
 def run_here(case: str, options: Options) -> Row:
     """Measure one of our cases in this process."""
     from lsh_memory import EpisodicMemory, MemoryConfig
@@ -45,8 +51,8 @@ def run_here(case: str, options: Options) -> Row:
     make_embeddings()
     case, _, size = case.rpartition("-")
     entries = int(size)
-    vectors, queries = embeddings(EMBEDDINGS, entries)
-    actions = subset(np.load(EMBEDDINGS)["actions"], entries)
+    vectors, queries = embeddings(kept(), entries)
+    actions = subset(np.load(kept())["actions"], entries)
     capacity = entries // 2 if case == "scan-full" else entries
     config = MemoryConfig(vectors.shape[1], int(actions.max()) + 1, capacity=capacity, **OURS[case])  # type: ignore[arg-type]
     warm, memory = EpisodicMemory(config), EpisodicMemory(config)
@@ -70,7 +76,7 @@ def peer_command(name: str, entries: int, options: Options) -> list[str]:
     make_embeddings()
     python = str(peer_python("ann", with_torch=False))
     size = ["--entries", str(entries), "--limit-s", str(options.limit_s)]
-    return [python, "-m", "benchmarks.peers.neighbours", name, str(EMBEDDINGS), *size]
+    return [python, "-m", "benchmarks.peers.neighbours", name, str(kept()), *size]
 
 
 def play_act(level: Any, steps: int) -> tuple[Any, Any]:
@@ -107,22 +113,23 @@ def make_embeddings() -> None:
     """Play acts from all of the training split and keep what the encoder saw, once."""
     from retro_env import parse_levels
 
-    if EMBEDDINGS.is_file():
+    path = kept()
+    if path.is_file():
         return
     played = []
     levels = parse_levels("bramble-train")
     for level in levels[:: len(levels) // ACTS][:ACTS]:
         print(f"playing {level}", file=sys.stderr)
         played.append(play_act(level, REMEMBERED + LATER))
-    EMBEDDINGS.parent.mkdir(parents=True, exist_ok=True)
-    draft = EMBEDDINGS.with_suffix(".draft.npz")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".draft.npz")
     np.savez(
         draft,
         vectors=np.concatenate([embeddings[:REMEMBERED] for embeddings, _ in played]),
         actions=np.concatenate([actions[:REMEMBERED] for _, actions in played]),
         queries=np.concatenate([embeddings[-60:] for embeddings, _ in played]),
     )
-    draft.rename(EMBEDDINGS)
+    draft.rename(path)
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
