@@ -11,7 +11,6 @@ Whoever the agent started goes with it: its processes are one group.
 
 import contextlib
 import dataclasses
-import importlib.metadata
 import os
 import shutil
 import signal
@@ -31,6 +30,7 @@ from envs import row_seeds
 from experiment.errors import UserError
 from experiment.files import write_json
 from experiment.package import with_this_project
+from experiment.results import installed
 from retro_env.levels import Level
 
 GRACE_SECONDS = 10.0
@@ -225,10 +225,5 @@ def keep_best(recordings: Path, returns: Sequence[float], target: Path) -> None:
 
 def versions() -> dict[str, str]:
     """Of what the agent's side computes with."""
-    found = {}
-    for name in ("torch", "retro-contest-agents"):
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    names = ("torch", "retro-contest-agents")
+    return {name: installed(name) or "not installed" for name in names}
