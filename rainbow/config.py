@@ -98,7 +98,7 @@ class RainbowConfig:
     """Environment i of N has a random action at the chance epsilon^(1 + i / (N - 1) times this), a
     single one at the mean of these; 0: all alike."""
     replay_size: Count = 500_000
-    """Transitions remembered; 7.1 kB each at 84x84 grey."""
+    """Transitions remembered; 7.2 kB each at 84x84 grey."""
     priority_alpha: NonNegative = only_with(0.5, "prioritised")
     """Exponent of the priorities."""
     priority_beta: NonNegative = only_with(0.4, "prioritised")
