@@ -3,9 +3,9 @@
 `Runs` holds the score of each run: level -> seed -> score. Means have Student's t interval over
 seeds, differences Welch's: runs of two agents are no pairs, though their seeds have one number.
 Interquartile means and probabilities of improvement have percentile bootstraps over seeds within
-each level, as rliable has: of three seeds they are a fifth too narrow, sqrt(2 / 3). Statistics come
-from SciPy; a bootstrap draws 10,000 times from a fixed seed, and where nothing can be said an
-interval is (nan, nan).
+each level, as rliable has: of three seeds on many levels they are a fifth too narrow, sqrt(2 / 3),
+on one level more. Statistics come from SciPy; a bootstrap draws 10,000 times from a fixed seed, and
+where nothing can be said an interval is (nan, nan).
 Source: Agarwal et al., Deep RL at the Edge of the Statistical Precipice, arXiv:2108.13264.
 """
 
@@ -79,7 +79,8 @@ def mean(runs: Runs) -> float:
 
 
 def interquartile_mean(runs: Runs) -> float:
-    """The mean of the middle half of all runs: no outlier moves it."""
+    """The mean without the lowest and the highest quarter of all runs, each rounded down: no
+    outlier moves it."""
     return float(_trimmed(*_by_level(runs), axis=-1))
 
 

@@ -49,7 +49,7 @@ class SACConfig:
 
     # What is remembered
     replay_size: Count = 200_000
-    """Transitions remembered; 7.1 kB each at 84x84 grey."""
+    """Transitions remembered; 7.2 kB each at 84x84 grey."""
     prioritised: bool = False
     """Draw transitions by their last error instead of uniformly."""
     priority_alpha: NonNegative = only_with(0.6, "prioritised")

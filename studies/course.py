@@ -5,6 +5,7 @@ python -m studies.course runs/levels --out studies/results/course/levels.json \
     --plot docs/results/course-levels.png
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -152,18 +153,22 @@ def draw(rows: Sequence[dict[str, Any]], out: Path) -> None:
     values = sorted({row[field] for row in rows}, key=by_number)
     numeric = field == "num_levels" and min(values) > 0
     places = values if numeric else range(len(values))
-    with picture(out, x=field, y="return in the course's unit ± 2 σ over seeds") as axes:
+    several = len(rows) > len(values)
+    title = "return in the course's unit" + " ± 2 σ over seeds" * several
+    with picture(out, x=field, y=title) as axes:
         for name, colour in zip(SETS, ("C3", "C0"), strict=True):
             own = [[fmean(r[name]["course"]) for r in rows if r[field] == v] for v in values]
             means = [fmean(seeds) for seeds in own]
-            spread = [2.0 * stdev(seeds) if len(seeds) > 1 else 0.0 for seeds in own]
+            spread = [2.0 * stdev(seeds) if len(seeds) > 1 else math.nan for seeds in own]
             style = {"color": colour, "marker": "o"}
             axes.errorbar(places, means, yerr=spread, label=f"{name} levels", capsize=3, **style)
             found = [theirs_of({**rows[0], field: value}) for value in values]
-            told = [(at, row[name]) for at, row in zip(places, found, strict=True) if row]
-            if told:
+            told = [row[name] if row else math.nan for row in found]
+            if any(found):
+                told_at = [at for at, row in zip(places, found, strict=True) if row or not numeric]
+                told = [value for value in told if not (numeric and math.isnan(value))]
                 label = f"theirs, {name} levels"
-                axes.plot(*zip(*told, strict=True), "--", label=label, **style, alpha=0.5)
+                axes.plot(told_at, told, "--", label=label, **style, alpha=0.5)
         if numeric:
             axes.set_xscale("log")
         else:
