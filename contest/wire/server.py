@@ -1,6 +1,7 @@
 """The environment's side of the contest: plays one level for one client, within limits."""
 
 import contextlib
+import errno
 import os
 import socket
 import time
@@ -72,7 +73,7 @@ class Session:
         (folder / protocol.SCREEN).unlink(missing_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
         self.screen = os.open(folder / protocol.SCREEN, flags, 0o600)
-        os.truncate(self.screen, int(np.prod(self.shape)))
+        os.posix_fallocate(self.screen, 0, int(np.prod(self.shape)))
 
     def run(self) -> GymRemoteError:
         """Play until it is over -> why. A client that leaves before its first reset is forgotten.
@@ -198,7 +199,8 @@ class Session:
         Written, not mapped: a client that cuts the file short must not kill this process.
         """
         assert screen.shape == self.shape and screen.dtype == np.uint8, screen.shape
-        os.pwrite(self.screen, np.ascontiguousarray(screen).data, 0)
+        if os.pwrite(self.screen, np.ascontiguousarray(screen).data, 0) < screen.nbytes:
+            raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)} for a whole screen")
 
     def farewell(self, error: GymRemoteError) -> None:
         """Tell the client why it is over, and wait a little until it has heard."""

@@ -176,6 +176,17 @@ def test_client_that_cuts_the_screen_short_costs_nothing(start: Start) -> None:
         assert (server.folder / "ob").stat().st_size == 6 * 8 * 3
 
 
+def test_a_screen_that_finds_no_room_ends_the_run(start: Start, monkeypatch: Any) -> None:
+    server = start()
+    with raw(server) as client:
+        client.read()
+        client.ask(RESET)
+        monkeypatch.setattr(os, "pwrite", lambda *_: 100)  # of 144 bytes
+        assert client.ask(press(1))["type"] == "close"
+    server.ended()
+    assert isinstance(server.error, OSError) and "No space left" in str(server.error)
+
+
 def test_failing_environment_is_reported_and_recorded(start: Start, toy: Any) -> None:
     env = toy()
     server = start(env)
