@@ -200,7 +200,8 @@ def play_function(
 
 
 def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Path) -> None:
-    """Let a package's own loop play and learn; what it has become goes to run_dir/agent.
+    """Let a package's own loop play and learn; what it has become goes to run_dir/agent, where
+    the clock ends it what its last checkpoint holds.
 
     Its run is in run_dir/training, without the last checkpoint: with its replay that is large,
     and a contest's level cannot be gone on with.
@@ -208,7 +209,12 @@ def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Pa
     run = package.find(agent.name).run
     RunFolder(Path(config.run.run_dir)).check_free()  # the level can be connected to only once
     with contextlib.closing(RemoteVectorEnv(directory, config=config.env, level=level)) as envs:
-        learned = run(envs, config, config.run.run_dir, init=agent.checkpoint or None)
+        try:
+            learned = run(envs, config, config.run.run_dir, init=agent.checkpoint or None)
+        except WallClockTimeoutError:  # what it was then is gone with its loop
+            with contextlib.suppress(UserError):  # there is no checkpoint
+                load_agent(config.run.run_dir).save(run_dir / "agent")
+            raise
     learned.save(run_dir / "agent")
     shutil.rmtree(Path(config.run.run_dir) / "checkpoints", ignore_errors=True)
 

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 from contest.match.agents import Agent, make_config, play, play_function, resolve
+from contest.wire.protocol import WallClockTimeoutError
 from experiment import load_agent
 from experiment.checkpoint import latest_checkpoint
 from experiment.config import from_dict, replaced
@@ -89,6 +91,23 @@ def test_where_a_checkpoints_own_run_went_is_not_inherited(
     own = Agent("ppo2", str(latest_checkpoint(tmp_path)))
     config = make_config(own, timesteps=1, seed=0, run_dir=Path())
     assert (config.run.track, config.run.video_every) == ("", 0)
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_what_the_clock_ends_leaves_the_weights_of_its_last_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkpoint: bool
+) -> None:
+    def run(envs: Any, config: Any, run_dir: str, init: Any) -> None:
+        if checkpoint:
+            PPO2Agent(make_ppo2(PPO2), PPO2).save(Path(run_dir) / "checkpoints")
+        raise WallClockTimeoutError("twelve hours")
+
+    monkeypatch.setattr("ppo2.train.run", run)
+    monkeypatch.setattr("contest.match.agents.RemoteVectorEnv", lambda *_, **__: BytesIO())
+    play(Agent("ppo2", device="cpu"), tmp_path, level="", timesteps=9, seed=0, run_dir=tmp_path)
+    assert (tmp_path / "agent").is_dir() == checkpoint
+    if checkpoint:
+        assert load_agent(tmp_path / "agent").config.net.hidden == 16
 
 
 def test_a_users_function_draws_by_the_contests_seed(monkeypatch: pytest.MonkeyPatch) -> None:
