@@ -121,10 +121,18 @@ def curve(
     return y
 
 
+def held(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A curve whose last value, which is its run's score, holds to the right end."""
+    last = np.flatnonzero(np.isfinite(y))[-1]
+    return np.where(np.arange(len(y)) > last, y[last], y)
+
+
 def mean_curve(entry: Entry, number: int, level: str | None) -> Curve:
     """An entry's curve on a level, or that of all levels as `read_scores` has its score: mean over
     the seeds that have all levels, with a band of these; else mean of the levels' means."""
     here = {key: y for key, y in entry.curves.items() if level in (None, key[0])}
+    if len(here) > 1:
+        here = {key: held(y) for key, y in here.items()}
     names, seeds = {name for name, _ in here}, {seed for _, seed in here}
     whole = [seed for seed in sorted(seeds) if all((name, seed) in here for name in names)]
     rows = [np.mean([here[name, seed] for name in names], axis=0) for seed in whole]

@@ -8,6 +8,7 @@ import pytest
 
 from contest.report.entries import (
     curve,
+    held,
     mean_curve,
     progress_shares,
     read_entries,
@@ -54,6 +55,11 @@ def test_curves_end_where_the_leaderboard_is(tmp_path: Path, gap: bool) -> None:
     next(out.glob("*/*/episodes.csv")).unlink()
     with pytest.raises(UserError, match="not a run folder"):
         read_entries([out])
+
+
+def test_a_run_that_ended_early_keeps_its_score_in_the_mean() -> None:
+    y = np.array([np.nan, 10.0, 4.0, np.nan, np.nan])
+    np.testing.assert_array_equal(held(y), [np.nan, 10.0, 4.0, 4.0, 4.0])
 
 
 def test_progress_falls_into_twentieths() -> None:
