@@ -36,7 +36,7 @@ from experiment.package import Policy
 from experiment.progress import Progress
 from experiment.ranges import Count, Seed
 from experiment.results import store
-from experiment.run_folder import numbered_folder
+from experiment.run_folder import alone_in, numbered_folder
 from experiment.statistics import t_interval
 from retro_env import EnvConfig, Level, make_env
 from retro_env.make import backend_of
@@ -82,11 +82,9 @@ class EvaluateConfig:
 
 
 def make_out(out: Path | None) -> Path:
-    """The folder to write to, made. UserError: it holds an evaluation, or cannot be written."""
+    """The folder to write to, made. UserError: it cannot be written."""
     if out is None:
         return numbered_folder("runs", "evaluation")
-    if (out / "result.json").exists():
-        raise UserError(f"{out} already holds an evaluation; give another --out")
     make_folder(out)
     return out
 
@@ -241,17 +239,20 @@ def main(argv: Sequence[str] | None = None) -> None:
         episodes = config.episodes or SIGHT_EPISODES
         check_testable(policy, config.agent, levels=len(levels), episodes=episodes)
     out = make_out(config.out)  # before anything is played
-    if config.sight:
-        found = evaluate_sight(policy, levels, settings, config)
-    else:
-        found = evaluate_levels(policy, levels, settings, config, out)
-    result = {
-        "agent": config.agent,
-        "seed": config.seed,
-        "backend": "+".join(sorted(played_by)),
-        **found,
-    }
-    store(out / "result.json", result)
+    with alone_in(out, otherwise=f"another evaluation writes to {out}: give another --out"):
+        if (out / "result.json").exists():
+            raise UserError(f"{out} already holds an evaluation; give another --out")
+        if config.sight:
+            found = evaluate_sight(policy, levels, settings, config)
+        else:
+            found = evaluate_levels(policy, levels, settings, config, out)
+        result = {
+            "agent": config.agent,
+            "seed": config.seed,
+            "backend": "+".join(sorted(played_by)),
+            **found,
+        }
+        store(out / "result.json", result)
     print(out / "result.json")
 
 

@@ -109,13 +109,14 @@ class Reports(NamedTuple):
 
 
 @contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """Keep other processes from writing to a run. UserError: one does."""
+def alone_in(folder: Path, *, otherwise: str = "") -> Iterator[None]:
+    """Keep other processes from writing to a run. UserError: one does; or `otherwise`."""
     held = os.open(folder, os.O_RDONLY)
     try:
         wait_for_lock(
             held,
-            otherwise=f"another process writes to the run in {folder}: wait for its end, stop it, "
+            otherwise=otherwise
+            or f"another process writes to the run in {folder}: wait for its end, stop it, "
             "or give another --run-dir",
         )
         yield

@@ -12,6 +12,7 @@ from envs import make
 from experiment.checkpoint import latest_checkpoint, load_agent
 from experiment.config import from_dict
 from experiment.errors import UserError
+from experiment.run_folder import alone_in
 from experiment.statistics import t_interval
 from procgen_env import ProcgenConfig
 from rainbow.agent import RainbowAgent, make_net
@@ -73,13 +74,19 @@ def test_levels_are_given_so_that_they_add_nothing_to_the_interval(tmp_path, mon
     assert (row["low"], row["high"]) == pytest.approx(t_interval([4550, 4551, 4552, 4553, 4554]))
 
 
-def test_an_evaluation_is_never_overwritten(tmp_path, monkeypatch):
+def test_an_evaluation_is_never_overwritten(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     made = [make_out(None), make_out(None), make_out(Path("given")), make_out(Path("given"))]
     assert [str(out) for out in made[:2]] == ["runs/evaluation-001", "runs/evaluation-002"]
+    monkeypatch.setattr("experiment.files.PATIENCE", 0.0)
+    command = ["random", "--levels", str(LEVEL), "--out", "given"]
+    with alone_in(Path("given")), pytest.raises(SystemExit):
+        main(command)
+    assert "another evaluation writes to given" in capsys.readouterr().err
     Path("given/result.json").touch()
-    with pytest.raises(UserError, match="already holds an evaluation"):
-        make_out(Path("given"))
+    with pytest.raises(SystemExit):
+        main(command)
+    assert "given already holds an evaluation" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
