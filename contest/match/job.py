@@ -26,6 +26,8 @@ from contest.match.agents import SERVER_GONE, Agent
 from contest.match.folder import job_folder, read_result, set_aside
 from contest.match.score import read_episodes
 from contest.wire.limits import Limits
+from contest.wire.meeting_place import LONGEST_PATH
+from contest.wire.protocol import SOCKET
 from envs import row_seeds
 from experiment.errors import UserError
 from experiment.files import write_json
@@ -63,14 +65,19 @@ class Job:
         """name: how it is shown."""
         self.contest, self.level, self.seed, self.name = contest, level, seed, name
         self.folder = job_folder(contest.out, level, seed)
-        set_aside(self.folder)
-        self.folder.mkdir(parents=True)
-        self.meeting = Path(tempfile.mkdtemp(prefix="contest-"))
         self.alone_since: float | None = None
         self.swept = False
         self.stopped_server = False
-        self.server = self.start("server", self.server_command())
-        self.player = self.start("agent", self.player_command())
+        try:
+            set_aside(self.folder)
+            self.folder.mkdir(parents=True)
+            self.meeting = Path(tempfile.mkdtemp(prefix="contest-"))
+            if len(os.fsencode(self.meeting / SOCKET)) > LONGEST_PATH:
+                raise UserError(f"{self.meeting} is too long a path for a socket: TMPDIR=/tmp")
+            self.server = self.start("server", self.server_command())
+            self.player = self.start("agent", self.player_command())
+        except OSError as error:
+            raise UserError(f"cannot begin {name}: {error}") from None
 
     def server_command(self) -> list[str]:
         """Its seed is the one that a local vector environment of this seed would use."""
@@ -117,8 +124,8 @@ class Job:
         if self.alone_since is None:
             self.alone_since = now
         if server is None and now - self.alone_since > GRACE_SECONDS:
+            self.server.send_signal(signal.SIGKILL if self.stopped_server else signal.SIGTERM)
             self.stopped_server = True
-            self.server.send_signal(signal.SIGTERM)
             self.alone_since = now
         # An agent may want minutes to save itself, but not for ever.
         if player is None and now - self.alone_since > self.contest.limits.stall:

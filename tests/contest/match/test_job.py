@@ -9,6 +9,7 @@ import pytest
 from contest.match.agents import SERVER_GONE, Agent
 from contest.match.job import Contest, Job, judge
 from contest.wire.limits import Limits, parse_seconds
+from experiment.errors import UserError
 from retro_env import Level
 
 LIMIT, LEFT = "TimestepTimeoutError: all", "ClientDisconnectError: the client closed"
@@ -39,6 +40,24 @@ def test_status_of_a_job(
 ) -> None:
     found = judge(ended, played=played, server_died=server_died, agent_code=agent_code)
     assert found == status
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [("none", "cannot begin job: .*No such file"), ("x" * 100, "too long a path")],
+)
+def test_a_job_that_finds_no_place_to_meet_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, words: str
+) -> None:
+    if place != "none":
+        (tmp_path / place).mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / place))
+    contest = Contest(
+        tmp_path, Agent("random"), Limits(), False, facts={"backend": "native"}, lock=0
+    )
+    with pytest.raises(UserError, match=words) as raised:
+        Job(contest, Level("BrambleDash-Genesis-v0", "BrambleWood.Act1"), 0, name="job")
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("record", [False, True])
