@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.markup import escape
 from rich.table import Table
 
 from contest.match.score import interval_text
@@ -102,7 +103,7 @@ def by_level(returns: NDArray[np.float64], levels: Sequence[str]) -> Runs:
 
 def sight_table(found: Mapping[str, Any], *, title: str) -> Table:
     """A row for each play of each way to act, as a rich table. gain: what seeing earns more."""
-    table = Table(title=title, title_justify="left")
+    table = Table(title=escape(title), title_justify="left")
     table.add_column("", no_wrap=True)
     table.add_column("pictures", no_wrap=True)
     for name in ("mean", "95 %", "gain", "95 %"):

@@ -55,7 +55,7 @@ def plot_curves(
     UserError: a run lacks the column, or `out` is no kind of picture or cannot be written.
     """
     with picture(out, x="agent steps", y="mean return" if column == "r" else column) as axes:
-        axes.set_title(title)
+        axes.set_title(title, parse_math=False)
         for number, (label, runs) in enumerate(curves.items()):
             colour = f"C{number}"
             drawn = [smooth(*read_curve(run, column), window=window) for run in runs]
@@ -87,7 +87,9 @@ def picture(out: Path, *, x: str, y: str = "mean return") -> Iterator[Any]:
     axes.set(xlabel=x, ylabel=y)
     axes.grid(alpha=0.3)
     if labels := axes.get_legend_handles_labels()[1]:
-        axes.legend(fontsize="small" if len(labels) > 6 else None)
+        legend = axes.legend(fontsize="small" if len(labels) > 6 else None)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
     with drafted(out) as draft:
         figure.savefig(draft)
 

@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.markup import escape
 from rich.table import Table
 
 from envs import VectorEnv, ended_episodes
@@ -128,12 +129,12 @@ def interval_text(interval: tuple[float, float] | None) -> str:
 
 def score_table(scores: Sequence[Score], *, title: str = "") -> Table:
     """One row per score, in the given order, as a rich table."""
-    table = Table(title=title or None, title_justify="left")
+    table = Table(title=escape(title) or None, title_justify="left")
     table.add_column("", no_wrap=True)
     for name in COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
     for row in scores:
         interval = None if math.isnan(row.low) else (row.low, row.high)
         counts = (f"{row.best:,.0f}", f"{row.episodes:,}", f"{row.finished:,}")
-        table.add_row(row.label, f"{row.mean:,.0f}", interval_text(interval), *counts)
+        table.add_row(escape(row.label), f"{row.mean:,.0f}", interval_text(interval), *counts)
     return table

@@ -78,7 +78,10 @@ def test_the_mean_of_curves_that_never_meet_is_empty(tmp_path: Path) -> None:
 
 def test_the_png_is_drawn(runs: list[Path], tmp_path: Path) -> None:
     out = plot_curves(
-        {"both": runs, "one": runs[:1]}, tmp_path / "new" / "c.png", levels={"random": 500.0}
+        {"both": runs, "a$^$": runs[:1]},
+        tmp_path / "new" / "c.png",
+        title=r"$\x$",
+        levels={"random": 500.0},
     )
     picture = imageio.imread(out)
     assert picture.shape[:2] == (504, 864)

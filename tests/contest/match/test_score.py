@@ -126,14 +126,14 @@ def vars_of(e: Episode) -> dict[str, Any]:
 
 def test_tables_show_the_row_and_no_false_interval() -> None:
     rows = [
-        Score("random", 812.4, 700.2, 950.9, 3001.0, 1234, 5, 100_000),
+        Score("r[/y]", 812.4, 700.2, 950.9, 3001.0, 1234, 5, 100_000),
         score("one", [episode(7.0)]),
     ]
     console = Console(width=80)
     with console.capture() as capture:
-        console.print(score_table(rows, title="Act"))
+        console.print(score_table(rows, title="runs/[old]/x[/y]"))
     text = capture.get()
-    for part in ("812", "700 – 951", "3,001", "1,234", "Act"):
+    for part in ("812", "700 – 951", "3,001", "1,234", "r[/y]", "runs/[old]/x[/y]"):
         assert part in text
     assert "nan" not in text
 
