@@ -59,12 +59,15 @@ def push(checkpoint: Path, name: str, *, film: Path | None = None) -> str:
 
 def pull(name: str, folder: Path) -> Path:
     """Fetch OWNER/NAME into a new folder, which `load_agent` reads -> the folder. UserError: it is
-    there already, or holds no checkpoint."""
+    there already, or holds no checkpoint. Called again, one that was cut off goes on."""
     from huggingface_hub import snapshot_download
 
     if folder.exists():
         raise UserError(f"{folder} is there already; give a new folder")
-    snapshot_download(name, local_dir=folder)
+    draft = folder.with_name(f".draft.{folder.name}")
+    snapshot_download(name, local_dir=draft)
+    load_checkpoint(draft)
+    draft.rename(folder)
     return load_checkpoint(folder).folder
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from experiment.config import parse_command, positional
 from experiment.errors import command
-from experiment.files import write_text
+from experiment.files import make_folder, write_text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse_command(ReportConfig, argv, command="python -m contest.report")
     entries = read_entries(config.folders)
     references = read_references(entries)
+    make_folder(config.out.parent)  # before films are made
     shown = best_films(entries) if config.films else []
     text = page(entries, references=references, films=shown, title=config.title)
     write_text(config.out, text)

@@ -34,7 +34,10 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             raise UnsentError("Name or service not known")
         if not (root / name).is_dir():
             raise ValueError(f"no repository {name}\nfurther words")
-        shutil.copytree(root / name, local_dir)
+        if name == "me/cut" and not local_dir.exists():
+            local_dir.mkdir()
+            raise UnsentError("cut off")
+        shutil.copytree(root / name, local_dir, dirs_exist_ok=True)
 
     module = SimpleNamespace(HfApi=Api, snapshot_download=download)
     monkeypatch.setitem(sys.modules, "huggingface_hub", module)
@@ -55,6 +58,17 @@ def test_a_pushed_agent_is_pulled_with_its_card_and_film(
     main(["pull", "me/fox", str(tmp_path / "pulled")])
     assert load_agent(tmp_path / "pulled").config == load_agent("rainbow").config
     assert (tmp_path / "pulled/film.mp4").read_bytes() == b"film"
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_pull_that_was_cut_off_goes_on(tmp_path: Path) -> None:
+    main(["push", str(PRETRAINED), "me/cut"])
+    command = ["pull", "me/cut", str(tmp_path / "pulled")]
+    with pytest.raises(SystemExit):
+        main(command)
+    assert not (tmp_path / "pulled").exists()
+    main(command)
+    assert load_agent(tmp_path / "pulled").config == load_agent("rainbow").config
 
 
 @pytest.mark.usefixtures("hub")
