@@ -15,7 +15,6 @@ from experiment.config import from_dict
 from experiment.errors import UserError
 from experiment.package import Actions, Flags, Images, check_alike
 from jerk.config import JerkConfig
-from jerk.explorer import load_scripts
 from jerk.learner import Rng, Shares, find_moves
 from jerk.memory import Sequences
 from jerk.play import Plan, Play
@@ -52,8 +51,6 @@ class JerkAgent:
         self.sequences = Sequences(config.sequences)
         self.spec = config.env.spec()
         self.moves = find_moves(self.spec.action_names)
-        if config.rhythm and config.scripts:
-            load_scripts(config.scripts, self.moves.names)  # UserError: there are none
         self.policy: Policy | None = None
         self.embedder: Embedder | None = None
         self.memory: EpisodicMemory | None = None
@@ -216,8 +213,8 @@ class JerkAgent:
             self.sequences.forget_recordings()
         elif saved is not None and named is not None:
             raise UserError(
-                f"{init} and {source} both give a policy; leave out --policy, or --init (which "
-                "--checkpoint means too)"
+                f"{init} and {source} both give a policy: give --policy {init} without --init, "
+                "or in a contest --policy '' beside --checkpoint"
             )
         elif saved is not None:
             named = saved

@@ -17,7 +17,7 @@ from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
 from experiment.errors import UserError
 from experiment.files import next_number, write_text
 from experiment.generators import generator_state, set_generator_state
-from experiment.run_folder import RunFolder
+from experiment.run_folder import RunFolder, alone_in
 from experiment.seeding import rng_state, set_rng_state
 from jerk.config import JerkConfig
 from jerk.play import Play
@@ -103,11 +103,12 @@ def restore(training: Training, run_dir: Path, envs: VectorEnv) -> NDArray[np.ui
     training.counts.update(state["counts"])
     training.recent_returns.extend(state["recent_returns"])
     set_generator_state(training.rng, state["jerk_rng"])
-    obs = envs.restore_states(state["envs"])
+    with alone_in(run_dir):  # from here on, recordings are written there
+        obs = envs.restore_states(state["envs"])
+        for replay in (run_dir / REPLAY).glob("step-*"):
+            if replay.name > f"step-{training.env_steps:09d}":
+                shutil.rmtree(replay)
     set_rng_state(state["rng"])
-    for replay in (run_dir / REPLAY).glob("step-*"):
-        if replay.name > f"step-{training.env_steps:09d}":
-            shutil.rmtree(replay)
     return obs
 
 

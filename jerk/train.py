@@ -23,6 +23,7 @@ from experiment.seeding import seed_everything
 from jerk import parse
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
+from jerk.explorer import load_scripts
 from jerk.learner import Bout, furthest_point
 from jerk.memory import BestRuns
 from jerk.play import Play, begin, finish
@@ -96,6 +97,8 @@ class Training:
         self.rng = np.random.default_rng(settings.seed)
         device = prepare_device(settings.device, threads=config.torch_threads)
         self.agent = JerkAgent(config, device=str(device))
+        if config.rhythm and config.scripts:
+            load_scripts(config.scripts, self.agent.moves.names)  # UserError: there are none
         self.sequences, self.memory = self.agent.sequences, self.agent.memory
         self.counts = self.agent.counts
         self.runs = BestRuns(config.runs)

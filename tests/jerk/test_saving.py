@@ -1,15 +1,18 @@
 import json
 from itertools import chain
 
+import pytest
 import stable_retro
 
-from experiment.checkpoint import load_checkpoint
+from experiment.checkpoint import load_agent, load_checkpoint
 from experiment.config import load_config
 from experiment.metrics import read_columns
+from experiment.run_folder import alone_in
 from jerk import PRESETS
 from jerk.config import JerkConfig
 from jerk.saving import Recordings
 from jerk.train import Training, main
+from retro_env.native import NativeVectorEnv
 from retro_env.wrappers import BUTTON_NAMES
 
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
@@ -38,6 +41,27 @@ def test_recordings_stay_of_the_best_episode_of_those_asked_for_and_of_what_runs
     again.restore(recordings.save())
     assert again.save() == recordings.save() and again.best["G-v0:S"][0] == 9.0
     assert Recordings(tmp_path, 2).episodes == [5, 0]  # as new recorders number them
+
+
+def test_a_run_that_another_process_writes_is_not_touched(tmp_path, monkeypatch, capsys):
+    own = ["--run-dir", str(tmp_path), "--record"]
+    main([*own, "--preset", "mutating", "--levels", LEVEL, "--timesteps", "300"])
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.bk2")}
+    monkeypatch.setattr("experiment.files.PATIENCE", 0.0)
+    monkeypatch.setattr(NativeVectorEnv, "restore_states", None)
+    with alone_in(tmp_path), pytest.raises(SystemExit):
+        main([*own, "--resume", "--timesteps", "600"])
+    assert "another process writes" in capsys.readouterr().err
+    assert before and before == {path: path.read_bytes() for path in tmp_path.rglob("*.bk2")}
+
+
+def test_an_agent_needs_no_scripts_to_act(tmp_path):
+    scripts = tmp_path / "own.yaml"
+    scripts.write_text("- {name: a, chance: [1, 1], parts: [{press: B}]}")
+    flags = ["--preset", "recovering", "--scripts", str(scripts), "--levels", LEVEL]
+    main([*flags, "--timesteps", "300", "--run-dir", str(tmp_path / "run")])
+    scripts.unlink()
+    assert len(load_agent(tmp_path / "run").sequences)
 
 
 def test_command_searches_two_levels_records_and_resumes(tmp_path):
