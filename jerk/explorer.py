@@ -1,5 +1,6 @@
 """The rhythm explorer: run right and jump in a rhythm; where that gets stuck, play scripts."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -74,6 +75,8 @@ def load_scripts(source: str, names: tuple[str, ...]) -> tuple[Script, ...]:
     except (yaml.YAMLError, ValueError) as error:  # msgspec's, and of bytes that are no text
         raise UserError(f"{path} holds no scripts: {' '.join(str(error).split())}") from None
     for script in found:
+        if flaw := flaw_of(script):
+            raise UserError(f"{path}: script {script.name} has {flaw}")
         for name in sorted(pressed(script.parts)):
             if name not in names:
                 raise UserError(
@@ -81,6 +84,22 @@ def load_scripts(source: str, names: tuple[str, ...]) -> tuple[Script, ...]:
                     f"these are: {', '.join(names)}"
                 )
     return found
+
+
+def flaw_of(script: Script) -> str:
+    """What is wrong with a script's numbers; "" where nothing is."""
+    parts, odds = list(script.parts), [*script.chance]
+    for part in parts:
+        parts += part.parts
+        odds += [part.maybe, *odds_of(part).values()]
+        if part.parts and (part.press or part.steps != (1, 1) or part.later):
+            return "a part with both parts and press, steps or later: give one of them"
+        for low, high in filter(None, (part.steps, part.later, part.repeat)):
+            if not 0 <= low <= high:
+                return f"[{low}, {high}]: expected the fewest and the most, of 0 or more"
+    if not all(0.0 <= number < math.inf for number in odds):
+        return "a chance or odds that are no finite numbers of 0 or more"
+    return ""
 
 
 def pressed(parts: Sequence[Part]) -> set[str]:
