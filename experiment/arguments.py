@@ -245,7 +245,9 @@ def _add_flag(group: Any, owner: Any, name: str, *, default: Any) -> None:
         group.add_argument(flag, action=argparse.BooleanOptionalAction, **options)
     else:
         missing = field.default is field.default_factory is dataclasses.MISSING
-        options |= {"nargs": "*" if many else None, "required": missing, "metavar": _metavar(hint)}
+        options |= {"nargs": "*"} if many else {}
+        options |= {"action": "extend"} if many and str in get_args(hint) else {}  # of words
+        options |= {"required": missing, "metavar": _metavar(hint)}
         group.add_argument("--" + name.replace("_", "-"), **options)
 
 

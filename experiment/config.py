@@ -218,12 +218,13 @@ def _with_flags(
     """`cls` from values, then flags. files: whether --preset and --config are among these."""
     first = flat(values) | {k: v for k, v in read_first(words).items() if k == "levels"}
     owners = _classes(cls, first)
+    shown = not _required(cls) and {"-h", "--help"} & set(words)
     given = read_flags(
         words,
         owners,
         command=command,
         about=inspect.getdoc(cls) or cls.__name__,
-        defaults={} if _required(cls) else flat(to_dict(_filled(cls(), first))),
+        defaults=flat(to_dict(_filled(cls(), first))) if shown else {},
         files=files,
         presets=preset_names(presets),
         apart=lambda: _apart(cls, owners),

@@ -79,6 +79,35 @@ def test_flags_win_over_file_over_preset_over_defaults(presets: Path, tmp_path: 
     assert load(presets, "--preset", "contest", "--num-envs", "2", "--init", "x").num_envs == 2
 
 
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """Of fields that must go together."""
+
+    low: int = 0
+    """One."""
+    high: int = 0
+    """The other."""
+    words: tuple[str, ...] = ()
+    """Any."""
+
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise UserError("low is above high")
+
+
+def test_flags_complete_what_a_file_begins(presets: Path, tmp_path: Path) -> None:
+    (tmp_path / "half.yaml").write_text("low: 3\n")
+    words = ["--config", str(tmp_path / "half.yaml")]
+    assert load_config(Pair, [*words, "--high", "5"], presets=presets, command="") == Pair(3, 5)
+    with pytest.raises(UserError, match="low is above high"):
+        load_config(Pair, words, presets=presets, command="")
+
+
+def test_words_that_are_given_in_parts_are_all_taken(presets: Path) -> None:
+    words = ["--words", "a", "b", "--words", "c"]
+    assert load_config(Pair, words, presets=presets, command="").words == ("a", "b", "c")
+
+
 def test_a_file_may_be_yaml(presets: Path, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("colour: rgb\n")
     assert load(presets, f"--config={tmp_path / 'a.yaml'}").colour == "rgb"
