@@ -23,6 +23,7 @@ from experiment.files import make_folder, write_json, write_text
 from experiment.package import find, with_this_project
 from experiment.plot import plot_curves
 from experiment.results import read_result, store
+from experiment.run_folder import alone_in
 from studies.report import NOTHING, number, table
 from sweeps.config import SweepConfig
 from sweeps.grid import TAKEN, WIDE, agent_config, as_number, words_of
@@ -222,15 +223,17 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
     UserError: a bad range, or runs that failed."""
     ranges = read_ranges(config)
     make_folder(config.out)
-    same_population(config)
     os.environ["RAY_CHDIR_TO_TRIAL_DIR"] = "0"
     project = {"env_vars": with_this_project()}
-    with (
-        ray_on(config.ray_address, cpus=config.at_once, runtime_env=project),
-        warnings.catch_warnings(),  # runs begin in processes of their own, and are few
-    ):
-        warnings.filterwarnings("ignore", "Consider boosting PBT")
-        results = tuner(config, ranges, trainable).fit()
+    elsewhere = f"another process trains the population in {config.out}: wait for its end, stop it"
+    with alone_in(config.out, otherwise=f"{elsewhere}, or give another --out"):
+        same_population(config)
+        with (
+            ray_on(config.ray_address, cpus=config.at_once, runtime_env=project),
+            warnings.catch_warnings(),  # runs begin in processes of their own, and are few
+        ):
+            warnings.filterwarnings("ignore", "Consider boosting PBT")
+            results = tuner(config, ranges, trainable).fit()
     metrics = [one.metrics or {} for one in results]
     report(config, ranges, [one for one in metrics if "score" in one])
     if results.errors:

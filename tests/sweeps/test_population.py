@@ -15,6 +15,7 @@ import torch
 
 from experiment.checkpoint import load_checkpoint
 from experiment.errors import UserError
+from experiment.run_folder import alone_in
 from sweeps.config import SweepConfig
 from sweeps.population import (
     WORST,
@@ -161,6 +162,13 @@ def test_a_population_that_was_begun_otherwise_is_not_gone_on_with(tmp_path):
     same_population(population("gamma=0.9:0.99", out=tmp_path, jobs=4))
     with pytest.raises(UserError, match=r"begun with pbt .*0\.9:0\.99.*another --out"):
         same_population(population("gamma=0.1:0.2", out=tmp_path))
+
+
+def test_a_population_is_trained_by_one_process_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr("experiment.files.PATIENCE", 0.0)
+    monkeypatch.setattr("sweeps.population.read_ranges", lambda _: {})
+    with alone_in(tmp_path), pytest.raises(UserError, match="another process trains"):
+        run(population("gamma=0.9:0.99", out=tmp_path))
 
 
 def test_a_run_takes_over_another_ones_checkpoint_whole(tmp_path):
