@@ -35,8 +35,10 @@ if [ "$task" = --rollout ]; then
   exec "$python" -m procgen_env.evaluate "$checkpoint" --episodes "${EPISODES:-5}" "$@"
 fi
 start=(--config "$experiment")
-grep -qsE '(^|[ {])"?timesteps"?:' "$experiment" || start+=(--timesteps 8000000)
-if compgen -G "$outputs/checkpoints/step-*" >/dev/null; then
+grep -qsE '(^|[ {,])"?timesteps"?:' "$experiment" || start+=(--timesteps 8000000)
+shopt -s nullglob
+saved=("$outputs"/checkpoints/step-*)
+if [ ${#saved[@]} -gt 0 ]; then
   start=(--resume)
 elif [ -f "$outputs/config.json" ]; then
   aside="$outputs/stopped-$(date +%s)"

@@ -69,10 +69,10 @@ def test_an_experiments_own_steps_count(called, tmp_path, text, steps):
 
 
 def test_train_goes_on_with_a_run_that_is_there(called, tmp_path):
-    (tmp_path / "there/checkpoints/step-000250000").mkdir(parents=True)
-    done = called("--train", OUTPUTS_DIR="there", EXPERIMENT="mine.yaml")
+    (tmp_path / "th[e]re/checkpoints/step-000250000").mkdir(parents=True)
+    done = called("--train", OUTPUTS_DIR="th[e]re", EXPERIMENT="mine.yaml")
     assert done.stdout.split()[:5] == [
-        *("-m", "ppo2.train", "--resume", "--run-dir", str(tmp_path / "there")),
+        *("-m", "ppo2.train", "--resume", "--run-dir", str(tmp_path / "th[e]re")),
     ]
 
 
