@@ -3,7 +3,6 @@
 Cases: benchmarks/cases.md; aims: benchmarks/README.md.
 """
 
-import hashlib
 import sys
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from benchmarks.peers.environments import peer_python
 from benchmarks.peers.neighbours import K, Searcher, embeddings, measure, subset
 from experiment.checkpoint import latest_checkpoint
 from experiment.errors import command
+from experiment.files import file_hash
 from experiment.results import ROOT
 
 SIZES = (1_000, 10_000, 100_000)
@@ -40,8 +40,8 @@ LIMITS = [
 def kept() -> Path:
     """The file of the embeddings that these weights give."""
     meta = latest_checkpoint(WEIGHTS) / "meta.json"  # it has a hash of every other file
-    digest = hashlib.sha256(meta.read_bytes()).hexdigest()[:12]
-    return ROOT / "runs" / "benchmarks" / f"embeddings-{digest}-{ACTS}-{REMEMBERED}.npz"
+    name = f"embeddings-{file_hash(meta)[:12]}-{ACTS}-{REMEMBERED}.npz"
+    return ROOT / "runs" / "benchmarks" / name
 
 
 def run_here(case: str, options: Options) -> Row:

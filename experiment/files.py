@@ -1,5 +1,6 @@
 """Files that are whole or not there, whenever their writer is killed."""
 
+import hashlib
 import json
 import os
 import re
@@ -103,6 +104,14 @@ def next_number(recordings: Path) -> int:
     """The first number behind those of a folder's recordings, NAME-000004.bk2; 0 without any."""
     ends = [path.stem.rpartition("-")[2] for path in recordings.glob("*.bk2")]
     return max((int(end) + 1 for end in ends if end.isdecimal()), default=0)
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file. Errors: UserError."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; is it still there?") from None
 
 
 def unwritable(path: Path, error: OSError) -> UserError:

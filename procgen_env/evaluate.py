@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from envs.episodes import SIDE_BY_SIDE, Random, side_by_side
@@ -20,7 +21,7 @@ from experiment.checkpoint import Checkpoint, load_agent, load_checkpoint
 from experiment.config import only_with, parse_command, positional
 from experiment.device import prepare_device
 from experiment.errors import UserError, command
-from experiment.files import make_folder
+from experiment.files import file_hash, make_folder
 from experiment.package import Policy, find
 from experiment.ranges import Count, Seed
 from experiment.results import read_result, without_nan, write_result
@@ -141,7 +142,8 @@ def folder_name(step: str, config: EvaluateConfig) -> str:
 def check_out(path: Path, about: Mapping[str, Any]) -> None:
     """UserError: another evaluation's result lies there, which would be lost."""
     if path.exists():
-        before = read_result(path)
+        weights = "checkpoint_sha256"
+        before = {weights: about.get(weights), **read_result(path)}  # older ones do not say it
         names = dict.fromkeys([*about, "sight"])  # which returns alone have not
         other = [name for name in names if before.get(name) != about.get(name)]
         if other:
@@ -153,7 +155,8 @@ def check_out(path: Path, about: Mapping[str, Any]) -> None:
 
 def shown(result: Mapping[str, Any]) -> Table:
     """The result as a table."""
-    table = Table(title=f"{result['run']}, {result['policy']}, {result['env_steps']:,} steps")
+    title = f"{result['run']}, {result['policy']}, {result['env_steps']:,} steps"
+    table = Table(title=escape(title))
     others = PLAYS[1:] if result.get("sight") else ()
     columns = ("game", "levels", "mean return", "95 % interval", "normalised", "episodes", *others)
     for name in columns:
@@ -194,6 +197,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         "agent": saved.agent,
         "policy": config.policy,
         "env_steps": saved.counters["env_steps"],
+        # meta.json names the SHA-256 of every other file.
+        "checkpoint_sha256": file_hash(saved.folder / "meta.json"),
         "train_seed": run.seed,
         "mode": settings.distribution_mode,
         "num_levels": settings.num_levels,

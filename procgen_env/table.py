@@ -347,7 +347,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse_command(TableConfig, argv, command="python -m procgen_env.table")
     found: list[Row] = []
     curves: dict[Key, list[Path]] = {}
-    for run in config.runs:
+    for run in {run.resolve(): run for run in config.runs}.values():
         rows = rows_of(run)
         found += rows
         games, one = "+".join(dict.fromkeys(row.game for row in rows)), rows[0]

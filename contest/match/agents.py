@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import hashlib
 import importlib
 import importlib.util
 import json
@@ -24,6 +23,7 @@ from envs import EnvSettings
 from experiment import load_agent, package
 from experiment.config import flat, load_config, nearest_text, replaced, to_dict
 from experiment.errors import UserError
+from experiment.files import file_hash
 from experiment.package import Policy
 from experiment.run_folder import RunFolder
 from experiment.run_settings import RunSettings
@@ -296,11 +296,3 @@ def module_file(name: str) -> Path:
             "and run where Python finds it"
         )
     return Path(spec.origin)
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file. Errors: UserError."""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}; is it still there?") from None

@@ -202,6 +202,21 @@ def test_a_result_of_another_evaluation_is_not_written_over(quickly, tmp_path, c
     assert (tmp_path / "out" / "result.json").read_bytes() == before
 
 
+def test_a_result_of_other_weights_is_not_written_over(quickly, tmp_path, capsys):
+    _, judge = quickly
+    out = ["--out", str(tmp_path / "out")]
+    judge(*out, "--levels", "train")
+    path = tmp_path / "out" / "result.json"
+    before = json.loads(path.read_text())
+    path.write_text(json.dumps({**before, "checkpoint_sha256": "another"}))
+    with pytest.raises(SystemExit):
+        judge(*out, "--levels", "train")
+    assert "other checkpoint_sha256" in " ".join(capsys.readouterr().err.split())
+    del before["checkpoint_sha256"]  # as of older ones
+    path.write_text(json.dumps(before))
+    judge(*out, "--levels", "train")
+
+
 def test_a_test_of_sight_is_not_written_over_by_returns_alone(finished, tmp_path, quickly, capsys):
     _, judge = quickly
     judge("--out", str(tmp_path / "out"))

@@ -60,7 +60,8 @@ def test_seeds_are_one_row_beside_what_was_published(tmp_path, capsys):
         made_up(tmp_path / "a", returns=[0.0] * 50 + [8.0] * 100, train=8.0, test=7.0),
         made_up(tmp_path / "b", returns=[10.0], train=9.0, test=7.5),
     ]
-    main([*map(str, runs), "--out", str(tmp_path / "t.md"), "--plot", str(tmp_path / "p.png"),
+    twice = [*map(str, runs), f"{runs[0]}/../a"]
+    main([*twice, "--out", str(tmp_path / "t.md"), "--plot", str(tmp_path / "p.png"),
           "--gap", str(tmp_path / "g.png")])  # fmt: skip
     *_, row = (tmp_path / "t.md").read_text().splitlines()
     cells = [cell.strip() for cell in row.strip("|").split("|")]
