@@ -46,8 +46,9 @@ def check_seen_alike(saved: Checkpoint, config: Any) -> None:
     """UserError: a run would go on with other pictures than those that its checkpoint holds."""
     theirs, ours = saved.config_as(type(config)).env.spec(), config.env.spec()
     size = "--image-height, --image-width, --colour and --frame-stack"
+    frames = "--frames" if hasattr(config.env, "frames") else "--frame-stack"
     for name, what, flags in (
-        ("steps_back", "stacks frames of steps back", "--frames"),
+        ("steps_back", "stacks frames of steps back", frames),
         ("difference", "has for frame_difference", "--frame-difference"),
         ("observation_shape", "sees images [C,H,W] of", size),
     ):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from experiment.arguments import flag_with
 from experiment.config import load_run_config, nearest_text, replaced, to_dict
 from experiment.errors import UserError, command
 
@@ -204,7 +205,7 @@ def check_alike(theirs: Any, ours: Any, *, source: Path | str, wider: bool = Fal
 
     def seen_and_done(settings: Any) -> tuple[Any, ...]:
         spec = settings.spec()
-        seen = spec.family, spec.observation_shape, spec.frame_stack
+        seen = spec.family, spec.observation_shape, spec.steps_back, spec.difference
         return *seen, spec.action_names[:most], spec.frame_skip
 
     here = seen_and_done(ours)
@@ -212,7 +213,7 @@ def check_alike(theirs: Any, ours: Any, *, source: Path | str, wider: bool = Fal
         return
     known = to_dict(ours)
     flags = [
-        f"--{name.replace('_', '-')} {value}"
+        flag_with(name, value)
         for name, value in to_dict(theirs).items()
         if name in known and seen_and_done(replaced(ours, **{name: value})) != here
     ]

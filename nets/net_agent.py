@@ -15,7 +15,7 @@ from experiment.config import flat, from_dict, to_dict
 from experiment.device import computes_in_bf16
 from experiment.package import Actions, Flags, Images
 from nets.actor_critic import ActorCritic, make_actor_critic, sample_actions
-from nets.transfer import check_parts, load_net
+from nets.transfer import check_parts, check_strides, load_net
 
 Net = TypeVar("Net", bound=nn.Module)
 Config = TypeVar("Config")
@@ -76,6 +76,8 @@ class NetAgent(Generic[Net, Config]):
         theirs, ours = flat(saved.of(self.name).config), flat(to_dict(self.config))
         parts = (config.get("encoder_parts", "") for config in (theirs, ours))
         check_parts(*parts, source=saved.folder)
+        widths = (config.get("widths", "") for config in (theirs, ours))
+        check_strides(*widths, source=saved.folder)
         known = [name for name in self.same.split(", ") if name in theirs and name in ours]
         flags = [flag_with(name, theirs[name]) for name in known if theirs[name] != ours[name]]
         self.take(saved.tensors["net"], saved.folder, flags=flags)
@@ -123,7 +125,7 @@ class PolicyAgent(NetAgent[Net, Config]):
 class ActorCriticAgent(NetAgent[ActorCritic, Config]):
     """Acts by the most probable action; exploring, by a draw from the policy."""
 
-    same = "encoder, widths, hidden, recurrent, recurrent_hidden, actions, image, stack"
+    same = "encoder, widths, pool, hidden, recurrent, recurrent_hidden, actions, image, stack"
     make_net = staticmethod(make_actor_critic)
     logits = True
 

@@ -10,7 +10,7 @@ from experiment.checkpoint import load_checkpoint
 from experiment.config import flat
 from experiment.errors import UserError
 from nets.baselines import read_baselines
-from nets.encoders import Encoder
+from nets.encoders import Encoder, parse_widths
 
 PREFIX = "encoder."
 
@@ -46,6 +46,14 @@ def check_parts(theirs: str, ours: str, *, source: Path | str) -> None:
         raise UserError(
             f"{source} holds an encoder with the parts {theirs!r}, not {ours!r}: give the same "
             "--encoder-parts"
+        )
+
+
+def check_strides(theirs: str, ours: str, *, source: Path | str) -> None:
+    """UserError: the net in `source` has other strides in --widths, which have no weights."""
+    if parse_widths(theirs)[1] != parse_widths(ours)[1]:
+        raise UserError(
+            f"{source} holds an encoder with --widths {theirs!r}, not {ours!r}: give the same"
         )
 
 

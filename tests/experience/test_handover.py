@@ -7,7 +7,26 @@ import pytest
 from experience.handover import check_seen_alike
 from experiment.config import from_dict, replaced
 from experiment.errors import UserError
+from experiment.package import check_alike
 from ppo2.config import PPO2Config
+from procgen_env.config import ProcgenConfig
+
+
+def test_frames_are_told_by_a_flag_that_their_family_has():
+    config = PPO2Config()
+    saved = SimpleNamespace(config_as=lambda _: config)
+    with pytest.raises(UserError, match="the same --frame-stack"):
+        check_seen_alike(saved, replaced(config, frame_stack=2))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"frames": "0,-7"}, {"frames": "0,-3", "frame_difference": True}], ids=str
+)
+def test_an_agent_that_saw_other_frames_is_not_alike(changes):
+    theirs = ProcgenConfig(frames="0,-3")
+    with pytest.raises(UserError, match=r"give --frames 0,-3|--no-frame-difference"):
+        check_alike(theirs, replaced(theirs, **changes), source="there")
+    check_alike(theirs, ProcgenConfig(frames="0,-3"), source="there")
 
 
 @pytest.mark.parametrize(

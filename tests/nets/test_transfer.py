@@ -103,6 +103,24 @@ def test_parts_of_a_searched_net_are_those_of_its_agent(tmp_path):
     load_encoder(encoder, tmp_path / "es", parts="shifted")
 
 
+def test_strides_are_told_apart(tmp_path):
+    flags = {"encoder": "xresnet", "hidden": 8, "image_height": 36, "image_width": 36}
+    theirs, ours = (
+        replaced(PPO2Config(), widths=widths, **flags) for widths in ("8:2,8:1", "8:1,8:2")
+    )
+    PPO2Agent(make_actor_critic(theirs), theirs).save(tmp_path)
+    with pytest.raises(UserError, match="--widths '8:2,8:1', not '8:1,8:2'"):
+        PPO2Agent(make_actor_critic(ours), ours).load_weights(load_checkpoint(tmp_path))
+
+
+def test_a_pool_is_named_where_it_differs(tmp_path):
+    theirs = replaced(PPO2Config(), encoder="impala", widths="8,8", pool=True, hidden=8)
+    PPO2Agent(make_actor_critic(theirs), theirs).save(tmp_path)
+    ours = replaced(theirs, pool=False)
+    with pytest.raises(UserError, match="give --pool"):
+        PPO2Agent(make_actor_critic(ours), ours).load_weights(load_checkpoint(tmp_path))
+
+
 def test_the_order_of_parts_and_spaces_mean_nothing():
     check_parts("shifted,attention", " attention, shifted", source="there")
 
