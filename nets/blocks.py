@@ -71,7 +71,7 @@ class SpectralConv(nn.Conv2d):
                 power = matrix @ matrix.T
                 for _ in range(6):
                     power = power @ power / power.square().sum()
-                left = nn.functional.normalize(power[power.diagonal().argmax()], dim=0)
+                left = nn.functional.normalize(power[power.diagonal().argmax()[None]][0], dim=0)
                 right = nn.functional.normalize(matrix.T @ left, dim=0)
             weight = self.weight / (left @ matrix @ right)
         return self._conv_forward(x, weight, self.bias)
