@@ -301,10 +301,10 @@ while it learned, with Student's t interval over episodes. *Shuffled* is the mea
 pictures of other moments, *blind* by its own action frequencies: it *sees* where its own pictures
 surely earn more than both. One seed says nothing of another. *Grid* is PPO2 with the plain net of
 `procgen-easy`, on one frame (sweeps/plans/entry-ppo.yaml, -short.yaml), with a rate that falls to
-nothing; two of its eight runs are done. With rollouts of 140 steps what is called 1,024 will be
-1,120 rows. *Parts* are of the first million steps of the preset with one part off. What is empty is
-not known. The commands are those that evaluated; [the
-agents](../notebook/2026-11-26-entry-agents.md) and [the
+nothing within these steps. With rollouts of 140 steps what is called 1,024 is 1,120 rows. *Parts*
+are of the first million steps of the preset with one part off. What is empty is not known. The
+commands are those that evaluated; [the agents](../notebook/2026-11-26-entry-agents.md), [the
+grid](../notebook/2026-11-26-entry-grid.md) and [the
 preset](../notebook/2026-11-26-competition-2m.md) have where and how each was trained."""
 ENTRY_DIFFERS = """\
 **Where they differ, and why.** Theirs learned on RLlib for more steps, ours for what the table
