@@ -163,12 +163,12 @@ def draw(rows: Sequence[dict[str, Any]], out: Path) -> None:
             style = {"color": colour, "marker": "o"}
             axes.errorbar(places, means, yerr=spread, label=f"{name} levels", capsize=3, **style)
             found = [theirs_of({**rows[0], field: value}) for value in values]
-            told = [row[name] if row else math.nan for row in found]
             if any(found):
-                told_at = [at for at, row in zip(places, found, strict=True) if row or not numeric]
-                told = [value for value in told if not (numeric and math.isnan(value))]
+                # A gap in a line of names, and none in one of numbers.
+                kept = [(at, r) for at, r in zip(places, found, strict=True) if r or not numeric]
+                told = [row[name] if row else math.nan for _, row in kept]
                 label = f"theirs, {name} levels"
-                axes.plot(told_at, told, "--", label=label, **style, alpha=0.5)
+                axes.plot([at for at, _ in kept], told, "--", label=label, **style, alpha=0.5)
         if numeric:
             axes.set_xscale("log")
         else:

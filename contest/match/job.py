@@ -73,7 +73,7 @@ class Job:
             self.folder.mkdir(parents=True)
             self.meeting = Path(tempfile.mkdtemp(prefix="contest-"))
             if len(os.fsencode(self.meeting / SOCKET)) > LONGEST_PATH:
-                raise UserError(f"{self.meeting} is too long a path for a socket: TMPDIR=/tmp")
+                raise UserError(f"{self.meeting} is too long a path for a socket: give TMPDIR=/tmp")
             self.server = self.start("server", self.server_command())
             self.player = self.start("agent", self.player_command())
         except OSError as error:
