@@ -32,7 +32,7 @@ from procgen_env.config import ProcgenConfig
 from procgen_env.games import normalised_scores, parse_games
 from procgen_env.levels import level_sets
 from procgen_env.vector import make_vec
-from studies.tables import GROUPED_BY, by_number, theirs_of
+from studies.procgen_pages import GROUPED_BY, by_number, theirs_of
 
 GAMMA = 0.99
 """Of the course's reward scale."""

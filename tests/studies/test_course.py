@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from experiment.errors import UserError
-from experiment.results import machine, store
-from studies import tables
+from experiment.results import ROOT, machine, store
+from studies import procgen_pages
 from studies.course import GAMMA, evaluate, method, runs_in, varied
-from studies.tables import by_number
+from studies.procgen_pages import by_number
 
 REWARDS = np.array([[1.0, 0.0], [0.0, 2.0], [4.0, 1.0], [8.0, 0.0], [0.0, 32.0]])
 ENDS = np.array([[0, 0], [0, 0], [1, 0], [0, 0], [0, 1]], bool)
@@ -86,11 +86,11 @@ def test_a_run_that_has_not_ended_is_left_out(tmp_path):
 def test_the_page_has_theirs_beside_ours_and_how_the_gap_changes(monkeypatch, tmp_path):
     stored = tmp_path / "studies" / "results" / "course" / "levels.json"
     stored.parent.mkdir(parents=True)
-    shutil.copy(tables.ROOT / "studies" / "course.json", tmp_path / "studies" / "course.json")
+    shutil.copy(ROOT / "studies" / "course.json", tmp_path / "studies" / "course.json")
     gaps = {1: [20.0, 22.0], 10: [11.0, 9.0], 100: [0.5, -0.5]}
     rows = [
         {
-            **dict(zip(tables.KNOWN_BY, ("PPO", "nature", 32, levels), strict=True)),
+            **dict(zip(procgen_pages.KNOWN_BY, ("PPO", "nature", 32, levels), strict=True)),
             "seed": seed,
             "timesteps": 1_000_000,
             "train": {"raw": [5.0 + gap] * 2, "course": [8.0, 9.0], "normalised": 0.3},
@@ -104,8 +104,8 @@ def test_the_page_has_theirs_beside_ours_and_how_the_gap_changes(monkeypatch, tm
     other = {**rows[2], "timesteps": 2_000_000}  # and a run of its own, in two sweeps
     store(stored.with_name("more.json"), {**content, "rows": [rows[2], other]})
     store(stored.with_name("again.json"), {**content, "rows": [other]})
-    monkeypatch.setattr(tables, "ROOT", tmp_path)
-    lines = tables.course_page().splitlines()
+    monkeypatch.setattr(procgen_pages, "ROOT", tmp_path)
+    lines = procgen_pages.course_page().splitlines()
     at_ten = next(line for line in lines if line.startswith("| PPO | nature | 32 | 10 |"))
     cells = at_ten.strip("| ").split(" | ")
     assert cells[4:6] == ["1,000,000", "2"]
@@ -124,17 +124,17 @@ def test_penalties_are_in_the_order_of_their_numbers():
 
 
 def test_of_theirs_the_one_of_most_nearly_as_many_steps_is_shown():
-    like = dict(zip(tables.KNOWN_BY, ("PPO", "nature", 128, 400), strict=True))
-    found = [tables.theirs_of({**like, "timesteps": t}) for t in (1_000_000, 4_000_000)]
+    like = dict(zip(procgen_pages.KNOWN_BY, ("PPO", "nature", 128, 400), strict=True))
+    found = [procgen_pages.theirs_of({**like, "timesteps": t}) for t in (1_000_000, 4_000_000)]
     assert [(row["timesteps"], row["train"]) for row in found] == [
         (2_000_000, 10.9),
         (4_000_000, 13.1),
     ]
-    assert tables.theirs_of({**like, "num_levels": 7, "timesteps": 1}) is None
+    assert procgen_pages.theirs_of({**like, "num_levels": 7, "timesteps": 1}) is None
 
 
 def test_runs_that_differ_in_two_things_make_no_picture():
-    one = dict(zip(tables.GROUPED_BY, ("PPO", "nature", 32, 10, 1), strict=True))
+    one = dict(zip(procgen_pages.GROUPED_BY, ("PPO", "nature", 32, 10, 1), strict=True))
     assert varied([one, {**one, "num_levels": 50}, {**one, "seed": 1}]) == "num_levels"
     assert varied([one, {**one, "method": "penalty 2"}]) == "method"
     with pytest.raises(UserError, match="differ in encoder and num_levels"):

@@ -6,7 +6,7 @@ import pytest
 
 from experiment.errors import UserError
 from studies.entry import main, rows
-from studies.tables import entry_row
+from studies.procgen_pages import entry_row
 
 
 def run_folder(folder, *, levels="procgen:coinrun", last=1000):
