@@ -2,11 +2,16 @@
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from experiment.errors import UserError
+
+T = TypeVar("T")
+STARTS = 3
+"""Times that Ray is started here: it gives its processes 30 s, too few for a very busy machine."""
 
 
 @contextmanager
@@ -25,7 +30,8 @@ def ray_on(address: str, *, cpus: int, **options: Any) -> Iterator[Any]:
         if address not in ("", "auto"):  # Ray itself asks for minutes
             host, _, port = address.rpartition(":")
             socket.create_connection((host, int(port)), timeout=10.0).close()
-        ray.init(address or "local", log_to_driver=False, **here, **options)
+        start = partial(ray.init, address or "local", log_to_driver=False, **here, **options)
+        patiently(start, starts=1 if address else STARTS)
     except Exception as error:  # Ray has no class for it
         reason = str(error).partition("\n")[0]
         if not address:
@@ -38,3 +44,14 @@ def ray_on(address: str, *, cpus: int, **options: Any) -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+def patiently(start: Callable[[], T], *, starts: int = STARTS) -> T:
+    """Start Ray, at most so many times where its processes take too long -> what `start` gives."""
+    for left in reversed(range(starts)):
+        try:
+            return start()
+        except Exception as error:  # Ray has no class for it
+            if not left or "timed out" not in str(error).lower():
+                raise
+    raise AssertionError("starts is 1 or more")

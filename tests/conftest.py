@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 os.environ["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS", "1")
 
 from envs import EnvSpec
+from experiment.cluster import patiently
 
 # What a shell starts in the background ignores Ctrl-C, and tests press it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -148,13 +150,7 @@ def ray_address() -> Iterator[str]:
     """A Ray cluster of this machine, for all tests: one takes seconds to start."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     utils = pytest.importorskip("ray.cluster_utils")
-    for attempt in range(3):
-        try:
-            arguments = {"num_cpus": 4, "include_dashboard": False}
-            cluster = utils.Cluster(initialize_head=True, head_node_args=arguments)
-            break
-        except Exception as error:  # Ray has no class for it; a busy machine takes longer
-            if attempt == 2 or "timed out" not in str(error):
-                raise
+    arguments = {"num_cpus": 4, "include_dashboard": False}
+    cluster = patiently(partial(utils.Cluster, True, head_node_args=arguments))
     yield cluster.address
     cluster.shutdown()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from experience.actors import ActorSettings, Here, on_ray
+from experiment.cluster import patiently
 from experiment.errors import UserError
 from tests.experience.players import Counter, mistaken
 from tests.runs import KILLS, ROOT
@@ -103,10 +104,10 @@ def kill_nodes():
     """Ray's node process of the machine where an actor is; then another machine joins."""
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(
-        initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False}
-    )
-    node = cluster.add_node(num_cpus=1)
+    arguments = {"num_cpus": 0, "include_dashboard": False}
+    cluster = patiently(partial(Cluster, True, head_node_args=arguments))
+    add = partial(patiently, partial(cluster.add_node, num_cpus=1))
+    node = add()
     with counters(ActorSettings(actors=1, ray_address=cluster.address)) as (take, taken, actors):
         for number in range(KILLS):
             began = len(taken)
@@ -114,7 +115,7 @@ def kill_nodes():
                 take()
             node.kill_raylet(check_alive=False)
             cluster.remove_node(node, allow_graceful=False)
-            node = cluster.add_node(num_cpus=1)
+            node = add()
         while actors.restarts < KILLS:
             take()
     check_lives(taken, deaths=KILLS)
