@@ -206,27 +206,27 @@ def work(
         for cell in todo
     }
     with ThreadPoolExecutor(jobs) as pool:
-        while True:
-            ready = [cell for cell in waiting if missing.isdisjoint(before[cell.name])]
-            for cell in ready[: jobs - len(running)]:
-                waiting.remove(cell)
-                running[pool.submit(play, study, cell, out, threads=threads)] = cell
-            if not running:
-                break
-            try:
+        try:
+            while True:
+                ready = [cell for cell in waiting if missing.isdisjoint(before[cell.name])]
+                for cell in ready[: jobs - len(running)]:
+                    waiting.remove(cell)
+                    running[pool.submit(play, study, cell, out, threads=threads)] = cell
+                if not running:
+                    break
                 done = wait(running, return_when=FIRST_COMPLETED).done
-            except KeyboardInterrupt:
-                stop()
-                raise
-            for future in done:
-                cell = running.pop(future)
-                try:
-                    future.result()
-                    missing.remove(cell.name)
-                    say(f"done: {cell.name}")
-                except UserError as error:
-                    failed.append(cell.name)
-                    say(f"failed: {cell.name}: {error}")
+                for future in done:
+                    cell = running.pop(future)
+                    try:
+                        future.result()
+                        missing.remove(cell.name)
+                        say(f"done: {cell.name}")
+                    except UserError as error:
+                        failed.append(cell.name)
+                        say(f"failed: {cell.name}: {error}")
+        except KeyboardInterrupt:
+            stop()
+            raise
     if not failed and waiting:
         raise UserError(f"{waiting[0].name} needs a run that needs it: nothing can begin")
     if failed:

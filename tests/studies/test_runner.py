@@ -122,6 +122,7 @@ def test_what_ctrl_c_does_not_reach_is_ended(study: Study, tmp_path: Path) -> No
     with pytest.raises(KeyboardInterrupt):
         work(study, left(study, ["before"], tmp_path), tmp_path, jobs=1, say=print, play=play,
              stop=over.set)  # fmt: skip
+    assert over.is_set()
 
 
 @pytest.mark.parametrize("text", ['{"made": {', '{"x": 1}', "[]"])
