@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,8 @@ def interrupted(
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.01)
     for pid in told(process.pid):
-        os.kill(pid, number)
+        with suppress(ProcessLookupError):  # a child that the command has ended by then
+            os.kill(pid, number)
     said = process.communicate(timeout=240)[1]
     assert process.returncode != 0
     return said

@@ -117,12 +117,13 @@ def test_a_stopped_run_goes_on_exactly(agent, flags, tmp_path):
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_killed_run_goes_on_exactly(agent, tmp_path):
-    longer = ["--timesteps", "300"]
+    steps = 1500 if agent == "es" else 300  # long enough to be killed
+    longer = ["--timesteps", steps]
     killed = tmp_path / "killed"
     main(agent, words(agent, *longer, "--run-dir", tmp_path / "whole"))
     command = [sys.executable, "-m", f"{agent}.train"]
     kill_at(60, [*command, *words(agent, *longer, "--run-dir", killed)], killed)
-    assert load_checkpoint(killed).counters["env_steps"] < 300
+    assert load_checkpoint(killed).counters["env_steps"] < steps
     main(agent, ["--run-dir", str(killed), "--resume"])
     assert_same_run(tmp_path / "whole", killed)
 

@@ -95,7 +95,7 @@ def test_train_says_its_throughput_over_all_parts_of_a_run(called, tmp_path):
 
 def test_train_is_interrupted_in_time_to_save(called, tmp_path):
     script = f"trap 'echo saved > {tmp_path}/saved; exit 130' INT\nwhile true; do sleep 0.05; done"
-    done = called("--train", script=script, SECONDS_LIMIT="121")
+    done = called("--train", script=script, SECONDS_LIMIT="124")
     assert done.returncode == 0 and "the time is up" in done.stderr
     assert (tmp_path / "saved").read_text() == "saved\n"
 

@@ -47,18 +47,24 @@ def whole_run(folder):
 
 def test_search_learns_the_corridor(quick, tmp_path):
     config = replaced(quick, timesteps=5_000, pairs=8)
-    before = run(Lanes(4), replaced(config, timesteps=1), tmp_path / "short")
+    short = [replaced(config, timesteps=1, seed=seed) for seed in range(3)]
+    before = [run(Lanes(4), one, tmp_path / f"short-{one.run.seed}") for one in short]
     agent = run(Lanes(4), replaced(config, num_envs=4), tmp_path / "run")
-    assert played(before, Lanes(1)) < 3.5  # falls into the hole, or stands
+    assert np.mean([played(one, Lanes(1)) for one in before]) < 6.0  # falls into the hole, stands
     assert played(agent, Lanes(1)) > 7.0  # 8 is the end; the wind can take a jump
 
 
 def test_plain_vector_environment_is_learned_too(corridor, quick, tmp_path):
     config = replaced(quick, timesteps=5_000, num_envs=2, pairs=8)
-    run(corridor(2), config, tmp_path / "run")
-    values = read_columns(tmp_path / "run/metrics.csv")
-    assert values["current"][-3:].mean() > 7.0 > 3.5 > values["current"][:3].mean()
-    assert load_checkpoint(tmp_path / "run").counters["env_steps"] == 5_000
+    begun, ended = [], []
+    for seed in range(3):
+        folder = tmp_path / str(seed)
+        run(corridor(2), replaced(config, seed=seed), folder)
+        current = read_columns(folder / "metrics.csv")["current"]
+        begun.append(current[:3].mean())
+        ended.append(current[-3:].mean())
+        assert load_checkpoint(folder).counters["env_steps"] == 5_000
+    assert np.mean(begun) < 6.0 and min(ended) > 7.0
 
 
 def short(quick, **changes):

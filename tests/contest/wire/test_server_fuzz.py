@@ -25,7 +25,7 @@ Start = Callable[..., Any]
 RESET = b'{"type": "update", "content": {"reset": true}}\f'
 STEP = b'{"type": "update", "content": {"ac": 5}}\f'
 CLOSE = b'{"type": "close", "content": {"reason": null}}\f'
-FORK = multiprocessing.get_context("fork")
+SPAWN = multiprocessing.get_context("spawn")
 
 
 def connect(server: Any) -> socket.socket:
@@ -129,7 +129,7 @@ def play_for_ever(folder: Path) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_killed_server_leaves_every_ended_episode(tmp_path: Path, toy: Any, seed: int) -> None:
     folder, results = tmp_path / "shared", tmp_path / "results"
-    server = FORK.Process(target=serve_for_ever, args=(toy(length=3), folder, results))
+    server = SPAWN.Process(target=serve_for_ever, args=(toy(length=3), folder, results))
     server.start()
     env = RemoteEnv(folder)
     ended: list[float] = []
@@ -155,7 +155,7 @@ def test_killed_server_leaves_every_ended_episode(tmp_path: Path, toy: Any, seed
 
 
 def test_killed_client_leaves_complete_records(start: Start, toy: Any, tmp_path: Path) -> None:
-    client = FORK.Process(target=play_for_ever, args=(tmp_path / "0" / "shared",))
+    client = SPAWN.Process(target=play_for_ever, args=(tmp_path / "0" / "shared",))
     client.start()
     server = start(toy(length=10), timesteps=10**9)
     while server.record.steps < 57:
