@@ -34,9 +34,16 @@ def wait_for_lock(descriptor: int, *, otherwise: str) -> None:
             time.sleep(0.05)
 
 
+def beside(path: Path, name: str) -> Path:
+    """A file of that name in the same folder. UserError: `path` is a folder's, as `.` is."""
+    if not path.name:
+        raise UserError(f"cannot write {path}: it is a folder; give the name of a file")
+    return path.with_name(name)
+
+
 def replace_text(path: Path, text: str) -> None:
     """Let a file hold this text: written beside, synced, renamed. Errors: OSError."""
-    draft = path.with_name(f".{path.name}.draft")
+    draft = beside(path, f".{path.name}.draft")
     with draft.open("w", encoding="utf-8", newline="") as file:
         file.write(text)
         file.flush()
@@ -65,7 +72,7 @@ def drafted(path: Path) -> Iterator[Path]:
     The folder is made if need be; where it cannot be written, that shows before the work begins.
     Errors: UserError (it cannot be written).
     """
-    draft = path.with_name(f".draft.{path.name}")
+    draft = beside(path, f".draft.{path.name}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft.touch()

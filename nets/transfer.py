@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from experiment.config import flat
 from experiment.errors import UserError
 from nets.baselines import read_baselines
 from nets.encoders import Encoder, parse_widths
+from nets.settings import NetSettings
 
 PREFIX = "encoder."
 
@@ -25,15 +27,16 @@ def load_net(
     _fit(net, weights, f"{source} holds a net of another shape ({{}}); {instead}")
 
 
-def load_encoder(encoder: Encoder, source: Path | str, *, parts: str = "") -> None:
-    """Give `encoder` the weights of the one in `source`: a checkpoint or run folder of any agent
-    whose net calls it `encoder`, or a file of baselines' PPO2.
+def load_encoder(encoder: Encoder, source: Path | str, settings: NetSettings) -> None:
+    """Give `encoder`, which these settings made, the weights of the one in `source`: a checkpoint
+    or run folder of any agent whose net calls it `encoder`, or a file of baselines' PPO2.
 
-    parts: its --encoder-parts, of which some have no weights. UserError: `source` cannot be read,
-    or its net has no encoder or another one.
+    UserError: `source` cannot be read, or its net has no encoder or another one.
     """
-    state, name, theirs = _encoder_weights(source, encoder.image)
-    check_parts(theirs, parts, source=source)
+    state, made = _encoder_weights(source, encoder.image)
+    name = made.get("encoder", "unnamed")
+    check_parts(made.get("encoder_parts", ""), settings.encoder_parts, source=source)
+    check_strides(made.get("widths", ""), settings.widths, source=source)
     same = "the same --encoder, image, colour and frame stack"
     _fit(encoder, state, f"{source} holds another encoder ({name}: {{}}); use {same}")
 
@@ -75,16 +78,16 @@ def _fit(module: nn.Module, weights: Mapping[str, Tensor], otherwise: str) -> No
 
 def _encoder_weights(
     source: Path | str, image: tuple[int, int, int]
-) -> tuple[dict[str, Tensor], str, str]:
-    """The weights by their names within the encoder, what the encoder is called, and its parts."""
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The weights by their names within the encoder, and the settings that it was made with."""
+    made: dict[str, Any] = {"encoder": "nature"}
     if Path(source).is_file():
-        weights, name, parts = read_baselines(source, image=image), "nature", ""
+        weights = read_baselines(source, image=image)
     else:
         saved = load_checkpoint(source)
         made, weights = flat(saved.config), saved.tensors.get("net", {})
         for searched in made.get("searched", ()):  # es: the net is of that agent
             made = flat(searched["config"])
-        name, parts = made.get("encoder", "unnamed"), made.get("encoder_parts", "")
     state = {
         key.removeprefix(PREFIX): value for key, value in weights.items() if key.startswith(PREFIX)
     }
@@ -93,4 +96,4 @@ def _encoder_weights(
             f"{source} holds no net with an encoder; give a checkpoint of an agent that learns a "
             "net, such as ppo2 or rainbow"
         )
-    return state, name, parts
+    return state, made

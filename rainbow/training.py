@@ -110,5 +110,5 @@ class Training(OffPolicy):
 
     def take_encoder(self, source: Path | str) -> None:
         """Take the convolutions of any agent's checkpoint."""
-        load_encoder(self.agent.net.encoder, source, parts=self.config.net.encoder_parts)
+        load_encoder(self.agent.net.encoder, source, self.config.net)
         self.learner.copy_target()

@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +53,12 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path):
         with pytest.raises(UserError, match="cannot write") as error:
             write()
         assert "\n" not in str(error.value)
+
+
+def test_a_folder_in_place_of_a_file_is_named():
+    for write in (lambda: write_text(Path(), "text"), draft(Path())):
+        with pytest.raises(UserError, match="it is a folder"):
+            write()
 
 
 def draft(path, error=None):

@@ -10,7 +10,8 @@ from experiment.checkpoint import load_checkpoint, save_checkpoint
 from experiment.config import replaced
 from experiment.errors import UserError
 from nets.actor_critic import make_actor_critic
-from nets.encoders import make_encoder
+from nets.encoders import encoder_of, make_encoder
+from nets.settings import NetSettings
 from nets.transfer import check_parts, follow, load_encoder
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
@@ -42,7 +43,7 @@ def test_a_net_goes_a_share_of_its_way_to_another():
 
 def test_encoder_takes_the_weights_of_another_agents(tmp_path):
     source, encoder = make_encoder("nature", IMAGE), make_encoder("nature", IMAGE)
-    load_encoder(encoder, checkpoint(tmp_path, source))
+    load_encoder(encoder, checkpoint(tmp_path, source), NetSettings())
     obs = torch.randint(256, (2, *IMAGE), dtype=torch.uint8)
     assert torch.equal(encoder(obs), source(obs))
 
@@ -60,7 +61,7 @@ def baselines(tmp_path):
 def test_encoder_takes_the_convolutions_of_a_baselines_file(baselines):
     file, arrays = baselines
     encoder = make_encoder("nature", IMAGE)
-    load_encoder(encoder, file)
+    load_encoder(encoder, file, NetSettings())
     got = encoder.convolutions[2].weight.detach().numpy()
     np.testing.assert_array_equal(got, arrays[2].transpose(3, 2, 0, 1))
 
@@ -77,14 +78,14 @@ def test_a_net_with_parts_does_not_start_from_a_baselines_file(baselines):
 def test_another_encoder_is_refused_by_name(tmp_path, name, image):
     source = checkpoint(tmp_path, make_encoder("nature", IMAGE))
     with pytest.raises(UserError, match="nature") as error:
-        load_encoder(make_encoder(name, image), source)
+        load_encoder(make_encoder(name, image), source, NetSettings())
     assert "\n" not in str(error.value)
 
 
 def test_parts_without_weights_are_told_apart(tmp_path):
     source = checkpoint(tmp_path, make_encoder("nature", IMAGE))
     with pytest.raises(UserError, match="--encoder-parts"):
-        load_encoder(make_encoder("nature", IMAGE), source, parts="shifted")
+        load_encoder(make_encoder("nature", IMAGE), source, NetSettings(encoder_parts="shifted"))
     config = replaced(PPO2Config(), encoder="data-efficient", hidden=8)
     PPO2Agent(make_actor_critic(config), config).save(tmp_path / "plain")
     other = replaced(config, encoder_parts="shifted")
@@ -99,8 +100,8 @@ def test_parts_of_a_searched_net_are_those_of_its_agent(tmp_path):
     ESAgent.start(replaced(ESConfig(), **flags), tmp_path / "ppo2").save(tmp_path / "es")
     encoder = make_encoder("data-efficient", (4, 36, 36))
     with pytest.raises(UserError, match="--encoder-parts"):
-        load_encoder(encoder, tmp_path / "es")
-    load_encoder(encoder, tmp_path / "es", parts="shifted")
+        load_encoder(encoder, tmp_path / "es", NetSettings())
+    load_encoder(encoder, tmp_path / "es", NetSettings(encoder_parts="shifted"))
 
 
 def test_strides_are_told_apart(tmp_path):
@@ -111,6 +112,8 @@ def test_strides_are_told_apart(tmp_path):
     PPO2Agent(make_actor_critic(theirs), theirs).save(tmp_path)
     with pytest.raises(UserError, match="--widths '8:2,8:1', not '8:1,8:2'"):
         PPO2Agent(make_actor_critic(ours), ours).load_weights(load_checkpoint(tmp_path))
+    with pytest.raises(UserError, match="--widths '8:2,8:1', not '8:1,8:2'"):
+        load_encoder(encoder_of(ours.net, (4, 36, 36)), tmp_path, ours.net)
 
 
 def test_a_pool_is_named_where_it_differs(tmp_path):
@@ -134,4 +137,4 @@ def test_checkpoint_without_an_encoder_is_refused(tmp_path):
         tensors={"net": {"other": torch.zeros(1)}},
     )
     with pytest.raises(UserError, match="no net with an encoder"):
-        load_encoder(make_encoder("nature", IMAGE), tmp_path)
+        load_encoder(make_encoder("nature", IMAGE), tmp_path, NetSettings())
