@@ -16,13 +16,13 @@ COURSE = """\
 A course compared PPO with TRPO, Nature's convolutions with IMPALA's, and numbers of training levels
 on StarPilot without backgrounds. Ours are the last checkpoints of the runs of its plans in
 [sweeps](../../sweeps/README.md), with fewer steps where the table says so. *train* is on the levels
-that it learned on, *test* on all levels, and both act by draws. *penalty* is what the course calls
-TRPO: a surrogate with a KL penalty of that weight, and a critic that nothing trains. *TRPO* is that
-method, with its bound on the KL divergence. Means are over seeds, with Student's t interval over
-seeds in brackets; *normalised* has 0 for a policy that learned without seeing (raw 2.5; random play
-has 1.5) and 1 for the most there is. *Theirs* are one run each, in their own unit: rewards
-over a running deviation, without the step that ends an episode. *Ours in it* are the same episodes
-in that unit."""
+that a run learned on, *test* on all levels, and both act by draws. *penalty* is what the course
+calls TRPO: a surrogate with a KL penalty of the weight shown, and an untrained critic. *TRPO* is
+TRPO proper, with the bound shown on the KL divergence. Means are over seeds, with Student's t
+interval over seeds in brackets; *normalised* has 0 for a policy that learned without seeing (raw
+2.5; random play has 1.5) and 1 for the most there is. *Theirs* are one run each, in the course's
+unit: rewards divided by a running deviation, without the last reward of an episode. *Ours in it*
+are our episodes in that unit."""
 COURSE_DIFFERS = """\
 **Where they differ, and why.** Ours have as many steps as the table says, theirs mostly more: most
 of what theirs earn beyond ours may be that. Theirs are means of the last 20 evaluations of 32
@@ -81,19 +81,19 @@ PPO. Ours have learned on all easy levels, one run a row, for fewer steps than t
 learned* is the mean return of the episodes that ended in the last tenth of a run's steps, ± one
 standard error over episodes. *Frozen* are its last weights on levels drawn anew, acting by draws as
 while it learned, with Student's t interval over episodes. *Shuffled* is the mean return by the
-pictures of other moments, *blind* by its own action frequencies: it *sees* where its own pictures
-surely earn more than both. One seed says nothing of another. *Grid* is PPO2 with the plain net of
-`procgen-easy`, on one frame (sweeps/plans/entry-ppo.yaml, -short.yaml), with a rate that falls to
-nothing within these steps. With rollouts of 140 steps what is called 1,024 is 1,120 rows. *Parts*
-are of the first million steps of the preset with one part off. What is empty is not known. The
-commands are those that evaluated; [the agents](../notebook/2026-11-26-entry-agents.md), [the
-grid](../notebook/2026-11-26-entry-grid.md) and [the
-preset](../notebook/2026-11-26-competition-2m.md) have where and how each was trained."""
+pictures of other moments, *blind* by draws of its own action frequencies. An agent *sees* where its
+own pictures earn significantly more than both. One seed does not tell what others would do. *Grid*
+is PPO2 with the plain net of `procgen-easy`, on one frame (sweeps/plans/entry-ppo.yaml,
+-short.yaml), with a learning rate that falls to 0 within these steps. With rollouts of 140 steps a
+minibatch called 1,024 has 1,120 rows. *Parts* are of the first million steps of the preset with one
+part off. Empty cells are unknown. The commands are those that evaluated; [the
+agents](../notebook/2026-11-26-entry-agents.md), [the grid](../notebook/2026-11-26-entry-grid.md)
+and [the preset](../notebook/2026-11-26-competition-2m.md) have where and how each was trained."""
 ENTRY_DIFFERS = """\
 **Where they differ, and why.** Theirs learned on RLlib for more steps, ours for what the table
 says: most of what theirs earn beyond ours may be that. RLlib's Ape-X and SAC learned as often as
-their workers left time for; ours by 8 samples a step, and SAC with values of our own, found where
-the entry's fail, by 2. None of this was measured apart."""
+their workers left time for. Ours learn from 8 samples a step. SAC with our own values, chosen
+because the entry's fail, learns from 2. None of this was measured apart."""
 
 
 def entry_page() -> str:

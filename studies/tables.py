@@ -30,7 +30,7 @@ seeds within each level: of three seeds they hold the truth less often than 95 %
 levels and 76 % on one. *Shuffled* is the mean return by the pictures of other moments, *blind* by
 independent draws of its own action frequencies: a player *sees* where its own pictures surely earn
 more than both. *CPU min* is the mean of one run. What begins from one pretraining does not say how
-pretrainings differ. What is empty is not known."""
+pretrainings differ. Empty cells are unknown."""
 FORMER = """\
 **Another policy**: where a kind begins with `ppo2/pretrained` or plays it, it is the one shipped
 until 2026-11-25."""
