@@ -140,10 +140,9 @@ def random_play(
 
 def agent_play(share: int) -> Iterator[Pair]:
     """One pair that Rainbow has played."""
-    from contest.match.agents import Agent, load_policy  # torch takes seconds to import
+    from contest.match.agents import load_policy  # torch takes seconds to import
 
-    folder = Path(__file__).parents[1] / "rainbow" / "pretrained"
-    agent, config = load_policy(Agent("rainbow", str(folder), "frozen", "cpu"), seed=0)
+    agent, config = load_policy("rainbow", seed=0)
     levels = [Level(GAME, name) for name in level_names()]
     starts = np.zeros(1, bool)
     with closing(Pair(levels[0], config)) as pair:

@@ -18,7 +18,7 @@ from cartridge.build_states import FOLDER
 from cartridge.levels.oracle import read_proof
 from cartridge.levels.pack import FILE
 from cartridge.levels.splits import GAME, level_names
-from contest.match.agents import Agent, load_policy
+from contest.match.agents import load_policy
 from experiment.errors import Parser, UserError, command
 from experiment.results import write_result
 from retro_env import Level
@@ -45,7 +45,7 @@ def proof(level: str, random: np.random.Generator) -> bytes:
 def learned(seed: int) -> Iterator[tuple[int, bytes]]:
     """Of each episode that the agent ends, drawing its actions under the contest's rules: number of
     the act, and the pad of each frame."""
-    agent, config = load_policy(Agent(PLAYER, PLAYER, "frozen", "cpu"), seed=seed)
+    agent, config = load_policy(PLAYER, seed=seed)
     pads = [sum(PADS[name] for name in held.split()) for held in SEVEN]
     rows = [[Level(GAME, name)] for name in level_names()]
     envs = NativeVectorEnv(

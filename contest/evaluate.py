@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from rich.console import Console
 
-from contest.match.agents import Agent, load_policy
+from contest.match.agents import load_policy
 from contest.match.folder import read_facts
 from contest.match.job import keep_best
 from contest.match.levels import playable_levels
@@ -231,8 +231,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     levels = levels if config.levels or config.sight else levels[:1]
     name, folder = config.agent, Path(config.agent)
     name = agent_in(folder) if (folder / "contest.json").is_file() else name
-    agent = Agent(name, name, "frozen", config.device)
-    policy, settings = load_policy(agent, seed=config.seed)
+    policy, settings = load_policy(name, seed=config.seed, device=config.device)
     settings = dataclasses.replace(settings, backend=config.backend)
     played_by = {backend_of([level], settings) for level in levels}
     if config.sight:

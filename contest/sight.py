@@ -4,7 +4,7 @@ Every level counts alike. Intervals are over episodes: the k-th on each level ar
 which means have Student's t interval, differences Welch's.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -33,13 +33,10 @@ def sight_of(
     settings: EnvConfig,
     *,
     episodes: int,
-    seed: int = 0,
-    patience: int = 0,
-    on_play: Callable[[], None] = lambda: None,
+    **options: Any,
 ) -> dict[str, Any]:
-    """What came of both ways to act, for result.json. episodes: on each level. Others: as
+    """What came of both ways to act, for result.json. episodes: on each level. options: of
     `envs.sight.measure`."""
-    options: dict[str, Any] = {"seed": seed, "patience": patience, "on_play": on_play}
     test = partial(tested, policy, levels, settings, episodes=episodes, **options)
     names = settings.spec().action_names
     return {way: told(test(explore=how), levels, names) for way, how in WAYS.items()}

@@ -1,5 +1,6 @@
 """What vector environments have in common: spaces, the checks of a step and of saved states."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -16,6 +17,9 @@ from experiment.errors import UserError
 class VectorBase(gymnasium.vector.VectorEnv):
     """Gymnasium's side of the contract of `envs.VectorEnv`."""
 
+    workers: Sequence[int] = ()
+    """Ids of the processes that play, where there are any."""
+
     def __init__(self, num_envs: int, spec: EnvSpec) -> None:
         self.num_envs, self.env_spec = num_envs, spec
         self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
@@ -30,8 +34,7 @@ class VectorBase(gymnasium.vector.VectorEnv):
         """step_async and step_wait in one."""
         whole: Any = self
         whole.step_async(actions)
-        found: Step = whole.step_wait()
-        return found
+        return whole.step_wait()
 
     def checked(self, actions: NDArray[np.integer], rows: int) -> NDArray[np.int64]:
         """The actions of so many rows as an array of their own. Errors: InvalidAction."""

@@ -31,7 +31,7 @@ class EvaluationSettings:
     sight_episodes: Count = only_with(48, "sight_every")
     """Episodes of each of the three, on the levels in turn."""
 
-    def check_rows(self, log_every: int) -> None:
+    def check_log_every(self, log_every: int) -> None:
         """UserError: metrics are not written where something is to be in them."""
         for every in ("evaluate_every", "sight_every"):
             if getattr(self, every) % log_every:

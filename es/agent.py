@@ -19,10 +19,6 @@ from experiment.errors import UserError
 from experiment.package import Actions, Flags, Images, ScoringPolicy, check_alike, find
 from nets.net_agent import NetAgent
 
-Policy = ScoringPolicy
-"""An agent whose net can be searched. The net's first part is its `encoder`, and a fully connected
-layer behind that is called `hidden`, or something that ends so."""
-
 
 class ESAgent(NetAgent[Any, ESConfig]):
     """Acts by the best score; by a draw from the policy where the config says so, or exploring."""
@@ -114,10 +110,11 @@ def check(policy: Any, config: ESConfig, *, name: str, source: Path | str) -> No
     check_alike(policy.config.env, config.env, source=source)
 
 
-def searched_names(policy: Policy, layer: str) -> list[str]:
+def searched_names(policy: ScoringPolicy, layer: str) -> list[str]:
     """Names of the net's parameters that are searched: of all behind the encoder on which scores
     depend (noise and a critic's value do not count), those of fully connected layers ("fc"), or
-    those behind them ("head")."""
+    those behind them ("head"). The net's first part is its `encoder`, and a fully connected layer
+    has a name that ends in `hidden`."""
     net: Any = policy.net
     names = [name for name, _ in net.named_parameters() if not name.startswith("encoder.")]
     for name in names:

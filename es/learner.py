@@ -88,8 +88,7 @@ class Learner:
     @property
     def theta(self) -> NDArray[np.float32]:
         """The weights now, [D]; a view."""
-        weights: NDArray[np.float32] = self.parameter.detach().numpy()
-        return weights
+        return self.parameter.detach().numpy()
 
     def update(
         self,

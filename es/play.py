@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from envs import VectorEnv, ended_episodes
-from es.agent import ESAgent, Policy, fill
+from es.agent import ESAgent, fill
 from es.memory import RECORD, Noise, Plan
 from es.mpi import World
+from experiment.package import ScoringPolicy
 
 
 class Part(nn.Module):
@@ -50,7 +51,7 @@ class Members:
         self.behind = [self.copy_of(agent.policy) for _ in range(rows)]
         self.known: OrderedDict[bytes, Tensor] = OrderedDict()
 
-    def copy_of(self, policy: Policy) -> Policy:
+    def copy_of(self, policy: ScoringPolicy) -> ScoringPolicy:
         """The same agent with a net of its own, which takes what `frozen` gives."""
         behind: Any = copy.copy(policy)
         behind.net = copy.deepcopy(policy.net, {id(self.net.encoder): Part(slice(None))})

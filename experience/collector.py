@@ -173,8 +173,7 @@ class Collector:
             part=part,
         )
         self.state[part] = state
-        chosen: NDArray[np.int64] = actions.cpu().numpy()
-        return chosen
+        return actions.cpu().numpy()
 
     def add(self, outcome: Outcome, *, levels: Sequence[str], part: slice) -> None:
         """Keep what came of that part's actions, [n]; infos are of all environments, levels [n] are
@@ -253,5 +252,4 @@ class Collector:
             state=state,
             starts=torch.from_numpy(starts).to(self.device),
         )
-        found: NDArray[np.float32] = values.cpu().numpy()
-        return found
+        return values.cpu().numpy()

@@ -128,7 +128,7 @@ def load_run_config(
             f"--preset {given['preset']} is for the start of a run: to go on with another setting, "
             "give it as a flag or in a file for --config"
         )
-    kept = flat(read_file(own, what=str(own)))
+    kept = read_file(own, what=str(own))
     names = _classes(cls, kept)
     if strange := [name for name in kept if name not in names]:
         if (agent := _owner(own.parent)) and f"python -m {agent}.train" != command:
@@ -177,8 +177,7 @@ def replaced(config: T, **values: Any) -> T:
 
 def to_dict(config: Any) -> dict[str, Any]:
     """A dataclass as a dictionary of what JSON can hold, sections apart; `from_dict` reads it."""
-    result: dict[str, Any] = msgspec.to_builtins(config, enc_hook=_encode_hook)
-    return result
+    return msgspec.to_builtins(config, enc_hook=_encode_hook)
 
 
 def flat(values: Mapping[str, Any]) -> dict[str, Any]:

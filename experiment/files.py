@@ -102,7 +102,7 @@ def make_folder(folder: Path) -> None:
 def new_folder(folder: Path) -> None:
     """A folder that is empty and can be written to, made if need be. Errors: UserError (it is
     not, or cannot)."""
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} exists: give another --out, or remove it")
     make_folder(folder)
 

@@ -37,10 +37,9 @@ def push(checkpoint: Path, name: str, *, film: Path | None = None) -> str:
 
     if film is not None and not film.is_file():
         raise UserError(f"no film {film}: contest.evaluate --video makes some")
-    found = latest_checkpoint(checkpoint)
-    saved = load_checkpoint(found)
+    saved = load_checkpoint(checkpoint)
     with tempfile.TemporaryDirectory() as folder:
-        whole = Path(shutil.copytree(found, Path(folder) / "whole"))
+        whole = Path(shutil.copytree(saved.folder, Path(folder) / "whole"))
         text = CARD.format(
             library=PROJECT,
             agent=saved.agent,
@@ -68,7 +67,7 @@ def pull(name: str, folder: Path) -> Path:
     snapshot_download(name, local_dir=draft)
     load_checkpoint(draft)
     draft.rename(folder)
-    return load_checkpoint(folder).folder
+    return latest_checkpoint(folder)
 
 
 @command

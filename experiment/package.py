@@ -164,20 +164,23 @@ def with_this_project() -> dict[str, str]:
 
 
 def is_package(name: str) -> bool:
-    """Whether an agent package of that name is installed, found without importing it."""
-    spec = None
-    with contextlib.suppress(ImportError, ValueError):
-        spec = importlib.util.find_spec(name) if name.isidentifier() else None
-    places = (spec.submodule_search_locations or []) if spec else []
-    return any((Path(place) / "agent.py").is_file() for place in places)
+    """Whether an agent package of that name is installed."""
+    return home_of(name) is not None
 
 
 def shipped(name: str) -> Path | None:
     """The checkpoint folder that comes with the package of that name, if one does."""
-    spec = importlib.util.find_spec(name) if is_package(name) else None
-    places = (spec.submodule_search_locations or []) if spec else []
-    found = [Path(place) / "pretrained" for place in places]
-    return next((folder for folder in found if folder.is_dir()), None)
+    home = home_of(name)
+    return home / "pretrained" if home and (home / "pretrained").is_dir() else None
+
+
+def home_of(name: str) -> Path | None:
+    """The folder of an agent package, found without importing it; None: there is none."""
+    spec = None
+    with contextlib.suppress(ImportError, ValueError):
+        spec = importlib.util.find_spec(name) if name.isidentifier() else None
+    places = map(Path, (spec.submodule_search_locations or []) if spec else [])
+    return next((place for place in places if (place / "agent.py").is_file()), None)
 
 
 def find(name: str) -> AgentPackage:
@@ -191,8 +194,7 @@ def find(name: str) -> AgentPackage:
             f"the package {name} lacks {', '.join(lacking)}, which its __init__.py must export "
             "(experiment/package.py)"
         )
-    found: AgentPackage = package
-    return found
+    return package
 
 
 def check_alike(theirs: Any, ours: Any, *, source: Path | str, wider: bool = False) -> None:

@@ -92,9 +92,7 @@ class RunFolder:
         UserError: it cannot be written.
         """
         values = config if isinstance(config, dict) else to_dict(config)
-        if "resume" in values:  # said of one start, and no setting
-            values = {**values, "resume": False}
-        if "run" in values:
+        if "run" in values:  # resume is said of one start, and no setting
             values = {**values, "run": {**values["run"], "resume": False}}
         write_json(self.path / "config.json", values)
 

@@ -69,8 +69,7 @@ class RND:
             errors = torch.cat([self.errors(part) for part in flat.split(ROWS)])
         raw = errors.view(steps, num_envs).cpu().numpy()
         if self.kind == "impala":
-            cut: NDArray[np.float32] = raw.clip(max=LIMIT) * ~ended
-            return cut
+            return raw.clip(max=LIMIT) * ~ended
         return self.scale(raw, np.zeros(raw.shape, bool), self.group) * ~ended
 
     def look_at(self, frames: Tensor) -> None:

@@ -135,7 +135,7 @@ class Sequences:
         self.next_number += 1
         found.append(new)
         self.make_room(found)
-        return new if any(one is new for one in found) else None
+        return new if new in found else None  # by identity
 
     def make_room(self, found: list[StoredSequence]) -> None:
         """Forget a level's worst sequences, the later of equals, beyond the capacity."""

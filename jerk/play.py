@@ -177,8 +177,7 @@ class Play:
 
     def save(self) -> dict[str, Any]:
         """For msgpack; without the frames, which are arrays of a checkpoint."""
-        plain: dict[str, Any] = to_plain(replace(self, frames=[]))
-        return plain
+        return to_plain(replace(self, frames=[]))
 
     @classmethod
     def restore(cls, saved: dict[str, Any], sequences: Sequences) -> "Play":

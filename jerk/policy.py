@@ -110,8 +110,7 @@ class Embedder:
         seen = self.features(obs)
         projected = (seen - seen.mean(axis=1, keepdims=True)) @ self.matrix
         length = np.sqrt(np.einsum("nd,nd->n", projected, projected))
-        unit: NDArray[np.float32] = projected / np.maximum(length, np.float32(1e-6))[:, None]
-        return unit
+        return projected / np.maximum(length, np.float32(1e-6))[:, None]
 
     def features(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
         """[N,C,H,W] -> [N,inputs]."""

@@ -43,8 +43,7 @@ class Place(NamedTuple):
 
 def before(rewards: NDArray[np.floating]) -> NDArray[np.float32]:
     """The return before each step: rewards [L] -> [L]."""
-    sums: NDArray[np.float32] = np.concatenate([[0.0], np.cumsum(rewards)[:-1]]).astype(np.float32)
-    return sums
+    return np.concatenate([[0.0], np.cumsum(rewards)[:-1]]).astype(np.float32)
 
 
 def places(

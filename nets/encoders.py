@@ -78,8 +78,7 @@ class Encoder(nn.Module):
         self.features = width_of(self.convolutions, image, what="this encoder")
 
     def forward(self, obs: Tensor) -> Tensor:
-        features: Tensor = self.convolutions(obs)
-        return features
+        return self.convolutions(obs)
 
 
 def ended(

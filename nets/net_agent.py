@@ -175,5 +175,4 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
     def scores(self, images: Tensor) -> Tensor:
         """Logits [B,A] of images uint8 [B,C,H,W], of a net without memory, with gradient."""
         starts = torch.ones(len(images), dtype=torch.bool, device=self.device)
-        logits: Tensor = self.net(images, state=self.no_state(len(images)), starts=starts)[0]
-        return logits
+        return self.net(images, state=self.no_state(len(images)), starts=starts)[0]

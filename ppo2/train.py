@@ -7,7 +7,6 @@ torchrun --nproc-per-node 2 -m ppo2.train --preset joint --num-envs 8 --run-dir 
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -104,10 +103,9 @@ def learn(training: Training, obs: NDArray[np.uint8]) -> dict[str, float]:
 
 def resolve(config: PPO2Config) -> PPO2Config:
     """With one environment per level spelled out."""
-    levels, run = len(level_names(config.run.levels)), config.run
-    if run.num_envs == 0:
-        run = replace(run, num_envs=levels, rotate_every=0)
-    return replace(config, run=run)
+    if config.run.num_envs:
+        return config
+    return replaced(config, num_envs=len(level_names(config.run.levels)), rotate_every=0)
 
 
 def make_envs(config: PPO2Config, group: Group) -> VectorEnv:

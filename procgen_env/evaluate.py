@@ -24,7 +24,7 @@ from experiment.errors import UserError, command
 from experiment.files import file_hash, make_folder
 from experiment.package import Policy, find
 from experiment.ranges import Count, Seed
-from experiment.results import read_result, without_nan, write_result
+from experiment.results import read_result, write_result
 from experiment.seeding import aside
 from experiment.statistics import t_interval
 from procgen_env.config import ProcgenConfig
@@ -84,8 +84,7 @@ def player(config: EvaluateConfig, saved: Checkpoint) -> Policy:
         return Random(len(ACTIONS), seed=config.seed)
     device = str(prepare_device(config.device, threads=1))
     if config.policy == "trained":
-        agent: Policy = load_agent(saved.folder, device=device)
-        return agent
+        return load_agent(saved.folder, device=device)
     with aside(config.seed):
         return find(saved.agent).build(saved.config, device=device)
 
@@ -218,7 +217,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     found = {name: scores(policy, run.levels, sets[name], config) for name in config.levels}
     result = {**about, "sets": found}
     Console().print(shown(result))
-    write_result(out / "result.json", without_nan(result), module="procgen_env.evaluate")
+    write_result(out / "result.json", result, module="procgen_env.evaluate")
     print(out / "result.json")
     for name in config.levels if config.video else ():
         for game in parse_games(run.levels):

@@ -84,15 +84,6 @@ def check_mode(games: list[str], mode: str) -> None:
             raise UserError(f"{game} has no distribution mode {mode!r}; these have it: {having}")
 
 
-def score_range(game: str, mode: str, *, constants: str = "paper") -> tuple[float, float] | None:
-    """R_min and R_max of a game; None in a mode that has none. constants: paper or repository."""
-    if mode == "hard":
-        return SCORES[game][2:]
-    if mode != "easy":
-        return None
-    return (REPOSITORY if constants == "repository" else {}).get(game, SCORES[game][:2])
-
-
 def normalised_scores(mean_return: float, game: str, mode: str) -> dict[str, float]:
     """`normalised` by the ranges of the paper and of the repository."""
     kinds = ("paper", "repository")
@@ -100,6 +91,12 @@ def normalised_scores(mean_return: float, game: str, mode: str) -> dict[str, flo
 
 
 def normalised(mean_return: float, game: str, mode: str, *, constants: str = "paper") -> float:
-    """(R − R_min) / (R_max − R_min); nan in a mode that has none."""
-    ends = score_range(game, mode, constants=constants)
-    return (mean_return - ends[0]) / (ends[1] - ends[0]) if ends else float("nan")
+    """(R − R_min) / (R_max − R_min) by the ranges of the paper or the repository; nan in a mode
+    that has none."""
+    ranges = {"easy": SCORES[game][:2], "hard": SCORES[game][2:]}
+    if constants == "repository":
+        ranges["easy"] = REPOSITORY.get(game, ranges["easy"])
+    if mode not in ranges:
+        return float("nan")
+    low, high = ranges[mode]
+    return (mean_return - low) / (high - low)

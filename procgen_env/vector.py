@@ -34,8 +34,6 @@ class ProcgenVectorEnv(VectorBase):
     """
 
     saves_states, resets_rows = True, False
-    workers: tuple[int, ...] = ()
-    """Process ids: there are none."""
 
     def __init__(
         self, games: Sequence[str], *, config: ProcgenConfig, seeds: Sequence[int]
@@ -44,7 +42,6 @@ class ProcgenVectorEnv(VectorBase):
         check_mode(sorted(set(games)), config.distribution_mode)
         super().__init__(len(games), config.spec())
         self.games, self.config, self.levels = list(games), config, list(games)
-        self.render_mode = None
         self.pools: list[Pool] = []
         self.begin(seeds)
 

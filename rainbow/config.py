@@ -132,7 +132,7 @@ class RainbowConfig:
     def __post_init__(self) -> None:
         check(self)
         self.evaluation.check_levels(self.run.levels, self.env)
-        self.evaluation.check_rows(self.log_every)
+        self.evaluation.check_log_every(self.log_every)
         self.acting.check_share(self.run.num_envs)
         if self.initial_priorities and not self.prioritised:
             raise UserError(

@@ -130,8 +130,7 @@ class RainbowNet(nn.Module):
         noise: list[Noise | None] | None = None,
         fractions: Tensor | None = None,
     ) -> Tensor:
-        outputs: Tensor = self.head(self.encoder(obs), noise, fractions)
-        return outputs
+        return self.head(self.encoder(obs), noise, fractions)
 
     def drawn(self, rows: int, device: torch.device) -> tuple[list[Noise | None], Tensor | None]:
         """Noise and fractions for one forward pass."""
@@ -224,8 +223,7 @@ class Learner:
     def priorities(self, batch: Batch) -> NDArray[np.float32]:
         """The unweighted losses [B] that `update` would have now, without it."""
         losses, _ = self.losses(self._on_device(batch))
-        found: NDArray[np.float32] = losses.cpu().numpy()
-        return found
+        return losses.cpu().numpy()
 
     def _on_device(self, batch: Batch) -> TensorBatch:
         names = TensorBatch.__annotations__

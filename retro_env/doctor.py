@@ -5,7 +5,6 @@ Prints one line per fact; exit code 1 when something that every command needs is
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import platform
 import subprocess
@@ -16,6 +15,7 @@ from typing import Literal
 
 from experiment.cores import free_cores
 from experiment.errors import Parser, UserError, command
+from experiment.results import installed
 from experiment.window import has_display
 from retro_env.integrations import file_of, games, has_rom, is_native
 from retro_env.levels import parse_levels
@@ -60,10 +60,9 @@ def package_facts() -> Iterator[Fact]:
     where = sys.prefix if sys.prefix != sys.base_prefix else "none is active"
     yield Fact("venv", "ok" if sys.prefix != sys.base_prefix else "optional", where)
     for name in PACKAGES:
-        try:
-            yield Fact("package", "ok", f"{name} {importlib.metadata.version(name)}")
-        except importlib.metadata.PackageNotFoundError:
-            yield Fact("package", "missing", f"{name}: run scripts/install")
+        found = installed(name)
+        text = f"{name} {found}" if found else f"{name}: run scripts/install"
+        yield Fact("package", "ok" if found else "missing", text)
 
 
 def tried(topic: str, code: str, otherwise: Status, fine: str) -> Fact:

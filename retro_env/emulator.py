@@ -16,8 +16,9 @@ from retro_env.integrations import check_playable, file_of, games
 from retro_env.levels import Level
 from retro_env.scenario import Scenario, make_scenario
 
-BUTTONS = 12
-"""Buttons of the pad, in stable-retro's order: B A MODE START UP DOWN LEFT RIGHT C Y X Z."""
+BUTTON_NAMES = ("B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z")
+"""Of the pad, in stable-retro's order."""
+BUTTONS = len(BUTTON_NAMES)
 
 
 class Emulator:
@@ -111,8 +112,7 @@ class Emulator:
 
     def screen(self) -> np.ndarray:
         """The picture now: uint8 [H, W, 3], a new array."""
-        screen: np.ndarray = self.retro.get_screen(apply_rotation=True)
-        return screen
+        return self.retro.get_screen(apply_rotation=True)
 
     def variables(self) -> dict[str, int]:
         """The integration's named variables now."""

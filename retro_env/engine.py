@@ -256,8 +256,7 @@ class Games:
         """The memory at `place`; it never moves, and only grows."""
         memory: Any = self.exports["memory"]
         whole = np.ctypeslib.as_array(memory.data_ptr(self.store), (memory.data_len(self.store),))
-        found: np.ndarray = whole[int(place) : int(place) + count * dtype.itemsize].view(dtype)
-        return found
+        return whole[int(place) : int(place) + count * dtype.itemsize].view(dtype)
 
     def step(self, first: int, end: int) -> None:
         """An agent step of the games from `first` to before `end`, by the actions in `game`."""

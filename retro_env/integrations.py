@@ -98,8 +98,7 @@ def is_native(game: str) -> bool:
 
 def file_of(game: str, name: str) -> str | None:
     """Path of one integration file of a game, or None."""
-    path: str | None = data.get_file_path(game, name, games()[game])
-    return path
+    return data.get_file_path(game, name, games()[game])
 
 
 def state_bytes(game: str, state: str) -> bytes:

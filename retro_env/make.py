@@ -22,22 +22,19 @@ from retro_env.vector import RetroVectorEnv, assign_levels
 def backend_of(levels: Sequence[Level], config: EnvConfig) -> Literal["native", "emulator"]:
     """What plays these levels. UserError: they cannot be played, or only some of them natively, or
     not under this scenario."""
-    for game in {level.game for level in levels}:
-        check_playable(
-            game,
-            next(e.state for e in levels if e.game == game),
-            scenario=config.scenario,
-            native=config.backend == "native",
-        )
-    native = {level.game for level in levels if is_native(level.game)}
-    if config.backend == "emulator" or not native:
+    for game in dict.fromkeys(level.game for level in levels):
+        wanted = [level.state for level in levels if level.game == game]
+        native = config.backend == "native"
+        check_playable(game, *wanted, scenario=config.scenario, native=native)
+    ours = {level.game for level in levels if is_native(level.game)}
+    if config.backend == "emulator" or not ours:
         return "emulator"
-    if others := {level.game for level in levels} - native:
+    if others := {level.game for level in levels} - ours:
         raise UserError(
-            f"levels of {min(native)} and of {min(others)} play side by side in emulators only: "
+            f"levels of {min(ours)} and of {min(others)} play side by side in emulators only: "
             "add --backend emulator"
         )
-    for game in native:
+    for game in ours:
         check_rules(game, config.scenario)
     return "native"
 
@@ -132,11 +129,8 @@ def make_vec(
     missing).
     """
     config = config or EnvConfig()
-    for game in dict.fromkeys(level.game for level in levels):
-        wanted = [level.state for level in levels if level.game == game]
-        check_playable(game, *wanted, scenario=config.scenario)
-    rows = assign_levels(levels, num_envs=num_envs, rotate_every=rotate_every, seed=seed)
     kind = NativeVectorEnv if backend_of(levels, config) == "native" else RetroVectorEnv
+    rows = assign_levels(levels, num_envs=num_envs, rotate_every=rotate_every, seed=seed)
     return kind(
         rows[part],
         config=config,

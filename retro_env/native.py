@@ -34,8 +34,6 @@ class NativeVectorEnv(VectorBase):
     """
 
     saves_states = resets_rows = True
-    workers: tuple[int, ...] = ()
-    """Process ids: there are none."""
 
     def __init__(
         self,
@@ -136,8 +134,7 @@ class NativeVectorEnv(VectorBase):
                 task.result()
             for i in sorted(batch.ended):
                 infos = self._add_info(infos, batch.ended[i], i)
-                found, k = self.row(i)
-                self.levels[i] = str(found.levels[k])
+            self.name_levels(batch.ended)
         if len(batches) == 1:
             (batch,) = batches
             obs, gains = batch.obs, batch.gains

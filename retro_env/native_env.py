@@ -15,13 +15,12 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from experiment.errors import UserError
 from retro_env.config import EnvConfig
 from retro_env.contest_env import fold
-from retro_env.emulator import BUTTONS
+from retro_env.emulator import BUTTON_NAMES, BUTTONS
 from retro_env.engine import PADS, POINTS, cartridge
 from retro_env.integrations import state_bytes
 from retro_env.levels import Level
 from retro_env.native_rows import Recorder, Rows
 from retro_env.registered import METADATA
-from retro_env.wrappers import BUTTON_NAMES
 
 
 class NativeEnv(gymnasium.Env[np.ndarray, Any]):

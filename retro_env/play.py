@@ -15,10 +15,10 @@ from experiment.errors import Parser, UserError, command
 from experiment.run_folder import numbered_folder
 from experiment.window import open_window
 from retro_env.config import EnvConfig
+from retro_env.emulator import BUTTON_NAMES
 from retro_env.levels import Level, parse_levels
 from retro_env.make import backend_of, make_contest_env
 from retro_env.video import FRAMES_PER_SECOND
-from retro_env.wrappers import BUTTON_NAMES
 
 KEYS = {
     "up": "UP",

@@ -14,12 +14,11 @@ from gymnasium.error import InvalidAction
 
 from retro_env.area import AreaShrinker
 from retro_env.config import ACTIONS
-from retro_env.emulator import BUTTONS
+from retro_env.emulator import BUTTON_NAMES, BUTTONS
 from retro_env.levels import Level
 
 Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 
-BUTTON_NAMES = ("B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z")
 CONTEST_PROGRESS = 9000.0
 """Contest reward for going from a level's start to its end."""
 

@@ -30,8 +30,7 @@ class SACAgent(PolicyAgent[SACNet, SACConfig]):
 
     def scores(self, images: Tensor) -> Tensor:
         """Logits [B,A] of images uint8 [B,C,H,W], with gradient."""
-        logits: Tensor = self.net.policy(self.net.encoder(images)).float()
-        return logits
+        return self.net.policy(self.net.encoder(images)).float()
 
 
 build, load = SACAgent.build, SACAgent.load

@@ -78,4 +78,4 @@ class SACConfig:
     def __post_init__(self) -> None:
         check(self)
         self.evaluation.check_levels(self.run.levels, self.env)
-        self.evaluation.check_rows(self.log_every)
+        self.evaluation.check_log_every(self.log_every)

@@ -73,8 +73,7 @@ class SACNet(nn.Module):
 
     def logits(self, features: Tensor) -> Tensor:
         """The policy's [B,A]; no gradient goes on to the convolutions."""
-        logits: Tensor = in_fp32(self.policy[-1], self.policy[:-1](features.detach()))
-        return logits
+        return in_fp32(self.policy[-1], self.policy[:-1](features.detach()))
 
 
 class Learner:

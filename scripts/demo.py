@@ -158,7 +158,7 @@ def prepare(argv: list[str]) -> tuple[Demo, tuple[Policy, EnvConfig]]:
     if len(levels) != 1:
         raise UserError(f"--level takes one level as GAME:STATE, got {config.level!r}")
     check_playable(levels[0].game, levels[0].state, scenario="contest")
-    shipped = load_policy(Agent("", config.agent, "explore", "cpu"), seed=config.seed)
+    shipped = load_policy(config.agent, seed=config.seed)
     return Demo(config, levels[0], numbered_folder(config.runs, "demo")), shipped
 
 
@@ -217,15 +217,14 @@ def main() -> None:
     config, level = demo.config, demo.level.state
     print(f"1/3 {', '.join(REFERENCES)} and {config.agent} as it is shipped play {level}")
     for name in REFERENCES:
-        demo.play(name, *load_policy(Agent(name), seed=config.seed))
+        demo.play(name, *load_policy(name, seed=config.seed))
     demo.play(f"{config.agent}, {SHIPPED}", *shipped, explore=True)
     if config.film:
         print(f"    side by side: {filmed(demo, 'before.mp4')}")
     print(f"2/3 Learning: JERK searches {config.search_steps:,} steps")
     search = Agent("jerk", flags=("--preset", "recovering"), device="cpu")
     run = demo.train(SEARCH, search, config.search_steps)
-    found = Agent("jerk", str(run), "frozen", "cpu")
-    demo.play(AFTER, *load_policy(found, seed=config.seed))
+    demo.play(AFTER, *load_policy(str(run), seed=config.seed))
     print("3/3 Drawing the curve, and filming all of them side by side")
     report(demo, run, began)
 

@@ -42,8 +42,7 @@ def grown(columns: Columns, steps: int) -> list[float]:
         sums = np.concatenate([[0.0], np.cumsum(returns)])
         ended = np.searchsorted(ends, steps * np.arange(1, POINTS + 1) / POINTS, side="right")
         curves.append(np.where(ended, sums[ended] / np.maximum(1, ended), np.nan))
-    means: list[float] = np.mean(curves, axis=0).tolist()
-    return means
+    return np.mean(curves, axis=0).tolist()
 
 
 def by_level(columns: Columns) -> list[NDArray[np.intp]]:

@@ -9,8 +9,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from contest.match.agents import Agent, Mode, load_policy
-from contest.match.references import REFERENCES
+from contest.match.agents import load_policy
 from contest.match.score import steps_of, unfinished_episodes
 from envs import level_names, make
 from experiment.config import parse_command, replaced
@@ -44,9 +43,7 @@ class PlayConfig:
 
 def play(config: PlayConfig) -> None:
     """Write the episodes. UserError: there is no such agent."""
-    name = config.agent if config.agent in REFERENCES else ""
-    mode: Mode = "explore" if config.draws else "frozen"
-    policy, settings = load_policy(Agent(name, config.agent, mode, "cpu"), seed=config.seed)
+    policy, settings = load_policy(config.agent, seed=config.seed)
     settings = replaced(settings.with_raw_rewards(), episode_steps=config.episode_steps)
     left = config.episodes * len(level_names(config.levels)) or math.inf
     new_run(config.run_dir)

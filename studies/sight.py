@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from contest.match.agents import Agent, Mode, load_policy
+from contest.match.agents import load_policy
 from contest.sight import check_testable, tested
 from envs import level_names
 from envs.sight import PATIENCE, PLAYS
@@ -42,13 +42,20 @@ class SightConfig:
 
 def play(config: SightConfig) -> None:
     """Write the episodes. UserError: there is no such agent, or it looks at nothing."""
-    mode: Mode = "explore" if config.draws else "frozen"
-    policy, settings = load_policy(Agent("", config.agent, mode, "cpu"), seed=config.seed)
-    levels, options = level_names(config.levels), {"seed": config.seed, "explore": config.draws}
+    policy, settings = load_policy(config.agent, seed=config.seed)
+    levels = level_names(config.levels)
     check_testable(policy, config.agent, levels=len(levels), episodes=config.episodes)
     new_run(config.run_dir)
     settings = replaced(settings, episode_steps=config.timesteps)
-    sight = tested(policy, levels, settings, episodes=config.episodes, patience=PATIENCE, **options)
+    sight = tested(
+        policy,
+        levels,
+        settings,
+        episodes=config.episodes,
+        seed=config.seed,
+        explore=config.draws,
+        patience=PATIENCE,
+    )
     for name in PLAYS:
         folder, steps = config.run_dir / ("" if name == PLAYS[0] else name), 0
         make_folder(folder)

@@ -17,7 +17,7 @@ from experiment.files import write_text
 from experiment.results import ROOT, read_result
 from experiment.statistics import Runs
 from studies.procgen_pages import course_page, entry_page
-from studies.report import MARK, OUT, mean_of, number, origin, page, span, table
+from studies.report import MARK, OUT, as_runs, mean_of, number, origin, page, span, table
 from studies.study import level_names, short
 
 NOTES = """\
@@ -145,7 +145,7 @@ def contest_page() -> str:
     paths = sorted((ROOT / "contest" / "results").glob("*.json"))
     results = {path.stem: read_result(path) for path in paths}
     runs: dict[str, Runs] = {
-        name: {r["level"]: {int(s): n for s, n in r["by_seed"].items()} for r in result["levels"]}
+        name: as_runs({row["level"]: row["by_seed"] for row in result["levels"]})
         for name, result in results.items()
     }
     order = sorted(runs, key=lambda name: statistics.mean(runs[name]))

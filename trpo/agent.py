@@ -42,20 +42,17 @@ class TRPONet(nn.Module):
     def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         """-> (logits, values)."""
         features = torch.relu(self.hidden(self.encoder(obs)))
-        logits: Tensor = self.policy(features)
-        return logits, self.values(obs, features=features)
+        return self.policy(features), self.values(obs, features=features)
 
     def logits(self, obs: Tensor) -> Tensor:
         """The policy's alone, [B,A]."""
-        logits: Tensor = self.policy(torch.relu(self.hidden(self.encoder(obs))))
-        return logits
+        return self.policy(torch.relu(self.hidden(self.encoder(obs))))
 
     def values(self, obs: Tensor, *, features: Tensor | None = None) -> Tensor:
         """Values [B] alone. features [B,F]: of the policy, for a critic without its own."""
         if self.value_encoder is not None and self.value_hidden is not None:
             features = torch.relu(self.value_hidden(self.value_encoder(obs)))
-        values: Tensor = self.value(features).squeeze(1)
-        return values
+        return self.value(features).squeeze(1)
 
     def value_parameters(self) -> list[nn.Parameter]:
         """Those of a value net apart; none of a critic that is not to be trained."""
@@ -65,17 +62,12 @@ class TRPONet(nn.Module):
         return [parameter for part in parts for parameter in part.parameters()]
 
 
-class LogPolicy(nn.Module):
+class LogPolicy(nn.Sequential):
     """uint8 images [B,C,H,W] -> log-probabilities [B,A]: the part of a net whose parameters are the
     policy's."""
 
     def __init__(self, net: TRPONet) -> None:
-        super().__init__()
-        self.encoder, self.hidden, self.policy = net.encoder, net.hidden, net.policy
-
-    def forward(self, obs: Tensor) -> Tensor:
-        logits: Tensor = self.policy(torch.relu(self.hidden(self.encoder(obs))))
-        return logits.log_softmax(dim=1)
+        super().__init__(net.encoder, net.hidden, nn.ReLU(), net.policy, nn.LogSoftmax(dim=1))
 
 
 @memory_for("such a net", instead="give smaller --hidden or --widths")

@@ -227,8 +227,7 @@ class Learner:
 
     def log_probs(self, batch: Batch, rows: Tensor) -> Tensor:
         """Of all actions in these rows of a batch, [rows,A]."""
-        log_probs: Tensor = self.log_policy(images_of(batch, rows))
-        return log_probs
+        return self.log_policy(images_of(batch, rows))
 
     def surrogates(self, batch: Batch, rows: Tensor, log_probs: Tensor) -> Tensor:
         """Ratio times advantage, [rows]. Source: Schulman et al., arXiv:1502.05477, eq. 14."""

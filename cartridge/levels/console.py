@@ -14,8 +14,8 @@ from stable_retro.data import Integrations
 
 from cartridge.levels.splits import GAME, level_names
 from retro_env.config import SEVEN
+from retro_env.emulator import BUTTON_NAMES
 from retro_env.engine import POINTS
-from retro_env.wrappers import BUTTON_NAMES
 
 INTEGRATION = Path(__file__).parent.parent / "integration"
 FRAME_SKIP = 4

@@ -46,7 +46,7 @@ Mode = Literal["adapt", "frozen", "explore"]
 @final
 @dataclasses.dataclass(frozen=True)
 class Agent:
-    """What plays a level, the same for all levels and seeds. `resolve` makes one.
+    """What plays a level, the same for all levels and seeds.
 
     name: of REFERENCES, a package, or package.module:function. mode: for packages only.
     checkpoint: its folder. flags: of the agent's own command line, for one that adapts.
@@ -143,25 +143,25 @@ def play(
             config = make_config(agent, timesteps=timesteps, seed=seed, run_dir=run_dir)
             adapt(agent, config, directory, level=level, run_dir=run_dir)
         else:
-            policy, settings = load_policy(agent, seed=seed)
+            source = agent.checkpoint or agent.name
+            policy, settings = load_policy(source, seed=seed, device=agent.device)
             remote = RemoteVectorEnv(directory, config=settings, level=level)
             with contextlib.closing(remote) as envs:
                 for _ in steps_of(policy, envs, explore=agent.mode == "explore"):
                     pass
 
 
-def load_policy(agent: Agent, *, seed: int) -> tuple[Policy, EnvConfig]:
-    """A reference, or a package's agent that does not learn, and the settings that it acts in.
-
-    Errors: UserError.
+def load_policy(source: str, *, seed: int, device: str = "cpu") -> tuple[Policy, EnvConfig]:
+    """A reference by its name, or the agent in a checkpoint, which does not learn, and the settings
+    that it acts in. Errors: UserError.
     """
-    if agent.name in REFERENCES:
-        return reference(agent.name, seed=seed), EnvConfig()
+    if source in REFERENCES:
+        return reference(source, seed=seed), EnvConfig()
     from experiment.device import prepare_device  # torch takes seconds to import
     from experiment.seeding import seed_everything
 
     seed_everything(seed)
-    loaded = load_agent(agent.checkpoint, device=str(prepare_device(agent.device, threads=1)))
+    loaded = load_agent(source, device=str(prepare_device(device, threads=1)))
     return loaded, contest_settings(loaded.config.env)
 
 

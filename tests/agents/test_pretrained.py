@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contest.evaluate import play_level
-from contest.match.agents import Agent, load_policy
+from contest.match.agents import load_policy
 from experiment.package import AGENTS, shipped
 from retro_env import parse_levels
 
@@ -32,7 +32,7 @@ def test_pretrained_agents_are_shipped():
 @pytest.mark.parametrize("explore", [True, False])
 @pytest.mark.parametrize("name", SHIPPED)
 def test_committed_weights_play_acts_they_never_saw_better_than_chance(name, explore):
-    policy, settings = load_policy(Agent(name, str(shipped(name)), "frozen", "cpu"), seed=0)
+    policy, settings = load_policy(name, seed=0)
     settings = dataclasses.replace(settings, episode_steps=400)
     played = [
         play_level(policy, level, settings, episodes=1, explore=explore)[0] for level in NEVER_SEEN

@@ -127,7 +127,7 @@ def test_numbered_folders_of_many_at_once_are_all_different(tmp_path: Path) -> N
 
 
 def test_a_config_that_goes_on_replaces_the_one_before(tmp_path: Path) -> None:
-    run = RunFolder.create(tmp_path, {"steps": 1, "resume": False})
-    run.write_config({"steps": 2, "resume": True})
-    assert config_of(run) == {"steps": 2, "resume": False}
+    run = RunFolder.create(tmp_path, {"run": {"steps": 1, "resume": False}})
+    run.write_config({"run": {"steps": 2, "resume": True}})
+    assert config_of(run) == {"run": {"steps": 2, "resume": False}}
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["config.json"]

@@ -12,8 +12,8 @@ from jerk import PRESETS
 from jerk.config import JerkConfig
 from jerk.saving import Recordings
 from jerk.train import Training, main
+from retro_env.emulator import BUTTON_NAMES
 from retro_env.native import NativeVectorEnv
-from retro_env.wrappers import BUTTON_NAMES
 
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 

@@ -24,12 +24,12 @@ from retro_env import (
     make_env,
     make_vec,
 )
+from retro_env.emulator import BUTTON_NAMES
 from retro_env.engine import CONSOLE_ONLY, Games, cartridge
 from retro_env.integrations import file_of, games
 from retro_env.native import NativeVectorEnv
 from retro_env.native_env import allowed
 from retro_env.native_rows import Recorder
-from retro_env.wrappers import BUTTON_NAMES
 from tests.retro_env.streams import played
 
 ACTS = [Level(GAME, name) for name in level_names()]
