@@ -15,7 +15,7 @@ from rich.table import Table
 
 from contest.match.score import interval_text
 from envs import make
-from envs.episodes import side_by_side
+from envs.episodes import even_rows
 from envs.sight import PLAYS, ROWS, Sight, check_rows, measure
 from experiment import statistics
 from experiment.errors import UserError
@@ -53,7 +53,7 @@ def tested(
 
 def rows_of(levels: int, episodes: int) -> int:
     """Environments that play so many episodes on each level."""
-    return levels * side_by_side(episodes, most=ROWS // levels)
+    return levels * even_rows(episodes, most=ROWS // levels)
 
 
 def check_testable(policy: Policy, name: str, *, levels: int, episodes: int) -> None:

@@ -56,6 +56,6 @@ def play_episodes(
     return [episode for row in found for episode in row[:each]]
 
 
-def side_by_side(episodes: int, *, most: int = SIDE_BY_SIDE) -> int:
+def even_rows(episodes: int, *, most: int = SIDE_BY_SIDE) -> int:
     """The most environments, up to `most`, that share so many episodes out evenly."""
     return max(count for count in range(1, max(most, 1) + 1) if episodes % count == 0)

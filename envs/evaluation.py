@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from envs.contract import row_seeds
-from envs.episodes import play_episodes, side_by_side
+from envs.episodes import even_rows, play_episodes
 from envs.families import level_names, level_sets, make, normalised_scores
 from envs.sight import PATIENCE, PLAYS, ROWS, measure
 from experiment.package import Policy
@@ -21,7 +21,7 @@ def evaluate(
     """Play so many episodes of each game of a specification -> name -> its episodes."""
     found = {}
     for number, game in enumerate(level_names(levels)):
-        count, own = side_by_side(episodes), row_seeds(seed, number + 1)[-1]
+        count, own = even_rows(episodes), row_seeds(seed, number + 1)[-1]
         envs = make(game, settings, num_envs=count)
         with closing(envs), aside(own):
             act = partial(policy.act, explore=True)
@@ -72,7 +72,7 @@ def seen(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float]:
     """A test of sight on the run's levels, acting as it learns -> the mean return of each play."""
     run, episodes = config.run, config.evaluation.sight_episodes
     seed = run.seed + env_steps
-    rows = side_by_side(episodes, most=ROWS)
+    rows = even_rows(episodes, most=ROWS)
     envs = partial(make, run.levels, config.env, num_envs=rows)
     with aside(seed):
         sight = measure(policy, envs, episodes=episodes, seed=seed, explore=True, patience=PATIENCE)

@@ -32,7 +32,7 @@ def parse_offsets(text: str) -> tuple[int, ...]:
     return tuple(back)
 
 
-def side_by_side(frames: Images, *, difference: bool = False) -> Images:
+def stacked(frames: Images, *, difference: bool = False) -> Images:
     """Frames [N,S,c,H,W], the newest last -> observations [N,S·c,H,W].
 
     difference: instead of an older frame its half difference to the newest, 128 where they agree.
@@ -75,4 +75,4 @@ class FrameHistory:
         if len(self.steps_back) == 1:
             return self.ring[rows, self.newest[rows]]
         slots = (self.newest[rows, None] - self.steps_back) % self.ring.shape[1]
-        return side_by_side(self.ring[rows[:, None], slots], difference=self.difference)
+        return stacked(self.ring[rows[:, None], slots], difference=self.difference)

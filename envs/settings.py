@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from envs.contract import EnvSettings
-from envs.episodes import side_by_side
+from envs.episodes import even_rows
 from envs.families import level_names, level_sets, of_procgen
 from envs.sight import ROWS
 from experiment.config import only_with
@@ -43,7 +43,7 @@ class EvaluationSettings:
         if self.evaluate_every:
             level_sets(levels, settings, test_levels=self.test_levels)
         if self.sight_every and of_procgen(levels):
-            rows = side_by_side(self.sight_episodes, most=ROWS)
+            rows = even_rows(self.sight_episodes, most=ROWS)
             if rows < (games := len(level_names(levels))):
                 raise UserError(
                     f"--sight-episodes {self.sight_episodes} are dealt out to {rows} environments, "
@@ -52,7 +52,7 @@ class EvaluationSettings:
 
     def __post_init__(self) -> None:
         check(self)
-        if side_by_side(self.sight_episodes, most=ROWS) < 2:
+        if even_rows(self.sight_episodes, most=ROWS) < 2:
             raise UserError(
                 f"--sight-episodes {self.sight_episodes} cannot be dealt out evenly to 2 to {ROWS} "
                 "environments: give another number, such as 48"

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.contract import EnvSpec
-from envs.frames import side_by_side
+from envs.frames import stacked
 from experience.sum_tree import SumTree
 from experiment.arrays import Rows, pieces, whole
 
@@ -220,7 +220,7 @@ class Replay:
         back = np.minimum(self.steps_back, self.ages[indices][:, None])
         base = indices - indices % self.slots
         where = base[:, None] + (indices[:, None] - base[:, None] - back) % self.slots
-        return side_by_side(np.take(self.frames, where, axis=0), difference=self.difference)
+        return stacked(np.take(self.frames, where, axis=0), difference=self.difference)
 
     def update_priorities(self, indices: Ints, losses: NDArray[np.floating]) -> None:
         """The unweighted losses [B] of a batch become its priorities."""

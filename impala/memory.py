@@ -62,7 +62,7 @@ OF_STEPS = ("obs", "starts", "actions", "logp", "rewards", "terminated", "ended"
 """Arrays whose second axis is that of environments."""
 
 
-def side_by_side(parts: Sequence[Sequences]) -> Sequences:
+def joined(parts: Sequence[Sequences]) -> Sequences:
     """The environments of all parts, which are of as many steps."""
     before = np.cumsum([0, *(part.count for part in parts)])
     moved = [
@@ -122,7 +122,7 @@ class Memory:
         """Take a block -> what is to be learned from now, and whether it is new."""
         self.waiting.append(block)
         while sum(part.count for part in self.waiting) >= self.sequences:
-            together = side_by_side(self.waiting)
+            together = joined(self.waiting)
             batch = together.columns(slice(0, self.sequences))
             rest = together.columns(slice(self.sequences, None))
             self.waiting = [rest] if rest.count else []
@@ -138,7 +138,7 @@ class Memory:
         kept = [*self.remembered, *self.waiting]
         if not kept:
             return {}
-        together = side_by_side(kept)
+        together = joined(kept)
         arrays = {field.name: getattr(together, field.name) for field in fields(Sequences)}
         return {
             PREFIX + name.replace("_", "-"): array.swapaxes(0, 1) if name in OF_STEPS else array

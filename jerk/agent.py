@@ -75,9 +75,10 @@ class JerkAgent:
         if self.policy is not None:
             actions = self.policy.actor.act(obs, explore=explore)
         elif explore:
-            without = "leave out --explore, in a contest give --mode frozen; jerk.train "
-            without += "--write-replay records what it plays"
-            raise UserError(f"this agent has no chance to act with: {without}")
+            raise UserError(
+                "this agent has no chance to act with: leave out --explore, in a contest give "
+                "--mode frozen; jerk.train --write-replay records what it plays"
+            )
         for index, image in enumerate(obs):
             if starts is not None and starts[index]:
                 self.rows[index] = Row()

@@ -22,7 +22,7 @@ Rng = np.random.Generator
 def find_moves(names: Sequence[str]) -> Moves:
     """Their numbers among the actions of these names. UserError: there are none such.
 
-    # Differs from the published agent, which has every button, among 7 actions: a jump is B alone
+    Differs from the published agent, which has every button, among 7 actions: a jump is B alone
     (momentum carries it) and waiting is DOWN.
     """
 
@@ -135,7 +135,7 @@ def is_kept(value: float, best: float, *, ratio: float) -> bool:
 def mutate(actions: Actions, rng: Rng) -> Actions:
     """[L] with the tail cut off, from any step on: each length from 0 to L is as likely.
 
-    # Differs from the contest's entry, which cuts off up to L/5 and also cuts stretches out and
+    Differs from the contest's entry, which cuts off up to L/5 and also cuts stretches out and
     draws actions anew: that mends no early failure, and cost a tenth of the return.
     """
     return actions[: int(rng.integers(0, len(actions) + 1))]

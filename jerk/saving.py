@@ -117,7 +117,8 @@ def check_parts(config: JerkConfig, saved: Checkpoint) -> None:
     saved.check_run("plays")
     for name in PARTS:
         was, now = saved.config[name], getattr(config, name)
-        if was != now if name == "policy" else bool(was) != bool(now):
+        same = was == now if name == "policy" else bool(was) == bool(now)
+        if not same:
             raise UserError(
                 f"the run was begun with {name} {was or 'off'}, and can only go on so: leave out "
                 f"--{name.replace('_', '-')}, or start another with --init"

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs import EnvSettings, EnvSpec
-from envs.frames import side_by_side
+from envs.frames import stacked
 from experience.advantages import returns_to_go
 from experience.episodes import Episode
 from experience.return_scale import ReturnScale
@@ -80,7 +80,7 @@ class Demonstrations:
         # Before an episode's first frame stands that frame itself, as the environment has it.
         back = np.minimum(self.steps_back, self.ages[rows, steps][:, None])
         frames = self.frames[rows[:, None], steps[:, None] - back]
-        obs = side_by_side(frames, difference=self.spec.difference)
+        obs = stacked(frames, difference=self.spec.difference)
         returns = self.returns[rows, steps] / np.float32(self.scale.deviation)
         return obs, self.actions[rows, steps].astype(np.int64), returns
 

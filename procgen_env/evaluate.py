@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from envs.episodes import SIDE_BY_SIDE, Random, side_by_side
+from envs.episodes import SIDE_BY_SIDE, Random, even_rows
 from envs.evaluation import evaluate
 from envs.sight import PLAYS, measure
 from experiment.checkpoint import Checkpoint, load_agent, load_checkpoint
@@ -65,7 +65,7 @@ class EvaluateConfig:
     """Where the net computes: cpu, cuda, cuda:1, auto."""
 
     def __post_init__(self) -> None:
-        if self.episodes > 1 and side_by_side(self.episodes) == 1:
+        if self.episodes > 1 and even_rows(self.episodes) == 1:
             raise UserError(
                 f"--episodes {self.episodes} cannot be dealt out evenly to 2 to {SIDE_BY_SIDE} "
                 "environments: give another number, such as 200"
@@ -116,7 +116,7 @@ def scores(
         return {game: score(found, game, mode) for game, found in games}
     rows = {}
     for game in parse_games(levels):
-        count = side_by_side(episodes)
+        count = even_rows(episodes)
         make = partial(make_vec, game, num_envs=count, config=settings, seed=seed)
         with aside(seed):
             sight = measure(policy, make, episodes=episodes, seed=seed, explore=True)

@@ -36,10 +36,10 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self,
         level: Level,
         *,
-        scenario: str = "contest",
-        frame_skip: int = 4,
-        stick_probability: float = 0.25,
-        record_dir: Path | None = None,
+        scenario: str,
+        frame_skip: int,
+        stick_probability: float,
+        record_dir: Path | None,
     ) -> None:
         self.emulator = Emulator(level, scenario=scenario, record_dir=record_dir)
         self.frame_skip = frame_skip

@@ -29,7 +29,7 @@ class Emulator:
     scripts too, whose inner state cannot be read.
     """
 
-    def __init__(self, level: Level, *, scenario: str, record_dir: Path | None = None) -> None:
+    def __init__(self, level: Level, *, scenario: str, record_dir: Path | None) -> None:
         self.scenario_name = scenario
         self.record_dir = record_dir
         self.recordings = 0 if record_dir is None else next_number(record_dir)

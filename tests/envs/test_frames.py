@@ -4,7 +4,7 @@ import pytest
 from gymnasium.wrappers import FrameStackObservation
 
 from envs import EnvSpec
-from envs.frames import FrameHistory, parse_offsets, side_by_side
+from envs.frames import FrameHistory, parse_offsets, stacked
 from experiment.errors import UserError
 
 SHAPE = (3, 4, 5)
@@ -50,7 +50,7 @@ def test_offsets_are_those_frames_of_gymnasiums_stack(text):
 
 def test_difference_is_half_of_it_and_128_where_frames_agree():
     frames = np.array([[0, 255, 7, 100], [255, 0, 7, 103]], np.uint8).reshape(1, 2, 1, 2, 2)
-    seen = side_by_side(frames, difference=True)
+    seen = stacked(frames, difference=True)
     assert seen[0, 0].flatten().tolist() == [255, 0, 128, 129]
     np.testing.assert_array_equal(seen[0, 1], frames[0, 1, 0])
 

@@ -7,7 +7,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from envs import EnvSpec
-from envs.episodes import play_episodes, side_by_side
+from envs.episodes import even_rows, play_episodes
 from envs.sight import APART, MOMENTS, PLAYS, Shuffled, measure
 from experiment.errors import UserError
 from retro_env import EnvConfig, make_vec, parse_levels
@@ -169,5 +169,5 @@ def test_a_row_is_cut_only_where_rows_begin_by_themselves():
 
 
 def test_environments_share_episodes_out_evenly():
-    assert [side_by_side(n) for n in (200, 32, 67)] == [50, 32, 1]
-    assert [side_by_side(6, most=most) for most in (0, 1, 4, 5, 6)] == [1, 1, 3, 3, 6]
+    assert [even_rows(n) for n in (200, 32, 67)] == [50, 32, 1]
+    assert [even_rows(6, most=most) for most in (0, 1, 4, 5, 6)] == [1, 1, 3, 3, 6]

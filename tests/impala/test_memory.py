@@ -3,7 +3,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from impala.memory import OF_STEPS, Memory, Sequences, side_by_side
+from impala.memory import OF_STEPS, Memory, Sequences, joined
 from tests.impala.made import sequences
 
 
@@ -22,7 +22,7 @@ def memory(*, sequences=4, remembered=0, proportion=1.0):
 def test_what_is_put_side_by_side_comes_apart_again():
     parts = [sequences(n, state=2, version=n, seed=n) for n in (3, 1, 2)]
     assert all(len(part.cut_at) for part in parts)
-    together = side_by_side(parts)
+    together = joined(parts)
     assert together.count == 6
     for part, (begin, end) in zip(parts, ((0, 3), (3, 4), (4, 6)), strict=True):
         assert_equal(together.columns(slice(begin, end)), part)
@@ -34,7 +34,7 @@ def test_blocks_of_any_size_become_batches_in_order():
     assert [len(batches) for batches in found] == [0, 1, 0, 2]
     batches = [batch for part in found for batch in part]
     assert all(batch.count == 4 for batch in batches)
-    found, expected = side_by_side([*batches, *kept.waiting]), side_by_side(made)
+    found, expected = joined([*batches, *kept.waiting]), joined(made)
     for n in range(13):
         assert_equal(found.columns(slice(n, n + 1)), expected.columns(slice(n, n + 1)))
 
