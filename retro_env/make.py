@@ -22,12 +22,12 @@ from retro_env.vector import RetroVectorEnv, assign_levels
 def backend_of(levels: Sequence[Level], config: EnvConfig) -> Literal["native", "emulator"]:
     """What plays these levels. UserError: they cannot be played, or only some of them natively, or
     not under this scenario."""
+    native = config.backend == "native"
     for game in dict.fromkeys(level.game for level in levels):
         wanted = [level.state for level in levels if level.game == game]
-        native = config.backend == "native"
         check_playable(game, *wanted, scenario=config.scenario, native=native)
     ours = {level.game for level in levels if is_native(level.game)}
-    if config.backend == "emulator" or not ours:
+    if not native or not ours:
         return "emulator"
     if others := {level.game for level in levels} - ours:
         raise UserError(
