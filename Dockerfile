@@ -16,20 +16,13 @@ COPY ${WHEELS} /wheels/
 COPY constraints.txt docker-build/install docker-build/agent.txt /build/
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf /build/install agent
 
-COPY contest /app/contest
-COPY envs /app/envs
 COPY es /app/es
-COPY experience /app/experience
-COPY experiment /app/experiment
-COPY exploration /app/exploration
 COPY impala /app/impala
 COPY jerk /app/jerk
 COPY lsh_memory /app/lsh_memory
-COPY nets /app/nets
 COPY ppo2 /app/ppo2
-COPY procgen_env /app/procgen_env
 COPY rainbow /app/rainbow
-COPY retro_env /app/retro_env
+COPY retro_agents /app/retro_agents
 COPY sac /app/sac
 COPY trpo /app/trpo
 COPY LICENSE docker-build/agent_entry.py /app/

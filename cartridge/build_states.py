@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import stable_retro
 
-from cartridge.levels.splits import GAME, level_names
-from experiment.errors import UserError, command
+from cartridge.levels.splits import level_names
+from retro_agents.games.retro.bramble import GAME
+from retro_agents.ground.errors import UserError, command
 
 INTEGRATION = Path(__file__).parent / "integration"
 FOLDER = INTEGRATION / GAME

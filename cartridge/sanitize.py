@@ -17,14 +17,15 @@ import numpy as np
 from cartridge.build_states import FOLDER
 from cartridge.levels.oracle import read_proof
 from cartridge.levels.pack import FILE
-from cartridge.levels.splits import GAME, level_names
-from contest.match.agents import load_policy
-from experiment.errors import Parser, UserError, command
-from experiment.results import write_result
-from retro_env import Level
-from retro_env.config import SEVEN
-from retro_env.engine import PADS
-from retro_env.native import NativeVectorEnv
+from cartridge.levels.splits import level_names
+from retro_agents.games.retro.bramble import GAME
+from retro_agents.games.retro.config import SEVEN
+from retro_agents.games.retro.engine import PADS
+from retro_agents.games.retro.levels import Level
+from retro_agents.games.retro.native import NativeVectorEnv
+from retro_agents.ground.errors import Parser, UserError, command
+from retro_agents.ground.results import write_result
+from retro_agents.judging.policies import load_policy
 
 PLAYER = "ppo2"
 STEPS = 1_500

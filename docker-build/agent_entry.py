@@ -1,4 +1,5 @@
-"""What the agent's image starts: `contest.player` with the agent that the image was built for.
+"""What the agent's image starts: `retro_agents.contest.player` with the agent that the image was
+built for.
 
 Reads the variables AGENT, MODE, TIMESTEPS, SEED and LEVEL; the container's arguments come after
 them and win, flags after -- are the agent's own. With --keep-checkpoint it is what a build runs.
@@ -10,10 +11,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from contest.match.agents import is_package, split_flags
-from contest.player import main as play
-from experiment.errors import UserError, command
-from experiment.package import shipped
+from retro_agents.contest.match.agents import is_package, split_flags
+from retro_agents.contest.player import main as play
+from retro_agents.ground.errors import UserError, command
+from retro_agents.run.agents import shipped
 
 CHECKPOINT = Path("/checkpoint")
 KEPT_FOR = "kept-for"
@@ -47,7 +48,7 @@ def keep_checkpoint(agent: str, given: Path, kept: Path) -> None:
         return
     source = given if there else shipped(agent)
     if source:
-        from experiment.checkpoint import latest_checkpoint
+        from retro_agents.run.checkpoint import latest_checkpoint
 
         shutil.copytree(latest_checkpoint(source), kept, dirs_exist_ok=True)
         (kept / KEPT_FOR).write_text(agent)

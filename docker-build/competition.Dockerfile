@@ -19,14 +19,8 @@ FROM ${BASE_IMAGE}
 RUN apt-get update && apt-get install -y --no-install-recommends libgl1 libglib2.0-0 \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/venv /opt/venv
-COPY envs /app/envs
-COPY experience /app/experience
-COPY experiment /app/experiment
-COPY exploration /app/exploration
-COPY nets /app/nets
 COPY ppo2 /app/ppo2
-COPY procgen_env /app/procgen_env
-COPY retro_env /app/retro_env
+COPY retro_agents /app/retro_agents
 COPY LICENSE /app/
 COPY docker-build/run.sh /app/docker-build/run.sh
 RUN install -d -o 10001 -g 10001 -m 0700 /outputs

@@ -14,16 +14,12 @@ COPY constraints.txt docker-build/install docker-build/environment.txt /build/
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf /build/install environment
 
 COPY cartridge/integration /app/cartridge/integration
-COPY contest /app/contest
-COPY envs /app/envs
-COPY experiment /app/experiment
-COPY retro_env /app/retro_env
-COPY roms /app/roms
+COPY retro_agents /app/retro_agents
 COPY LICENSE /app/
 ARG ROMS=docker-build/empty
 COPY ${ROMS} /roms/
 RUN cd /app && if [ "${ROMS}" != docker-build/empty ]; then \
-    PYTHONDONTWRITEBYTECODE=1 /opt/venv/bin/python -m roms /roms; fi
+    PYTHONDONTWRITEBYTECODE=1 /opt/venv/bin/python -m retro_agents.games.retro.import_roms /roms; fi
 
 FROM ${BASE_IMAGE}
 COPY --from=build /opt/venv /opt/venv
@@ -33,5 +29,5 @@ ENV HOME=/tmp USER=contest NUMBA_CACHE_DIR=/tmp/numba \
     PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 WORKDIR /app
 USER 10001:10001
-ENTRYPOINT ["/opt/venv/bin/python", "-m", "contest.serve", "--dir", "/share", "--results", "/results"]
+ENTRYPOINT ["/opt/venv/bin/python", "-m", "retro_agents.contest.serve", "--dir", "/share", "--results", "/results"]
 CMD ["BrambleDash-Genesis-v0", "BrambleWood.Act3"]

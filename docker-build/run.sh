@@ -3,7 +3,7 @@
 #   run.sh --train [FLAGS…]     8M steps (or EXPERIMENT's timesteps) or two hours, whichever ends
 #                               first; prints the throughput
 #   run.sh --rollout [FLAGS…]   whole episodes on training and test levels
-# FLAGS go to ppo2.train (--levels procgen:bigfish) or procgen_env.evaluate (--video).
+# FLAGS go to ppo2.train (--levels procgen:bigfish) or retro_agents.judging.procgen (--video).
 # Environment:
 #   EXPERIMENT           YAML file for --config; default: ppo2/presets/procgen-competition.yaml
 #   OUTPUTS_DIR          where the run goes, and goes on if it is there; default: outputs
@@ -32,7 +32,7 @@ seconds=${SECONDS_LIMIT:-7200}
 export PYTHONPATH="$repository${PYTHONPATH:+:$PYTHONPATH}"
 
 if [ "$task" = --rollout ]; then
-  exec "$python" -m procgen_env.evaluate "$checkpoint" --episodes "${EPISODES:-5}" "$@"
+  exec "$python" -m retro_agents.judging.procgen "$checkpoint" --episodes "${EPISODES:-5}" "$@"
 fi
 start=(--config "$experiment")
 grep -qsE '(^|[ {,])"?timesteps"?:' "$experiment" || start+=(--timesteps 8000000)

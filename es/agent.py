@@ -13,11 +13,17 @@ from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from es.config import ESConfig
-from experiment.checkpoint import agent_of, load_agent
-from experiment.config import from_dict, to_dict
-from experiment.errors import UserError
-from experiment.package import Actions, Flags, Images, ScoringPolicy, check_alike, find
-from nets.net_agent import NetAgent
+from retro_agents.contract.policy import (
+    Actions,
+    Flags,
+    Images,
+    ScoringPolicy,
+)
+from retro_agents.ground.errors import UserError
+from retro_agents.nets.net_agent import NetAgent
+from retro_agents.run.agents import check_alike, find
+from retro_agents.run.checkpoint import agent_of, load_agent
+from retro_agents.run.config import from_dict, to_dict
 
 
 class ESAgent(NetAgent[Any, ESConfig]):

@@ -3,12 +3,19 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from envs import TRAINING, EnvSettings, env_settings
-from experiment.config import hidden, only_with
-from experiment.errors import UserError
-from experiment.ranges import Count, Natural, NonNegative, Positive, check
-from experiment.run_settings import RunSettings
-from nets.settings import EncoderName
+from retro_agents.contract.envs import EnvSettings
+from retro_agents.games.families import TRAINING, env_settings
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.ranges import (
+    Count,
+    Natural,
+    NonNegative,
+    Positive,
+    check,
+)
+from retro_agents.nets.settings import EncoderName
+from retro_agents.run.config import hidden, only_with
+from retro_agents.run.settings import RunSettings
 
 
 @dataclass(frozen=True)
@@ -66,3 +73,7 @@ class ESConfig:
         check(self)
         if self.run.rotate_every != 0:
             raise UserError("levels are drawn anew for each generation; leave rotate_every at 0")
+
+
+Config = ESConfig
+NOT_INHERITED: dict[str, Any] = {}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from es.config import ESConfig
 from es.memory import BLOCK, Noise
 from es.mpi import World
-from experiment.optimiser import Adam
+from retro_agents.run.optimiser import Adam
 
 Floats = NDArray[np.floating]
 

@@ -15,7 +15,7 @@ if __name__ == "__main__":  # run as a file: the packages are beside its folder,
 
 from es.mpi import Agreed, Together
 from es.train import train_in_world
-from experiment.errors import command
+from retro_agents.ground.errors import command
 
 
 def together(work: Callable[[Together], None]) -> None:

@@ -13,7 +13,7 @@ from typing import final
 
 import numpy as np
 
-from experiment.errors import UserError
+from retro_agents.ground.errors import UserError
 
 POLL_SECONDS = 0.0005
 """Between two looks whether others have come: MPI's own waiting keeps a core busy."""

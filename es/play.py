@@ -13,11 +13,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from envs import VectorEnv, ended_episodes
 from es.agent import ESAgent, fill
 from es.memory import RECORD, Noise, Plan
 from es.mpi import World
-from experiment.package import ScoringPolicy
+from retro_agents.contract.envs import VectorEnv, ended_episodes
+from retro_agents.contract.policy import ScoringPolicy
 
 
 class Part(nn.Module):

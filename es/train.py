@@ -16,24 +16,27 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from envs import VectorEnv, level_names, make_for, train
-from es import parse
 from es.agent import ESAgent
 from es.config import ESConfig
 from es.learner import Learner
 from es.memory import RECORD, Noise, Plan, draw_levels
 from es.mpi import Interrupted, World, agreeing, processes
 from es.play import Player
-from experience.actors import actor_seed
-from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
-from experiment.config import replaced
-from experiment.device import prepare_device
-from experiment.errors import UserError, command
-from experiment.optimiser import optimiser_tensors, restore_optimiser
-from experiment.run_folder import interruptible, reports
-from experiment.seeding import seed_everything
+from retro_agents.contract.envs import VectorEnv
+from retro_agents.experience.actors import actor_seed
+from retro_agents.games.families import level_names, make_for, train
+from retro_agents.ground.device import prepare_device
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.seeding import seed_everything
+from retro_agents.run.checkpoint import Checkpoint, load_to_resume, save_checkpoint
+from retro_agents.run.config import load_run_config, replaced
+from retro_agents.run.folder import interruptible, reports
+from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 
 Records = NDArray[np.void]
+
+PRESETS = Path(__file__).parent / "presets"
+parse = partial(load_run_config, ESConfig, presets=PRESETS, command="python -m es.train")
 
 
 def run(

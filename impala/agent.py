@@ -1,7 +1,7 @@
 """The acting side of IMPALA: pick actions, be saved, be loaded."""
 
 from impala.config import ImpalaConfig
-from nets.net_agent import ActorCriticAgent
+from retro_agents.nets.net_agent import ActorCriticAgent
 
 
 class ImpalaAgent(ActorCriticAgent[ImpalaConfig]):

@@ -3,14 +3,25 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
-from experience.actors import ActorSettings
-from experiment.config import only_with
-from experiment.errors import UserError
-from experiment.ranges import Count, Momentum, Natural, NonNegative, Positive, Share, Threads, check
-from experiment.run_settings import RunSettings
-from experiment.schedules import parse_schedule
-from nets.settings import Initialisation, NetSettings
+from retro_agents.contract.envs import EnvSettings
+from retro_agents.experience.actors import ActorSettings
+from retro_agents.games.families import TRAINING, env_settings
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.ranges import (
+    Count,
+    Momentum,
+    Natural,
+    NonNegative,
+    Positive,
+    Share,
+    Threads,
+    check,
+)
+from retro_agents.ground.schedules import parse_schedule
+from retro_agents.judging.settings import EvaluationSettings
+from retro_agents.nets.settings import Initialisation, NetSettings
+from retro_agents.run.config import only_with
+from retro_agents.run.settings import RunSettings
 
 
 @dataclass(frozen=True)
@@ -100,3 +111,7 @@ class ImpalaConfig:
                 "1 for both"
             )
         self.acting.check_share(self.run.num_envs)
+
+
+Config = ImpalaConfig
+NOT_INHERITED = {"actors": 0, "ray_address": "", "sight_every": 0}

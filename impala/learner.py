@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from experience.gradients import Piece, Pieces
-from experience.vtrace import vtrace
-from experiment.device import computes_in_bf16
-from experiment.optimiser import Adam, RMSprop
-from experiment.schedules import scheduled
 from impala.config import ImpalaConfig
 from impala.memory import Sequences
-from nets.actor_critic import ActorCritic, entropies
+from retro_agents.experience.gradients import Piece, Pieces
+from retro_agents.experience.vtrace import vtrace
+from retro_agents.ground.device import computes_in_bf16
+from retro_agents.ground.schedules import scheduled
+from retro_agents.nets.actor_critic import ActorCritic, entropies
+from retro_agents.run.optimiser import Adam, RMSprop
 
 
 def policy_losses(logp: Tensor, advantages: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experience.rollouts import Rollout
+from retro_agents.experience.rollouts import Rollout
 
 
 @dataclass(frozen=True, eq=False)

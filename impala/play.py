@@ -8,16 +8,23 @@ from typing import Any, NamedTuple, final
 
 import torch
 
-from envs import VectorEnv, make_for
-from experience.actors import Actors, Here, Weights, actor_seed, on_ray
-from experience.collector import Collector
-from experience.saving import restore_run
-from experiment.checkpoint import Checkpoint
-from experiment.config import replaced
 from impala.agent import ImpalaAgent
 from impala.config import ImpalaConfig
 from impala.memory import Sequences, sequences_of
-from nets.actor_critic import make_actor_critic
+from retro_agents.contract.envs import VectorEnv
+from retro_agents.experience.actors import (
+    Actors,
+    Here,
+    Weights,
+    actor_seed,
+    on_ray,
+)
+from retro_agents.experience.collector import Collector
+from retro_agents.experience.saving import restore_run
+from retro_agents.games.families import make_for
+from retro_agents.nets.actor_critic import make_actor_critic
+from retro_agents.run.checkpoint import Checkpoint
+from retro_agents.run.config import replaced
 
 
 class Block(NamedTuple):
@@ -61,7 +68,7 @@ class Player:
         return self
 
     def play(self, weights: Weights | None, version: int) -> Block:
-        """See `experience.actors.Player`."""
+        """See `retro_agents.experience.actors.Player`."""
         if weights is not None:
             self.agent.take_arrays(weights)
         collector = self.collector

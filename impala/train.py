@@ -6,20 +6,25 @@ python -m impala.train --preset fast --levels bramble-train --actors 2 --run-dir
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from envs import VectorEnv, make_for, train
-from envs.evaluation import judged
-from experience.actors import Here, saved_if_gone
-from experiment.checkpoint import load_checkpoint
-from experiment.errors import command
-from experiment.package import OnCheckpoint, reached
-from experiment.run_folder import interruptible, reports
-from impala import parse
 from impala.agent import ImpalaAgent
 from impala.config import ImpalaConfig
 from impala.play import playing
 from impala.training import Training
+from retro_agents.contract.envs import VectorEnv
+from retro_agents.contract.policy import OnCheckpoint, reached
+from retro_agents.experience.actors import Here, saved_if_gone
+from retro_agents.games.families import make_for, train
+from retro_agents.ground.errors import command
+from retro_agents.judging.periodic import judged
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.config import load_run_config
+from retro_agents.run.folder import interruptible, reports
+
+PRESETS = Path(__file__).parent / "presets"
+parse = partial(load_run_config, ImpalaConfig, presets=PRESETS, command="python -m impala.train")
 
 
 def run(

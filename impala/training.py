@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import torch
 
-from experience.handover import check_made_alike, check_seen_alike
-from experience.saving import save_run
-from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
-from experiment.device import THREADS, prepare_device
-from experiment.generators import generator_state, set_generator_state
-from experiment.optimiser import optimiser_tensors, restore_optimiser
-from experiment.seeding import rng_state, seed_everything
 from impala.agent import ImpalaAgent
 from impala.config import ImpalaConfig
 from impala.learner import Learner
 from impala.memory import Memory, Sequences
 from impala.play import Block, Player
-from nets.actor_critic import make_actor_critic
+from retro_agents.experience.replay_seed import check_made_alike, check_seen_alike
+from retro_agents.experience.saving import save_run
+from retro_agents.ground.device import THREADS, prepare_device
+from retro_agents.ground.generators import generator_state, set_generator_state
+from retro_agents.ground.seeding import rng_state, seed_everything
+from retro_agents.nets.actor_critic import make_actor_critic
+from retro_agents.run.checkpoint import Checkpoint, load_to_resume, save_checkpoint
+from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 
 
 @dataclass

@@ -10,16 +10,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from experiment.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from experiment.config import from_dict
-from experiment.errors import UserError
-from experiment.package import Actions, Flags, Images, check_alike
 from jerk.config import JerkConfig
 from jerk.learner import Rng, Shares, find_moves
 from jerk.memory import Sequences
 from jerk.play import Plan, Play
 from jerk.policy import EMBEDDING, Embedder, Policy, check_fits, policy_of, taken_policy
 from lsh_memory import EpisodicMemory, MemoryConfig
+from retro_agents.contract.policy import Actions, Flags, Images
+from retro_agents.ground.errors import UserError
+from retro_agents.run.agents import check_alike
+from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from retro_agents.run.config import from_dict
 
 MEMORY_PREFIX = "memory-"
 MEMORY_CAPACITY = 100_000

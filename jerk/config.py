@@ -2,11 +2,19 @@
 
 from dataclasses import dataclass
 
-from envs import HELD_OUT, EnvSettings, env_settings
-from experiment.config import only_with
-from experiment.errors import UserError
-from experiment.ranges import Count, Natural, NonNegative, Share, Threads, check
-from experiment.run_settings import RunSettings
+from retro_agents.contract.envs import EnvSettings
+from retro_agents.games.families import HELD_OUT, env_settings
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.ranges import (
+    Count,
+    Natural,
+    NonNegative,
+    Share,
+    Threads,
+    check,
+)
+from retro_agents.run.config import only_with
+from retro_agents.run.settings import RunSettings
 
 
 @dataclass(frozen=True)
@@ -93,3 +101,7 @@ class JerkConfig:
                 "--memory-share and --policy-replays must be 1 or less together: lower "
                 f"--memory-share {self.memory_share:g}, or the other"
             )
+
+
+Config = JerkConfig
+NOT_INHERITED = {"policy": "", "record": False}

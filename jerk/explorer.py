@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import yaml
 
-from experiment.errors import UserError
+from retro_agents.ground.errors import UserError
 
 SCRIPTS = Path(__file__).parent / "scripts"
 PERIODS, HOLDS = (10, 22), (2, 5)

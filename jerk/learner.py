@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiment.errors import UserError
 from jerk.config import JerkConfig
 from jerk.explorer import Moves
+from retro_agents.ground.errors import UserError
 
 Ints = NDArray[np.int64]
 Actions = NDArray[np.uint8]

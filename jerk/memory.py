@@ -2,20 +2,15 @@
 the best runs with their frames."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from experience.episodes import Episode
-from jerk import slots
-from jerk.recovery import Place, Pool, before
-from jerk.slots import Slot
-
-Actions = NDArray[np.uint8]
+from jerk.recovery import Pool
+from jerk.sequence import Actions, Place, StoredSequence, mean_of
+from retro_agents.experience.episodes import Episode
 
 
 def to_plain(value: Any) -> Any:
@@ -34,51 +29,6 @@ def from_plain(value: Any, kind: Any) -> Any:
         return np.frombuffer(plain["data"], plain["dtype"]).reshape(plain["shape"]).copy()
 
     return msgspec.convert(value, kind, dec_hook=array)
-
-
-@dataclass(eq=False)
-class StoredSequence:
-    """The actions [L] of an episode up to its furthest point."""
-
-    number: int
-    """In the order of discovery."""
-    actions: Actions
-    returns: list[float]
-    """Of the run that found it, then of each replay."""
-    recording: str = ""
-    """The file (.bk2, in recordings/) of the episode that it began, if that was recorded."""
-    rewards: NDArray[np.float32] | None = None
-    """Of each action in that run, [L], where replays recover by them."""
-    slots: list[Slot] = field(default_factory=list)
-    """Where replays failed, and what is tried there."""
-    ends: list[int] = field(default_factory=list)
-    """The step at which each replay left the plan; L: it did not."""
-
-    @cached_property
-    def mean(self) -> float:
-        """Mean return."""
-        return sum(self.returns) / len(self.returns)
-
-    def add_return(self, value: float, *, latest: int) -> None:
-        """One more replay returned that. latest: how many count; 0: all."""
-        self.__dict__.pop("mean", None)
-        self.returns.append(value)
-        if latest:
-            del self.returns[:-latest]
-
-    @property
-    def gained(self) -> NDArray[np.float32] | None:
-        """The return before each action in the run that found it, [L]."""
-        return None if self.rewards is None else before(self.rewards)
-
-    def improved(self) -> Actions:
-        """The actions with the likeliest variant of each slot."""
-        return slots.applied(self.actions, self.slots, slots.likeliest(self.slots))
-
-
-def mean_of(sequence: StoredSequence) -> float:
-    """By which sequences are compared."""
-    return sequence.mean
 
 
 class Sequences:

@@ -24,8 +24,9 @@ from jerk.learner import (
     is_kept,
     mutate,
 )
-from jerk.memory import Sequences, StoredSequence, from_plain, to_plain
-from jerk.recovery import GIVE_UP_STEPS, JUMP_STEPS, OFF_RETURN, OFF_STEPS, Place
+from jerk.memory import Sequences, from_plain, to_plain
+from jerk.recovery import GIVE_UP_STEPS, JUMP_STEPS, OFF_RETURN, OFF_STEPS
+from jerk.sequence import Place, StoredSequence
 
 Kind = Literal["explore", "replay", "mutant"]
 

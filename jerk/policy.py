@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from experiment.checkpoint import Checkpoint
-from experiment.config import flat
-from experiment.errors import UserError
-from experiment.package import ScoringPolicy, check_alike, find
 from jerk.config import JerkConfig
+from retro_agents.contract.policy import ScoringPolicy
+from retro_agents.ground.errors import UserError
+from retro_agents.run.agents import check_alike, find
+from retro_agents.run.checkpoint import Checkpoint
+from retro_agents.run.config import flat
 
 SIDE = 21
 """A frame's height and width before it is projected."""

@@ -3,16 +3,12 @@
 All that is known of a place are rewards and own actions; nothing is seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from jerk.memory import StoredSequence
+from jerk.sequence import Place, StoredSequence, before
 
 OFF_RETURN, OFF_STEPS, GIVE_UP_STEPS = 20.0, 4, 8
 """A replay has left its way where its return differs by more than this for more steps on end than
@@ -28,22 +24,6 @@ COST = 1.5
 GOOD, MORE, LEFT = 0.6, 400.0, 10
 """A sequence to go on with has this part of the best mean return, brings so much more than there
 is now, and has more steps left than the last."""
-
-
-class Place(NamedTuple):
-    """Where an episode is, as far as rewards and its own actions tell."""
-
-    gained: float
-    """Return so far."""
-    reward: float
-    """Of the last step."""
-    since_jump: int
-    """Steps since one that jumped, at most JUMP_STEPS."""
-
-
-def before(rewards: NDArray[np.floating]) -> NDArray[np.float32]:
-    """The return before each step: rewards [L] -> [L]."""
-    return np.concatenate([[0.0], np.cumsum(rewards)[:-1]]).astype(np.float32)
 
 
 def places(

@@ -1,33 +1,26 @@
 """What a JERK run leaves: its checkpoint, and what people and other programs read."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from envs import VectorEnv, saved_states
-from experience.episodes import pack, unpack, write_episodes
-from experiment.checkpoint import Checkpoint, load_to_resume, save_checkpoint
-from experiment.errors import UserError
-from experiment.files import next_number, write_text
-from experiment.generators import generator_state, set_generator_state
-from experiment.run_folder import RunFolder, alone_in
-from experiment.seeding import rng_state, set_rng_state
 from jerk.config import JerkConfig
 from jerk.play import Play
-
-if TYPE_CHECKING:
-    from jerk.train import Training
+from jerk.training import Training
+from retro_agents.contract.envs import VectorEnv, saved_states
+from retro_agents.experience.episodes import pack, unpack, write_episodes
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import write_text
+from retro_agents.ground.generators import generator_state, set_generator_state
+from retro_agents.ground.seeding import rng_state, set_rng_state
+from retro_agents.run.checkpoint import Checkpoint, load_to_resume, save_checkpoint
+from retro_agents.run.folder import RunFolder, alone_in
 
 REPLAY = "replay"
-RECORDINGS = "recordings"
-"""Folder of the .bk2 files, in the run's."""
 PARTS = ("memory_share", "policy_replays", "write_replay", "record", "policy")
 """Fields that decide what is kept of an episode, or who plays."""
 
@@ -123,43 +116,3 @@ def check_parts(config: JerkConfig, saved: Checkpoint) -> None:
                 f"the run was begun with {name} {was or 'off'}, and can only go on so: leave out "
                 f"--{name.replace('_', '-')}, or start another with --init"
             )
-
-
-class Recordings:
-    """The folder given to `make_vec(record_dir=…)`; it gets one file per episode and emulator. Of
-    each level the best episode's stays, and those that sequences began."""
-
-    def __init__(self, folder: Path, num_envs: int) -> None:
-        self.folder = folder
-        self.episodes = [next_number(folder / f"env-{env:02d}") for env in range(num_envs)]
-        """Number of the episode that is played in each environment."""
-        self.best: dict[str, tuple[float, str]] = {}
-        """Return and file of each level's best episode."""
-
-    def ended(self, env: int, level: str, value: float) -> str:
-        """An episode of that return has ended, and its environment has begun the next -> its file,
-        in the folder."""
-        number, self.episodes[env] = self.episodes[env], self.episodes[env] + 1
-        name = f"env-{env:02d}/{level.replace(':', '-')}-{number:06d}.bk2"
-        if level not in self.best or value > self.best[level][0]:
-            self.best[level] = (value, name)
-        return name
-
-    def keep(self, names: Collection[str]) -> None:
-        """Remove the recordings of ended episodes, but for these and the best. To be called when
-        a checkpoint is written: a run that goes on from it may need all there were before."""
-        kept = {*names, *(name for _, name in self.best.values())}
-        for env, ended in enumerate(self.episodes):
-            for path in (self.folder / f"env-{env:02d}").glob("*.bk2"):
-                number = path.stem.rpartition("-")[2]
-                over = number.isdecimal() and int(number) < ended
-                if over and path.relative_to(self.folder).as_posix() not in kept:
-                    path.unlink()
-
-    def save(self) -> dict[str, Any]:
-        """For msgpack."""
-        return {"episodes": self.episodes, "best": self.best}
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Become what was saved."""
-        self.episodes, self.best = saved["episodes"], saved["best"]

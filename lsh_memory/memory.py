@@ -8,11 +8,11 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from experiment.config import from_dict
-from experiment.ranges import Count, Natural, check
 from lsh_memory.kernels import Floats, Slots
 from lsh_memory.scan import ScanIndex
 from lsh_memory.storage import CENTRED_AT, Storage
+from retro_agents.ground.ranges import Count, Natural, check
+from retro_agents.run.config import from_dict
 
 KERNEL_DELTA = 1e-3
 
@@ -158,7 +158,7 @@ class EpisodicMemory:
     def save(self, folder: Path | str) -> Path:
         """Write everything into a folder, as a checkpoint without code; an earlier one is replaced
         when this is complete. UserError: it cannot be written."""
-        from experiment.checkpoint import save_checkpoint  # torch takes seconds to import
+        from retro_agents.run.checkpoint import save_checkpoint  # torch takes seconds to import
 
         arrays = self.arrays()
         return save_checkpoint(
@@ -168,7 +168,7 @@ class EpisodicMemory:
     @classmethod
     def load(cls, folder: Path | str) -> "EpisodicMemory":
         """The memory that `save` wrote. UserError: there is none, or it is damaged."""
-        from experiment.checkpoint import load_checkpoint
+        from retro_agents.run.checkpoint import load_checkpoint
 
         saved = load_checkpoint(folder).of("lsh_memory")
         memory = cls(from_dict(MemoryConfig, saved.config))

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from experiment.checkpoint import load_checkpoint
-from nets.baselines import read_baselines
-from nets.net_agent import ActorCriticAgent
-from nets.transfer import check_parts
 from ppo2.config import PPO2Config
+from retro_agents.nets.baselines import read_baselines
+from retro_agents.nets.net_agent import ActorCriticAgent
+from retro_agents.nets.transfer import check_parts
+from retro_agents.run.checkpoint import load_checkpoint
 
 
 class PPO2Agent(ActorCriticAgent[PPO2Config]):

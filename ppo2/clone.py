@@ -17,33 +17,42 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from envs import (
-    TRAINING,
+from ppo2.agent import PPO2Agent
+from ppo2.config import PPO2Config
+from ppo2.demonstrations import UNKNOWN, Demonstrations, of_episodes
+from retro_agents.contract.envs import (
     EnvSettings,
     Expert,
     VectorEnv,
     ended_episodes,
+)
+from retro_agents.experience.episodes import check_played_alike, episodes_of
+from retro_agents.games.families import (
+    TRAINING,
     env_settings,
     expert_of,
     make,
 )
-from experience.episodes import check_played_alike, episodes_of
-from experiment.checkpoint import load_checkpoint
-from experiment.config import only_with, parse_command, to_dict
-from experiment.device import memory_for, prepare_device
-from experiment.errors import UserError, command
-from experiment.metrics import Metrics
-from experiment.optimiser import AdamW
-from experiment.progress import Progress
-from experiment.ranges import Count, NonNegative, Positive, Seed, Share, check
-from experiment.run_folder import RunFolder, interruptible
-from experiment.run_settings import RunSettings
-from experiment.seeding import seed_everything
-from nets.actor_critic import make_actor_critic, sample_actions
-from nets.settings import NetSettings
-from ppo2.agent import PPO2Agent
-from ppo2.config import PPO2Config
-from ppo2.demonstrations import UNKNOWN, Demonstrations, of_episodes
+from retro_agents.ground.device import memory_for, prepare_device
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.progress import Progress
+from retro_agents.ground.ranges import (
+    Count,
+    NonNegative,
+    Positive,
+    Seed,
+    Share,
+    check,
+)
+from retro_agents.ground.seeding import seed_everything
+from retro_agents.nets.actor_critic import make_actor_critic, sample_actions
+from retro_agents.nets.settings import NetSettings
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.config import only_with, parse_command, to_dict
+from retro_agents.run.folder import RunFolder, interruptible
+from retro_agents.run.metrics import Metrics
+from retro_agents.run.optimiser import AdamW
+from retro_agents.run.settings import RunSettings
 
 SPAN = 20
 """Steps, on average, until it is drawn anew who plays."""
@@ -190,7 +199,8 @@ def recorded(config: CloneConfig) -> Demonstrations:
         found = episodes_of(load_checkpoint(source))
         if not found:
             raise UserError(
-                f"{source} holds no recorded episodes: python -m envs.record AGENT records some"
+                f"{source} holds no recorded episodes: python -m "
+                "retro_agents.judging.record AGENT records some"
             )
         check_played_alike(
             found, action_names=spec.action_names, frame_skip=spec.frame_skip, source=source
@@ -200,7 +210,8 @@ def recorded(config: CloneConfig) -> Demonstrations:
         if len(seen) < len(found):
             raise UserError(
                 f"{source} holds {len(found)} recorded episodes, {len(seen)} of them with frames "
-                f"{list(shape)}: expected all; record them with these settings (envs.record)"
+                f"{list(shape)}: expected all; record "
+                "them with these settings (python -m retro_agents.judging.record)"
             )
         episodes += seen
     if not episodes:

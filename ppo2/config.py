@@ -3,13 +3,24 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
-from experiment.config import only_with
-from experiment.errors import UserError
-from experiment.ranges import Count, Momentum, Natural, NonNegative, Positive, Share, Threads, check
-from experiment.run_settings import RunSettings
-from experiment.schedules import parse_schedule
-from nets.settings import Initialisation, NetSettings
+from retro_agents.contract.envs import EnvSettings
+from retro_agents.games.families import TRAINING, env_settings
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.ranges import (
+    Count,
+    Momentum,
+    Natural,
+    NonNegative,
+    Positive,
+    Share,
+    Threads,
+    check,
+)
+from retro_agents.ground.schedules import parse_schedule
+from retro_agents.judging.settings import EvaluationSettings
+from retro_agents.nets.settings import Initialisation, NetSettings
+from retro_agents.run.config import only_with
+from retro_agents.run.settings import RunSettings
 
 
 @dataclass(frozen=True)
@@ -146,7 +157,13 @@ class PPO2Config:
                 "--recurrent learns nothing over time with --sequence-steps 1: give more"
             )
         if self.augment:
-            from experience.augmentation import Augmentation  # PyTorch, a second to import
+            from retro_agents.experience.augmentation import (
+                Augmentation,  # PyTorch, a second to import
+            )
 
             Augmentation(self.augment, share=self.augment_share, colours=self.env.spec().channels)
         parse_schedule(self.learning_rate_schedule)
+
+
+Config = PPO2Config
+NOT_INHERITED = {"sight_every": 0, "num_checkpoints": 0}

@@ -6,12 +6,12 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs import EnvSettings, EnvSpec
-from envs.frames import stacked
-from experience.advantages import returns_to_go
-from experience.episodes import Episode
-from experience.return_scale import ReturnScale
-from experiment.distributed import Group
+from retro_agents.contract.envs import EnvSettings, EnvSpec
+from retro_agents.contract.frames import stacked
+from retro_agents.experience.advantages import returns_to_go
+from retro_agents.experience.episodes import Episode
+from retro_agents.experience.return_scale import ReturnScale
+from retro_agents.run.distributed import Group
 
 UNKNOWN = -1
 """Where nobody says what to do."""

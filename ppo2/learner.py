@@ -13,16 +13,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from experience.advantages import normalised
-from experience.augmentation import Augmentation
-from experience.gradients import Pieces
-from experience.rollouts import Batch
-from experiment.device import computes_in_bf16
-from experiment.distributed import Group
-from experiment.optimiser import Adam
-from experiment.schedules import scheduled
-from nets.actor_critic import ActorCritic, entropies
 from ppo2.config import PPO2Config
+from retro_agents.experience.advantages import normalised
+from retro_agents.experience.augmentation import Augmentation
+from retro_agents.experience.gradients import Pieces
+from retro_agents.experience.rollouts import Batch
+from retro_agents.ground.device import computes_in_bf16
+from retro_agents.ground.schedules import scheduled
+from retro_agents.nets.actor_critic import ActorCritic, entropies
+from retro_agents.run.distributed import Group
+from retro_agents.run.optimiser import Adam
 
 
 def clipped_surrogate(log_ratio: Tensor, advantages: Tensor, *, clip: Tensor) -> Tensor:

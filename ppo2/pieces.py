@@ -6,14 +6,14 @@ import time
 import numpy as np
 import torch
 
-from experience.rollouts import Rollout
-from experiment.config import replaced
-from experiment.device import THREADS, prepare_device
-from experiment.distributed import Group
-from nets.actor_critic import make_actor_critic
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.learner import Learner
+from retro_agents.experience.rollouts import Rollout
+from retro_agents.ground.device import THREADS, prepare_device
+from retro_agents.nets.actor_critic import make_actor_critic
+from retro_agents.run.config import replaced
+from retro_agents.run.distributed import Group
 
 LARGEST, SMALLEST = 512, 16
 """Rows of the pieces that are tried."""

@@ -13,20 +13,23 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from envs import VectorEnv, level_names, make_for, train
-from envs.evaluation import judged
-from experience.rollouts import minibatches
-from experience.saving import reports
-from experiment.config import replaced
-from experiment.distributed import Group, joined
-from experiment.errors import UserError, command
-from experiment.package import OnCheckpoint, reached
-from experiment.run_folder import interruptible
-from ppo2 import parse
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.pieces import with_pieces
 from ppo2.training import Training
+from retro_agents.contract.envs import VectorEnv
+from retro_agents.contract.policy import OnCheckpoint, reached
+from retro_agents.experience.rollouts import minibatches
+from retro_agents.experience.saving import reports
+from retro_agents.games.families import level_names, make_for, train
+from retro_agents.ground.errors import UserError, command
+from retro_agents.judging.periodic import judged
+from retro_agents.run.config import load_run_config, replaced
+from retro_agents.run.distributed import Group, joined
+from retro_agents.run.folder import interruptible
+
+PRESETS = Path(__file__).parent / "presets"
+parse = partial(load_run_config, PPO2Config, presets=PRESETS, command="python -m ppo2.train")
 
 
 def run(

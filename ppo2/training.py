@@ -9,21 +9,21 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs import VectorEnv
-from experience.collector import Collector
-from experience.rollouts import minibatches
-from experience.saving import check_run, restore_run, save_run
-from experiment.checkpoint import load_to_resume
-from experiment.device import THREADS, prepare_device
-from experiment.errors import UserError
-from experiment.optimiser import optimiser_tensors, restore_optimiser
-from experiment.seeding import seed_everything
-from exploration.novelty import Novelty
-from exploration.rnd import RND
-from nets.actor_critic import make_actor_critic
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.learner import Learner
+from retro_agents.contract.envs import VectorEnv
+from retro_agents.experience.collector import Collector
+from retro_agents.experience.novelty import Novelty
+from retro_agents.experience.rnd import RND
+from retro_agents.experience.rollouts import minibatches
+from retro_agents.experience.saving import check_run, restore_run, save_run
+from retro_agents.ground.device import THREADS, prepare_device
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.seeding import seed_everything
+from retro_agents.nets.actor_critic import make_actor_critic
+from retro_agents.run.checkpoint import load_to_resume
+from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 
 
 @dataclass

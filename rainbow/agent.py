@@ -5,15 +5,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from experiment.checkpoint import Checkpoint
-from experiment.device import acts_in_bf16, memory_for
-from experiment.errors import UserError
-from experiment.package import Actions, Flags, Images
-from nets.encoders import encoder_of
-from nets.heads import QHead
-from nets.net_agent import NetAgent
 from rainbow.config import RainbowConfig
 from rainbow.learner import RainbowNet, epsilon_ladder, q_values, support
+from retro_agents.contract.policy import Actions, Flags, Images
+from retro_agents.ground.device import acts_in_bf16, memory_for
+from retro_agents.ground.errors import UserError
+from retro_agents.nets.encoders import encoder_of
+from retro_agents.nets.heads import QHead
+from retro_agents.nets.net_agent import NetAgent
+from retro_agents.run.checkpoint import Checkpoint
 
 
 @memory_for("such a net", instead="give smaller --hidden or --widths, or fewer --atoms")

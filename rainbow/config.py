@@ -3,13 +3,24 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
-from experience.actors import ActorSettings
-from experiment.config import only_with
-from experiment.errors import UserError
-from experiment.ranges import Count, Finite, Natural, NonNegative, Positive, Share, Threads, check
-from experiment.run_settings import RunSettings
-from nets.settings import NetSettings
+from retro_agents.contract.envs import EnvSettings
+from retro_agents.experience.actors import ActorSettings
+from retro_agents.games.families import TRAINING, env_settings
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.ranges import (
+    Count,
+    Finite,
+    Natural,
+    NonNegative,
+    Positive,
+    Share,
+    Threads,
+    check,
+)
+from retro_agents.judging.settings import EvaluationSettings
+from retro_agents.nets.settings import NetSettings
+from retro_agents.run.config import only_with
+from retro_agents.run.settings import RunSettings
 
 
 @dataclass(frozen=True)
@@ -152,3 +163,12 @@ class RainbowConfig:
                 f"a distribution needs v_min below v_max and 2 atoms or more, not {self.v_min:g}, "
                 f"{self.v_max:g} and {self.atoms}; give other ones, or --no-distributional"
             )
+
+
+Config = RainbowConfig
+NOT_INHERITED = {
+    "init_encoder": "",
+    "sight_every": 0,
+    "actors": 0,
+    "ray_address": "",
+}

@@ -13,13 +13,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from experience.replay import Batch
-from experiment.device import computes_in_bf16
-from experiment.optimiser import Adam
-from nets.encoders import Encoder
-from nets.heads import QHead
-from nets.noisy import Noise
 from rainbow.config import RainbowConfig
+from retro_agents.experience.replay import Batch
+from retro_agents.ground.device import computes_in_bf16
+from retro_agents.nets.encoders import Encoder
+from retro_agents.nets.heads import QHead
+from retro_agents.nets.noisy import Noise
+from retro_agents.run.optimiser import Adam
 
 
 def project_distribution(probs: Tensor, returns: Tensor, discounts: Tensor, z: Tensor) -> Tensor:
@@ -118,7 +118,8 @@ def support(config: RainbowConfig, device: torch.device) -> Tensor | None:
 
 
 class RainbowNet(nn.Module):
-    """uint8 [B,C,H,W] -> [B,A,K]. Noise and fractions are given, see `nets.heads.QHead`."""
+    """uint8 [B,C,H,W] -> [B,A,K]. Noise and fractions are given, see
+    `retro_agents.nets.heads.QHead`."""
 
     def __init__(self, encoder: Encoder, head: QHead) -> None:
         super().__init__()

@@ -9,11 +9,17 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs import VectorEnv, ended_episodes, make_for
-from experience.actors import OnRay, Weights, actor_seed, on_ray
-from experiment.config import replaced
 from rainbow.config import RainbowConfig
 from rainbow.training import Step, Training
+from retro_agents.contract.envs import VectorEnv, ended_episodes
+from retro_agents.experience.actors import (
+    OnRay,
+    Weights,
+    actor_seed,
+    on_ray,
+)
+from retro_agents.games.families import make_for
+from retro_agents.run.config import replaced
 
 
 @final
@@ -104,7 +110,7 @@ class Player:
     """An actor's: a share of the environments, a copy of the net, a replay of the last steps."""
 
     def __init__(self, config: RainbowConfig, index: int, begun: int) -> None:
-        """See `experience.actors.on_ray`."""
+        """See `retro_agents.experience.actors.on_ray`."""
         num_envs = config.run.num_envs
         slots = max(config.env.spec().steps_back) + config.n_step + 4  # a replay's fewest
         own = replaced(

@@ -7,19 +7,24 @@ python -m rainbow.train --preset ape-x --levels procgen:coinrun --actors 2 --run
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from envs import VectorEnv, make_for, train
-from envs.evaluation import judged
-from experience.actors import saved_if_gone
-from experiment.errors import command
-from experiment.package import OnCheckpoint, reached
-from experiment.run_folder import interruptible, reports
-from rainbow import parse
 from rainbow.agent import RainbowAgent
 from rainbow.config import RainbowConfig
 from rainbow.play import playing
 from rainbow.training import Training
+from retro_agents.contract.envs import VectorEnv
+from retro_agents.contract.policy import OnCheckpoint, reached
+from retro_agents.experience.actors import saved_if_gone
+from retro_agents.games.families import make_for, train
+from retro_agents.ground.errors import command
+from retro_agents.judging.periodic import judged
+from retro_agents.run.config import load_run_config
+from retro_agents.run.folder import interruptible, reports
+
+PRESETS = Path(__file__).parent / "presets"
+parse = partial(load_run_config, RainbowConfig, presets=PRESETS, command="python -m rainbow.train")
 
 
 def run(

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experience.off_policy import OffPolicy
-from experiment.checkpoint import Checkpoint
-from nets.transfer import follow, load_encoder
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import Learner, epsilon_ladder, linear
+from retro_agents.experience.off_policy import OffPolicy
+from retro_agents.nets.transfer import follow, load_encoder
+from retro_agents.run.checkpoint import Checkpoint
 
 
 class Step(NamedTuple):

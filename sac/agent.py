@@ -2,9 +2,9 @@
 
 from torch import Tensor
 
-from experiment.device import acts_in_bf16, memory_for
-from nets.encoders import encoder_of
-from nets.net_agent import PolicyAgent
+from retro_agents.ground.device import acts_in_bf16, memory_for
+from retro_agents.nets.encoders import encoder_of
+from retro_agents.nets.net_agent import PolicyAgent
 from sac.config import SACConfig
 from sac.learner import SACNet
 

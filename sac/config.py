@@ -3,11 +3,21 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
-from experiment.config import only_with
-from experiment.ranges import Count, Natural, NonNegative, Positive, Share, Threads, check
-from experiment.run_settings import RunSettings
-from nets.settings import NetSettings
+from retro_agents.contract.envs import EnvSettings
+from retro_agents.games.families import TRAINING, env_settings
+from retro_agents.ground.ranges import (
+    Count,
+    Natural,
+    NonNegative,
+    Positive,
+    Share,
+    Threads,
+    check,
+)
+from retro_agents.judging.settings import EvaluationSettings
+from retro_agents.nets.settings import NetSettings
+from retro_agents.run.config import only_with
+from retro_agents.run.settings import RunSettings
 
 
 @dataclass(frozen=True)
@@ -79,3 +89,7 @@ class SACConfig:
         check(self)
         self.evaluation.check_levels(self.run.levels, self.env)
         self.evaluation.check_log_every(self.log_every)
+
+
+Config = SACConfig
+NOT_INHERITED = {"sight_every": 0}

@@ -12,14 +12,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from experience.replay import Batch
-from experiment.device import computes_in_bf16
-from experiment.optimiser import Adam
-from nets.actor_critic import entropies
-from nets.encoders import Encoder
-from nets.heads import in_fp32
-from nets.initialise import POLICY_GAIN, orthogonal
-from nets.transfer import follow
+from retro_agents.experience.replay import Batch
+from retro_agents.ground.device import computes_in_bf16
+from retro_agents.nets.actor_critic import entropies
+from retro_agents.nets.encoders import Encoder
+from retro_agents.nets.heads import in_fp32
+from retro_agents.nets.initialise import POLICY_GAIN, orthogonal
+from retro_agents.nets.transfer import follow
+from retro_agents.run.optimiser import Adam
 from sac.config import SACConfig
 
 

@@ -6,23 +6,28 @@ python -m sac.train --preset procgen --levels procgen:coinrun --run-dir runs/coi
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from envs import VectorEnv, ended_episodes, make_for, train
-from envs.evaluation import judged
-from experience.actors import actor_seed
-from experience.off_policy import OffPolicy
-from experiment.checkpoint import Checkpoint
-from experiment.errors import command
-from experiment.package import OnCheckpoint, reached
-from experiment.run_folder import interruptible, reports
-from nets.transfer import follow
-from sac import parse
+from retro_agents.contract.envs import VectorEnv, ended_episodes
+from retro_agents.contract.policy import OnCheckpoint, reached
+from retro_agents.experience.actors import actor_seed
+from retro_agents.experience.off_policy import OffPolicy
+from retro_agents.games.families import make_for, train
+from retro_agents.ground.errors import command
+from retro_agents.judging.periodic import judged
+from retro_agents.nets.transfer import follow
+from retro_agents.run.checkpoint import Checkpoint
+from retro_agents.run.config import load_run_config
+from retro_agents.run.folder import interruptible, reports
 from sac.agent import SACAgent, make_net
 from sac.config import SACConfig
 from sac.learner import Learner
+
+PRESETS = Path(__file__).parent / "presets"
+parse = partial(load_run_config, SACConfig, presets=PRESETS, command="python -m sac.train")
 
 
 def run(

@@ -12,24 +12,44 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from contest.evaluate import PATIENCE, play_level
-from contest.match.agents import Agent, load_policy, make_config
-from contest.match.references import REFERENCES
-from contest.match.score import Episode, read_episodes, score, score_table, unfinished_episodes
-from contest.watch import Moment, film, moments_of, watch
-from envs import make_for
-from experiment.checkpoint import load_checkpoint
-from experiment.config import load_config, replaced, to_dict
-from experiment.errors import UserError, command
-from experiment.package import Actions, Flags, Images, Policy, find
-from experiment.plot import plot_curves
-from experiment.ranges import Count, Seed
-from experiment.results import store
-from experiment.run_folder import numbered_folder
-from experiment.statistics import welch_interval
-from jerk.saving import RECORDINGS
-from retro_env import EnvConfig, Level, make_env, parse_levels
-from retro_env.integrations import check_playable
+from jerk import recordings as jerk_recordings
+from retro_agents.contest.match.agents import Agent, make_config
+from retro_agents.contract.policy import (
+    Actions,
+    Flags,
+    Images,
+    Policy,
+)
+from retro_agents.games.families import make_for
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.integrations import check_playable
+from retro_agents.games.retro.levels import Level, parse_levels
+from retro_agents.games.retro.make import make_env
+from retro_agents.games.retro.references import REFERENCES
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.ranges import Count, Seed
+from retro_agents.ground.results import store
+from retro_agents.ground.statistics import welch_interval
+from retro_agents.judging.evaluate import PATIENCE, play_level
+from retro_agents.judging.policies import load_policy
+from retro_agents.judging.score import (
+    Episode,
+    read_episodes,
+    score,
+    score_table,
+    unfinished_episodes,
+)
+from retro_agents.judging.watch import (
+    Moment,
+    film,
+    moments_of,
+    watch,
+)
+from retro_agents.run.agents import find
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.config import load_config, replaced, to_dict
+from retro_agents.run.folder import numbered_folder
+from retro_agents.run.plot import plot_curves
 
 SECOND = 15
 """Agent steps in a second of play."""
@@ -136,7 +156,7 @@ class Demo:
         config = make_config(agent, timesteps=steps, seed=seed, run_dir=folder)
         film = self.config.film
         config = replaced(config, levels=str(self.level), run_dir=str(folder), record=film)
-        recordings = folder / RECORDINGS if film else None
+        recordings = folder / jerk_recordings.FOLDER if film else None
         with contextlib.closing(make_for(config, record_dir=recordings)) as envs:
             find(agent.name).run(envs, config, folder, init=agent.checkpoint or None)
             self.played[label] = read_episodes(folder) + unfinished_episodes(envs)

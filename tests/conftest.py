@@ -16,8 +16,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 # Before PyTorch begins: sums are added in another order by two threads, and runs must be equal.
 os.environ["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS", "1")
 
-from envs import EnvSpec
-from experiment.cluster import patiently
+from retro_agents.contract.envs import EnvSpec
+from retro_agents.ground.cluster import patiently
 
 # What a shell starts in the background ignores Ctrl-C, and tests press it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experience.actors import OnRay
-from experiment.checkpoint import Checkpoint, latest_checkpoint, load_checkpoint
+from retro_agents.experience.actors import OnRay
+from retro_agents.run.checkpoint import Checkpoint, latest_checkpoint, load_checkpoint
 
 ROOT = Path(__file__).parents[1]
 KILLS = int(os.environ.get("KILLS", "1"))

@@ -7,11 +7,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from experiment.device import memory_for
-from nets.actor_critic import make_trunk
-from nets.encoders import Encoder
-from nets.initialise import POLICY_GAIN, VALUE_GAIN, orthogonal, xavier
-from nets.net_agent import PolicyAgent
+from retro_agents.ground.device import memory_for
+from retro_agents.nets.actor_critic import make_trunk
+from retro_agents.nets.encoders import Encoder
+from retro_agents.nets.initialise import (
+    POLICY_GAIN,
+    VALUE_GAIN,
+    orthogonal,
+    xavier,
+)
+from retro_agents.nets.net_agent import PolicyAgent
 from trpo.config import TRPOConfig
 
 

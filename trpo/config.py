@@ -3,12 +3,21 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from envs import TRAINING, EnvSettings, EvaluationSettings, env_settings
-from experiment.config import only_with
-from experiment.errors import UserError
-from experiment.ranges import Count, NonNegative, Positive, Share, Threads, check
-from experiment.run_settings import RunSettings
-from nets.settings import Initialisation, NetSettings
+from retro_agents.contract.envs import EnvSettings
+from retro_agents.games.families import TRAINING, env_settings
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.ranges import (
+    Count,
+    NonNegative,
+    Positive,
+    Share,
+    Threads,
+    check,
+)
+from retro_agents.judging.settings import EvaluationSettings
+from retro_agents.nets.settings import Initialisation, NetSettings
+from retro_agents.run.config import only_with
+from retro_agents.run.settings import RunSettings
 
 
 @dataclass(frozen=True)
@@ -85,3 +94,7 @@ class TRPOConfig:
             raise UserError(
                 "--critic untrained is for --update penalty; the natural gradient needs values"
             )
+
+
+Config = TRPOConfig
+NOT_INHERITED = {"sight_every": 0}

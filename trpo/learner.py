@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 from torch.func import functional_call
 
-from experience.advantages import normalised
-from experience.rollouts import Batch
-from experiment.distributed import Group
-from experiment.optimiser import Adam
-from nets.actor_critic import entropies
+from retro_agents.experience.advantages import normalised
+from retro_agents.experience.rollouts import Batch
+from retro_agents.nets.actor_critic import entropies
+from retro_agents.run.distributed import Group
+from retro_agents.run.optimiser import Adam
 from trpo.agent import LogPolicy, TRPONet
 from trpo.config import TRPOConfig
 

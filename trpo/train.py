@@ -14,24 +14,32 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from envs import VectorEnv, make_for, train
-from envs.evaluation import judged
-from experience.collector import Collector
-from experience.rollouts import minibatches
-from experience.saving import check_run, reports, restore_run, save_run
-from experiment.checkpoint import load_checkpoint, load_to_resume
-from experiment.config import replaced
-from experiment.device import prepare_device
-from experiment.distributed import Group, joined
-from experiment.errors import command
-from experiment.optimiser import optimiser_tensors, restore_optimiser
-from experiment.package import OnCheckpoint, reached
-from experiment.run_folder import interruptible
-from experiment.seeding import seed_everything
-from trpo import parse
+from retro_agents.contract.envs import VectorEnv
+from retro_agents.contract.policy import OnCheckpoint, reached
+from retro_agents.experience.collector import Collector
+from retro_agents.experience.rollouts import minibatches
+from retro_agents.experience.saving import (
+    check_run,
+    reports,
+    restore_run,
+    save_run,
+)
+from retro_agents.games.families import make_for, train
+from retro_agents.ground.device import prepare_device
+from retro_agents.ground.errors import command
+from retro_agents.ground.seeding import seed_everything
+from retro_agents.judging.periodic import judged
+from retro_agents.run.checkpoint import load_checkpoint, load_to_resume
+from retro_agents.run.config import load_run_config, replaced
+from retro_agents.run.distributed import Group, joined
+from retro_agents.run.folder import interruptible
+from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 from trpo.agent import TRPOAgent, make_net
 from trpo.config import TRPOConfig
 from trpo.learner import Learner
+
+PRESETS = Path(__file__).parent / "presets"
+parse = partial(load_run_config, TRPOConfig, presets=PRESETS, command="python -m trpo.train")
 
 
 def run(

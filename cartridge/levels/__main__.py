@@ -3,16 +3,16 @@
 from contextlib import suppress
 from pathlib import Path
 
-from cartridge.levels.splits import GAME
-from experiment.errors import Parser, UserError, command
+from retro_agents.games.retro.bramble import GAME
+from retro_agents.ground.errors import Parser, UserError, command
 
 
 def emit() -> None:
     """Write the C data and the splits."""
     from cartridge.levels.emit import emit as write
-    from cartridge.levels.splits import FOLDER
+    from retro_agents.games.retro.splits import SPLITS
 
-    for path in write(split_folder=FOLDER):
+    for path in write(split_folder=SPLITS):
         print(path)
 
 
@@ -48,11 +48,14 @@ def references(game: str, episodes: int) -> None:
     from cartridge.build_states import INTEGRATION
     from cartridge.levels.fresh import acts_of
     from cartridge.levels.oracle import PROOFS
-    from cartridge.levels.references import FILE, means, write
+    from cartridge.levels.references import means, write
     from cartridge.levels.robust import measure_all
+    from retro_agents.games.retro.bramble import REFERENCES
 
     own = INTEGRATION / game
-    proofs, table = (PROOFS, FILE) if game == GAME else (own / "proofs", own / FILE.name)
+    proofs, table = (
+        (PROOFS, REFERENCES) if game == GAME else (own / "proofs", own / REFERENCES.name)
+    )
     rows = []
     for row in measure_all(acts_of(game), episodes=episodes, proofs=proofs):
         rows.append(row)

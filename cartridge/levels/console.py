@@ -12,10 +12,11 @@ import stable_retro
 from numpy.typing import NDArray
 from stable_retro.data import Integrations
 
-from cartridge.levels.splits import GAME, level_names
-from retro_env.config import SEVEN
-from retro_env.emulator import BUTTON_NAMES
-from retro_env.engine import POINTS
+from cartridge.levels.splits import level_names
+from retro_agents.games.retro.bramble import GAME
+from retro_agents.games.retro.config import SEVEN
+from retro_agents.games.retro.emulator import BUTTON_NAMES
+from retro_agents.games.retro.engine import POINTS
 
 INTEGRATION = Path(__file__).parent.parent / "integration"
 FRAME_SKIP = 4

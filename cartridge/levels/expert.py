@@ -17,12 +17,13 @@ from cartridge.levels.fresh import acts_of
 from cartridge.levels.library import Library, Memory
 from cartridge.levels.robust import Builder
 from cartridge.levels.simulator import Simulator
-from cartridge.levels.splits import GAME, held_out
+from cartridge.levels.splits import held_out
 from cartridge.levels.zones import name_of
-from experiment.errors import UserError
-from retro_env.config import EnvConfig
-from retro_env.levels import Level
-from retro_env.native import NativeVectorEnv
+from retro_agents.games.retro.bramble import GAME
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.levels import Level
+from retro_agents.games.retro.native import NativeVectorEnv
+from retro_agents.ground.errors import UserError
 
 PRACTICE = 20
 """Episodes that it practises on an act, when it first stands there."""

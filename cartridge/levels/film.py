@@ -10,9 +10,9 @@ from cartridge.levels.cells import Act
 from cartridge.levels.console import Console, Status, open_console
 from cartridge.levels.gallery import HEIGHT, PLAIN, WIDTH, Screen, replayed, richest, screen
 from cartridge.levels.zones import name_of
-from experiment.errors import UserError
-from experiment.files import drafted
-from retro_env.video import screens, write_video
+from retro_agents.games.retro.video import screens, write_video
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import drafted
 
 FILM = Path(__file__).parent / "film.gif"
 ZONES = ("SpiralMeadow", "EmberFoundry", "SkyIsles")

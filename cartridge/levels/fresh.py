@@ -19,10 +19,11 @@ from cartridge.levels.cells import Act
 from cartridge.levels.check import problems
 from cartridge.levels.generator import SEED, all_acts, make_act
 from cartridge.levels.simulator import Simulator
-from cartridge.levels.splits import GAME, level_names
+from cartridge.levels.splits import level_names
 from cartridge.levels.zones import ZONES, name_of
-from experiment.errors import UserError
-from experiment.files import make_folder
+from retro_agents.games.retro.bramble import GAME
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import make_folder
 
 CARTRIDGE = Path(__file__).parent.parent
 COMPILER = "m68k-linux-gnu-gcc"

@@ -15,8 +15,8 @@ from cartridge.levels.console import FRAME_SKIP, MASKS, Console, Status, open_co
 from cartridge.levels.oracle import read_proof
 from cartridge.levels.preview import write_png
 from cartridge.levels.zones import ZONES, name_of
-from experiment.errors import UserError
-from experiment.files import make_folder
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import make_folder
 
 Screen = NDArray[np.uint8]
 GALLERY = Path(__file__).parent / "gallery.png"

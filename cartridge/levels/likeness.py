@@ -19,8 +19,8 @@ from cartridge.levels.check import floor_of
 from cartridge.levels.generator import SEED, all_acts
 from cartridge.levels.paint import FIRST_GROUND, FIRST_PART, PART_ID, paint
 from cartridge.levels.zones import name_of
-from experiment.errors import UserError
-from experiment.files import write_text
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import write_text
 
 FILE = Path(__file__).parent / "likeness.json"
 MOST = 12

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from cartridge.levels.colours import colours
-from experiment.errors import UserError
+from retro_agents.ground.errors import UserError
 
 
 @dataclass(frozen=True)

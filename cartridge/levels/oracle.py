@@ -19,7 +19,7 @@ from cartridge.levels.cells import Act, SpawnKind
 from cartridge.levels.console import Console, Status
 from cartridge.levels.simulator import Simulator
 from cartridge.levels.zones import name_of
-from experiment.errors import UserError
+from retro_agents.ground.errors import UserError
 
 PROOFS = Path(__file__).parent / "proofs"
 LEFT, RIGHT, ROLL, DOWN, DASH, JUMP = 0, 1, 3, 4, 5, 6

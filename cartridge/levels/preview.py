@@ -19,7 +19,7 @@ from cartridge.levels.generator import all_acts
 from cartridge.levels.looks import look
 from cartridge.levels.paint import paint
 from cartridge.levels.zones import ZONES
-from experiment.files import drafted
+from retro_agents.ground.files import drafted
 
 Picture = NDArray[np.uint8]
 LINES = HERO_COLOURS, OBJECT_COLOURS

@@ -20,14 +20,14 @@ from cartridge.levels.chunks import PIECES
 from cartridge.levels.console import Status
 from cartridge.levels.simulator import Simulator
 from cartridge.levels.zones import name_of
-from contest.match.references import REFERENCES, reference
-from experiment.files import write_text
+from retro_agents.games.retro import bramble
+from retro_agents.games.retro.references import REFERENCES, reference
+from retro_agents.ground.files import write_text
 
-FILE = Path(__file__).parent / "references.csv"
 STICK = 0.25
 STEP_LIMIT = 4500
 EPISODES = {"random": 20, "hold-right": 5, "run-and-jump": 20}
-"""How many episodes each player of contest.match.references plays on an act."""
+"""How many episodes each player of retro_agents.games.retro.references plays on an act."""
 AHEAD = 64
 """Pixels in front of a player that count as the obstacle he has reached."""
 Player = Callable[[Status], int]
@@ -127,7 +127,7 @@ def obstacle_at(act: Act, x: int) -> str:
 
 
 def measure_blind(simulator: Simulator, act: Act) -> list[Reference]:
-    """All players of contest.match.references on an act."""
+    """All players of retro_agents.games.retro.references on an act."""
     return [measure(simulator, act, agent) for agent in REFERENCES]
 
 
@@ -139,7 +139,7 @@ def means(rows: Iterable[Reference]) -> dict[str, float]:
     return {agent: statistics.mean(values) for agent, values in returns.items()}
 
 
-def write(rows: Iterable[Reference], path: Path = FILE) -> None:
+def write(rows: Iterable[Reference], path: Path = bramble.REFERENCES) -> None:
     """Write the table. Errors: UserError (it cannot be written)."""
     names = list(Reference.__dataclass_fields__)
     text = io.StringIO()

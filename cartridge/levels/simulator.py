@@ -10,9 +10,14 @@ from cartridge import build_states
 from cartridge.levels import pack
 from cartridge.levels.cells import Act
 from cartridge.levels.console import Status
-from retro_env.config import EnvConfig
-from retro_env.engine import LINE, Games, assemble, quick_call
-from retro_env.levels import Level
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.engine import (
+    LINE,
+    Games,
+    assemble,
+    quick_call,
+)
+from retro_agents.games.retro.levels import Level
 
 
 class Simulator:

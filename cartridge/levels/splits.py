@@ -1,11 +1,7 @@
 """Which acts train and which are kept for testing: acts of seen zones, and two unseen zones."""
 
-from pathlib import Path
-
 from cartridge.levels.zones import ZONES
-
-GAME = "BrambleDash-Genesis-v0"
-FOLDER = Path(__file__).parent.parent.parent / "retro_env" / "splits"
+from retro_agents.games.retro.bramble import GAME
 
 
 def level_names() -> list[str]:

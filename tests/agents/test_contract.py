@@ -1,6 +1,5 @@
 """What every agent package offers: a folder with an agent.py at the top of the repository."""
 
-import ast
 import dataclasses
 import inspect
 import json
@@ -8,20 +7,28 @@ import re
 
 import pytest
 
-from envs import EnvSettings, env_settings
-from experiment.checkpoint import save_checkpoint
-from experiment.config import flat, from_dict, load_config, preset_names, replaced, to_dict
-from experiment.errors import UserError
-from experiment.package import AGENTS as NAMED
-from experiment.package import PARTS, find, is_package
-from experiment.run_settings import RunSettings
-from procgen_env.config import ProcgenConfig
+from retro_agents.contract.envs import EnvSettings
+from retro_agents.games.families import env_settings
+from retro_agents.games.procgen.config import ProcgenConfig
+from retro_agents.ground.errors import UserError
+from retro_agents.run.agents import AGENTS as NAMED
+from retro_agents.run.agents import find, is_package
+from retro_agents.run.checkpoint import save_checkpoint
+from retro_agents.run.config import (
+    flat,
+    from_dict,
+    load_config,
+    preset_names,
+    replaced,
+    to_dict,
+)
+from retro_agents.run.settings import RunSettings
 from tests.agents.tiny import AGENTS, ROOT, tiny
 
 
 def test_agents_are_found():
     assert set(NAMED) <= set(AGENTS) and all(map(is_package, AGENTS))
-    assert not is_package("experiment") and not is_package("no_such_package")
+    assert not is_package("retro_agents") and not is_package("no_such_package")
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -35,9 +42,15 @@ def test_package_has_the_six_files(agent):
 @pytest.mark.parametrize("agent", AGENTS)
 def test_package_keeps_to_the_protocol(agent):
     package = find(agent)
-    assert set(PARTS) <= set(package.__all__)
-    assert list(inspect.signature(package.build).parameters) == ["config", "weights", "device"]
-    assert list(inspect.signature(package.load).parameters) == ["folder", "device"]
+    build, load = (package.part("agent", name) for name in ("build", "load"))
+    assert list(inspect.signature(build).parameters) == ["config", "weights", "device"]
+    assert list(inspect.signature(load).parameters) == ["folder", "device"]
+    assert list(inspect.signature(package.run).parameters)[:4] == [
+        "envs",
+        "config",
+        "run_dir",
+        "init",
+    ]
     assert package.PRESETS.is_dir()
 
 
@@ -101,28 +114,3 @@ def test_a_checkpoint_of_another_version_is_named(agent, tmp_path):
     said = rf"{tmp_path}/step-0+ was saved by another version of {agent} \(unknown field 'lost'"
     with pytest.raises(UserError, match=said):
         find(agent).load(tmp_path)
-
-
-def imported(package):
-    """Top-level packages that a package's files import, wherever the import stands."""
-    found = set()
-    for path in (ROOT / package).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                found |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                found.add(str(node.module).split(".")[0])
-    return found
-
-
-FAMILIES = sorted(path.parent.name for path in ROOT.glob("*_env/__init__.py"))
-SHARED = ("envs", "experience", "exploration", "nets", "experiment", "lsh_memory")
-
-
-@pytest.mark.parametrize("package", [*AGENTS, *FAMILIES, *SHARED])
-def test_arrows_go_down_only(package):
-    """Agents know no family and no other agent, families no agent, and what they share neither;
-    only `envs` knows the families."""
-    above = {*AGENTS, *FAMILIES, "contest", "studies", "benchmarks"} - {package}
-    allowed = {"envs": set(FAMILIES)}.get(package, set())
-    assert imported(package) & above <= allowed

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from envs import level_names
-from experiment.checkpoint import latest_checkpoint, load_checkpoint
-from experiment.errors import UserError
-from experiment.metrics import Metrics
+from retro_agents.games.families import level_names
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import latest_checkpoint, load_checkpoint
+from retro_agents.run.metrics import Metrics
 from tests.agents.tiny import AGENTS, LEVEL, main, tiny, train, words
 
 

@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contest.evaluate import play_level
-from contest.match.agents import load_policy
-from experiment.package import AGENTS, shipped
-from retro_env import parse_levels
+from retro_agents.games.retro.bramble import REFERENCES
+from retro_agents.games.retro.levels import parse_levels
+from retro_agents.judging.evaluate import play_level
+from retro_agents.judging.policies import load_policy
+from retro_agents.run.agents import AGENTS, shipped
 
 ROOT = Path(__file__).parents[2]
 NEVER_SEEN = parse_levels("bramble-test")
@@ -16,7 +17,7 @@ NEVER_SEEN = parse_levels("bramble-test")
 
 def random_play() -> float:
     """Mean return of random play on the same acts."""
-    with (ROOT / "cartridge" / "levels" / "references.csv").open(newline="") as file:
+    with REFERENCES.open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["agent"] == "random"]
     returns = {row["level"]: float(row["mean_return"]) for row in rows}
     return float(np.mean([returns[level.state] for level in NEVER_SEEN]))

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from experiment.checkpoint import load_agent, load_checkpoint
-from experiment.config import load_run_config, replaced, to_dict
-from experiment.package import find
+from retro_agents.run.agents import find
+from retro_agents.run.checkpoint import load_agent, load_checkpoint
+from retro_agents.run.config import load_run_config, replaced, to_dict
 from tests.agents.tiny import AGENTS, main, tiny, train, words
 from tests.conftest import Corridor
 from tests.runs import (

@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from envs.sight import PLAYS
-from experiment.checkpoint import load_checkpoint
-from experiment.metrics import read_columns
-from experiment.package import find
+from retro_agents.judging.sight import PLAYS
+from retro_agents.run.agents import find
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.metrics import read_columns
 from tests.agents.tiny import AGENTS, train
 
 LOOKERS = [

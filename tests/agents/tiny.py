@@ -3,8 +3,8 @@
 import importlib
 from pathlib import Path
 
-from experiment.config import load_config
-from experiment.package import find
+from retro_agents.run.agents import find
+from retro_agents.run.config import load_config
 from tests.conftest import Corridor
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,7 @@ from cartridge.levels.generator import all_acts
 from cartridge.levels.looks import LOOKS, look
 from cartridge.levels.paint import GROUND_ID, METATILE_COUNT, PART_ID, metatile_shapes, paint
 from cartridge.levels.zones import ZONES
-from experiment.errors import UserError
+from retro_agents.ground.errors import UserError
 
 NAMES = [zone.name for zone in ZONES]
 SPRITES_H = Path(drawing.__file__).parent.parent / "src" / "sprites.h"

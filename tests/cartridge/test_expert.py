@@ -12,8 +12,10 @@ from cartridge.levels.expert import EFFORT, UNKNOWN, Expert
 from cartridge.levels.generator import all_acts
 from cartridge.levels.simulator import Simulator
 from cartridge.levels.zones import name_of
-from experiment.errors import UserError
-from retro_env import EnvConfig, make_vec, parse_levels
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.levels import parse_levels
+from retro_agents.games.retro.make import make_vec
+from retro_agents.ground.errors import UserError
 
 ACT = all_acts()[5]
 NAME = name_of(ACT)

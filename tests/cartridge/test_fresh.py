@@ -15,12 +15,12 @@ from cartridge.levels.cells import Act
 from cartridge.levels.check import problems
 from cartridge.levels.generator import SEED, all_acts, make_act
 from cartridge.levels.splits import level_names
-from envs import row_seeds
-from experiment.errors import UserError
-from retro_env import EnvConfig, make_env, make_vec, parse_levels
-from retro_env.config import SEVEN
-from retro_env.integrations import add_custom_folders, games
-from retro_env.levels import parse_level
+from retro_agents.contract.envs import row_seeds
+from retro_agents.games.retro.config import SEVEN, EnvConfig
+from retro_agents.games.retro.integrations import add_custom_folders, games
+from retro_agents.games.retro.levels import parse_level, parse_levels
+from retro_agents.games.retro.make import make_env, make_vec
+from retro_agents.ground.errors import UserError
 
 
 def test_cartridges_without_a_compiler_are_learned_on_side_by_side(

@@ -11,7 +11,7 @@ import pytest
 from cartridge.levels import film, gallery, preview
 from cartridge.levels.cells import Act, Cell, Spawn, SpawnKind
 from cartridge.levels.console import Status
-from experiment.errors import UserError
+from retro_agents.ground.errors import UserError
 
 NOWHERE = Status(0, 384, 0, 6000, 0, 0, 0, 0, 0, 3, finished=False, score=0.0, switches=0)
 

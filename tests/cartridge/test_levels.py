@@ -22,6 +22,7 @@ from cartridge.levels.paint import metatile_shapes, paint
 from cartridge.levels.terrain import LOWEST_FLOOR, Terrain
 from cartridge.levels.tiles import HORIZONTAL_FLIP, TileSet, sprite_words
 from cartridge.levels.zones import NO_WATER, ZONES, _mix, name_of
+from retro_agents.games.retro.splits import SPLITS
 
 ACTS = all_acts()
 NAMES = splits.level_names()
@@ -39,7 +40,7 @@ def test_committed_c_data_and_splits_are_what_the_generator_writes(tmp_path: Pat
         *("bramble-train.csv", "bramble-test.csv"),
     }
     for path in paths:
-        home = splits.FOLDER if path.suffix == ".csv" else emit.GENERATED
+        home = SPLITS if path.suffix == ".csv" else emit.GENERATED
         assert (home / path.name).read_bytes() == path.read_bytes(), f"{path.name}: run emit"
 
 

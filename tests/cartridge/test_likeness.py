@@ -13,7 +13,7 @@ from cartridge.levels import likeness
 from cartridge.levels.cells import CELL, Cell, SpawnKind
 from cartridge.levels.generator import all_acts, make_act
 from cartridge.levels.paint import paint
-from experiment.errors import UserError
+from retro_agents.ground.errors import UserError
 
 
 def slowly(a: list[Hashable], b: list[Hashable]) -> int:

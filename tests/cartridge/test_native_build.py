@@ -10,7 +10,7 @@ from cartridge import build_states
 from cartridge.levels import pack
 from cartridge.levels.generator import all_acts
 from cartridge.levels.splits import level_names
-from retro_env.engine import cartridge
+from retro_agents.games.retro.engine import cartridge
 
 CARTRIDGE = build_states.INTEGRATION.parent
 VERSION = "14.0.6"

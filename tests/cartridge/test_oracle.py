@@ -13,7 +13,7 @@ from cartridge.levels.generator import all_acts
 from cartridge.levels.simulator import Simulator
 from cartridge.levels.splits import held_out, level_names
 from cartridge.levels.zones import name_of
-from experiment.errors import UserError
+from retro_agents.ground.errors import UserError
 
 LEVELS = level_names()
 ACTS = all_acts()

@@ -13,8 +13,15 @@ from cartridge.levels.generator import all_acts
 from cartridge.levels.simulator import Simulator
 from cartridge.levels.splits import held_out, level_names
 from cartridge.levels.zones import name_of
-from contest.match.references import HOLD, JUMP, PERIOD, REFERENCES, RIGHT
-from experiment.errors import UserError
+from retro_agents.games.retro import bramble
+from retro_agents.games.retro.references import (
+    HOLD,
+    JUMP,
+    PERIOD,
+    REFERENCES,
+    RIGHT,
+)
+from retro_agents.ground.errors import UserError
 
 ACTS = all_acts()
 LEVELS = level_names()
@@ -28,7 +35,7 @@ def simulator() -> Simulator:
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, str]]:
-    with references.FILE.open() as file:
+    with bramble.REFERENCES.open() as file:
         return list(csv.DictReader(file))
 
 

@@ -15,7 +15,8 @@ import stable_retro
 from cartridge import build_states
 from cartridge.levels.cells import Act, Cell
 from cartridge.levels.generator import all_acts
-from cartridge.levels.splits import GAME, level_names
+from cartridge.levels.splits import level_names
+from retro_agents.games.retro.bramble import GAME
 
 CARTRIDGE = Path(build_states.__file__).parent
 COMPILER = shutil.which("m68k-linux-gnu-gcc")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cartridge import build_states, sanitize
-from experiment.errors import UserError
+from retro_agents.ground.errors import UserError
 
 CARTRIDGE = build_states.INTEGRATION.parent
 

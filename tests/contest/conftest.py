@@ -13,11 +13,11 @@ import gymnasium
 import numpy as np
 import pytest
 
-from contest.wire.limits import Limits
-from contest.wire.meeting_place import meeting_place
-from contest.wire.protocol import GymRemoteError
-from contest.wire.record import Record
-from contest.wire.server import serve
+from retro_agents.contest.wire.limits import Limits
+from retro_agents.contest.wire.protocol import GymRemoteError
+from retro_agents.contest.wire.record import Record
+from retro_agents.contest.wire.server import serve
+from retro_agents.contest.wire.socket_folder import meeting_place
 
 WAIT = 120.0
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from contest.match.agents import Agent, resolve
-from contest.match.folder import difference
-from contest.run import main
-from experiment import load_agent
 from rainbow.train import main as train_rainbow
+from retro_agents.contest.match.agents import Agent, resolve
+from retro_agents.contest.match.folder import difference
+from retro_agents.contest.run import main
+from retro_agents.run.checkpoint import load_agent
 from tests.agents.tiny import AGENTS
 
 LEVEL = "BrambleDash-Genesis-v0:EmberFoundry.Act3"
@@ -150,7 +150,7 @@ def test_function_of_the_user_plays_until_the_limit(tmp_path: Path) -> None:
 def test_example_is_the_one_in_the_readme() -> None:
     source = (HERE / "example_agent.py").read_text()
     example = source[source.index("def play(") : source.index("def crash(")].strip()
-    assert example in (HERE.parents[1] / "contest" / "README.md").read_text()
+    assert example in (HERE.parents[1] / "retro_agents" / "contest" / "README.md").read_text()
 
 
 def test_agent_that_leaves_has_played(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_agent_that_leaves_has_played(tmp_path: Path) -> None:
 def test_what_an_agent_leaves_running_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("experiment.files.PATIENCE", 1.0)
+    monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 1.0)
     contest(tmp_path, "example_agent:leave_a_child")
     contest(tmp_path, "example_agent:leave_a_child")  # a child would hold the lock
     assert "nothing left to do" in capsys.readouterr().err
@@ -203,7 +203,7 @@ def test_crashed_agent_counts_what_it_reached(
 def test_agent_that_crashes_before_playing_is_played_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("contest.match.job.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("retro_agents.contest.match.job.GRACE_SECONDS", 0.0)
     with pytest.raises(SystemExit) as stop:
         contest(tmp_path, "example_agent:crash_before_playing")
     assert stop.value.code == 1
@@ -258,7 +258,7 @@ def test_interrupted_level_is_played_again_and_its_records_are_kept(tmp_path: Pa
     path = next(tmp_path.glob("*/seed-0/result.json"))
     result = json.loads(path.read_text())
     expected = result.pop("status"), result["mean_return"]
-    path.write_text(json.dumps(result))  # as if contest.run had been killed
+    path.write_text(json.dumps(result))  # as if retro_agents.contest.run had been killed
     contest(tmp_path, "random")
     found = jobs(tmp_path)["EmberFoundry.Act3/seed-0"]
     assert (found["status"], found["mean_return"]) == expected
@@ -299,7 +299,7 @@ def test_what_another_agent_only_began_is_not_counted(tmp_path: Path) -> None:
         (["--agent", "rainbow", "--", "--backend", "emulator"], "set by the contest"),
         (["--agent", "rainbow", "--", "--hiden", "3"], "did you mean '--hidden'"),
         (["--agent", "random", "--levels", "BrambleDash-Genesis-v0:No.Act1"], "no state"),
-        (["--agent", "random", "--levels", "procgen:coinrun"], "procgen_env.evaluate RUN"),
+        (["--agent", "random", "--levels", "procgen:coinrun"], "retro_agents.judging.procgen RUN"),
         (["--agent", "random", "--workers", "0"], "--workers 0: expected a whole number"),
         (["--agent", "random", "--wall-clock", "soon"], "length of time"),
     ],

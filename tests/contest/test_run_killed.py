@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from contest.run import main
+from retro_agents.contest.run import main
 
 LEVEL = "BrambleDash-Genesis-v0:SnowRidge.Act4"
 
@@ -30,7 +30,15 @@ def own_signals(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def run_command(out: Path, *flags: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "contest.run", "--agent", "random", "--levels", LEVEL]
+    command = [
+        sys.executable,
+        "-m",
+        "retro_agents.contest.run",
+        "--agent",
+        "random",
+        "--levels",
+        LEVEL,
+    ]
     command += ["--seeds", "1", "--timesteps", "1000000", "--out", str(out), *flags]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -129,13 +137,13 @@ def test_killed_server_is_an_interruption_and_costs_no_ended_episode(tmp_path: P
 
 
 def is_server(pid: int) -> bool:
-    return b"contest.serve" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b"retro_agents.contest.serve" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def test_folder_is_one_contest_at_a_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiment.files.PATIENCE", 0.0)
+    monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
     with run_command(tmp_path) as process:
         wait_for_episodes(tmp_path, 1)
         with pytest.raises(SystemExit):

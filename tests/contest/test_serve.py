@@ -12,20 +12,21 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from contest.serve import main
-from contest.wire.client import RemoteEnv
-from contest.wire.limits import parse_seconds
-from contest.wire.protocol import ServerDisconnectError, TimestepTimeoutError
-from experiment.errors import UserError
-from retro_env import EnvConfig, make_env, parse_levels
-from retro_env.make import wrap_agent
+from retro_agents.contest.serve import main
+from retro_agents.contest.wire.client import RemoteEnv
+from retro_agents.contest.wire.limits import parse_seconds
+from retro_agents.contest.wire.protocol import ServerDisconnectError, TimestepTimeoutError
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.levels import parse_levels
+from retro_agents.games.retro.make import make_env, wrap_agent
+from retro_agents.ground.errors import UserError
 
 LEVEL = parse_levels("bramble-test")[0]
 
 
 @contextlib.contextmanager
 def serving(folder: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "contest.serve", LEVEL.game, LEVEL.state]
+    command = [sys.executable, "-m", "retro_agents.contest.serve", LEVEL.game, LEVEL.state]
     command += ["--dir", str(folder), "--seed", "5", *flags]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -97,7 +98,14 @@ def test_stopped_server_tells_the_agent_and_completes_its_records(tmp_path: Path
 
 
 def test_server_on_a_leash_does_not_wait_when_its_starter_has_gone(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "contest.serve", LEVEL.game, LEVEL.state, "--leash"]
+    command = [
+        sys.executable,
+        "-m",
+        "retro_agents.contest.serve",
+        LEVEL.game,
+        LEVEL.state,
+        "--leash",
+    ]
     command += ["--dir", str(tmp_path / "shared"), "--results", str(tmp_path / "results")]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=120, check=False)
     assert done.returncode == 143

@@ -148,7 +148,7 @@ def test_a_failed_training_fails(called):
 
 
 def test_rollout_plays_the_run_or_the_checkpoint_that_is_named(called, tmp_path):
-    words = ["-m", "procgen_env.evaluate"]
+    words = ["-m", "retro_agents.judging.procgen"]
     assert called("--rollout").stdout.split() == [*words, f"{tmp_path}/outputs", "--episodes", "5"]
     done = called("--rollout", "--video", CHECKPOINT="/there", EPISODES="7")
     assert done.stdout.split() == [*words, "/there", "--episodes", "7", "--video"]
@@ -185,12 +185,14 @@ def test_training_and_playing_start_with_nothing_but_what_the_image_has():
     missing = {name for name, of in names.items() if normal(of[0]) in left_out}
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     missing |= packages - copied("competition")
-    assert {"stable_retro", "rainbow", "contest"} <= missing
-    code = ONLY.format(missing=missing, modules=["procgen_env.evaluate", "ppo2.train", "envpool"])
+    assert {"stable_retro", "rainbow", "lab"} <= missing
+    code = ONLY.format(
+        missing=missing, modules=["retro_agents.judging.procgen", "ppo2.train", "envpool"]
+    )
     code += """
 from contextlib import closing
 from ppo2.train import make_envs, parse
-from experiment.distributed import Group
+from retro_agents.run.distributed import Group
 with closing(make_envs(parse(["--preset", "procgen-competition", "--num-envs", "2"]), Group())):
     print("plays")
 """

@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 import yaml
 
-from experiment.errors import EXTRAS, UserError
+from retro_agents.ground.errors import EXTRAS, UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "docker-build"
@@ -113,7 +113,7 @@ def test_everything_copied_exists(side):
 
 def test_the_agents_image_has_every_agent_and_what_agents_use():
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    tools = {"benchmarks", "cartridge", "roms", "studies", "sweeps", "tests"}
+    tools = {"cartridge", "lab", "tests"}
     missing = packages - tools - copied("agent")
     assert not missing, f"Dockerfile needs `COPY NAME /app/NAME` for {missing}"
 
@@ -162,13 +162,13 @@ def test_sides_start_with_nothing_but_what_their_images_have(side):
     missing = {name for name, of in names.items() if normal(of[0]) in left_out}
     assert {"imageio", "matplotlib"} <= missing
     missing |= {path.parent.name for path in ROOT.glob("*/__init__.py")} - copied(side)
-    modules, then = ["contest.serve"], ""
+    modules, then = ["retro_agents.contest.serve"], ""
     if side == "agent":
         agents = sorted(path.parent.name for path in ROOT.glob("*/agent.py"))
         assert agents == ["es", "impala", "jerk", "ppo2", "rainbow", "sac", "trpo"]
-        modules = ["contest.player", *(f"{agent}.train" for agent in agents)]
+        modules = ["retro_agents.contest.player", *(f"{agent}.train" for agent in agents)]
         then = f"for agent in {agents}:\n    resolve(Agent(agent, '', 'adapt'))"
-        then = f"from contest.match.agents import Agent, resolve\n{then}"
+        then = f"from retro_agents.contest.match.agents import Agent, resolve\n{then}"
     code = ONLY.format(missing=missing, modules=modules) + then
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

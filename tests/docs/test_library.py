@@ -27,7 +27,9 @@ def test_the_readmes_ten_lines(monkeypatch, tmp_path):
 
 
 def test_the_lines_that_show_the_contract(monkeypatch, tmp_path):
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "envs/README.md").read_text(), re.S)
+    (code,) = re.findall(
+        r"```python\n(.*?)```", (ROOT / "retro_agents/contract/README.md").read_text(), re.S
+    )
     assert run(code, monkeypatch, tmp_path)["rewards"].shape == (8,)
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from es.config import ESConfig
-from experiment.config import replaced
+from retro_agents.run.config import replaced
 from tests.es.lanes import LEVELS
 
 

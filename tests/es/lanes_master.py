@@ -12,7 +12,7 @@ from es.config import ESConfig
 from es.master import together
 from es.mpi import World
 from es.train import run
-from experiment.config import from_dict
+from retro_agents.run.config import from_dict
 from tests.es.lanes import Lanes
 
 

@@ -4,17 +4,17 @@ import torch
 
 from es.agent import ESAgent, load
 from es.config import ESConfig
-from experiment.checkpoint import load_checkpoint
-from experiment.config import replaced
-from experiment.errors import UserError
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
-from nets.actor_critic import make_actor_critic as make_ppo2
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from rainbow.agent import RainbowAgent
 from rainbow.agent import make_net as make_rainbow
 from rainbow.config import RainbowConfig
+from retro_agents.ground.errors import UserError
+from retro_agents.nets.actor_critic import make_actor_critic as make_ppo2
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.config import replaced
 from sac.agent import SACAgent
 from sac.agent import make_net as make_sac
 from sac.config import SACConfig

@@ -5,7 +5,7 @@ from es.config import ESConfig
 from es.learner import Learner, centred_ranks, gradient, pair_weights, share_of, sum_of_noise
 from es.memory import BLOCK, Noise
 from es.mpi import World
-from experiment.optimiser import optimiser_tensors, restore_optimiser
+from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 
 
 def test_centred_ranks_are_the_slow_ones():

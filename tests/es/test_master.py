@@ -6,8 +6,8 @@ import pytest
 
 from es.mpi import Agreed, World, agreeing
 from es.train import main
-from experiment.checkpoint import load_checkpoint
-from experiment.errors import UserError
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import load_checkpoint
 from tests.es.mpirun import MPIRUN, needs_mpirun
 from tests.runs import interrupted
 
@@ -99,7 +99,7 @@ def test_ctrl_c_saves_a_checkpoint_and_ends_all_processes(tmp_path):
 
 MISTAKE = """
 from es.master import together
-from experiment.errors import UserError
+from retro_agents.ground.errors import UserError
 
 def work(world):
     if world.rank == 0:

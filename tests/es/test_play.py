@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 import torch
 
-from envs import make
 from es.agent import ESAgent
 from es.memory import Noise, Plan
 from es.mpi import World
 from es.play import Episode, Members, Player, chance_of
-from experiment.config import replaced
-from retro_env import make_env
+from retro_agents.games.families import make
+from retro_agents.games.retro.make import make_env
+from retro_agents.run.config import replaced
 from tests.es.lanes import LEVELS, Lanes
 from tests.es.test_agent import images, ppo2, rainbow
 

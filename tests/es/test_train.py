@@ -13,10 +13,10 @@ import torch
 from es.config import ESConfig
 from es.mpi import Agreed, World
 from es.train import run, train_in_world
-from experiment.checkpoint import load_checkpoint
-from experiment.config import replaced, to_dict
-from experiment.errors import UserError
-from experiment.metrics import read_columns
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.config import replaced, to_dict
+from retro_agents.run.metrics import read_columns
 from tests.es.lanes import LEVELS, Lanes
 from tests.es.mpirun import MPIRUN, needs_mpirun
 

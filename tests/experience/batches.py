@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from experience.replay import Batch
+from retro_agents.experience.replay import Batch
 
 
 def random_batch(size=6, seed=0, **fields):

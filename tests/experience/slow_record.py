@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from experience.replay import Replay
+from retro_agents.experience.replay import Replay
 
 STACK, N_STEP, GAMMA = 3, 3, 0.9
 

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experience.actors import ActorSettings, Here, on_ray
-from experiment.cluster import patiently
-from experiment.errors import UserError
+from retro_agents.experience.actors import ActorSettings, Here, on_ray
+from retro_agents.ground.cluster import patiently
+from retro_agents.ground.errors import UserError
 from tests.experience.players import Counter, mistaken
 from tests.runs import KILLS, ROOT
 
@@ -54,7 +54,7 @@ def test_actors_wait_for_a_learner_that_is_behind(ray_address):
 
 
 ALONE = """
-from experience.actors import ActorSettings
+from retro_agents.experience.actors import ActorSettings
 from tests.experience.test_actors import counters
 with counters(ActorSettings(actors=1)) as (take, *_):
     assert take().block["number"] == 1
@@ -166,7 +166,7 @@ def test_the_end_of_ray_is_one_line_whenever_it_comes(call, ray_address):
 
 
 def test_actors_that_do_not_begin_are_told_of(ray_address, monkeypatch, capsys):
-    monkeypatch.setattr("experience.actors.PATIENCE", 0)
+    monkeypatch.setattr("retro_agents.experience.actors.PATIENCE", 0)
     with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, *_):
         take()
         assert capsys.readouterr().err.startswith("no block has come for 0 s: perhaps other runs")

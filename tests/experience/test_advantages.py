@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 import torch
 
-from experience.advantages import (
+from retro_agents.experience.advantages import (
     explained_variance,
     generalised_advantages,
     normalised,
     returns_to_go,
 )
-from experiment.distributed import Group
+from retro_agents.run.distributed import Group
 
 
 def slow_advantage(t, n, *, rewards, values, next_values, terminated, ended, gamma, lam):

@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 import torch
 
-from experience.augmentation import AUGMENTATIONS, Augmentation, flip, pad_crop, roll, rotate, zoom
-from experiment.errors import UserError
+from retro_agents.experience.augmentation import (
+    AUGMENTATIONS,
+    Augmentation,
+    flip,
+    pad_crop,
+    roll,
+    rotate,
+    zoom,
+)
+from retro_agents.ground.errors import UserError
 
 NAMES = list(AUGMENTATIONS)
 

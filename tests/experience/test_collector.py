@@ -5,16 +5,16 @@ import numpy as np
 import pytest
 import torch
 
-from envs import env_settings
-from experience.collector import Collector
-from experience.saving import check_run
-from experiment.config import replaced
-from experiment.distributed import Group
-from experiment.errors import UserError
-from experiment.run_settings import RunSettings
-from nets.actor_critic import ActorCritic
-from nets.encoders import make_encoder
-from nets.heads import ActorCriticHead
+from retro_agents.experience.collector import Collector
+from retro_agents.experience.saving import check_run
+from retro_agents.games.families import env_settings
+from retro_agents.ground.errors import UserError
+from retro_agents.nets.actor_critic import ActorCritic
+from retro_agents.nets.encoders import make_encoder
+from retro_agents.nets.heads import ActorCriticHead
+from retro_agents.run.config import replaced
+from retro_agents.run.distributed import Group
+from retro_agents.run.settings import RunSettings
 
 
 class Settings:

@@ -4,12 +4,17 @@ import numpy as np
 import pytest
 import torch
 
-from experience.episodes import Episode, check_played_alike, episodes_of, write_episodes
-from experiment.checkpoint import load_agent, load_checkpoint, save_checkpoint
-from experiment.config import replaced, to_dict
-from experiment.errors import UserError
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
+from retro_agents.experience.episodes import (
+    Episode,
+    check_played_alike,
+    episodes_of,
+    write_episodes,
+)
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import load_agent, load_checkpoint, save_checkpoint
+from retro_agents.run.config import replaced, to_dict
 
 NAMES = ("LEFT", "RIGHT", "JUMP")
 

@@ -5,11 +5,11 @@ import torch
 
 import rainbow.train
 import sac.train
-from experience.off_policy import OffPolicy, make_replay
-from experiment.config import replaced
-from experiment.errors import UserError
-from experiment.metrics import read_columns
 from rainbow.config import RainbowConfig
+from retro_agents.experience.off_policy import OffPolicy, make_replay
+from retro_agents.ground.errors import UserError
+from retro_agents.run.config import replaced
+from retro_agents.run.metrics import read_columns
 from tests.rainbow.test_train import QUICK as RAINBOW
 from tests.sac.test_train import QUICK as SAC
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experience.replay import FINAL, Replay
+from retro_agents.experience.replay import FINAL, Replay
 from tests.experience.slow_record import (
     N_STEP,
     STACK,

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from experience.episodes import Episode
-from experience.handover import as_replay, seed
-from experience.replay import SLOT_FIELDS
-from experiment.arrays import whole
+from retro_agents.experience.episodes import Episode
+from retro_agents.experience.replay import SLOT_FIELDS
+from retro_agents.experience.replay_seed import as_replay, seed
+from retro_agents.ground.arrays import whole
 from tests.experience.slow_record import (
     GAMMA,
     N_STEP,

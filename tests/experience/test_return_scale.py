@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from experience.return_scale import ReturnScale, merged, moments_of
-from experiment.distributed import Group
+from retro_agents.experience.return_scale import ReturnScale, merged, moments_of
+from retro_agents.run.distributed import Group
 
 
 def slow_returns(rewards, ended, gamma):

@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from experience.rollouts import SAVED, Rollout, minibatches
+from retro_agents.experience.rollouts import SAVED, Rollout, minibatches
 
 CPU = torch.device("cpu")
 IMAGE = (2, 3, 5)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experience.sum_tree import SumTree
+from retro_agents.experience.sum_tree import SumTree
 
 
 @pytest.mark.parametrize("size", [1, 31, 32, 33, 1024, 5000])

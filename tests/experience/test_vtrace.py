@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from experience.advantages import generalised_advantages
-from experience.vtrace import vtrace
+from retro_agents.experience.advantages import generalised_advantages
+from retro_agents.experience.vtrace import vtrace
 
 
 def made(seed=0, *, steps=30, num_envs=5, on_policy=False):

@@ -8,13 +8,13 @@ import pytest
 import torch
 
 import impala.train
-from experiment.checkpoint import load_checkpoint
-from experiment.config import replaced
-from experiment.metrics import read_columns
 from impala.config import ImpalaConfig
 from impala.play import Player, make_player
 from impala.train import run
 from impala.training import Training
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.config import replaced
+from retro_agents.run.metrics import read_columns
 from tests.conftest import Corridor
 from tests.runs import KILLS, ROOT, as_words, kill_actors, killed_runs, learner, raylet
 

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from experiment.config import replaced
 from impala.config import ImpalaConfig
 from impala.learner import Learner
-from nets.actor_critic import make_actor_critic
+from retro_agents.nets.actor_critic import make_actor_critic
+from retro_agents.run.config import replaced
 from tests.impala.made import sequences
 
 TINY = replaced(

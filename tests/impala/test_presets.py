@@ -1,7 +1,7 @@
 """Presets have the values of what they are named after."""
 
-from experiment.config import flat, to_dict
 from impala.train import parse
+from retro_agents.run.config import flat, to_dict
 
 
 def test_procgen_has_the_values_of_the_competitions_entry():

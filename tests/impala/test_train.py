@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from envs import make_for
-from experiment.checkpoint import load_checkpoint
-from experiment.config import replaced
-from experiment.errors import UserError
-from experiment.metrics import read_columns
 from impala.config import ImpalaConfig
 from impala.play import playing
 from impala.train import parse, run
 from impala.training import Training
+from retro_agents.games.families import make_for
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.config import replaced
+from retro_agents.run.metrics import read_columns
 from tests.runs import assert_same_run, play
 
 QUICK = replaced(

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from experiment.config import replaced, to_dict
-from experiment.errors import UserError
 from jerk.agent import JerkAgent, build
 from jerk.config import JerkConfig
 from jerk.policy import Policy
+from retro_agents.ground.errors import UserError
+from retro_agents.run.config import replaced, to_dict
 
 RIGHT, JUMP, WAIT = 1, 6, 4
 CONFIG = replaced(JerkConfig(), image_height=36, image_width=36, device="cpu")

@@ -3,10 +3,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from experiment.errors import UserError
 from jerk.explorer import Part, Rhythm, Script, load_scripts, play_script
 from jerk.learner import find_moves
-from retro_env.config import SEVEN
+from retro_agents.games.retro.config import SEVEN
+from retro_agents.ground.errors import UserError
 
 MOVES = find_moves(SEVEN)
 B, RIGHT, LEFT = (SEVEN.index(name) for name in ("B", "RIGHT", "LEFT"))

@@ -7,18 +7,18 @@ import pytest
 import torch
 
 import rainbow.train
-from experience.episodes import episodes_of
-from experiment.checkpoint import load_agent, load_checkpoint, save_checkpoint
-from experiment.config import replaced, to_dict
-from experiment.errors import UserError
 from jerk.explorer import Rhythm
 from jerk.learner import Bout
 from jerk.play import Play
 from jerk.train import Training, run
-from nets.actor_critic import make_actor_critic as ppo2_net
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from rainbow.agent import RainbowAgent, make_net
+from retro_agents.experience.episodes import episodes_of
+from retro_agents.ground.errors import UserError
+from retro_agents.nets.actor_critic import make_actor_critic as ppo2_net
+from retro_agents.run.checkpoint import load_agent, load_checkpoint, save_checkpoint
+from retro_agents.run.config import replaced, to_dict
 from tests.jerk.test_train import preset, rainbow_config, saved_rainbow
 
 

@@ -1,8 +1,6 @@
 import numpy as np
 import pytest
 
-from experiment.config import replaced
-from experiment.errors import UserError
 from jerk.config import JerkConfig
 from jerk.learner import (
     Bout,
@@ -14,7 +12,9 @@ from jerk.learner import (
     is_kept,
     mutate,
 )
-from retro_env.config import ACTIONS
+from retro_agents.games.retro.config import ACTIONS
+from retro_agents.ground.errors import UserError
+from retro_agents.run.config import replaced
 
 CONFIG = replaced(JerkConfig(), timesteps=1000)
 DRAWS = 4000

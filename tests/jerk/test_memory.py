@@ -2,9 +2,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from experience.episodes import Episode
 from jerk.memory import BestRuns, Sequences
-from retro_env.config import SEVEN
+from retro_agents.experience.episodes import Episode
+from retro_agents.games.retro.config import SEVEN
 
 
 def actions(*values):

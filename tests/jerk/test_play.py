@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from experiment.config import replaced
 from jerk.config import JerkConfig
 from jerk.learner import Bout, Shares, find_moves
 from jerk.memory import Sequences
 from jerk.play import Plan, Play, begin, finish
-from retro_env.config import SEVEN
+from retro_agents.games.retro.config import SEVEN
+from retro_agents.run.config import replaced
 
 PUBLISHED = replaced(JerkConfig(), timesteps=1000)
 MUTATING = replaced(PUBLISHED, go_on=True, mutate=True, keep_ratio=0.6)

@@ -4,19 +4,19 @@ import torch
 
 from es.agent import ESAgent
 from es.config import ESConfig
-from experiment.checkpoint import load_checkpoint
-from experiment.config import replaced, to_dict
-from experiment.errors import UserError
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
 from jerk.policy import Embedder, build, taken_policy
 from lsh_memory import EpisodicMemory, MemoryConfig
-from nets.actor_critic import make_actor_critic as ppo2_net
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from rainbow.agent import RainbowAgent
 from rainbow.agent import make_net as rainbow_net
 from rainbow.config import RainbowConfig
+from retro_agents.ground.errors import UserError
+from retro_agents.nets.actor_critic import make_actor_critic as ppo2_net
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.config import replaced, to_dict
 
 CONFIG = replaced(JerkConfig(), image_height=36, image_width=36, policy_replays=0.5)
 SMALL = {"image_height": 36, "image_width": 36, "hidden": 16, "encoder": "data-efficient"}

@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 
-from experiment.config import load_config, replaced
-from jerk import PRESETS
 from jerk.config import JerkConfig
 from jerk.learner import Shares, find_moves
 from jerk.memory import Sequences
 from jerk.play import Plan, Play, begin, finish
 from jerk.recovery import COST, GOOD, LEFT, MORE, NEAR, Place, Pool, places
 from jerk.slots import Slot, Variant
-from retro_env.config import SEVEN
+from jerk.train import PRESETS
+from retro_agents.games.retro.config import SEVEN
+from retro_agents.run.config import load_config, replaced
 
 MOVES = find_moves(SEVEN)
 JUMP = MOVES.right_jump

@@ -4,16 +4,15 @@ from itertools import chain
 import pytest
 import stable_retro
 
-from experiment.checkpoint import load_agent, load_checkpoint
-from experiment.config import load_config
-from experiment.metrics import read_columns
-from experiment.run_folder import alone_in
-from jerk import PRESETS
 from jerk.config import JerkConfig
 from jerk.saving import Recordings
-from jerk.train import Training, main
-from retro_env.emulator import BUTTON_NAMES
-from retro_env.native import NativeVectorEnv
+from jerk.train import PRESETS, Training, main
+from retro_agents.games.retro.emulator import BUTTON_NAMES
+from retro_agents.games.retro.native import NativeVectorEnv
+from retro_agents.run.checkpoint import load_agent, load_checkpoint
+from retro_agents.run.config import load_config
+from retro_agents.run.folder import alone_in
+from retro_agents.run.metrics import read_columns
 
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 
@@ -47,7 +46,7 @@ def test_a_run_that_another_process_writes_is_not_touched(tmp_path, monkeypatch,
     own = ["--run-dir", str(tmp_path), "--record"]
     main([*own, "--preset", "mutating", "--levels", LEVEL, "--timesteps", "300"])
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.bk2")}
-    monkeypatch.setattr("experiment.files.PATIENCE", 0.0)
+    monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
     monkeypatch.setattr(NativeVectorEnv, "restore_states", None)
     with alone_in(tmp_path), pytest.raises(SystemExit):
         main([*own, "--resume", "--timesteps", "600"])

@@ -6,7 +6,7 @@ from jerk import slots
 from jerk.learner import find_moves
 from jerk.memory import from_plain, to_plain
 from jerk.slots import BEYOND, MOST, Slot, Variant
-from retro_env.config import SEVEN
+from retro_agents.games.retro.config import SEVEN
 
 MOVES = find_moves(SEVEN)
 B, RIGHT, LEFT = MOVES.right_jump, MOVES.right, MOVES.left

@@ -3,17 +3,16 @@ from pathlib import Path
 
 import pytest
 
-from experiment.checkpoint import load_checkpoint
-from experiment.config import load_config, replaced
-from experiment.errors import UserError
-from experiment.metrics import read_columns
-from experiment.run_folder import RunFolder
-from jerk import PRESETS
 from jerk.agent import MEMORY_CAPACITY
 from jerk.config import JerkConfig
-from jerk.train import Training, main, run
+from jerk.train import PRESETS, Training, main, run
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.config import load_config, replaced
+from retro_agents.run.folder import RunFolder
+from retro_agents.run.metrics import read_columns
 from tests.runs import Stop, assert_same_run, stopping
 
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"

@@ -4,9 +4,9 @@ import json
 import numpy as np
 import pytest
 
-from experiment.checkpoint import save_checkpoint
-from experiment.errors import UserError
 from lsh_memory import EpisodicMemory, MemoryConfig
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import save_checkpoint
 
 SMALL = MemoryConfig(features=16, actions=3, capacity=40, merge_above=0.999)
 

@@ -2,7 +2,7 @@ import math
 
 import torch
 
-from nets.actor_critic import entropies, sample_actions
+from retro_agents.nets.actor_critic import entropies, sample_actions
 
 
 def test_actions_are_drawn_with_their_probabilities():

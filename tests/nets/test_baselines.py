@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from experiment.errors import UserError
-from nets import baselines
-from nets.baselines import read_arrays, read_baselines
-from nets.encoders import nature
-from nets.heads import ActorCriticHead
+from retro_agents.ground.errors import UserError
+from retro_agents.nets import baselines
+from retro_agents.nets.baselines import read_arrays, read_baselines
+from retro_agents.nets.encoders import nature
+from retro_agents.nets.heads import ActorCriticHead
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(path.name for path in DATA.glob("*.joblib"))

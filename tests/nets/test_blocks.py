@@ -2,7 +2,13 @@ import pytest
 import torch
 from torch.nn import functional
 
-from nets.blocks import SelfAttention, SpectralConv, SqueezeExcite, XResidualBlock, convolution
+from retro_agents.nets.blocks import (
+    SelfAttention,
+    SpectralConv,
+    SqueezeExcite,
+    XResidualBlock,
+    convolution,
+)
 
 
 def test_attention_is_what_a_loop_over_places_makes():

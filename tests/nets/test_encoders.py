@@ -3,9 +3,9 @@ from itertools import product
 import pytest
 import torch
 
-from experiment.errors import UserError
-from nets.blocks import SelfAttention
-from nets.encoders import (
+from retro_agents.ground.errors import UserError
+from retro_agents.nets.blocks import SelfAttention
+from retro_agents.nets.encoders import (
     ENCODERS,
     PixelConv,
     encoder_of,
@@ -14,7 +14,7 @@ from nets.encoders import (
     parse_widths,
     separable,
 )
-from nets.settings import NetSettings
+from retro_agents.nets.settings import NetSettings
 
 
 def images(channels=4, height=84, width=84):

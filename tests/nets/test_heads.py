@@ -1,6 +1,6 @@
 import torch
 
-from nets.heads import ActorCriticHead
+from retro_agents.nets.heads import ActorCriticHead
 
 
 def test_actor_critic_gives_logits_and_every_value():

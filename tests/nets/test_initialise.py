@@ -2,10 +2,10 @@ import pytest
 import torch
 from torch import nn
 
-from nets.actor_critic import make_trunk
-from nets.encoders import impala, make_encoder
-from nets.heads import ActorCriticHead
-from nets.initialise import (
+from retro_agents.nets.actor_critic import make_trunk
+from retro_agents.nets.encoders import impala, make_encoder
+from retro_agents.nets.heads import ActorCriticHead
+from retro_agents.nets.initialise import (
     POLICY_GAIN,
     RELU_GAIN,
     VALUE_GAIN,
@@ -14,8 +14,8 @@ from nets.initialise import (
     orthogonal_gates,
     xavier,
 )
-from nets.noisy import PlainLinear
-from nets.settings import NetSettings
+from retro_agents.nets.noisy import PlainLinear
+from retro_agents.nets.settings import NetSettings
 
 
 def assert_orthogonal(matrix, gain):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from nets.heads import QHead
-from nets.noisy import ROWS, NoisyLinear, signed_root
+from retro_agents.nets.heads import QHead
+from retro_agents.nets.noisy import ROWS, NoisyLinear, signed_root
 
 CPU = torch.device("cpu")
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from nets.recurrent import RecurrentCore
+from retro_agents.nets.recurrent import RecurrentCore
 
 T, N, F, H = 11, 3, 6, 5
 STARTS = {

@@ -6,15 +6,15 @@ import torch
 
 from es.agent import ESAgent
 from es.config import ESConfig
-from experiment.checkpoint import load_checkpoint, save_checkpoint
-from experiment.config import replaced
-from experiment.errors import UserError
-from nets.actor_critic import make_actor_critic
-from nets.encoders import encoder_of, make_encoder
-from nets.settings import NetSettings
-from nets.transfer import check_parts, follow, load_encoder
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
+from retro_agents.ground.errors import UserError
+from retro_agents.nets.actor_critic import make_actor_critic
+from retro_agents.nets.encoders import encoder_of, make_encoder
+from retro_agents.nets.settings import NetSettings
+from retro_agents.nets.transfer import check_parts, follow, load_encoder
+from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
+from retro_agents.run.config import replaced
 
 IMAGE = (4, 84, 84)
 

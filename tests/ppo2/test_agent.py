@@ -2,12 +2,12 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from experiment.config import replaced
-from experiment.distributed import Group
-from nets.actor_critic import make_actor_critic
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.learner import Learner
+from retro_agents.nets.actor_critic import make_actor_critic
+from retro_agents.run.config import replaced
+from retro_agents.run.distributed import Group
 
 SMALL = replaced(PPO2Config(), hidden=64, encoder="data-efficient")
 CPU = torch.device("cpu")

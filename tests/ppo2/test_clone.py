@@ -5,11 +5,6 @@ import numpy as np
 import pytest
 import torch
 
-from experience.episodes import Episode, write_episodes
-from experiment.checkpoint import load_agent
-from experiment.config import replaced
-from experiment.errors import UserError
-from experiment.metrics import read_columns
 from ppo2.clone import (
     CloneConfig,
     Lessons,
@@ -19,6 +14,11 @@ from ppo2.clone import (
     cloning_losses,
     main,
 )
+from retro_agents.experience.episodes import Episode, write_episodes
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import load_agent
+from retro_agents.run.config import replaced
+from retro_agents.run.metrics import read_columns
 from tests.conftest import HOLE, JUMP, LENGTH, RIGHT
 
 NAMES = ("LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B")
@@ -207,7 +207,9 @@ def test_episodes_that_cannot_be_learned_from_are_refused(tmp_path, changes, com
 
 def test_a_checkpoint_without_episodes_is_refused_naming_what_records_some(tmp_path):
     config = replaced(QUICK, demonstrations="rainbow/pretrained", run_dir=str(tmp_path / "run"))
-    with pytest.raises(UserError, match=r"no recorded episodes: python -m envs\.record"):
+    with pytest.raises(
+        UserError, match=r"no recorded episodes: python -m retro_agents\.judging\.record"
+    ):
         clone(config)
 
 

@@ -5,11 +5,11 @@ import json
 import pytest
 import torch
 
-from experiment.arguments import REFUSED as ANSWERS
-from experiment.config import flat, to_dict
-from experiment.errors import UserError
-from nets.actor_critic import make_actor_critic
 from ppo2.train import parse
+from retro_agents.ground.errors import UserError
+from retro_agents.nets.actor_critic import make_actor_critic
+from retro_agents.run.command_line import REFUSED as ANSWERS
+from retro_agents.run.config import flat, to_dict
 from trpo.train import parse as parse_trpo
 
 FOREIGN = {

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from envs import EnvSpec
-from experience.episodes import Episode
 from ppo2.demonstrations import UNKNOWN, Demonstrations, of_episodes
-from retro_env.config import SEVEN, EnvConfig
+from retro_agents.contract.envs import EnvSpec
+from retro_agents.experience.episodes import Episode
+from retro_agents.games.retro.config import SEVEN, EnvConfig
 
 SPEC = EnvSpec("test", (3, 2, 2), 3, SEVEN, 4, rewards={})
 GAMMA = 0.9

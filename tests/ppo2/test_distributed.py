@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from experiment.checkpoint import load_checkpoint
-from experiment.metrics import read_columns
 from ppo2.train import main
-from tests.procgen_env.conftest import needs_procgen
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.metrics import read_columns
+from tests.games.procgen.conftest import needs_procgen
 from tests.runs import interrupted
 
 ROOT = Path(__file__).parents[2]

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from experience.rollouts import Batch
-from experiment.config import replaced
-from experiment.distributed import Group
-from experiment.metrics import read_columns
 from ppo2.learner import Learner
 from ppo2.train import run
+from retro_agents.experience.rollouts import Batch
+from retro_agents.run.config import replaced
+from retro_agents.run.distributed import Group
+from retro_agents.run.metrics import read_columns
 from tests.ppo2.test_learner import TINY, assert_same_weights, epochs_of, make_batch
 from tests.ppo2.test_train import QUICK
 

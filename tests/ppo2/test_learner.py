@@ -6,13 +6,6 @@ import pytest
 import torch
 from torch.nn.modules.module import register_module_forward_hook
 
-from experience.augmentation import Augmentation
-from experience.rollouts import Batch, minibatches
-from experiment.config import replaced
-from experiment.distributed import Group
-from experiment.errors import UserError
-from nets.actor_critic import entropies, make_actor_critic
-from nets.encoders import Encoder
 from ppo2.config import PPO2Config
 from ppo2.learner import (
     Learner,
@@ -21,6 +14,13 @@ from ppo2.learner import (
     clipped_surrogate,
     value_losses,
 )
+from retro_agents.experience.augmentation import Augmentation
+from retro_agents.experience.rollouts import Batch, minibatches
+from retro_agents.ground.errors import UserError
+from retro_agents.nets.actor_critic import entropies, make_actor_critic
+from retro_agents.nets.encoders import Encoder
+from retro_agents.run.config import replaced
+from retro_agents.run.distributed import Group
 
 TINY = replaced(
     PPO2Config(),

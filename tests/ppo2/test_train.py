@@ -9,15 +9,15 @@ import torch
 
 import ppo2.pieces
 import ppo2.train
-from contest.match.agents import Agent, make_config
-from experiment.checkpoint import latest_checkpoint
-from experiment.config import flat, replaced, to_dict
-from experiment.errors import UserError
-from experiment.metrics import read_columns
-from nets.actor_critic import make_actor_critic
 from ppo2.config import PPO2Config
 from ppo2.train import parse, resolve, run
 from ppo2.training import Training
+from retro_agents.contest.match.agents import Agent, make_config
+from retro_agents.ground.errors import UserError
+from retro_agents.nets.actor_critic import make_actor_critic
+from retro_agents.run.checkpoint import latest_checkpoint
+from retro_agents.run.config import flat, replaced, to_dict
+from retro_agents.run.metrics import read_columns
 from tests.conftest import LENGTH, Corridor
 from tests.runs import ROOT, assert_same_run, play
 

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 import torch
 
-import experience.collector
-from experience.return_scale import ReturnScale
-from experiment.config import replaced
-from experiment.distributed import Group
+import retro_agents.experience.collector
 from ppo2.train import learn
 from ppo2.training import Training
+from retro_agents.experience.return_scale import ReturnScale
+from retro_agents.run.config import replaced
+from retro_agents.run.distributed import Group
 from tests.ppo2 import test_train
 
 QUICK = replaced(test_train.QUICK, timesteps=192, epochs=1)
@@ -17,13 +17,13 @@ QUICK = replaced(test_train.QUICK, timesteps=192, epochs=1)
 def learned_from(monkeypatch):
     """What the advantages of the last rollout were made of, by name, all [T,N]."""
     names = ("rewards", "values", "next_values", "terminated", "ended")
-    arrays, real = {}, experience.collector.generalised_advantages
+    arrays, real = {}, retro_agents.experience.collector.generalised_advantages
 
     def record(*given, **numbers):
         arrays.update(zip(names, map(np.copy, given), strict=True))
         return real(*given, **numbers)
 
-    monkeypatch.setattr(experience.collector, "generalised_advantages", record)
+    monkeypatch.setattr(retro_agents.experience.collector, "generalised_advantages", record)
     return arrays
 
 

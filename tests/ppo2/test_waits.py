@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from experiment.config import replaced
-from experiment.optimiser import Adam
 from ppo2.config import PPO2Config
 from ppo2.train import learn
 from ppo2.training import Training
+from retro_agents.run.config import replaced
+from retro_agents.run.optimiser import Adam
 
 STEPS, ENVS = 8, 4
 CONFIG = replaced(
@@ -59,7 +59,7 @@ def on_meta(monkeypatch):
     monkeypatch.setattr("ppo2.training.prepare_device", lambda name: torch.device("meta"))
     monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: False)
     monkeypatch.setattr(torch, "autocast", lambda *args, **flags: nullcontext())
-    for module in ("ppo2.learner", "exploration.rnd"):
+    for module in ("ppo2.learner", "retro_agents.experience.rnd"):
         monkeypatch.setattr(f"{module}.Adam", lambda *args, fused, **flags: Adam(*args, **flags))
 
 

@@ -9,16 +9,16 @@ import pytest
 import torch
 
 import rainbow.train
-from experience.actors import Played
-from experience.replay import FINAL
-from experiment.arrays import whole
-from experiment.checkpoint import load_checkpoint
-from experiment.config import replaced
-from experiment.metrics import read_columns
 from rainbow.config import RainbowConfig
 from rainbow.learner import epsilon_ladder
 from rainbow.play import ActorSteps, Player
 from rainbow.train import Training, run
+from retro_agents.experience.actors import Played
+from retro_agents.experience.replay import FINAL
+from retro_agents.ground.arrays import whole
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.config import replaced
+from retro_agents.run.metrics import read_columns
 from tests.runs import KILLS, ROOT, as_words, kill_actors, killed_runs, learner, raylet
 
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"

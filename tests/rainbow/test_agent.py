@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from experiment.config import replaced
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
+from retro_agents.run.config import replaced
 
 SMALL = replaced(RainbowConfig(), image_height=36, image_width=36, hidden=32, atoms=11)
 

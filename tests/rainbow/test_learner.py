@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from experiment.config import replaced
 from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import (
@@ -23,6 +22,7 @@ from rainbow.learner import (
     support,
     value_loss,
 )
+from retro_agents.run.config import replaced
 from tests.experience.batches import random_batch
 
 SMALL = replaced(

@@ -1,7 +1,7 @@
 """Presets have the values of what they are named after."""
 
-from experiment.config import flat, to_dict
 from rainbow.train import parse
+from retro_agents.run.config import flat, to_dict
 
 
 def test_ape_x_fast_is_laptop_with_the_parts_of_ape_x_on_platform_games():

@@ -5,19 +5,15 @@ import numpy as np
 import pytest
 import torch
 
-from experience.replay import Replay
-from experiment.checkpoint import (
-    load_checkpoint,
-    save_checkpoint,
-)
-from experiment.config import read_file, replaced
-from experiment.errors import UserError
-from experiment.metrics import read_columns
-from rainbow import PRESETS
 from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
 from rainbow.play import LocalSteps
-from rainbow.train import Training, parse, run
+from rainbow.train import PRESETS, Training, parse, run
+from retro_agents.experience.replay import Replay
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
+from retro_agents.run.config import read_file, replaced
+from retro_agents.run.metrics import read_columns
 from tests.runs import assert_same_run, play
 
 QUICK = replaced(

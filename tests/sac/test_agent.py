@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from experiment.config import replaced
+from retro_agents.run.config import replaced
 from sac.agent import SACAgent, make_net
 from sac.config import SACConfig
 

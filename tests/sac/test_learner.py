@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiment.config import replaced
+from retro_agents.run.config import replaced
 from sac.agent import make_net
 from sac.config import SACConfig
 from sac.learner import (

@@ -1,6 +1,6 @@
 """Presets have the values of what they are named after."""
 
-from experiment.config import flat, to_dict
+from retro_agents.run.config import flat, to_dict
 from sac.train import parse
 
 

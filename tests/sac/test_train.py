@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 import torch
 
-from envs import make_for
-from experience.episodes import Episode, write_episodes
-from experience.replay import Replay
-from experiment.checkpoint import load_checkpoint
-from experiment.config import replaced
-from experiment.errors import UserError
-from experiment.metrics import read_columns
+from retro_agents.experience.episodes import Episode, write_episodes
+from retro_agents.experience.replay import Replay
+from retro_agents.games.families import make_for
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.config import replaced
+from retro_agents.run.metrics import read_columns
 from sac.config import SACConfig
 from sac.train import Training, parse, run
 from tests.runs import play

@@ -8,7 +8,12 @@ import pytest
 
 from tests.runs import ROOT
 
-INNER = ("benchmarks.peers.", "es.master", "procgen_env.original", "retro_env.worker")
+INNER = (
+    "lab.benchmarks.peers.",
+    "es.master",
+    "retro_agents.games.procgen.original",
+    "retro_agents.games.retro.worker",
+)
 """Others start these, in ways of their own; peers' code is only timed."""
 COMMANDS = [
     name
@@ -20,14 +25,19 @@ COMMANDS = [
 
 
 def test_commands_are_found():
-    known = {"benchmarks.ppo2", "cartridge.build_states", "contest.run", "roms.__main__"}
+    known = {
+        "lab.benchmarks.ppo2",
+        "cartridge.build_states",
+        "retro_agents.contest.run",
+        "retro_agents.games.retro.import_roms",
+    }
     assert known < set(COMMANDS)
 
 
 ALONE = """
 import sys
 from importlib import import_module
-from experiment.errors import EXTRAS
+from retro_agents.ground.errors import EXTRAS
 
 sys.modules.update(dict.fromkeys(EXTRAS))  # as if they were not installed
 for name in sys.argv[1:]:
@@ -37,7 +47,7 @@ for name in sys.argv[1:]:
 
 def test_commands_begin_without_any_extra():
     """What they lack of one is then said in one line."""
-    made_of_extras = {"benchmarks.sb3_ppo", "benchmarks.sb3_qrdqn"}
+    made_of_extras = {"lab.benchmarks.sb3_ppo", "lab.benchmarks.sb3_qrdqn"}
     command = [sys.executable, "-c", ALONE, *(set(COMMANDS) - made_of_extras)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -45,7 +55,7 @@ def test_commands_begin_without_any_extra():
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_misspelt_flag_is_refused_before_anything_is_done(name, monkeypatch, tmp_path, capsys):
-    if name.startswith("benchmarks.sb3_"):
+    if name.startswith("lab.benchmarks.sb3_"):
         pytest.importorskip("sb3_contrib")
     module = importlib.import_module(name)
     monkeypatch.chdir(tmp_path)

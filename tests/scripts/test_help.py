@@ -34,7 +34,7 @@ def test_help_comes_in_groups_and_without_what_is_slow_to_import(agent: str) -> 
         ("rainbow.train --preset lap", ["laptop"]),
         ("ppo2.train --levels bramble-te", ["bramble-test"]),
         ("rainbow.train --encoder d", ["data-efficient"]),
-        ("contest.evaluate --epi", ["--episodes"]),
+        ("retro_agents.judging.evaluate --epi", ["--episodes"]),
     ],
 )
 def test_a_shell_completes_a_word(words: str, expected: list[str], tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from experiment.errors import EXTRAS, NOT_INSTALLED
+from retro_agents.ground.errors import EXTRAS, NOT_INSTALLED
 
 ROOT = Path(__file__).resolve().parents[2]
 

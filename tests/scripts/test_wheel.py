@@ -8,7 +8,7 @@ from setuptools import Distribution
 from setuptools.config.pyprojecttoml import apply_configuration
 
 ROOT = Path(__file__).resolve().parents[2]
-OUTSIDE = ("tests", "scripts", "docker-build", "docs", ".ci", "runs-kept")
+OUTSIDE = ("tests", "scripts", "docker-build", "docs", "lab", ".ci")
 NOT_NEEDED = (".md", ".gif", ".png", ".c", ".h", ".s", ".ld", "Makefile", ".txt")
 """Of what lies in packages: for readers, to build the cartridge with, peers' requirements."""
 STORED = {"results", "proofs"}
@@ -46,7 +46,10 @@ def test_every_package_and_all_its_data_are_in_the_wheel(wheel: set[str]) -> Non
         and (not path.endswith(NOT_NEEDED) or path.endswith("/rom.md"))
     }
     assert needed - wheel == set()
-    assert {"rainbow/presets/laptop.yaml", "retro_env/splits/bramble-test.csv"} <= needed
+    assert {
+        "rainbow/presets/laptop.yaml",
+        "retro_agents/games/retro/splits/bramble-test.csv",
+    } <= needed
 
 
 def test_nothing_else_is_in_the_wheel(wheel: set[str]) -> None:

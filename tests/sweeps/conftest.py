@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = """
+CONFIG = """
 from dataclasses import dataclass
 from pathlib import Path
-from envs import TRAINING, EnvSettings, env_settings
-from experiment.ranges import Count, Share
-from experiment.run_settings import RunSettings
+from retro_agents.contract.envs import EnvSettings
+from retro_agents.games.families import TRAINING, env_settings
+from retro_agents.ground.ranges import Count, Share
+from retro_agents.run.settings import RunSettings
 
 @dataclass(frozen=True)
 class Config:
@@ -26,39 +27,40 @@ class Config:
     pool: bool = False
     '''A switch.'''
 
-PRESETS = Path(__file__).parent / "presets"
 NOT_INHERITED = {}
-build = load = None
+"""
+TRAINER = """
+import pathlib, sys, time
 
 
 def run(envs, config, run_dir, init=None, *, on_checkpoint=None):
     raise NotImplementedError
-"""
-TRAINER = """
-import pathlib, sys, time
-words = sys.argv[1:]
-given = dict(w[2:].split("=") for w in words if "=" in w)
-folder = pathlib.Path(words[words.index("--run-dir") + 1])
-resumes = "--resume" in words
-with open(folder.parent.parent / "calls.txt", "a") as file:
-    print(" ".join(words[2:]), file=file)
-folder.mkdir(parents=True, exist_ok=True)
-kept = folder / "checkpoints" / "step-000000020"
-kept.mkdir(parents=True, exist_ok=True)
-if resumes:
-    score = (kept / "score").read_text()
-else:
-    score = str(10 * float(given.get("gamma", 0.5)) + int(words[words.index("--seed") + 1]))
-    (kept / "score").write_text(score)
-waits = folder.parent.parent / "waits"
-while waits.exists() and not resumes:
-    waits.write_text("waiting")
-    time.sleep(0.05)
-rows = "".join(f"{i},0,BrambleWood.Act1,{r},5,0.5,0\\n" for i, r in ((20, 100.0), (40, score)))
-(folder / "episodes.csv").write_text("step,env,level,r,l,progress,finished\\n" + rows)
-ends = {38: "3.0,4.0", 39: "3.0,6.0", 40: "3.0,8.0"}
-rows = "".join(f"{i},{ends.get(i, ',')}\\n" for i in range(1, 41))
-(folder / "metrics.csv").write_text("step,test_return,mean_return\\n" + rows)
+
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    given = dict(w[2:].split("=") for w in words if "=" in w)
+    folder = pathlib.Path(words[words.index("--run-dir") + 1])
+    resumes = "--resume" in words
+    with open(folder.parent.parent / "calls.txt", "a") as file:
+        print(" ".join(words[2:]), file=file)
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / "checkpoints" / "step-000000020"
+    kept.mkdir(parents=True, exist_ok=True)
+    if resumes:
+        score = (kept / "score").read_text()
+    else:
+        score = str(10 * float(given.get("gamma", 0.5)) + int(words[words.index("--seed") + 1]))
+        (kept / "score").write_text(score)
+    waits = folder.parent.parent / "waits"
+    while waits.exists() and not resumes:
+        waits.write_text("waiting")
+        time.sleep(0.05)
+    rows = "".join(f"{i},0,BrambleWood.Act1,{r},5,0.5,0\\n" for i, r in ((20, 100.0), (40, score)))
+    (folder / "episodes.csv").write_text("step,env,level,r,l,progress,finished\\n" + rows)
+    ends = {38: "3.0,4.0", 39: "3.0,6.0", 40: "3.0,8.0"}
+    rows = "".join(f"{i},{ends.get(i, ',')}\\n" for i in range(1, 41))
+    (folder / "metrics.csv").write_text("step,test_return,mean_return\\n" + rows)
 """
 
 
@@ -68,7 +70,12 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "modules" / "toy"
     (folder / "presets").mkdir(parents=True)
     (folder / "presets" / "long.yaml").write_text("timesteps: 80\n")
-    for name, text in (("__init__", PACKAGE), ("agent", ""), ("train", TRAINER)):
+    for name, text in (
+        ("__init__", "'''An agent.'''"),
+        ("config", CONFIG),
+        ("agent", ""),
+        ("train", TRAINER),
+    ):
         (folder / f"{name}.py").write_text(text)
     monkeypatch.setenv("PYTHONPATH", str(folder.parent))
     monkeypatch.syspath_prepend(str(folder.parent))

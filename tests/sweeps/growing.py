@@ -8,7 +8,7 @@ def grows(values, config, out):
     """A run whose weight grows by gamma, and says on which runs' steps it stands."""
     from ray import tune
 
-    from sweeps.population import begin
+    from retro_agents.sweeps.population import begin
 
     name = tune.get_context().get_trial_id()
     run_dir = out / "runs" / name

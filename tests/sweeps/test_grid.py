@@ -14,11 +14,19 @@ from pathlib import Path
 import matplotlib.image
 import pytest
 
-from experiment.config import flat, to_dict
-from experiment.errors import UserError
-from sweeps.__main__ import asked, main
-from sweeps.config import PLANS, read_plan
-from sweeps.grid import Scores, agent_config, markdown, points, read_grid, study_of, words_of
+from retro_agents.ground.errors import UserError
+from retro_agents.run.config import flat, to_dict
+from retro_agents.sweeps.__main__ import asked, main
+from retro_agents.sweeps.config import PLANS, read_plan
+from retro_agents.sweeps.grid import (
+    Scores,
+    agent_config,
+    markdown,
+    points,
+    read_grid,
+    study_of,
+    words_of,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -184,7 +192,7 @@ def test_a_killed_sweep_goes_on(tmp_path):
     out.mkdir()
     waits = out / "waits"
     waits.write_text("")
-    command = [sys.executable, "-m", "sweeps", *sweep(out, "--jobs", "1")]
+    command = [sys.executable, "-m", "retro_agents.sweeps", *sweep(out, "--jobs", "1")]
     path = os.pathsep.join([str(ROOT), os.environ["PYTHONPATH"]])
     killed = subprocess.Popen(
         command,
@@ -270,7 +278,9 @@ def test_a_point_that_no_run_would_take_is_refused_before_the_first(point, said)
 
 def test_a_job_gives_all_cores_to_its_run(tmp_path, monkeypatch):
     asked_for = []
-    monkeypatch.setattr("sweeps.__main__.work", lambda *_, jobs, **__: asked_for.append(jobs))
+    monkeypatch.setattr(
+        "retro_agents.sweeps.__main__.work", lambda *_, jobs, **__: asked_for.append(jobs)
+    )
     main(sweep(tmp_path / "out", "--jobs", "4", "--cell", "1"))
     assert asked_for == [1]
 
@@ -330,8 +340,10 @@ def test_a_job_script_names_a_folder_with_a_space(engine, tmp_path, capsys):
 
 def test_a_cluster_of_ray_runs_as_many_at_a_time_as_asked(tmp_path, monkeypatch):
     at_once = []
-    monkeypatch.setattr("sweeps.__main__.work", lambda *_, jobs, **__: at_once.append(jobs))
-    monkeypatch.setattr("sweeps.__main__.player", lambda _: nullcontext({}))
+    monkeypatch.setattr(
+        "retro_agents.sweeps.__main__.work", lambda *_, jobs, **__: at_once.append(jobs)
+    )
+    monkeypatch.setattr("retro_agents.sweeps.__main__.player", lambda _: nullcontext({}))
     words = sweep(tmp_path / "out", "--seeds", "3", "--engine", "ray", "--ray-address", "auto")
     main(words)
     main([*words, "--jobs", "2"])

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 import torch
 
-from experiment.checkpoint import load_checkpoint
-from experiment.errors import UserError
-from experiment.run_folder import alone_in
-from sweeps.config import SweepConfig
-from sweeps.population import (
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.folder import alone_in
+from retro_agents.sweeps.config import SweepConfig
+from retro_agents.sweeps.population import (
     WORST,
     begin,
     clamped,
@@ -126,8 +126,8 @@ def test_runs_that_failed_before_their_first_report_are_said(tmp_path, monkeypat
 
     ended = Results([SimpleNamespace(metrics={"trial_id": "population_00000"})])
     tuned = SimpleNamespace(fit=lambda: ended)
-    monkeypatch.setattr("sweeps.population.tuner", lambda *_: tuned)
-    monkeypatch.setattr("sweeps.population.ray_on", lambda *_, **__: nullcontext())
+    monkeypatch.setattr("retro_agents.sweeps.population.tuner", lambda *_: tuned)
+    monkeypatch.setattr("retro_agents.sweeps.population.ray_on", lambda *_, **__: nullcontext())
     with pytest.raises(UserError, match=r"1 of 1 runs failed \(no such device\)"):
         run(population("gamma=0.1:0.9", out=tmp_path))
     assert json.loads((tmp_path / "result.json").read_text())["runs"] == []
@@ -142,9 +142,9 @@ def test_an_interrupted_population_says_so(tmp_path, monkeypatch, capsys):
     done = {"trial_id": "a", "score": 1.0, "env_steps": 40, "config": {"gamma": 0.5}}
     results = Results([SimpleNamespace(metrics=done), SimpleNamespace(metrics=None)])
     tuned = SimpleNamespace(fit=lambda: results)
-    monkeypatch.setattr("sweeps.population.tuner", lambda *_: tuned)
-    monkeypatch.setattr("sweeps.population.ray_on", lambda *_, **__: nullcontext())
-    monkeypatch.setattr("sweeps.population.plot_curves", lambda *_, **__: None)
+    monkeypatch.setattr("retro_agents.sweeps.population.tuner", lambda *_: tuned)
+    monkeypatch.setattr("retro_agents.sweeps.population.ray_on", lambda *_, **__: nullcontext())
+    monkeypatch.setattr("retro_agents.sweeps.population.plot_curves", lambda *_, **__: None)
     with pytest.raises(KeyboardInterrupt, match="the same command goes on"):
         run(population("gamma=0.1:0.9", out=tmp_path, timesteps=40))
     assert "| a | 1 | 40 |" in capsys.readouterr().out
@@ -165,8 +165,8 @@ def test_a_population_that_was_begun_otherwise_is_not_gone_on_with(tmp_path):
 
 
 def test_a_population_is_trained_by_one_process_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr("experiment.files.PATIENCE", 0.0)
-    monkeypatch.setattr("sweeps.population.read_ranges", lambda _: {})
+    monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
+    monkeypatch.setattr("retro_agents.sweeps.population.read_ranges", lambda _: {})
     with alone_in(tmp_path), pytest.raises(UserError, match="another process trains"):
         run(population("gamma=0.9:0.99", out=tmp_path))
 

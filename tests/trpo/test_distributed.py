@@ -3,8 +3,8 @@ import sys
 
 import numpy as np
 
-from experiment.checkpoint import load_checkpoint
-from experiment.metrics import read_columns
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.metrics import read_columns
 from tests.runs import ROOT
 from trpo.train import main
 

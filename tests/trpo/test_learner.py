@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 import trpo.learner
-from experience.rollouts import minibatches
-from experiment.config import replaced
+from retro_agents.experience.rollouts import minibatches
+from retro_agents.run.config import replaced
 from tests.trpo.test_train import QUICK
 from trpo.agent import LogPolicy, make_net
 from trpo.learner import (

@@ -4,14 +4,18 @@ import numpy as np
 import pytest
 import torch
 
-from experiment.config import flat, load_config, replaced, to_dict
-from experiment.errors import UserError
-from experiment.metrics import read_columns
+from retro_agents.ground.errors import UserError
+from retro_agents.run.config import (
+    flat,
+    load_config,
+    replaced,
+    to_dict,
+)
+from retro_agents.run.metrics import read_columns
 from tests.runs import play
-from trpo import PRESETS
 from trpo.agent import LogPolicy, make_net
 from trpo.config import TRPOConfig
-from trpo.train import Training, run
+from trpo.train import PRESETS, Training, run
 
 QUICK = replaced(
     TRPOConfig(),

@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from contest.evaluate import play_level
-from contest.match.score import steps_of
-from contest.wire.protocol import TimestepTimeoutError
-from contest.wire.remote_vec import RemoteVectorEnv
-from experiment.config import from_dict
-from nets.actor_critic import make_actor_critic
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
-from retro_env import EnvConfig, Level, make_vec
+from retro_agents.contest.wire.protocol import TimestepTimeoutError
+from retro_agents.contest.wire.remote_vec import RemoteVectorEnv
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.levels import Level
+from retro_agents.games.retro.make import make_vec
+from retro_agents.judging.evaluate import play_level
+from retro_agents.judging.score import steps_of
+from retro_agents.nets.actor_critic import make_actor_critic
+from retro_agents.run.config import from_dict
 
 LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
 SMALL = EnvConfig(image_height=4, image_width=5, frame_stack=2)

@@ -11,20 +11,25 @@ import numpy as np
 import pytest
 import torch
 
-from contest.match.agents import Agent, make_config, play, play_function, resolve
-from contest.wire.protocol import WallClockTimeoutError
-from experiment import load_agent
-from experiment.checkpoint import latest_checkpoint
-from experiment.config import from_dict, replaced
-from experiment.errors import UserError
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
-from nets.actor_critic import make_actor_critic as make_ppo2
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from rainbow.agent import RainbowAgent
 from rainbow.agent import make_net as make_rainbow
 from rainbow.config import RainbowConfig
+from retro_agents.contest.match.agents import (
+    Agent,
+    make_config,
+    play,
+    play_function,
+    resolve,
+)
+from retro_agents.contest.wire.protocol import WallClockTimeoutError
+from retro_agents.ground.errors import UserError
+from retro_agents.nets.actor_critic import make_actor_critic as make_ppo2
+from retro_agents.run.checkpoint import latest_checkpoint, load_agent
+from retro_agents.run.config import from_dict, replaced
 
 SMALL = {"image_height": 36, "image_width": 36}
 PPO2 = from_dict(PPO2Config, {**SMALL, "hidden": 16, "sight_every": 100})
@@ -103,7 +108,9 @@ def test_what_the_clock_ends_leaves_the_weights_of_its_last_checkpoint(
         raise WallClockTimeoutError("twelve hours")
 
     monkeypatch.setattr("ppo2.train.run", run)
-    monkeypatch.setattr("contest.match.agents.RemoteVectorEnv", lambda *_, **__: BytesIO())
+    monkeypatch.setattr(
+        "retro_agents.contest.match.agents.RemoteVectorEnv", lambda *_, **__: BytesIO()
+    )
     play(Agent("ppo2", device="cpu"), tmp_path, level="", timesteps=9, seed=0, run_dir=tmp_path)
     assert (tmp_path / "agent").is_dir() == checkpoint
     if checkpoint:
@@ -120,8 +127,8 @@ def test_a_users_function_draws_by_the_contests_seed(monkeypatch: pytest.MonkeyP
         numbers = (random.random(), np.random.random(), torch.rand(()), env.action_space.sample())  # noqa: NPY002
         drawn.append(tuple(map(float, numbers)))
 
-    monkeypatch.setattr("contest.match.agents.RemoteEnv", lambda *_, **__: None)
-    monkeypatch.setattr("contest.match.agents.wrap_agent", lambda *_: Level())
+    monkeypatch.setattr("retro_agents.contest.match.agents.RemoteEnv", lambda *_, **__: None)
+    monkeypatch.setattr("retro_agents.contest.match.agents.wrap_agent", lambda *_: Level())
     for seed in (3, 3, 2**40):
         play_function(draw, Path(), level="level", seed=seed)
     assert drawn[0] == drawn[1]

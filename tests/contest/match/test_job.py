@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from contest.match.agents import SERVER_GONE, Agent
-from contest.match.job import Contest, Job, judge
-from contest.wire.limits import Limits, parse_seconds
-from experiment.errors import UserError
-from retro_env import Level
+from retro_agents.contest.match.agents import SERVER_GONE, Agent
+from retro_agents.contest.match.job import Contest, Job, judge
+from retro_agents.contest.wire.limits import Limits, parse_seconds
+from retro_agents.games.retro.levels import Level
+from retro_agents.ground.errors import UserError
 
 LIMIT, LEFT = "TimestepTimeoutError: all", "ClientDisconnectError: the client closed"
 THROWN_OUT = "GymRemoteError: 100 bad requests in a row"

@@ -7,12 +7,17 @@ from typing import Any, Literal
 import pytest
 
 import jerk.train
-from contest.match.agents import Agent, Mode, play, resolve
-from contest.wire.protocol import TimestepTimeoutError
-from experiment import load_agent
-from experiment.errors import UserError
-from experiment.metrics import read_columns
 from rainbow.agent import RainbowAgent
+from retro_agents.contest.match.agents import (
+    Agent,
+    Mode,
+    play,
+    resolve,
+)
+from retro_agents.contest.wire.protocol import TimestepTimeoutError
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import load_agent
+from retro_agents.run.metrics import read_columns
 from tests.jerk.conftest import Course
 from tests.jerk.test_train import preset
 

@@ -3,8 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from contest.match.scores import as_json, markdown, read_played, read_scores
-from experiment.errors import UserError
+from retro_agents.contest.match.scores import (
+    as_json,
+    markdown,
+    read_played,
+    read_scores,
+)
+from retro_agents.ground.errors import UserError
 
 
 def write(

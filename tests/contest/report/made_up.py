@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from contest.wire.record import rom_hash
+from retro_agents.games.retro.integrations import rom_hash
 
 GAME = "BrambleDash-Genesis-v0"
 LEVELS = ("BrambleWood.Act3", "SnowRidge.Act4")

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contest.report.__main__ import main
-from contest.report.entries import read_entries, read_references
-from contest.wire.record import rom_hash
-from retro_env import make_env
+from retro_agents.contest.report.__main__ import main
+from retro_agents.contest.report.contests import read_entries, read_references
+from retro_agents.games.retro.integrations import rom_hash
+from retro_agents.games.retro.make import make_env
 from tests.contest.report.made_up import GAME, LEVELS, write_contest
 
 CHROMIUM = next(
@@ -190,7 +190,7 @@ def test_folder_without_a_contest_is_a_mistake_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for folders, words in (
-        ([str(tmp_path)], "give a folder that contest.run wrote"),
+        ([str(tmp_path)], "give a folder that retro_agents.contest.run wrote"),
         ([], "arguments are required: DIR"),
     ):
         with pytest.raises(SystemExit) as stop:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contest.wire.client import RemoteEnv
-from contest.wire.protocol import (
+from retro_agents.contest.wire.client import RemoteEnv
+from retro_agents.contest.wire.protocol import (
     GymRemoteError,
     ResetError,
     ServerDisconnectError,
@@ -20,8 +20,8 @@ from contest.wire.protocol import (
     WallClockTimeoutError,
     describe,
 )
-from retro_env import EnvConfig
-from retro_env.make import wrap_agent
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.make import wrap_agent
 
 Start = Callable[..., Any]
 NO_BUTTON = np.zeros(12, np.int8)
@@ -168,7 +168,7 @@ GREETING = message("description", describe(buttons=12, shape=(6, 8, 3)))
 
 
 def test_server_of_2018_is_played_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("contest.wire.protocol.EPISODE_STEPS", 3)
+    monkeypatch.setattr("retro_agents.contest.wire.protocol.EPISODE_STEPS", 3)
     answers = [update(), update(1.5), update(2.5), update(3.5, True), update(), update(1, True)]
     closing = message("close", {"reason": None, "exception": 1})
     server = Script(tmp_path, GREETING, *answers[:-1], answers[-1] + closing)

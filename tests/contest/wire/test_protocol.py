@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from contest.wire.protocol import (
+from retro_agents.contest.wire.protocol import (
     ERRORS,
     GymRemoteError,
     Malformed,

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from contest.wire import record as record_module
-from contest.wire.record import Record, run_facts
-from experiment.errors import UserError
-from retro_env import parse_levels
+from retro_agents.contest.wire import record as record_module
+from retro_agents.contest.wire.record import Record, run_facts
+from retro_agents.games.retro.levels import parse_levels
+from retro_agents.ground.errors import UserError
 
 
 def result(folder: Path) -> dict[str, Any]:

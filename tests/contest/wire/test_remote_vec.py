@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contest.wire.protocol import TimestepTimeoutError
-from contest.wire.remote_vec import RemoteVectorEnv
-from envs import row_seeds
-from experiment.config import load_config
-from experiment.errors import UserError
 from rainbow.config import RainbowConfig
 from rainbow.train import run
-from retro_env import EnvConfig, ended_episodes, make_vec, parse_levels
-from retro_env.make import wrap_agent
+from retro_agents.contest.wire.protocol import TimestepTimeoutError
+from retro_agents.contest.wire.remote_vec import RemoteVectorEnv
+from retro_agents.contract.envs import ended_episodes, row_seeds
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.levels import parse_levels
+from retro_agents.games.retro.make import make_vec, wrap_agent
+from retro_agents.ground.errors import UserError
+from retro_agents.run.config import load_config
 
 Start = Callable[..., Any]
 SMALL = EnvConfig(image_height=4, image_width=5, frame_stack=2)
@@ -109,11 +110,12 @@ def test_rainbow_learns_on_a_remote_level_exactly_as_on_a_local_one(tmp_path: Pa
 SERVE_SHORT = f"""
 import sys
 from pathlib import Path
-from contest.wire.meeting_place import meeting_place
-from contest.wire.record import Record
-from contest.wire.limits import Limits
-from contest.wire.server import serve
-from retro_env import EnvConfig, make_contest_env
+from retro_agents.contest.wire.socket_folder import meeting_place
+from retro_agents.contest.wire.record import Record
+from retro_agents.contest.wire.limits import Limits
+from retro_agents.contest.wire.server import serve
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.make import make_contest_env
 env = make_contest_env({str(LEVEL)!r}, EnvConfig(episode_steps=70))
 with meeting_place(Path(sys.argv[1])) as folder:
     record = Record(folder, facts={{}})

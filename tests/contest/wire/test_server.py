@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from contest.wire.limits import Limits
-from contest.wire.server import PATIENCE
-from experiment.errors import UserError
+from retro_agents.contest.wire.limits import Limits
+from retro_agents.contest.wire.server import PATIENCE
+from retro_agents.ground.errors import UserError
 from tests.contest.raw import RESET, Raw, patient, press, raw
 
 Start = Callable[..., Any]

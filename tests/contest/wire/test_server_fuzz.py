@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contest.wire.client import RemoteEnv
-from contest.wire.limits import Limits
-from contest.wire.meeting_place import meeting_place
-from contest.wire.protocol import ClientDisconnectError, GymRemoteError
-from contest.wire.record import Record
-from contest.wire.server import serve
+from retro_agents.contest.wire.client import RemoteEnv
+from retro_agents.contest.wire.limits import Limits
+from retro_agents.contest.wire.protocol import ClientDisconnectError, GymRemoteError
+from retro_agents.contest.wire.record import Record
+from retro_agents.contest.wire.server import serve
+from retro_agents.contest.wire.socket_folder import meeting_place
 
 Start = Callable[..., Any]
 RESET = b'{"type": "update", "content": {"reset": true}}\f'

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contest.wire.limits import Limits
-from contest.wire.meeting_place import meeting_place
-from contest.wire.protocol import TimestepTimeoutError
-from contest.wire.record import Record
-from contest.wire.remote_vec import RemoteVectorEnv
-from contest.wire.server import serve
-from retro_env import EnvConfig
+from retro_agents.contest.wire.limits import Limits
+from retro_agents.contest.wire.protocol import TimestepTimeoutError
+from retro_agents.contest.wire.record import Record
+from retro_agents.contest.wire.remote_vec import RemoteVectorEnv
+from retro_agents.contest.wire.server import serve
+from retro_agents.contest.wire.socket_folder import meeting_place
+from retro_agents.games.retro.config import EnvConfig
 
 STRETCH, STRETCHES = 10_000, 4
 STEPS = STRETCH * STRETCHES

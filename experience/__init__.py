@@ -1,1 +1,0 @@
-"""What several agents remember and compute."""

@@ -1,0 +1,50 @@
+"""The .bk2 files of a JERK run."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from retro_agents.ground.files import next_number
+
+FOLDER = "recordings"
+"""Folder of the .bk2 files, in the run's."""
+
+
+class Recordings:
+    """The folder given to `make_vec(record_dir=…)`; it gets one file per episode and emulator. Of
+    each level the best episode's stays, and those that sequences began."""
+
+    def __init__(self, folder: Path, num_envs: int) -> None:
+        self.folder = folder
+        self.episodes = [next_number(folder / f"env-{env:02d}") for env in range(num_envs)]
+        """Number of the episode that is played in each environment."""
+        self.best: dict[str, tuple[float, str]] = {}
+        """Return and file of each level's best episode."""
+
+    def ended(self, env: int, level: str, value: float) -> str:
+        """An episode of that return has ended, and its environment has begun the next -> its file,
+        in the folder."""
+        number, self.episodes[env] = self.episodes[env], self.episodes[env] + 1
+        name = f"env-{env:02d}/{level.replace(':', '-')}-{number:06d}.bk2"
+        if level not in self.best or value > self.best[level][0]:
+            self.best[level] = (value, name)
+        return name
+
+    def keep(self, names: Collection[str]) -> None:
+        """Remove the recordings of ended episodes, but for these and the best. To be called when
+        a checkpoint is written: a run that goes on from it may need all there were before."""
+        kept = {*names, *(name for _, name in self.best.values())}
+        for env, ended in enumerate(self.episodes):
+            for path in (self.folder / f"env-{env:02d}").glob("*.bk2"):
+                number = path.stem.rpartition("-")[2]
+                over = number.isdecimal() and int(number) < ended
+                if over and path.relative_to(self.folder).as_posix() not in kept:
+                    path.unlink()
+
+    def save(self) -> dict[str, Any]:
+        """For msgpack."""
+        return {"episodes": self.episodes, "best": self.best}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Become what was saved."""
+        self.episodes, self.best = saved["episodes"], saved["best"]

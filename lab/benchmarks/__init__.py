@@ -1,0 +1,1 @@
+"""How fast it is: scripts that measure, and what they measured."""

@@ -1,0 +1,342 @@
+"""Speed of IMPALA with actors: a player, the learner and Ray's store apart, then many simulated.
+
+Cases and the simulation: lab/benchmarks/cases.md. The extra `actors` brings Ray.
+"""
+
+import heapq
+import os
+import tempfile
+import time
+from collections import deque
+from contextlib import ExitStack, closing, suppress
+from functools import partial
+from itertools import count
+from math import inf
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+
+from lab.benchmarks import cases
+from lab.benchmarks.cases import (
+    Options,
+    Repeat,
+    Row,
+    Rows,
+)
+from lab.benchmarks.parts import TimeOver, preset_config, timed
+from retro_agents.ground.errors import command
+
+ENVS = 8
+"""Environments of each player: a block is then one batch of the preset `fast`."""
+ORDERS = (2, 512)
+"""Blocks ordered at a time: those of one actor, and of 256."""
+PARTS = ["player", "learner", "store", *(f"orders-{n}" for n in ORDERS)]
+CASES = [*PARTS, "run-0", "run-2"]
+COUNTS = (1, 2, 16, 64, 256)
+NETWORKS = {"none": inf, "10 Gbit/s": 10.0, "1 Gbit/s": 1.0}
+"""Of the learner; none: the actors are on its machine."""
+TIMES_FASTER = (1, 20)
+"""Learners of the simulation."""
+LATENCY = 1e-3
+"""Seconds of a message."""
+WARM_UP = 2
+"""Blocks of each player before the clock starts."""
+
+
+class Costs(NamedTuple):
+    """Seconds of a block, and its bytes."""
+
+    play: float
+    """Of an actor, with what it takes to send it."""
+    learn: float
+    """Of the learner."""
+    take: float
+    """Of the learner too: to take a block, and to order one with new weights."""
+    steps: int
+    block_bytes: float
+    weights_bytes: float
+
+
+def config_for(actors: int, address: str = "") -> Any:
+    """IMPALA's on BrambleDash, natively, with as many environments for every player."""
+    from impala.train import parse
+
+    flags: dict[str, object] = {"levels": "bramble-train", "backend": "native", "torch_threads": 1}
+    flags |= {"num_envs": ENVS * max(actors, 1), "actors": actors}
+    return preset_config(parse, "fast", **flags, **({"ray_address": address} if actors else {}))
+
+
+def player(seconds: float) -> Row:
+    """An actor's block."""
+    from impala.play import make_player
+
+    one = make_player(config_for(1), 0, 0)
+    weights = one.agent.arrays()
+    with closing(one.envs):
+        row = timed(lambda: one.play(weights, 0), seconds=seconds, name="block")
+        block = one.play(weights, 0)
+    size = sum(array.nbytes for array in vars(block.sequences).values())
+    weigh = sum(array.nbytes for array in weights.values())
+    return {**row, "steps": block.env_steps, "block_bytes": size, "weights_bytes": weigh}
+
+
+def learner(seconds: float) -> Row:
+    """What the learner does with a block: one batch."""
+    from impala.play import make_player
+    from impala.training import Training
+
+    training, one = Training(config_for(0)), make_player(config_for(1), 0, 0)
+    with closing(one.envs):
+        block = one.play(None, 0)
+
+    def learn(sequences: Any = block.sequences) -> None:
+        training.count(block)
+        training.learn(sequences)
+
+    return timed(learn, seconds=seconds, name="block")
+
+
+class Echo:
+    """A player that sends one block again and again, and the CPU time its process has used."""
+
+    def __init__(self, config: Any, whole: bool, index: int, begun: int) -> None:
+        from impala.play import make_player
+
+        self.block: Any = None
+        if whole:
+            one = make_player(config, index, begun)
+            with closing(one.envs):
+                self.block = one.play(None, 0)
+
+    def play(self, weights: Any, version: int) -> tuple[Any, float]:
+        """See `retro_agents.experience.actors.Player`."""
+        return self.block, time.process_time()
+
+
+def store(seconds: float, address: str, *, ordered: int = ORDERS[0], whole: bool = True) -> Row:
+    """Blocks and weights through Ray, with so many blocks ordered: CPU time of both sides."""
+    from impala.training import Training
+    from retro_agents.experience.actors import on_ray
+
+    config = config_for(1, address)
+    make, agent = partial(Echo, config, whole), Training(config).agent
+    with on_ray(
+        make, agent.arrays, settings=config.acting, version=0, begun=0, ahead=ordered - 1
+    ) as actors:
+        sides: list[float] = []
+        for number in count():
+            played = actors.next()
+            sides.append(played.block[1])
+            actors.go_on(0, number)
+            if number == ordered + WARM_UP:
+                first, wall, cpu = number, time.perf_counter(), time.process_time()
+            elif number > ordered + WARM_UP and time.perf_counter() - wall > seconds:
+                break
+        blocks = number - first
+        return {
+            "take_cpu_ms": 1000.0 * (time.process_time() - cpu) / blocks,
+            "send_cpu_ms": 1000.0 * (sides[-1] - sides[first]) / blocks,
+            "blocks_per_second": blocks / (time.perf_counter() - wall),
+        }
+
+
+def scheduled(pid: int) -> np.ndarray:
+    """Seconds that a process's main thread ran, and that it waited for a core (Linux)."""
+    text = Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii")
+    return np.array(text.split()[:2], float) * 1e-9
+
+
+def whole(actors: int, seconds: float, address: str) -> Row:
+    """The trainer's own loop. A `stretch`: the time in which a process ran or waited for a core,
+    over that in which it ran."""
+    from impala.train import run
+    from retro_agents.experience.actors import Here, OnRay
+    from retro_agents.games.families import make_for
+
+    kind: Any = OnRay if actors else Here
+    take = kind.next
+    lags: list[int] = []
+    clocks: list[list[Any]] = []
+
+    def now(self: Any) -> list[Any]:
+        processes = [process.pid for process in self.processes.values()] if actors else []
+        return [len(lags), time.perf_counter(), *map(scheduled, [os.getpid(), *processes])]
+
+    def watched(self: Any) -> Any:
+        played = take(self)
+        if clocks:
+            turn = time.perf_counter() - clocks[0][1] > seconds
+        else:
+            all_play = not actors or len(self.processes) == actors
+            turn = all_play and len(lags) >= WARM_UP * max(actors, 1)
+        if turn:
+            clocks.append(now(self))
+            if len(clocks) == 2:
+                raise TimeOver
+        lags.append(len(lags) - played.version)
+        return played
+
+    config = config_for(actors, address)
+    envs: Any = None if actors else make_for(config)
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(kind, "next", watched))
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        if envs:
+            stack.enter_context(closing(envs))
+        with suppress(TimeOver):
+            run(envs, config, Path(folder) / "run")
+    blocks, wall, *sides = (after - before for before, after in zip(*clocks, strict=True))
+    row: Row = {"steps_per_second": blocks * config.batch_size / wall}
+    row["lag"] = float(np.mean(lags[-blocks:]))
+    for name, side in {"learner": sides[:1], "actors": sides[1:]}.items():
+        if side:
+            ran, waited = np.sum(side, axis=0)
+            row[f"{name}_cpu_ms"] = 1000.0 * ran / blocks
+            row[f"{name}_stretch"] = (ran + waited) / ran
+    return row
+
+
+def run_here(case: str, options: Options) -> Row:
+    """Measure a case in this process."""
+    kind, _, number = case.partition("-")
+    seconds, address = options.seconds, options.ray_address
+    if kind == "run":
+        return whole(int(number), seconds, address)
+    if kind == "orders":
+        return store(seconds, address, ordered=int(number), whole=False)
+    return store(seconds, address) if kind == "store" else PLAIN[kind](seconds)
+
+
+PLAIN = {"player": player, "learner": learner}
+"""Cases without Ray."""
+
+
+def simulate(
+    costs: Costs, *, actors: int, ahead: int = 1, gigabits: float = inf, blocks: int = 4000
+) -> Row:
+    """One learner, and actors with a core each, as `retro_agents.experience.actors.OnRay` has them:
+    each has
+    ahead + 1 blocks ordered, plays one after the other, and is ordered another when one of its was
+    learned from. The learner takes the block that was ordered first of those that are there. Blocks
+    come to it, and weights go from it, one after the other through its network."""
+    latency, rate = (0.0, inf) if gigabits == inf else (LATENCY, gigabits * 1e9 / 8)
+    orders = count()
+    now = out = came_in = idle = 0.0
+    free = [0.0] * actors
+    playing: list[tuple[float, int, int, int]] = []  # by end: order, actor, version
+    coming: deque[tuple[float, int, int, int]] = deque()  # by arrival
+    there: list[tuple[int, int, int]] = []  # by order: actor, version
+    lags, most = [], 0
+
+    def order(actor: int, version: int) -> None:
+        nonlocal out
+        out = max(out, now) + costs.weights_bytes / rate
+        free[actor] = max(free[actor], out + latency) + costs.play
+        heapq.heappush(playing, (free[actor], next(orders), actor, version))
+
+    for actor in range(actors):
+        for _ in range(ahead + 1):
+            order(actor, 0)
+    for version in range(blocks):
+        if version == blocks // 2:  # what the beginning was like does not matter
+            began, idle = now, 0.0
+        while True:
+            while playing and playing[0][0] <= now:
+                end, number, actor, played_with = heapq.heappop(playing)
+                came_in = max(came_in, end) + costs.block_bytes / rate
+                coming.append((came_in + latency, number, actor, played_with))
+            while coming and coming[0][0] <= now:
+                heapq.heappush(there, coming.popleft()[1:])
+            if there:
+                break
+            soonest = min(line[0][0] for line in (playing, coming) if line)
+            idle, now = idle + soonest - now, soonest
+        most = max(most, len(there))
+        _, actor, played_with = heapq.heappop(there)
+        lags.append(version - played_with)
+        now += costs.take + costs.learn
+        order(actor, version + 1)
+    each = (now - began) / (blocks - blocks // 2)
+    return {
+        "steps_per_second": costs.steps / each,
+        "learner_busy": 1.0 - idle / (now - began),
+        "store_share": costs.take / each,
+        "actors_busy": costs.play / each / actors,
+        "network_busy": max(costs.block_bytes, costs.weights_bytes) / rate / each,
+        "lag": float(np.mean(lags[blocks // 2 :])),
+        "waiting_mib": most * costs.block_bytes / 2**20,
+    }
+
+
+def costs_of(repeat: Repeat, *, actors: int, faster: float = 1.0) -> Costs:
+    """From what was measured, in CPU time. Every block that is ordered is looked at when one is
+    taken."""
+    one, through = repeat["player"], repeat["store"]
+    few, many = (repeat[f"orders-{n}"]["take_cpu_ms"] for n in ORDERS)
+    more = max(0.0, many - few) / (ORDERS[1] - ORDERS[0]) * 2 * (actors - 1)
+    return Costs(
+        play=(one["block_cpu_ms"] + through["send_cpu_ms"]) / 1000.0,
+        learn=repeat["learner"]["block_cpu_ms"] / 1000.0 / faster,
+        take=(through["take_cpu_ms"] + more) / 1000.0,
+        steps=int(one["steps"]),
+        block_bytes=one["block_bytes"],
+        weights_bytes=one["weights_bytes"],
+    )
+
+
+def as_measured(repeat: Repeat, actors: int) -> float:
+    """Steps per second that its parts would give a run, each as slow as the run's own processes
+    were because they waited for a core."""
+    costs, row = costs_of(repeat, actors=max(actors, 1)), repeat[f"run-{actors}"]
+    slow = row["learner_stretch"]
+    if not actors:
+        return costs.steps / (repeat["player"]["block_cpu_ms"] / 1000.0 + costs.learn) / slow
+    own = costs._replace(
+        play=costs.play * row["actors_stretch"], learn=costs.learn * slow, take=costs.take * slow
+    )
+    return simulate(own, actors=actors)["steps_per_second"]
+
+
+def limit(row: Row) -> str:
+    """What is busy all the time, or most of it."""
+    learning = row["learner_busy"] - row["store_share"]
+    shares = {name: row[f"{name}_busy"] for name in ("learner", "network", "actors")}
+    most = max(shares.items(), key=lambda share: share[1])[0]
+    return "store" if most == "learner" and row["store_share"] > learning else most
+
+
+def table(repeats: list[Repeat], options: Options) -> Rows:
+    """Medians per case; runs beside what their parts give; and many actors."""
+    rows = cases.median_cases(repeats)
+    found = {row["case"]: row for row in rows}
+    if set(PARTS) - set(found):
+        return rows
+    for actors in (0, 2):
+        if f"run-{actors}" in found:
+            values = [
+                as_measured(r, actors) / r[f"run-{actors}"]["steps_per_second"] for r in repeats
+            ]
+            rows += cases.median_row({"ratio": f"simulated/run-{actors}"}, values)
+    for faster in TIMES_FASTER:
+        for network, gigabits in NETWORKS.items():
+            for actors in COUNTS:
+                costs = costs_of(found, actors=actors, faster=faster)
+                row = simulate(costs, actors=actors, gigabits=gigabits)
+                label = {"actors": actors, "network": network, "learner": faster}
+                shown = {name: round(value, 3) for name, value in row.items()}
+                rows.append({**label, **shown, "limit": limit(row)})
+    return rows
+
+
+@command
+def main() -> None:
+    """The command line."""
+    one = {"OMP_NUM_THREADS": "1"}
+    more: Any = {"seconds": 10.0, "ray_address": ""}
+    cases.run("actors", __doc__, CASES, here=run_here, table=table, environment=one, **more)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""Speed of the environment beside the bare emulator and beside Stable-Baselines3's workers.
+
+Cases: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
+"""
+
+import multiprocessing
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import stable_retro
+
+from lab.benchmarks.cases import (
+    Options,
+    Repeat,
+    Row,
+    Rows,
+    median_cases,
+    ratio_rows,
+    run,
+)
+from lab.benchmarks.parts import (
+    env_only,
+    make_envs,
+    one_env,
+    timed,
+)
+from lab.benchmarks.peers.stopwatch import LEVEL, WORKERS
+from retro_agents.games.families import make
+from retro_agents.games.procgen.config import ProcgenConfig
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.integrations import games
+from retro_agents.games.retro.levels import parse_level
+from retro_agents.games.retro.native import NativeVectorEnv
+from retro_agents.games.retro.wrappers import ACTIONS, BUTTON_NAMES
+from retro_agents.ground.errors import command
+
+GAME, STATE = LEVEL.split(":")
+SHOWN = {"render_mode": "rgb_array"}
+RULES = {"scenario": "contest", "inttype": games()[GAME], **SHOWN}
+OTHER = "Airstriker-Genesis-v0"
+RATIOS = [
+    ("ours_1", "ours_1", "bare_1", 0.85),
+    ("ours_8", "ours_8", "bare_8", None),
+    ("ours_8", "ours_8", "sb3_8", 1.5),
+    ("bare_1", "bare_1", "airstriker_1", 1.0),
+    ("native_1", "native_1", "ours_1", 12.0),
+    ("native_64", "native_64", "ours_1", None),
+    ("native_64_2", "native_64_2", "ours_8", 20.0),
+    ("native_64", "native_64", "procgen_64", None),
+    ("native_64_2", "native_64_2", "procgen_64_2", None),
+    ("native_64_2", "native_64_2", "sb3_8", None),
+]
+"""Name, case, the case that it is divided by, and the aim."""
+
+
+def pads() -> np.ndarray:
+    """The contest's seven actions as buttons, int8 [7, 12]."""
+    return np.array([[name in a.split() for name in BUTTON_NAMES] for a in ACTIONS[7]], np.int8)
+
+
+def bare(seconds: float, seed: int = 0, *, env: Any = None) -> float:
+    """The emulator alone: buttons, four frames, the screen; back to the start where a life ends."""
+    env = env or stable_retro.RetroEnv(GAME, state=STATE, **RULES)
+    env.reset()
+    emulator, buttons = env.em, pads().astype(np.uint8)
+    random = np.random.default_rng(seed)
+
+    def step() -> None:
+        emulator.set_button_mask(buttons[random.integers(7)], 0)
+        for _ in range(4):
+            emulator.step()
+        emulator.get_screen()
+        if env.data.lookup_value("lives") < 3:  # both games begin with three
+            emulator.set_state(env.initial_state)
+            emulator.step()
+
+    return 1000.0 / timed(step, seconds=seconds, name="step")["step_ms"]
+
+
+def bare_workers(seconds: float) -> float:
+    """The sum over eight processes that never wait for one another."""
+    with multiprocessing.get_context("spawn").Pool(WORKERS) as pool:
+        return sum(pool.starmap(bare, [(seconds, seed) for seed in range(WORKERS)]))
+
+
+def usual_env() -> gymnasium.Env:
+    """What stable-retro's users build: its example's wrappers around the contest's actions."""
+    from stable_baselines3.common.atari_wrappers import WarpFrame
+    from stable_retro.examples.ppo import make_retro
+
+    env = make_retro(game=GAME, state=STATE, **RULES)
+    actions = gymnasium.spaces.Discrete(7)
+    return WarpFrame(gymnasium.wrappers.TransformAction(env, pads().__getitem__, actions))
+
+
+def sb3_workers(seconds: float) -> float:
+    """Eight of those in SubprocVecEnv, with the vector wrappers that an agent needs."""
+    from stable_baselines3.common import vec_env  # of an extra
+
+    envs: Any = vec_env.SubprocVecEnv([usual_env] * WORKERS)
+    envs = vec_env.VecTransposeImage(vec_env.VecFrameStack(envs, n_stack=4))
+    envs.reset()
+    random = np.random.default_rng(0)
+    row = timed(lambda: envs.step(random.integers(0, 7, WORKERS)), seconds=seconds, name="step")
+    envs.close()
+    return 1000.0 * WORKERS / row["step_ms"]
+
+
+def emulators() -> Any:
+    """Eight, each in a process."""
+    return make_envs(EnvConfig(backend="emulator"))
+
+
+def native(seconds: float, *, threads: int) -> float:
+    """64 environments on one level, on so many threads."""
+    envs = NativeVectorEnv(
+        [[parse_level(LEVEL)]] * 64,
+        config=EnvConfig(),
+        seed=0,
+        rotate_every=0,
+        record_dir=None,
+        threads=threads,
+    )
+    return env_only(seconds, envs=envs)["steps_per_second"]
+
+
+def procgen(seconds: float, *, threads: int) -> float:
+    """64 environments of Procgen's coinrun, easy, in EnvPool behind our contract: 64 x 64 RGB."""
+    envs = make("procgen:coinrun", ProcgenConfig(env_threads=threads), num_envs=64)
+    return env_only(seconds, envs=envs)["steps_per_second"]
+
+
+CASES: dict[str, Callable[[float], float]] = {
+    "bare_1": bare,
+    "airstriker_1": lambda seconds: bare(seconds, env=stable_retro.RetroEnv(OTHER, **SHOWN)),
+    "ours_1": lambda seconds: one_env(seconds, backend="emulator")["steps_per_second"],
+    "bare_8": bare_workers,
+    "ours_8": lambda seconds: env_only(seconds, envs=emulators())["steps_per_second"],
+    "native_1": lambda seconds: one_env(seconds)["steps_per_second"],
+    "native_64": lambda seconds: native(seconds, threads=1),
+    "native_64_2": lambda seconds: native(seconds, threads=2),
+    "procgen_64": lambda seconds: procgen(seconds, threads=1),
+    "procgen_64_2": lambda seconds: procgen(seconds, threads=2),
+    "sb3_8": sb3_workers,
+}
+
+
+def table(repeats: list[Repeat], options: Options) -> Rows:
+    """Medians per case, then ratios."""
+    return [*median_cases(repeats), *ratio_rows(repeats, RATIOS)]
+
+
+@command
+def main() -> None:
+    """The command line."""
+
+    def here(case: str, options: Options) -> Row:
+        return {"steps_per_second": CASES[case](options.seconds)}
+
+    run("env", __doc__, list(CASES), here=here, table=table, repeats=5, seconds=4.0)
+
+
+if __name__ == "__main__":
+    main()

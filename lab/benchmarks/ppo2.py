@@ -1,0 +1,195 @@
+"""Speed of PPO2: the whole beside what its parts allow, and beside Stable-Baselines3's PPO.
+
+Cases and the bound: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
+"""
+
+import contextlib
+import itertools
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lab.benchmarks import cases
+from lab.benchmarks.cases import (
+    Options,
+    Repeat,
+    Row,
+    Rows,
+)
+from lab.benchmarks.parts import (
+    cpu_seconds,
+    env_only,
+    make_envs,
+    preset_config,
+    run_until,
+)
+from lab.benchmarks.peers.stopwatch import WORKERS
+from ppo2.config import PPO2Config
+from ppo2.train import learn, parse, run
+from ppo2.training import Training
+from retro_agents.experience.saving import reports
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.ground.errors import command
+
+PRECISIONS, SUFFIX = cases.precisions()
+SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in cases.THREADS]
+PEERS = {"sb3": ("", "sb3_ppo", list[str]()), "sb3_usual": ("", "sb3_ppo", ["--usual"])}
+CASES = [
+    "env",
+    *(f"{name}-{setting}" for name in ("ppo2", "parts") for setting in SETTINGS),
+    *(f"{peer}-{threads}" for peer in PEERS for threads in cases.THREADS),
+]
+FP32_AIM = 1.7
+RATIOS: list[tuple[str, str, str, float | None]] = [
+    ("ppo2", "ppo2-", "sb3_usual-", FP32_AIM if SUFFIX else 2.5),
+    ("ppo2_fp32", "ppo2-fp32-", "sb3_usual-", FP32_AIM),
+    ("ppo2", "ppo2-", "sb3-", None),
+    ("ppo2_fp32", "ppo2-fp32-", "sb3-", None),
+]
+"""Name, cases, the cases they are divided by (the fastest of each), and the aim."""
+RATIOS = [ratio for ratio in RATIOS if not (SUFFIX and ratio[0].endswith("_fp32"))]
+BOUND_AIM = 0.85
+ROLLOUT_STEPS, MINIBATCHES, EPOCHS = 128, 4, 3
+ROWS = WORKERS * ROLLOUT_STEPS
+
+
+@dataclass
+class Cycles:
+    """Times whole cycles of a rollout and the learning from it, the first one left out."""
+
+    seconds: float
+    pids: list[int]
+    marks: list[tuple[float, float]] = field(default_factory=list)
+
+    def mark(self) -> bool:
+        """A rollout begins; True once two cycles or more took the time."""
+        cpu = time.process_time() + cpu_seconds(self.pids)
+        self.marks.append((time.perf_counter(), cpu))
+        return len(self.marks) > 3 and self.marks[-1][0] - self.marks[1][0] >= self.seconds
+
+    def result(self) -> Row:
+        """Agent steps per second, and CPU time per agent step of all processes together."""
+        (start, cpu), (end, cpu_end) = self.marks[1], self.marks[-1]
+        steps = (len(self.marks) - 2) * ROWS
+        return {
+            "steps_per_second": steps / (end - start),
+            "cpu_ms_per_step": 1000.0 * (cpu_end - cpu) / steps,
+        }
+
+
+def shared_config(precision: str, threads: int, backend: str) -> PPO2Config:
+    """The published values, with what every agent in this comparison shares."""
+    config: PPO2Config = preset_config(
+        parse,
+        "published",
+        backend=backend,
+        precision=precision,
+        torch_threads=threads,
+        num_envs=WORKERS,
+        rollout_steps=ROLLOUT_STEPS,
+        minibatches=MINIBATCHES,
+        epochs=EPOCHS,
+    )
+    return config
+
+
+def act_alone(training: Training, obs: NDArray[np.uint8], random: np.random.Generator) -> None:
+    """Fill the rollout from the same observations and rewards of chance, as a run does."""
+    never = np.zeros(WORKERS, bool)
+    with training.agent.autocast():
+        for _, part in itertools.product(range(ROLLOUT_STEPS), training.collector.parts):
+            training.collector.act(obs[part], part)
+            flags, rewards = never[part], random.normal(size=len(obs[part]))
+            training.collector.add((rewards, flags, flags, {}), levels=[""] * len(flags), part=part)
+
+
+def whole_and_parts(seconds: float, **setting: Any) -> Row:
+    """Cycles of `ppo2.train`, after each of which its parts run alone: the emulators with random
+    actions, acting for eight observations without emulators, learning.
+
+    of_bound is taken within a cycle, so that most of what else the machine does cancels. All are
+    medians over cycles, the first one left out.
+    """
+    config = shared_config(**setting)
+    envs = make_envs(config.env)
+    training, random = Training(config, WORKERS), np.random.default_rng(0)
+    cycles: list[NDArray[np.float64]] = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        reports(Path(folder) / "run", training.collector, "ppo2") as write,
+        contextlib.closing(envs),
+    ):
+        obs, _ = envs.reset(seed=training.collector.env_seeds())
+        begin = time.perf_counter()
+        while len(cycles) < 3 or time.perf_counter() - begin < seconds:
+            marks = [time.perf_counter()]
+            obs = training.collector.play(envs, obs)
+            write(learn(training, obs))
+            marks.append(time.perf_counter())
+            for _ in range(ROLLOUT_STEPS):
+                obs, *_ = envs.step(random.integers(0, 7, WORKERS))
+            marks.append(time.perf_counter())
+            act_alone(training, obs, random)
+            marks.append(time.perf_counter())
+            learn(training, obs)
+            marks.append(time.perf_counter())
+            cycles.append(np.diff(marks))
+    spans = np.array(cycles[1:])
+    whole, env, act, update = np.median(spans, axis=0).tolist()
+    return {
+        "steps_per_second": ROWS / whole,
+        "env_steps_per_second": ROWS / env,
+        "update_steps_per_second": ROWS / update,
+        "act_8_ms": 1000.0 * act / ROLLOUT_STEPS,
+        "of_bound": float(np.median((spans[:, 1] + spans[:, 3]) / spans[:, 0])),
+    }
+
+
+def end_to_end(seconds: float, **setting: Any) -> Row:
+    """`ppo2.train.run` as it is."""
+    config = shared_config(**setting)
+    envs = make_envs(config.env)
+    cycles = Cycles(seconds, envs.workers)
+    # Marked at the first wait of each rollout: one step late, every time.
+    waits = itertools.cycle(range(ROLLOUT_STEPS * config.act_parts))
+    run_until(lambda: next(waits) == 0 and cycles.mark(), run, envs, config)
+    return cycles.result()
+
+
+def run_here(case: str, options: Options) -> Row:
+    """Measure a case of this project in this process."""
+    if case == "env":
+        return env_only(options.seconds, make_envs(EnvConfig(backend=options.backend)))
+    name, precision, threads = case.split("-")
+    measure = whole_and_parts if name == "parts" else end_to_end
+    setting = {"precision": precision, "threads": int(threads), "backend": options.backend}
+    return measure(options.seconds, **setting)
+
+
+def table(repeats: list[Repeat], options: Options) -> Rows:
+    """Medians per case, then ratios within repeats with their aims."""
+    rows = [*cases.median_cases(repeats), *cases.ratio_rows(repeats, RATIOS)]
+    for name, above, below, _ in RATIOS:
+        by_cpu = [cases.quotient(r, below, above, "cpu_ms_per_step", best=min) for r in repeats]
+        rows += cases.median_row({"ratio": f"{below.rstrip('-')}_cpu/{name}_cpu"}, by_cpu)
+    for setting in SETTINGS:
+        values = [repeat.get(f"parts-{setting}", {}).get("of_bound") for repeat in repeats]
+        rows += cases.median_row({"ratio": f"ppo2-{setting}/bound"}, values, at_least=BOUND_AIM)
+    return rows
+
+
+@command
+def main() -> None:
+    """The command line."""
+    peers = cases.peer_commands(PEERS)
+    options: Any = {"here": run_here, "peers": peers, "table": table, "suffix": SUFFIX}
+    cases.run("ppo2", __doc__, CASES, **options, seconds=15.0, backend=cases.BACKENDS)
+
+
+if __name__ == "__main__":
+    main()

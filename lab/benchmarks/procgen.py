@@ -1,0 +1,120 @@
+"""CPU time of PPO2 on Procgen beside three other programs: coinrun, 64 environments, one thread.
+
+python -m lab.benchmarks.procgen --cleanrl FOLDER --train-procgen FOLDER
+
+The folders are checkouts of vwxyzjn/cleanrl, whose ppo_procgen.py runs as it is, and of
+joonleesky/train-procgen-pytorch. Cases: lab/benchmarks/cases.md.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from lab.benchmarks import cases
+from lab.benchmarks.cases import (
+    Options,
+    Repeat,
+    Row,
+    Rows,
+)
+from lab.benchmarks.peers.environments import peer_python
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.results import ROOT
+
+PRECISIONS, SUFFIX = cases.precisions()
+AIMS: dict[str, dict[str, float | None]] = {
+    "cleanrl": {"fp32": 1.4, "bf16": 2.5},
+    "train-procgen": {"fp32": 2.5, "bf16": None},
+    "sb3": {"fp32": 2.5, "bf16": None},
+}
+"""How many times our CPU time a peer's is to be at least."""
+CASES = [*AIMS, *(f"ppo2-{precision}" for precision in PRECISIONS)]
+ENVS, ROLLOUT_STEPS = 64, 32
+ROWS = ENVS * ROLLOUT_STEPS
+"""Steps of a rollout, learned from in one minibatch: as many rows as each of the presets' eight."""
+FEW, MANY = 1, 3
+"""Rollouts of the two runs whose difference counts: what only a start takes is in both."""
+
+
+def line(case: str, rollouts: int, folder: str, options: Options) -> list[str]:
+    """The command of a case that plays and learns from so many rollouts."""
+    if case == "cleanrl":
+        script = checkout("--cleanrl", options.cleanrl, "cleanrl/ppo_procgen.py")
+        return [
+            *(str(peer_python("procgen")), str(script), "--no-cuda"),
+            *("--env-id", "coinrun", "--num-envs", str(ENVS), "--num-steps", str(ROLLOUT_STEPS)),
+            *("--num-minibatches", "1", "--total-timesteps", str(rollouts * ROWS)),
+        ]
+    if case == "train-procgen":
+        root = checkout("--train-procgen", options.train_procgen, "agents/ppo.py").parents[1]
+        script = ROOT / "lab" / "benchmarks" / "peers" / "train_procgen.py"
+        sizes = (str(number) for number in (ENVS, ROLLOUT_STEPS, rollouts))
+        return [str(peer_python("procgen")), str(script), str(root), *sizes]
+    same = [
+        *("--preset", "procgen-easy", "--device", "cpu", "--torch-threads", "1"),
+        *("--rollout-steps", str(ROLLOUT_STEPS), "--minibatches", "1"),
+        *("--timesteps", str(rollouts * ROWS), "--run-dir", f"{folder}/run"),
+    ]
+    if case == "sb3":  # one minibatch is the rollout; it has orthogonal weights and a constant rate
+        theirs = ["--normalise", "minibatch", "--initialisation", "orthogonal"]
+        constant = ["--learning-rate-schedule", "constant"]
+        return [sys.executable, "-m", "lab.benchmarks.sb3_ppo", *same, *theirs, *constant]
+    return [sys.executable, "-m", "ppo2.train", *same, "--precision", case.removeprefix("ppo2-")]
+
+
+def checkout(flag: str, folder: Path | None, file: str) -> Path:
+    """A file of a peer's checkout. UserError: it is not there."""
+    if not folder or not (folder / file).is_file():
+        raise UserError(f"{flag}: expected the folder of a checkout that has {file}; see --help")
+    return (folder / file).resolve()
+
+
+def cpu_seconds(case: str, rollouts: int, options: Options) -> float:
+    """CPU time that a run takes, of all its threads. UserError: it failed."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
+        one = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        argv = line(case, rollouts, folder, options)
+        process = subprocess.Popen(
+            argv, cwd=folder, env={**os.environ, **one}, stdout=said, stderr=said
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            said.seek(0)
+            raise UserError(f"case {case} failed: {said.read().decode()[-2000:]}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def measure(wanted: list[str], options: Options) -> Repeat:
+    """Each case in turn."""
+    found: dict[str, Row] = {}
+    for case in wanted:
+        few, many = (cpu_seconds(case, rollouts, options) for rollouts in (FEW, MANY))
+        found[case] = {"cpu_ms_per_step": 1000.0 * (many - few) / ((MANY - FEW) * ROWS)}
+    return found
+
+
+def table(repeats: list[Repeat], options: Options) -> Rows:
+    """Medians per case, then ratios within repeats with their aims."""
+    rows = cases.median_cases(repeats)
+    for peer, aims in AIMS.items():
+        for precision in PRECISIONS:
+            case = f"ppo2-{precision}"
+            values = [cases.quotient(repeat, peer, case, best=min) for repeat in repeats]
+            label = {"ratio": f"{peer}_cpu/{case}_cpu"}
+            rows += cases.median_row(label, values, at_least=aims[precision])
+    return rows
+
+
+@command
+def main() -> None:
+    """The command line."""
+    more: Any = {"repeats": 1, "cleanrl": None, "train_procgen": None}
+    cases.run("procgen", __doc__, CASES, measure=measure, table=table, suffix=SUFFIX, **more)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,249 @@
+"""Speed of Rainbow: its parts, the whole beside what the parts allow, and beside two peers.
+
+Cases and the bound: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lab.benchmarks import cases, parts
+from lab.benchmarks.cases import (
+    Options,
+    Repeat,
+    Row,
+    Rows,
+)
+from lab.benchmarks.peers import stopwatch
+from lab.benchmarks.peers.neighbours import resident
+from lab.benchmarks.peers.stopwatch import (
+    BATCH_SIZE,
+    STEPS_PER_UPDATE,
+    WORKERS,
+    Stopwatch,
+)
+from rainbow.agent import RainbowAgent, make_net
+from rainbow.config import RainbowConfig
+from rainbow.learner import Learner
+from rainbow.train import parse, run
+from retro_agents.experience.off_policy import make_replay
+from retro_agents.experience.replay import Replay
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.ground.device import prepare_device
+from retro_agents.ground.errors import command
+from retro_agents.ground.seeding import seed_everything
+
+PRECISIONS, SUFFIX = cases.precisions()
+SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in cases.THREADS]
+PEERS: dict[str, tuple[str, str, list[str]]] = {
+    "qrdqn": ("", "sb3_qrdqn", []),
+    "qrdqn51": ("", "sb3_qrdqn", ["--quantiles", "51"]),
+    "qrdqnsmall": ("", "sb3_qrdqn", ["--small"]),
+    "tianshou": ("tianshou", "tianshou_rainbow", []),
+}
+"""Name -> its environment ("": this one), module and further arguments."""
+CASES = [
+    *("priorities", "replay", "env"),
+    *(f"{name}-{setting}" for name in ("learner", "rainbow", "laptop") for setting in SETTINGS),
+    *(f"{peer}-{threads}" for peer in PEERS for threads in cases.THREADS),
+]
+RATIOS: list[tuple[str, str, str, float | None]] = [
+    ("rainbow", "rainbow-", "qrdqn-", 2.5),
+    ("rainbow", "rainbow-", "qrdqn51-", 2.5),
+    ("rainbow_fp32", "rainbow-fp32-", "qrdqn-", None),
+    ("laptop", "laptop-", "qrdqn-", 2.5),
+    ("laptop", "laptop-", "qrdqnsmall-", None),
+    ("rainbow", "rainbow-", "tianshou-", None),
+    ("rainbow_fp32", "rainbow-fp32-", "tianshou-", None),
+]
+"""Name, cases, the cases they are divided by (the fastest of each), and the aim."""
+RATIOS = [ratio for ratio in RATIOS if not (SUFFIX and ratio[0].endswith("_fp32"))]
+BOUND_AIM = 0.9
+LIMITS = [
+    ("replay", "bytes_per_transition", 7300.0),
+    ("priorities", "sample_and_update_ms", 0.3),
+]
+"""Case, metric, and the most it may be."""
+LEAVES = 1 << 20
+FILL = 100_000
+EPISODE = 250
+"""Agent steps of the made-up episodes that fill a replay: about what random play lasts."""
+
+
+def shared_config(preset: str, precision: str, threads: int, backend: str) -> RainbowConfig:
+    """A preset, with what every agent in this comparison shares."""
+    config: RainbowConfig = parts.preset_config(
+        parse,
+        preset,
+        backend=backend,
+        precision=precision,
+        torch_threads=threads,
+        num_envs=WORKERS,
+        batch_size=BATCH_SIZE,
+        update_every=STEPS_PER_UPDATE,
+        replay_size=stopwatch.REPLAY_SIZE,
+        learning_starts=stopwatch.LEARNING_STARTS,
+        rotate_every=0,
+    )
+    return config
+
+
+def fill(replay: Replay, steps: int) -> Callable[[], None]:
+    """Play made-up episodes of EPISODE steps for `steps` agent steps in all; one more each call
+    of what is returned."""
+    random = np.random.default_rng(0)
+    obs = random.integers(0, 256, (16, WORKERS, len(replay.steps_back), 84, 84), np.uint8)
+    actions, rewards = np.zeros(WORKERS, np.int64), np.ones(WORKERS, np.float32)
+    never, count = np.zeros(WORKERS, np.bool_), 0
+
+    def step() -> None:
+        nonlocal count
+        count += 1
+        ended = np.full(WORKERS, count % EPISODE == 0)
+        now, following = obs[count % 16], obs[(count + 1) % 16]
+        replay.add(now, actions, rewards, ended, never, list(following))
+
+    for _ in range(steps // WORKERS):
+        step()
+    return step
+
+
+def priorities(seconds: float) -> Row:
+    """What prioritising costs at 2^20 leaves: drawing indices and weights, and new priorities.
+
+    The replay has slots of 2 × 2 pixels, so that gathering frames costs next to nothing: it is no
+    part of the aim, and `replay` measures it.
+    """
+    replay = Replay(
+        LEAVES,
+        WORKERS,
+        frame_shape=(1, 2, 2),
+        steps_back=(3, 2, 1, 0),
+        n_step=3,
+        gamma=0.99,
+        alpha=0.5,
+    )
+    random = np.random.default_rng(0)
+    replay.tree.set(np.arange(LEAVES), random.random(LEAVES) + 0.1)
+    losses = random.random(BATCH_SIZE).astype(np.float32)
+
+    def draw() -> None:
+        batch = replay.sample(BATCH_SIZE, beta=0.4, rng=random)
+        replay.update_priorities(batch.indices, losses)
+
+    return parts.timed(draw, seconds=seconds, name="sample_and_update")
+
+
+def replay_whole(seconds: float) -> Row:
+    """Whole batches with their frames from 100,000 slots in use, and what a transition takes."""
+    before = resident()
+    config = shared_config("contest", "fp32", 1, cases.BACKENDS[0])
+    replay = make_replay(config, WORKERS, capacity=FILL)
+    add = fill(replay, FILL + 2 * WORKERS * EPISODE)
+    held, drawable = resident() - before, np.count_nonzero(replay.tree.leaves)
+    random, losses = np.random.default_rng(0), np.ones(BATCH_SIZE, np.float32)
+
+    def draw() -> None:
+        batch = replay.sample(BATCH_SIZE, beta=0.4, rng=random)
+        replay.update_priorities(batch.indices, losses)
+
+    return {
+        **parts.timed(draw, seconds=seconds / 2, name="sample_and_update"),
+        **parts.timed(add, seconds=seconds / 2, name="add_8"),
+        "bytes_per_transition": held / drawable,
+    }
+
+
+def learner(seconds: float, **setting: Any) -> Row:
+    """Updates alone, on one batch, and acting for eight observations."""
+    config = shared_config("contest", **setting)
+    device = prepare_device("cpu", threads=config.torch_threads)
+    seed_everything(0)
+    replay = make_replay(config, WORKERS, capacity=4_000)
+    fill(replay, 3_200)
+    batch = replay.sample(BATCH_SIZE, beta=0.4, rng=np.random.default_rng(0))
+    net = make_net(config).to(device)
+    agent, updates = RainbowAgent(net, config), Learner(net, config, device=device)
+    obs = np.random.default_rng(0).integers(0, 256, (WORKERS, 4, 84, 84), np.uint8)
+    row = parts.timed(lambda: updates.update(batch), seconds=seconds, name="update")
+    row["updates_per_second"] = 1000.0 / row["update_ms"]
+    return {
+        **row,
+        **parts.timed(lambda: agent.act(obs, explore=True), seconds=seconds / 4, name="act_8"),
+    }
+
+
+def end_to_end(seconds: float, *, preset: str, **setting: Any) -> Row:
+    """`rainbow.train.run` as it is, timed from a while after its first update."""
+    clock = Stopwatch(seconds)
+    config = shared_config(preset, **setting)
+    parts.run_until(clock.tick, run, parts.make_envs(config.env), config)
+    return clock.result()
+
+
+def run_here(case: str, options: Options) -> Row:
+    """Measure a case of this project in this process."""
+    simple = {"priorities": priorities, "replay": replay_whole}
+    if case in simple:
+        return simple[case](options.seconds)
+    if case == "env":
+        envs = parts.make_envs(EnvConfig(backend=options.backend))
+        return parts.env_only(options.seconds, envs)
+    name, precision, threads = case.split("-")
+    setting: dict[str, Any] = {"precision": precision, "threads": int(threads)}
+    setting["backend"] = options.backend
+    if name == "learner":
+        return learner(options.seconds, **setting)
+    preset = "laptop" if name == "laptop" else "contest"
+    return end_to_end(options.seconds, preset=preset, **setting)
+
+
+def bound(repeat: Repeat, setting: str, *, cores: int) -> float:
+    """Agent steps per second that the parts allow; see the module's text."""
+    learner, replay, env = repeat[f"learner-{setting}"], repeat["replay"], repeat["env"]
+    updates = WORKERS / STEPS_PER_UPDATE
+
+    def own(kind: str) -> float:
+        batches = learner[f"update_{kind}"] + replay[f"sample_and_update_{kind}"]
+        once = learner[f"act_8_{kind}"] + replay[f"add_8_{kind}"] + env["main_cpu_ms"]
+        return updates * batches + once
+
+    shared = (own("cpu_ms") + env["workers_cpu_ms"]) / cores
+    return 1000.0 * WORKERS / max(shared, own("ms"))
+
+
+def of_bound(repeat: Repeat, setting: str, *, cores: int) -> float | None:
+    """The whole over what its parts allow."""
+    needed = {"replay", "env", f"learner-{setting}", f"rainbow-{setting}"}
+    if not needed <= repeat.keys():
+        return None
+    whole = repeat[f"rainbow-{setting}"]["steps_per_second"]
+    return whole / bound(repeat, setting, cores=cores)
+
+
+def table(repeats: list[Repeat], options: Options) -> Rows:
+    """Medians per case, then ratios within repeats and limits, with their aims."""
+    rows = [*cases.median_cases(repeats), *cases.ratio_rows(repeats, RATIOS)]
+    for setting in SETTINGS:
+        values = [of_bound(repeat, setting, cores=options.cores) for repeat in repeats]
+        rows += cases.median_row({"ratio": f"rainbow-{setting}/bound"}, values, at_least=BOUND_AIM)
+    for case, metric, most in LIMITS:
+        values = [repeat.get(case, {}).get(metric) for repeat in repeats]
+        rows += cases.median_row({"limit": f"{case} {metric}"}, values, at_most=most)
+    return rows
+
+
+@command
+def main() -> None:
+    """The command line."""
+    peers, cores = cases.peer_commands(PEERS), os.cpu_count() or 1
+    options: Any = {"here": run_here, "peers": peers, "table": table, "suffix": SUFFIX}
+    cases.run(
+        "rainbow", __doc__, CASES, **options, seconds=15.0, cores=cores, backend=cases.BACKENDS
+    )
+
+
+if __name__ == "__main__":
+    main()

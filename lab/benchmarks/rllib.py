@@ -1,0 +1,114 @@
+"""IMPALA, SAC and Rainbow beside RLlib's IMPALA, SAC and DQN: coinrun, as many samples per step.
+
+Cases: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md. Both sides have the values of the
+presets
+`procgen` (IMPALA), `procgen-entry` (SAC) and `ape-x` (Rainbow), but for `SHARED`. What differs, by
+RLlib's make: it computes in fp32, where a CPU has bf16 too; its SAC has an encoder for the policy
+and one for each critic, ours one for all; its DQN has one value for all atoms, and the same epsilon
+everywhere; its IMPALA plays in two processes, ours in the one that learns.
+"""
+
+import json
+from functools import partial
+from importlib import import_module
+from math import lcm
+from typing import Any
+
+from lab.benchmarks import cases
+from lab.benchmarks.cases import (
+    Options,
+    Repeat,
+    Row,
+    Rows,
+)
+from lab.benchmarks.parts import preset_config, run_until
+from lab.benchmarks.peers.environments import peer_python
+from lab.benchmarks.peers.stopwatch import Stopwatch
+from retro_agents.games.families import make_for
+from retro_agents.ground.errors import command
+from retro_agents.run.config import flat, replaced, to_dict
+
+AGENTS = {"impala": "procgen", "sac": "procgen-entry", "rainbow": "ape-x"}
+"""Agent -> its preset."""
+LEARNING_STARTS = 432
+SHARED: dict[str, dict[str, Any]] = {
+    "impala": {},
+    "sac": {"learning_starts": LEARNING_STARTS},
+    # RLlib's DQN does not stack frames that are apart, nor give new transitions priorities.
+    "rainbow": {"learning_starts": LEARNING_STARTS, "frames": "0", "initial_priorities": False},
+}
+"""Agent -> what it has instead of the preset's values, on both sides."""
+WARM_UP = {"impala": 1_024, "sac": 480, "rainbow": 480}
+"""Agent -> steps before the clock starts: the first updates are made."""
+CASES = [f"{side}{agent}-{n}" for agent in AGENTS for side in ("", "rllib_") for n in cases.THREADS]
+_, SUFFIX = cases.precisions()
+AIM = 3.0
+
+
+def shared_config(agent: str, threads: int) -> Any:
+    """A preset, with what both sides have instead."""
+    parse = import_module(f"{agent}.train").parse
+    config = preset_config(parse, AGENTS[agent], torch_threads=threads)
+    return replaced(config, **SHARED[agent])
+
+
+def block_of(config: Any) -> int:
+    """Agent steps after which all that is due of them was learned: whole rollouts, or as many as
+    whole updates are made of."""
+    rollout, update = (getattr(config, name, 1) for name in ("rollout_steps", "update_every"))
+    return lcm(config.run.num_envs * rollout, update)
+
+
+def run_here(case: str, options: Options) -> Row:
+    """`train.run` of an agent as it is, in this process."""
+    agent, threads = case.split("-")
+    config = shared_config(agent, int(threads))
+    clock, block, played = Stopwatch(options.seconds, WARM_UP[agent]), block_of(config), 0
+
+    def over() -> bool:
+        nonlocal played
+        done = played > 0 and played % block == 0 and clock.tick(block)
+        played += config.run.num_envs
+        return done
+
+    run_until(over, import_module(f"{agent}.train").run, make_for(config), config)
+    return clock.result()
+
+
+def peer_line(agent: str, threads: int, options: Options) -> list[str]:
+    """The command of RLlib's."""
+    values = json.dumps(flat(to_dict(shared_config(agent, threads))))
+    return [
+        *(str(peer_python("rllib")), "-m", "lab.benchmarks.peers.rllib", agent),
+        *("--seconds", str(options.seconds), "--threads", str(threads)),
+        *("--warm-up", str(WARM_UP[agent]), "--values", values),
+    ]
+
+
+PEERS = {
+    f"rllib_{agent}-{n}": partial(peer_line, agent, n) for agent in AGENTS for n in cases.THREADS
+}
+
+
+def table(repeats: list[Repeat], options: Options) -> Rows:
+    """Medians per case, then ratios within repeats: by the clock, of the faster number of threads
+    of each, with the aim; by CPU time, of the cheaper one."""
+    rows = cases.median_cases(repeats)
+    for agent in AGENTS:
+        ours, peer = f"{agent}-", f"rllib_{agent}-"
+        rows += cases.ratio_rows(repeats, [(agent, ours, peer, AIM)])
+        by_cpu = [cases.quotient(r, peer, ours, "cpu_ms_per_step", best=min) for r in repeats]
+        rows += cases.median_row({"ratio": f"rllib_{agent}_cpu/{agent}_cpu"}, by_cpu)
+    return rows
+
+
+@command
+def main() -> None:
+    """The command line."""
+    one = {"OMP_NUM_THREADS": "1"}  # where nobody says another number
+    options: Any = {"here": run_here, "peers": PEERS, "table": table, "environment": one}
+    cases.run("rllib", __doc__, CASES, **options, suffix=SUFFIX, repeats=1, seconds=15.0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""Stable-Baselines3's PPO as a run of this project: flags, files and checkpoint of `ppo2.train`.
+
+python -m lab.benchmarks.sb3_ppo --preset fast --levels bramble-train --run-dir runs/sb3
+
+It plays the same environments from the same seeds with the same net; `settings` says how the rest
+is told to it. What it lacks is refused. Its checkpoint, at the end, is one of `ppo2`, so that the
+same program plays with either's weights. Needs the `benchmarks` extra.
+"""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import VecEnv, VecNormalize
+from torch import nn
+
+from lab.benchmarks.sb3 import (
+    Envs,
+    Recorder,
+    policy_kwargs,
+    refuse_others,
+)
+from ppo2.agent import PPO2Agent
+from ppo2.config import PPO2Config
+from ppo2.train import make_envs, parse, resolve
+from retro_agents.games.families import train
+from retro_agents.ground.device import prepare_device
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.seeding import seed_everything
+from retro_agents.nets.actor_critic import ORTHOGONAL, make_actor_critic
+from retro_agents.run.config import flat, replaced, to_dict
+from retro_agents.run.distributed import Group
+from retro_agents.run.folder import Reports, reports
+
+LACKING: dict[str, Any] = {
+    "resume": False,
+    "recurrent": "none",
+    "rnd": 0.0,
+    "novelty": 0.0,
+    "augment": "",
+    "dropout": 0.0,
+    "convolution_l2": 0.0,
+    "encoder_parts": "",
+    "value_clip_range": None,
+    "kl_penalty": 0.0,
+    "learning_rate_schedule": "constant",
+    "evaluate_every": 0,
+    "sight_every": 0,
+    "num_checkpoints": 0,
+    "video_every": 0,
+}
+"""Settings that Stable-Baselines3 has not, or otherwise than here, and the value it can have."""
+METRICS = {
+    "explained_variance": "train/explained_variance",
+    "policy_loss": "train/policy_gradient_loss",
+    "value_loss": "train/value_loss",
+    "kl": "train/approx_kl",
+    "clipped": "train/clip_fraction",
+}
+
+
+def settings(config: PPO2Config) -> dict[str, Any]:
+    """What PPO is constructed with to do what `ppo2` does with these settings. UserError: it
+    cannot.
+
+    Differs from `ppo2`, by Stable-Baselines3's own make: fp32; advantages over N−1 rows' deviation;
+    the clipped value loss is of the moved value alone, not the larger of two; steps are dealt out
+    to minibatches without regard to environments; returns are scaled by their deviation so far at
+    each step, not once per rollout.
+    """
+    refuse_others(flat(to_dict(config)), LACKING)
+    ours = "orthogonal" if config.net.encoder in ORTHOGONAL else config.net.encoder
+    initialisation = ours if config.initialisation == "default" else config.initialisation
+    if config.normalise == "rollout" or initialisation != "orthogonal":
+        raise UserError(
+            "Stable-Baselines3 here needs normalise minibatch or never, and initialisation "
+            f"orthogonal (the default of {', '.join(ORTHOGONAL)})"
+        )
+    return {
+        "n_steps": config.rollout_steps,
+        "batch_size": config.rollout_steps * config.run.num_envs // config.minibatches,
+        "n_epochs": config.epochs,
+        "gamma": config.gamma,
+        "gae_lambda": config.lam,
+        "learning_rate": config.learning_rate,
+        "clip_range": config.clip,
+        "clip_range_vf": config.clip if config.value_clip else None,
+        "normalize_advantage": config.normalise == "minibatch",
+        "ent_coef": config.entropy_weight,
+        "vf_coef": 0.5 * config.value_weight,  # its value loss is the whole squared error
+        "max_grad_norm": config.gradient_norm or math.inf,
+        "seed": config.run.seed,
+        "policy_kwargs": policy_kwargs(config.net, adam_epsilon=config.adam_epsilon),
+    }
+
+
+def wrapped(envs: Any, config: PPO2Config) -> VecEnv:
+    """Environments for it, rewards scaled as these settings say."""
+    made = Envs(envs, seed=config.run.seed)
+    if not config.normalise_returns:
+        return made
+    gamma = config.gamma if config.return_gamma is None else config.return_gamma
+    return VecNormalize(made, norm_obs=False, gamma=gamma)
+
+
+class Rollouts(Recorder):
+    """Writes a row of metrics per rollout too, and ends the run at its last step."""
+
+    def __init__(self, report: Reports, timesteps: int) -> None:
+        super().__init__(report)
+        self.timesteps = timesteps
+
+    def _on_step(self) -> bool:
+        super()._on_step()
+        whole = self.model.rollout_buffer.pos + 1 == self.model.n_steps  # type: ignore[attr-defined]
+        return whole or self.num_timesteps < self.timesteps
+
+    def _on_rollout_start(self) -> None:
+        """The last rollout was learned from; at the start there was none."""
+        seen = self.logger.name_to_value
+        if "train/loss" in seen:
+            values = {name: float(seen[theirs]) for name, theirs in METRICS.items()}
+            self.note(values | {"entropy": -float(seen["train/entropy_loss"])})
+
+    _on_training_end = _on_rollout_start
+
+
+def pairs(model: PPO, net: nn.Module) -> list[tuple[nn.Module, nn.Module]]:
+    """Each part of Stable-Baselines3's net, and the same of ours."""
+    policy, ours = (model.policy, net)  # type: Any, Any
+    features = policy.features_extractor
+    return [
+        (features.encoder, ours.encoder),
+        (features.hidden, ours.hidden),
+        (policy.action_net, ours.head.policy),
+        (policy.value_net, ours.head.value),
+    ]
+
+
+def run(
+    envs: Any, config: PPO2Config, run_dir: Path | str, init: Path | str | None = None
+) -> PPO2Agent:
+    """Train on `envs` for `timesteps` agent steps, as `ppo2.train.run` does."""
+    config = replaced(config, precision="fp32")
+    told = settings(config)
+    device = prepare_device(config.run.device, threads=config.torch_threads)
+    seed_everything(config.run.seed)
+    agent = PPO2Agent(make_actor_critic(config), config)
+    model = PPO("CnnPolicy", wrapped(envs, config), device=device, **told)
+    if init:
+        agent.start_from(init)
+        for theirs, ours in pairs(model, agent.net):
+            theirs.load_state_dict(ours.state_dict())
+    with reports(run_dir, config, "sb3", env_steps=0) as report:
+        steps = config.run.timesteps
+        model.learn(steps, callback=Rollouts(report, steps), log_interval=10**9)
+    for theirs, ours in pairs(model, agent.net):
+        ours.load_state_dict(theirs.state_dict())
+    agent.save(report.folder.checkpoints)
+    return agent
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Train as the command line says."""
+    config = resolve(parse(argv))
+    settings(config)
+    train(run, config, make_envs(config, Group()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What learning is worth: cells of agent × levels × seeds × budget."""

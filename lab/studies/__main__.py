@@ -1,0 +1,153 @@
+"""What learning is worth: `python -m lab.studies NAME` runs a study, and goes on where it stopped.
+
+python -m lab.studies transfer --jobs 2 --write
+python -m lab.studies ppo2 --only adapt explore/plain          # a part of it
+python -m lab.studies ppo2 --only                              # tables of what is there
+python -m lab.studies tables                                   # docs/results, from all stored
+results
+"""
+
+import dataclasses
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+
+from lab.studies import report, tables
+from lab.studies.plans import HERE, names, read
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.files import make_folder, write_text
+from retro_agents.ground.ranges import Count, Natural
+from retro_agents.ground.results import read_result, store, write_result
+from retro_agents.run.config import parse_command, positional
+from retro_agents.sweeps.launcher import left, work
+from retro_agents.sweeps.study import (
+    Study,
+    chosen,
+    made,
+    references,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyConfig:
+    """Run a study's cells (agent × level × seed), say what came of them, or write all tables."""
+
+    study: str = positional("STUDY")
+    """es, jerk-fresh, jerk-search, overfit, ppo2, rainbow, sight, transfer, or a FILE.yaml like
+    them; or tables."""
+    out: Path | None = None
+    """Folder for all runs, the curves and the tables; none: runs/studies/STUDY."""
+    only: tuple[str, ...] = ("",)
+    """Kinds or groups to run, and what they need; none: no run, but the tables of all."""
+    jobs: Count = 2
+    """Runs at a time."""
+    levels: str = ""
+    """Levels of the kinds that name none, instead of the study's."""
+    seeds: Natural = 0
+    """Seeds of the kinds that name none, instead of the study's."""
+    steps: Natural = 0
+    """Agent steps of the kinds that name none, instead of the study's."""
+    flags: str = ""
+    """Further flags of all kinds. Write --flags='--exploit-bias 0.5'."""
+    inputs: tuple[str, ...] = ()
+    """NAME=PATH of what the study starts from, instead of its own."""
+    write: bool = False
+    """Also write docs/results and lab/studies/results/STUDY.json, where kinds stay that are not in
+    --out."""
+
+
+def asked(config: StudyConfig) -> Study:
+    """The study as the command line changes it. UserError: it cannot be."""
+    study = read(config.study)
+    given = dict(word.partition("=")[::2] for word in config.inputs)
+    if not all(given.values()):
+        raise UserError(f"--inputs {' '.join(config.inputs)}: expected NAME=PATH of each")
+    for name in given.keys() - study.inputs.keys():
+        raise UserError(f"study {config.study} has no input {name!r}: {', '.join(study.inputs)}")
+    for name in ("levels", "seeds", "steps"):
+        own = [getattr(study.kinds[kind], name) for kind in chosen(study, config.only or [""])]
+        if getattr(config, name) and all(own):
+            raise UserError(f"--{name} has no effect: these kinds of {config.study} name their own")
+    return msgspec.structs.replace(
+        study,
+        levels=config.levels or study.levels,
+        seeds=config.seeds or study.seeds,
+        steps=config.steps or study.steps,
+        inputs=study.inputs | given,
+        kinds={
+            name: msgspec.structs.replace(kind, flags=(*kind.words, *config.flags.split()))
+            for name, kind in study.kinds.items()
+        },
+    )
+
+
+def with_stored(kinds: report.Kinds, stored: Path, study: Study) -> report.Kinds:
+    """These kinds and, of the study's others and of those of which nothing is new, what is stored,
+    with its origin: command, commit and machine. UserError: of a kind more runs are stored than are
+    here, or it was made otherwise."""
+    before = read_result(stored) if stored.exists() else {"kinds": {}}
+    found = dict(kinds)
+    for name, kind in before["kinds"].items():
+        if name not in study.kinds:
+            continue
+        same = kind["made"] == made(study, name)
+        if name not in kinds and not same:
+            raise UserError(f"{stored.name}: {name} was made with other settings; play it too")
+        if name not in kinds or (same and kinds[name]["runs"] == kind["runs"]):
+            origin = {part: before[part] for part in ("command", "commit", "machine")}
+            found[name] = {"origin": origin, **kind}
+        elif number_of_runs(kinds[name]) < number_of_runs(kind):
+            raise UserError(
+                f"{stored.name} has runs of {name} that are not in --out: play them too, or store "
+                "nothing (result.md there has the tables)"
+            )
+    return {name: found[name] for name in study.kinds if name in found}
+
+
+def number_of_runs(kind: Mapping[str, Any]) -> int:
+    """On all levels, with all seeds."""
+    return sum(map(len, kind["runs"].values()))
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run what is not complete, then report."""
+    config = parse_command(StudyConfig, argv, command="python -m lab.studies")
+    if config.study == "tables":
+        if config != StudyConfig("tables"):
+            raise UserError("tables has no flags: it writes docs/results from all stored results")
+        tables.write()
+        return
+    study, name = asked(config), Path(config.study).stem
+    if config.write and config.study not in names():
+        raise UserError("--write stores the project's own studies; yours is in --out")
+    out = config.out or Path("runs/studies") / name
+    make_folder(out)
+    say = Console(soft_wrap=True).print
+    todo = left(study, chosen(study, config.only), out)
+    for used in sorted({one for cell in todo for one in references(study.kinds[cell.kind])}):
+        if used in study.inputs and not Path(study.inputs[used]).exists():
+            raise UserError(f"no {used} at {study.inputs[used]}; give --inputs {used}=PATH")
+    say(f"{len(todo)} runs to do, {config.jobs} at a time; their logs are in {out}")
+    try:
+        work(study, todo, out, jobs=config.jobs, say=say)
+    finally:
+        kinds = report.collect(study, out)
+        result = {"study": msgspec.to_builtins(study), "compare": study.compare, "kinds": kinds}
+        store(out / "result.json", result)
+        write_text(out / "result.md", report.page(result) + "\n")
+        print(report.page(result))
+    if config.write:
+        stored = HERE / "results" / f"{name}.json"
+        result["kinds"] = with_stored(kinds, stored, study)
+        write_result(stored, result, module="studies")
+        tables.write()
+    report.draw(study, out)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,34 @@
+"""Agents that learn games from pixels: what they share, and what one needs to use them.
+
+`load_agent` loads an agent, `make_env` and `make_vec` make environments of the Retro family, and
+`gymnasium.make("retro_agents:BrambleDash/BrambleWood.Act3-v0")` makes one by its name.
+"""
+
+from typing import Any
+
+from retro_agents.ground.requirements import check
+
+check()
+
+from retro_agents.games.retro.register import register_levels  # noqa: E402  after the check
+
+register_levels()
+
+HOMES = {
+    "load_agent": "retro_agents.run.checkpoint",
+    "EnvConfig": "retro_agents.games.retro.config",
+    "Level": "retro_agents.games.retro.levels",
+    "parse_levels": "retro_agents.games.retro.levels",
+    "make_env": "retro_agents.games.retro.make",
+    "make_vec": "retro_agents.games.retro.make",
+    "ended_episodes": "retro_agents.contract.envs",
+}
+"""Names of the public interface -> the module of each, imported when it is asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(HOMES[name]), name)

@@ -1,0 +1,119 @@
+"""A contest's folder: the jobs in it, whose it is, and who may write to it now."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from retro_agents.games.retro.levels import Level
+from retro_agents.ground import results
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import wait_for_lock, write_json
+
+SAME = ("name", "mode", "checkpoint_sha256", "code_sha256", "timesteps", "wall_clock", "stall")
+"""What contest.json says that may not change within a folder, beside the agent's settings."""
+
+
+def job_folder(out: Path, level: Level, seed: int) -> Path:
+    """Where a job's files go."""
+    return out / f"{level.game}-{level.state}" / f"seed-{seed}"
+
+
+def read_result(folder: Path) -> dict[str, Any] | None:
+    """A job's result.json; None where there is none."""
+    with contextlib.suppress(UserError):
+        return results.read_result(folder / "result.json")
+    return None
+
+
+def read_facts(out: Path) -> dict[str, Any]:
+    """contest.json: who played, and what. Errors: UserError."""
+    return results.read_result(
+        out / "contest.json", expected="give a folder that retro_agents.contest.run wrote"
+    )
+
+
+def is_over(folder: Path) -> bool:
+    """Whether a job need not be played again: complete, or crashed after its first step."""
+    result = read_result(folder)
+    if result is None or result.get("status") is None:
+        return False
+    return result["status"] == "complete" or result.get("steps", 0) > 0
+
+
+def job_folders(out: Path) -> list[Path]:
+    """The folders of all jobs that have a result; those that were set aside are left out."""
+    folders = [path.parent for path in sorted(out.glob("*/seed-*/result.json"))]
+    return [folder for folder in folders if folder.name.removeprefix("seed-").isdecimal()]
+
+
+def set_aside(folder: Path) -> None:
+    """Rename an interrupted job's folder to NAME.interrupted-1, -2, …: its records are kept."""
+    if not folder.exists():
+        return
+    number = 1
+    while (target := folder.with_name(f"{folder.name}.interrupted-{number}")).exists():
+        number += 1
+    folder.rename(target)
+
+
+@contextlib.contextmanager
+def locked(out: Path) -> Iterator[int]:
+    """One contest at a time in a folder. Errors: UserError.
+
+    The processes of the contest hold the lock too: after a kill it is free when they have gone.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        file = (out / ".lock").open("ab")
+    except OSError as error:
+        raise UserError(f"cannot write to {out}: {error.strerror}") from None
+    with file:
+        wait_for_lock(
+            file.fileno(),
+            otherwise=f"another contest runs in {out}: wait for it, or give another --out",
+        )
+        yield file.fileno()
+
+
+def same_contest(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]]) -> None:
+    """A folder is one contest: same agent, limits and ROMs. Errors: UserError (it is another's).
+
+    What another agent began there, without an end of one level, is set aside. planned: what is to
+    be played, which contest.json says too.
+    """
+    begun = job_folders(out)
+    if begun:
+        try:
+            before = read_facts(out)
+            other = difference(out, before, facts)
+        except UserError as error:
+            before, other = {}, str(error)
+        if other and any(is_over(folder) for folder in begun):
+            raise UserError(other)
+        if other:
+            for folder in begun:
+                set_aside(folder)
+        else:
+            facts["roms"] = {**before.get("roms", {}), **facts["roms"]}
+    write_json(out / "contest.json", {**facts, "planned": planned})
+
+
+def difference(out: Path, before: dict[str, Any], facts: dict[str, Any]) -> str:
+    """In what a folder's contest is another than the one of these facts; "" where in nothing."""
+    was, now = before.get("settings") or {}, facts["settings"] or {}
+    pairs = [(name, before.get(name), facts[name]) for name in SAME]
+    pairs += [(name, was.get(name), now.get(name)) for name in {**was, **now}]
+    for name, old, new in pairs:
+        if old != new:
+            return (
+                f"{out} holds a contest with {name} {old}, not {new}: "
+                "give the same, or another --out"
+            )
+    for name, old in before.get("files_sha256", {}).items():
+        if facts["files_sha256"].get(name, old) != old:
+            return f"{out} holds a contest with another content of {name}: give another --out"
+    for game, played in before.get("roms", {}).items():
+        if facts["roms"].get(game, played) != played:
+            return f"{out} was played with another ROM of {game}: give another --out"
+    return ""

@@ -1,0 +1,228 @@
+"""One level and one seed: a server process, an agent process, and what came of both.
+
+A job's folder holds the server's records, its log, the agent's log and what the agent wrote.
+result.json has a `status` from the moment that the job is over:
+complete     a limit ended it, or the agent left by itself
+crashed      the agent failed; the level counts with what it reached
+Without one the job was interrupted, and is played again (see `set_aside`).
+
+Whoever the agent started goes with it: its processes are one group.
+"""
+
+import contextlib
+import dataclasses
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, final
+
+from retro_agents.contest.match.agents import SERVER_GONE, Agent
+from retro_agents.contest.match.folder import job_folder, read_result, set_aside
+from retro_agents.contest.wire.limits import Limits
+from retro_agents.contest.wire.protocol import SOCKET
+from retro_agents.contest.wire.socket_folder import LONGEST_PATH
+from retro_agents.contract.envs import row_seeds
+from retro_agents.games.retro.levels import Level
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import write_json
+from retro_agents.ground.results import installed
+from retro_agents.judging.score import read_episodes
+from retro_agents.judging.watch import keep_best
+from retro_agents.run.agents import with_this_project
+
+GRACE_SECONDS = 10.0
+"""What the server has to end after its agent, and both to end when they are told to."""
+LIMITS = ("TimestepTimeoutError", "WallClockTimeoutError")
+STOPPED = "server stopped"
+USER_ERROR = 2
+BEST = "best.bk2"
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Contest:
+    """What all jobs share. record: keep the recording of each job's best episode. facts: of the
+    agent, for result.json. lock: a descriptor that all processes keep."""
+
+    out: Path
+    agent: Agent
+    limits: Limits
+    record: bool
+    facts: dict[str, Any]
+    lock: int
+
+
+@final
+class Job:
+    """Starts both sides; `poll` until it is over; `stop` ends it at once."""
+
+    def __init__(self, contest: Contest, level: Level, seed: int, *, name: str) -> None:
+        """name: how it is shown."""
+        self.contest, self.level, self.seed, self.name = contest, level, seed, name
+        self.folder = job_folder(contest.out, level, seed)
+        self.alone_since: float | None = None
+        self.swept = False
+        self.stopped_server = False
+        try:
+            set_aside(self.folder)
+            self.folder.mkdir(parents=True)
+            self.meeting = Path(tempfile.mkdtemp(prefix="contest-"))
+            if len(os.fsencode(self.meeting / SOCKET)) > LONGEST_PATH:
+                raise UserError(f"{self.meeting} is too long a path for a socket: give TMPDIR=/tmp")
+            self.server = self.start("server", self.server_command())
+            self.player = self.start("agent", self.player_command())
+        except OSError as error:
+            raise UserError(f"cannot begin {name}: {error}") from None
+
+    def server_command(self) -> list[str]:
+        """Its seed is the one that a local vector environment of this seed would use."""
+        limits = self.contest.limits
+        command = ["retro_agents.contest.serve", "--leash", self.level.game, self.level.state]
+        command += ["--dir", str(self.meeting), "--results", str(self.folder.absolute())]
+        command += ["--timesteps", str(limits.timesteps), "--wall-clock", f"{limits.wall_clock:f}s"]
+        command += ["--stall", f"{limits.stall:f}s", "--seed", str(row_seeds(self.seed, 1)[0])]
+        command += ["--backend", self.contest.facts["backend"]]
+        return [*command, "--record"] if self.contest.record else command
+
+    def player_command(self) -> list[str]:
+        """The agent's side, which leaves with this process."""
+        agent = self.contest.agent
+        command = ["retro_agents.contest.player", "--leash", "--dir", str(self.meeting)]
+        command += ["--agent", agent.name, "--mode", agent.mode, "--device", agent.device]
+        command += ["--timesteps", str(self.contest.limits.timesteps), "--seed", str(self.seed)]
+        command += ["--level", str(self.level), "--run-dir", str(self.folder.absolute())]
+        if agent.checkpoint:
+            command += ["--checkpoint", agent.checkpoint]
+        return [*command, "--", *agent.flags]
+
+    def start(self, side: str, command: list[str]) -> subprocess.Popen[bytes]:
+        """A process with its output in SIDE.log, in a group of its own: Ctrl-C is ours."""
+        with (self.folder / f"{side}.log").open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", *command],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **with_this_project()},
+                pass_fds=[self.contest.lock],
+                process_group=0,
+            )
+
+    def poll(self) -> bool:
+        """Whether both sides have ended. A side that outlives the other too long is ended."""
+        server, player = self.server.poll(), self.player.poll()
+        if player is not None:
+            self.sweep()
+        if (server is None) == (player is None):
+            return server is not None
+        now = time.monotonic()
+        if self.alone_since is None:
+            self.alone_since = now
+        if server is None and now - self.alone_since > GRACE_SECONDS:
+            self.server.send_signal(signal.SIGKILL if self.stopped_server else signal.SIGTERM)
+            self.stopped_server = True
+            self.alone_since = now
+        # An agent may want minutes to save itself, but not for ever.
+        if player is None and now - self.alone_since > self.contest.limits.stall:
+            self.player.kill()
+        return False
+
+    def stop(self) -> None:
+        """End both sides; the job stays interrupted, unless a limit had ended it already."""
+        for process in (self.player, self.server):
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+        for process in (self.player, self.server):
+            try:
+                process.wait(GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self.sweep()
+        result = read_result(self.folder)
+        if result is not None and at_limit(result["ended"], played=result["steps"] > 0):
+            self.finish()
+        else:
+            self.clean()
+
+    def sweep(self) -> None:
+        """End what the agent has left running: once, as soon as it has ended itself."""
+        if not self.swept:
+            self.swept = True
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.player.pid, signal.SIGKILL)
+
+    def clean(self) -> None:
+        """Remove what is not worth keeping."""
+        for process in (self.player, self.server):
+            assert process.stdin is not None
+            process.stdin.close()
+        shutil.rmtree(self.meeting, ignore_errors=True)
+
+    def finish(self) -> str:
+        """Write down how it went -> its status; "interrupted": the server died or wrote nothing.
+
+        Errors: UserError (the agent was given something wrong, or the server was).
+        """
+        self.clean()
+        found = read_result(self.folder)
+        result = found or {"steps": 0, "ended": None}
+        codes = self.server.returncode, self.player.returncode
+        if result["steps"] == 0 and USER_ERROR in codes:
+            side = "server" if codes[0] == USER_ERROR else "agent"
+            raise UserError(f"{self.name}: {self.last_line(side)}")
+        status = judge(
+            result["ended"],
+            played=result["steps"] > 0,
+            server_died=codes[0] != 0 and not self.stopped_server,
+            agent_code=codes[1],
+        )
+        if status == "interrupted" or found is None:  # the server never got to write its records
+            return "interrupted"
+        if self.contest.record:
+            returns = [episode.r for episode in read_episodes(self.folder)]
+            keep_best(self.folder / "bk2", returns, self.folder / BEST)
+        result |= {
+            "server_seed": result.get("seed"),
+            "seed": self.seed,
+            "agent": self.contest.facts,
+            "agent_exit": codes[1],
+            "status": status,
+        }
+        result["versions"] = {**result.get("versions", {}), **versions()}
+        write_json(self.folder / "result.json", result)
+        return status
+
+    def last_line(self, side: str) -> str:
+        """The last line that a side wrote."""
+        lines = (self.folder / f"{side}.log").read_text(encoding="utf-8", errors="replace")
+        return (lines.strip().splitlines() or ["no message"])[-1].removeprefix("error: ")
+
+
+def at_limit(ended: str | None, *, played: bool) -> bool:
+    """Whether the server's last word is a limit; one that no step came before says nothing."""
+    return played and ended is not None and ended.startswith(LIMITS)
+
+
+def judge(ended: str | None, *, played: bool, server_died: bool, agent_code: int) -> str:
+    """The status of a job from the server's last word and how both sides ended.
+
+    An agent's word that the server has gone counts only where the server has no other.
+    """
+    if at_limit(ended, played=played):
+        return "complete"  # whatever became of the agent afterwards
+    told = played and ended is not None and not ended.startswith(STOPPED)
+    if server_died or (agent_code == SERVER_GONE and not told):
+        return "interrupted"
+    return "complete" if agent_code == 0 else "crashed"
+
+
+def versions() -> dict[str, str]:
+    """Of what the agent's side computes with."""
+    names = ("torch", "retro-contest-agents")
+    return {name: installed(name) or "not installed" for name in names}

@@ -1,0 +1,88 @@
+"""The agent's side alone: plays the level that a server has in a folder, then leaves.
+
+python -m retro_agents.contest.player --dir tmp --agent random
+python -m retro_agents.contest.player --dir tmp --agent rainbow --checkpoint rainbow/pretrained \
+    --timesteps 100000 -- --init-shrink 0.5
+"""
+
+import dataclasses
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from retro_agents.contest.match.agents import (
+    SERVER_GONE,
+    Agent,
+    play,
+    resolve,
+    split_flags,
+)
+from retro_agents.contest.signals import hold_leash
+from retro_agents.contest.wire.protocol import GymRemoteError, ResetError
+from retro_agents.ground.errors import command
+from retro_agents.ground.ranges import Count, Seed
+from retro_agents.run.config import parse_command
+
+
+@dataclasses.dataclass(frozen=True)
+class PlayerConfig:
+    """Let an agent play a remote level. Flags after -- are the agent's own."""
+
+    agent: str
+    """random, hold-right, run-and-jump, a package (rainbow, …), or package.module:function."""
+    checkpoint: str = ""
+    """Checkpoint or run folder that the agent starts from."""
+    mode: Literal["adapt", "frozen", "explore"] = "adapt"
+    """What a package's agent does: learn on, act as well as it can, or act with its chance."""
+    dir: Path = Path("tmp")
+    """Folder that the server shares."""
+    timesteps: Count = 1_000_000
+    """Steps that the server gives: agents plan with them."""
+    seed: Seed = 0
+    """Seed of the agent's own chance."""
+    run_dir: Path = Path("runs/player")
+    """Folder for what an adapting agent writes."""
+    level: str = "remote"
+    """The level's name in what it writes."""
+    device: str = "auto"
+    """Where nets compute."""
+    leash: bool = False
+    """End at once when standard input does: whoever started this has gone."""
+
+
+def leave() -> None:
+    """At once, with all that the agent has started."""
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Play as the command line says."""
+    own, flags = split_flags(sys.argv[1:] if argv is None else argv)
+    config = parse_command(PlayerConfig, own, command="python -m retro_agents.contest.player")
+    if config.leash:
+        hold_leash(leave)
+    agent = resolve(Agent(config.agent, config.checkpoint, config.mode, config.device, flags))
+    try:
+        play(
+            agent,
+            config.dir,
+            level=config.level,
+            timesteps=config.timesteps,
+            seed=config.seed,
+            run_dir=config.run_dir,
+        )
+    except ResetError:
+        raise  # the agent's own mistake: it has crashed
+    except GymRemoteError as error:
+        print(f"error: {type(error).__name__}: {error}", file=sys.stderr)
+        raise SystemExit(SERVER_GONE) from None
+
+
+if __name__ == "__main__":
+    main()

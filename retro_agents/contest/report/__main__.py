@@ -1,0 +1,47 @@
+"""One page about contests: python -m retro_agents.contest.report runs/contest/* --out report.html
+
+Self-contained: it loads nothing, and works from a disk or a mail.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+from retro_agents.ground.errors import command
+from retro_agents.ground.files import make_folder, write_text
+from retro_agents.run.config import parse_command, positional
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportConfig:
+    """Compare contests on one HTML page: scores, curves, histograms, films."""
+
+    folders: list[Path] = positional("DIR")
+    """Folders that retro_agents.contest.run wrote."""
+    out: Path = Path("report.html")
+    """The page."""
+    films: bool = True
+    """Show the best recorded episode of each level."""
+    title: str = "Contest"
+    """Of the page."""
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Write the page that the command line names."""
+    # Here, so that a lack of the extra that they need is one line.
+    from retro_agents.contest.report.contests import best_films, read_entries, read_references
+    from retro_agents.contest.report.page import page
+
+    config = parse_command(ReportConfig, argv, command="python -m retro_agents.contest.report")
+    entries = read_entries(config.folders)
+    references = read_references(entries)
+    make_folder(config.out.parent)  # before films are made
+    shown = best_films(entries) if config.films else []
+    text = page(entries, references=references, films=shown, title=config.title)
+    write_text(config.out, text)
+    print(f"{config.out} ({len(text.encode()) / 1e6:.1f} MB)")
+
+
+if __name__ == "__main__":
+    main()

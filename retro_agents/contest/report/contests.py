@@ -1,0 +1,217 @@
+"""What a report shows: each contest's scores, learning curves and progress, and its best films."""
+
+import csv
+import dataclasses
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retro_agents.contest.match.folder import read_facts
+from retro_agents.contest.match.job import BEST
+from retro_agents.contest.match.scores import (
+    ContestScores,
+    LevelScore,
+    Played,
+    read_scores,
+)
+from retro_agents.contest.report.charts import Curve
+from retro_agents.contest.report.films import Film, film
+from retro_agents.games.retro.bramble import GAME, REFERENCES
+from retro_agents.games.retro.integrations import games, has_rom, rom_hash
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.progress import Progress
+from retro_agents.judging.score import episode_columns, shown_names
+
+GRID = 41
+"""Points of a learning curve."""
+BINS = 20
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One contest's folder. curves: of each level and seed, see `curve`; progress: of all, see
+    `progress_shares`."""
+
+    label: str
+    timesteps: int
+    scores: ContestScores
+    x: NDArray[np.float64]
+    curves: dict[tuple[str, int], NDArray[np.float64]]
+    progress: NDArray[np.float64]
+    facts: dict[str, Any]
+
+    @property
+    def by_level(self) -> dict[str, LevelScore]:
+        """Its scores by the levels' names."""
+        return {row.level: row for row in self.scores.levels}
+
+    @property
+    def whole(self) -> bool:
+        """Whether every level was played to its last step."""
+        return all(one.whole for one in self.scores.played)
+
+    @property
+    def roms(self) -> set[tuple[str, str]]:
+        """Games and the SHA-1 of their ROMs, as they were played."""
+        return {(one.game, one.rom_sha1) for one in self.scores.played}
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Shown:
+    """An agent's best recorded episode of a level. number: the agent's among the entries."""
+
+    level: str
+    label: str
+    number: int
+    score: float
+    seed: int
+    film: Film | None
+    reason: str = ""
+    """Why there is no film."""
+
+
+def read_entries(folders: Sequence[Path]) -> list[Entry]:
+    """One entry per folder, the best first, with labels that differ. Errors: UserError."""
+    entries = [read_entry(folder) for folder in folders]
+    plain = [entry.label for entry in entries]
+    names = [folder.resolve().name for folder in folders]
+    named = [f"{label} [{name}]" for label, name in zip(plain, names, strict=True)]
+    for n, folder in enumerate(folders):  # its folder's name, or where that occurs twice its path
+        if plain.count(plain[n]) > 1:
+            label = named[n] if named.count(named[n]) == 1 else f"{plain[n]} [{folder}]"
+            entries[n] = dataclasses.replace(entries[n], label=label)
+    return sorted(entries, key=lambda entry: -entry.scores.overall.mean)
+
+
+def read_entry(folder: Path) -> Entry:
+    """A contest's folder. Errors: UserError."""
+    facts = read_facts(folder)
+    scores = read_scores(folder, planned=[(n, s) for n, s in facts.get("planned", ())])
+    steps = int(facts.get("timesteps") or max(one.steps for one in scores.played))
+    x = np.linspace(0.0, steps, GRID)
+    curves, reached = {}, [np.zeros(0)]
+    for one in scores.played:
+        rows = episode_columns(one.folder)
+        curves[one.level, one.seed] = curve(rows, x, end=one.steps, score=one.mean)
+        reached += [rows["progress"]] if rows else []
+    label = facts.get("name", folder.name) + (f", {facts['mode']}" if facts.get("mode") else "")
+    shares = progress_shares(np.concatenate(reached))
+    return Entry(label, steps, scores, x, curves, shares, facts)
+
+
+def curve(
+    rows: dict[str, NDArray[Any]], x: NDArray[np.float64], *, end: int, score: float
+) -> NDArray[np.float64]:
+    """At each x, the score so far: mean return of the ended episodes; nan before the first.
+
+    At the first x at which the run was over, by `end` steps, its score, which counts the episode
+    that it cut too; nan behind it.
+    """
+    y = np.full(len(x), np.nan)
+    last = min(int(np.searchsorted(x, end)), len(x) - 1)
+    if rows:
+        ended = np.searchsorted(rows["step"][rows["complete"] == 1], x[:last], side="right")
+        means = np.cumsum(rows["r"]) / np.arange(1, len(rows["r"]) + 1)
+        y[:last][ended > 0] = means[ended[ended > 0] - 1]
+    y[last] = score
+    return y
+
+
+def held(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A curve whose last value, which is its run's score, holds to the right end."""
+    last = np.flatnonzero(np.isfinite(y))[-1]
+    return np.where(np.arange(len(y)) > last, y[last], y)
+
+
+def mean_curve(entry: Entry, number: int, level: str | None) -> Curve:
+    """An entry's curve on a level, or that of all levels as `read_scores` has its score: mean over
+    the seeds that have all levels, with a band of these; else mean of the levels' means."""
+    here = {key: y for key, y in entry.curves.items() if level in (None, key[0])}
+    if len(here) > 1:
+        here = {key: held(y) for key, y in here.items()}
+    names, seeds = {name for name, _ in here}, {seed for _, seed in here}
+    whole = [seed for seed in sorted(seeds) if all((name, seed) in here for name in names)]
+    rows = [np.mean([here[name, seed] for name in names], axis=0) for seed in whole]
+    band = (np.min(rows, axis=0), np.max(rows, axis=0)) if len(rows) > 1 else ()
+    if not rows:
+        rows = [np.mean([y for (n, _), y in here.items() if n == name], axis=0) for name in names]
+    return Curve(entry.label, number, entry.x, np.mean(rows, axis=0), *band)
+
+
+def progress_shares(progress: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of the episodes in each twentieth of a level's length, by how far they came."""
+    counts, _ = np.histogram(progress, bins=BINS, range=(0.0, 1.0))
+    return np.asarray(counts / max(len(progress), 1), np.float64)
+
+
+def read_references(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
+    """Mean return of the cartridge's own players: {player: {level: return}}.
+
+    Only of those that know all levels of the entries (of other games they know none, nor of another
+    ROM of the cartridge), and that have played no contest here.
+    """
+    roms = {rom for entry in entries for game, rom in entry.roms if game == GAME}
+    if not REFERENCES.is_file() or roms - {rom_hash(GAME)}:
+        return {}
+    levels = {level for entry in entries for level in entry.by_level}
+    here = {entry.facts.get("name") for entry in entries}
+    found: dict[str, dict[str, float]] = {}
+    with REFERENCES.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            level = f"{GAME}:{row['level']}"
+            if level in levels and row["agent"] not in here:
+                scores = found.setdefault(f"{row['agent']} (reference)", {})
+                scores[level] = float(row["mean_return"])
+    return {name: scores for name, scores in found.items() if scores.keys() == levels}
+
+
+def level_names(entries: Sequence[Entry]) -> dict[str, str]:
+    """How the levels of all entries are shown."""
+    return shown_names([name for entry in entries for name in entry.scores.names])
+
+
+def best_films(entries: Sequence[Entry]) -> list[Shown]:
+    """For each level each agent's best recorded episode. Says what cannot be shown."""
+    best: dict[tuple[str, int], Played] = {}
+    for number, entry in enumerate(entries):
+        for one in entry.scores.played:
+            before = best.get((one.level, number))
+            recorded = (Path(one.folder) / BEST).is_file()
+            if recorded and (before is None or reached(one) > reached(before)):
+                best[one.level, number] = one
+    shown = []
+    with Progress(len(best), "report", unit="films") as progress:
+        for (level, number), one in sorted(best.items()):
+            label, made, reason = entries[number].label, None, other_rom(one)
+            if not reason:
+                try:
+                    made = film(Path(one.folder) / BEST)
+                except UserError as error:
+                    reason = str(error)
+            if reason:
+                print(f"no film of {level}: {reason}", file=sys.stderr)
+            shown.append(Shown(level, label, number, reached(one), one.seed, made, reason))
+            progress.update(len(shown))
+    return shown
+
+
+def reached(one: Played) -> float:
+    """The return of its best episode."""
+    return one.best_return or 0.0
+
+
+def other_rom(one: Played) -> str:
+    """What keeps a recording from being shown: played again in another ROM, it is another run.
+
+    "" where it is the same ROM, or where there is none (and `film` says so).
+    """
+    if one.game not in games() or not has_rom(one.game) or one.rom_sha1 == rom_hash(one.game):
+        return ""
+    other, here = one.rom_sha1[:12], rom_hash(one.game)[:12]
+    return f"it was played with another ROM of {one.game} ({other}) than is here ({here})"

@@ -1,0 +1,55 @@
+"""Short films of recorded episodes, small enough to lie inside a page."""
+
+import base64
+import io
+import itertools
+import math
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import imageio.v2 as imageio
+
+from retro_agents.games.retro.video import FRAMES_PER_SECOND, frames_of, screens
+from retro_agents.ground.film import write_video
+
+FPS = 30
+LONGEST_SECONDS = 40
+"""Of a film: longer episodes are shown faster."""
+QUALITY = ("-crf", "30", "-preset", "slow", "-movflags", "+faststart")
+
+
+class Film(NamedTuple):
+    """An H.264 .mp4 and a .jpg of its middle, both as data URIs. speed: 1 is the game's."""
+
+    video: str
+    poster: str
+    speed: float
+    seconds: float
+
+
+def film(recording: Path) -> Film:
+    """A .bk2 as a film. Errors: UserError (no recording, no ROM)."""
+    frames = frames_of(recording)
+    stride = max(FRAMES_PER_SECOND // FPS, math.ceil(frames / (FPS * LONGEST_SECONDS)))
+    shown = itertools.islice(screens(recording), 0, None, stride)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "film.mp4"
+        write_video(path, shown, fps=FPS, quality=None, output_params=list(QUALITY))
+        reader: Any
+        with imageio.get_reader(path) as reader:
+            middle = reader.get_data(math.ceil(frames / stride) // 2)
+        video = path.read_bytes()
+    poster = io.BytesIO()
+    imageio.imwrite(poster, middle, format="JPEG", quality=70)
+    return Film(
+        video=data_uri("video/mp4", video),
+        poster=data_uri("image/jpeg", poster.getvalue()),
+        speed=stride * FPS / FRAMES_PER_SECOND,
+        seconds=frames / FRAMES_PER_SECOND,
+    )
+
+
+def data_uri(kind: str, data: bytes) -> str:
+    """Bytes inside a page."""
+    return f"data:{kind};base64,{base64.b64encode(data).decode()}"

@@ -1,0 +1,100 @@
+"""The environment's side alone, on the protocol of 2018.
+
+python -m retro_agents.contest.serve BrambleDash-Genesis-v0 BrambleWood.Act1 --dir tmp --timesteps
+10000
+"""
+
+import dataclasses
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from retro_agents.contest.signals import hold_leash, stop
+from retro_agents.contest.wire.limits import Limits, limits_of
+from retro_agents.contest.wire.protocol import GymRemoteError, TimestepTimeoutError
+from retro_agents.contest.wire.record import Record, run_facts
+from retro_agents.contest.wire.server import serve
+from retro_agents.contest.wire.socket_folder import meeting_place
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.levels import Level, parse_level
+from retro_agents.games.retro.make import backend_of, make_contest_env
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.ranges import Count, Seed
+from retro_agents.run.config import parse_command, positional
+
+
+@dataclasses.dataclass(frozen=True)
+class ServeConfig:
+    """Wait in a folder for one agent, and let it play one level under contest rules."""
+
+    game: str = positional("GAME")
+    """Game, such as BrambleDash-Genesis-v0."""
+    state: str = positional("STATE")
+    """Start state, such as BrambleWood.Act1."""
+    dir: Path = Path("tmp")
+    """Folder shared with the agent: its socket and its screens."""
+    timesteps: Count = 1_000_000
+    """Steps that the agent has; resets cost none."""
+    wall_clock: str = "12h"
+    """Time that the run has from the server's start: 12h, 90m, 30s or seconds."""
+    stall: str = "10m"
+    """Time that the agent has for one step, and for coming."""
+    seed: Seed = 0
+    """Seed of the sticky actions."""
+    results: Path | None = None
+    """Folder for monitor.csv, log.csv and result.json; by default the shared one. Keep it away
+    from agents that are not trusted."""
+    record: bool = False
+    """Also keep one .bk2 per episode, in the folder bk2 beside the results."""
+    backend: Literal["native", "emulator"] = "native"
+    """What plays BrambleDash: its own code, or the emulator; other games: always the emulator."""
+    leash: bool = False
+    """Stop when standard input ends: whoever started this has gone."""
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Serve what the command line names."""
+    config = parse_command(ServeConfig, argv, command="python -m retro_agents.contest.serve")
+    limits = limits_of(config)
+    level = parse_level(f"{config.game}:{config.state}")
+    signal.signal(signal.SIGTERM, stop)
+    if config.leash:
+        hold_leash(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    try:
+        with meeting_place(config.dir) as folder:
+            play(level, folder, config=config, limits=limits)
+    except OSError as error:
+        raise UserError(f"the run cannot go on: {error}") from None
+
+
+def play(level: Level, folder: Path, *, config: ServeConfig, limits: Limits) -> None:
+    """One run, with a line at its start and its score at the end."""
+    results = folder if config.results is None else config.results
+    settings = EnvConfig(backend=config.backend)
+    backend = backend_of([level], settings)
+    env = make_contest_env(level, settings, record_dir=results / "bk2" if config.record else None)
+    try:
+        facts = run_facts(level, seed=config.seed, backend=backend)
+        facts["limits"] = dataclasses.asdict(limits)
+        record = Record(results, facts=facts)
+        print(f"{level}: waiting for an agent in {folder}", flush=True)
+        ended = serve(env, folder, limits=limits, record=record, seed=config.seed)
+    finally:
+        env.close()
+    print(f"{level}: {summary(record.result(), ended)}\n{results / 'result.json'}")
+
+
+def summary(result: dict[str, Any], ended: GymRemoteError) -> str:
+    """A run in one line."""
+    word = "done" if isinstance(ended, TimestepTimeoutError) else "ended"
+    if result["mean_return"] is None:
+        return f"{word}: {ended}; no step was played"
+    mean = f"mean return {result['mean_return']:,.1f} over {result['episodes']} episodes"
+    return f"{word}: {ended}; {mean}, {result['steps']:,} steps"
+
+
+if __name__ == "__main__":
+    main()

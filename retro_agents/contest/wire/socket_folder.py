@@ -1,0 +1,68 @@
+"""Where the two sides meet: a folder for the owner alone, and a socket in it for one client."""
+
+import contextlib
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+from filelock import lock_descriptor
+
+from retro_agents.contest.wire.connection import time_left
+from retro_agents.contest.wire.protocol import SCREEN, SOCKET
+from retro_agents.ground.errors import UserError
+
+LONGEST_PATH = 100
+"""Bytes of a socket's path that every system takes."""
+
+
+@contextlib.contextmanager
+def meeting_place(directory: Path) -> Iterator[Path]:
+    """The folder of both sides, for the owner alone; one server at a time. Errors: UserError."""
+    folder = private_folder(directory)
+    if len(os.fsencode(folder / SOCKET)) > LONGEST_PATH:
+        raise UserError(f"{folder} is too long a path for a socket: give a shorter --dir")
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        if not lock_descriptor(lock, blocking=False):
+            raise UserError(f"another server runs in {folder}: give another --dir")
+        try:
+            yield folder
+        finally:
+            for name in (SOCKET, SCREEN):
+                (folder / name).unlink(missing_ok=True)
+    finally:
+        os.close(lock)
+
+
+def private_folder(directory: Path) -> Path:
+    """`directory` with mode 0700, made if missing. Errors: UserError (open to others, …)."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = directory.stat()
+        mine = found.st_uid == os.geteuid()
+        if found.st_mode & 0o077 and mine and not any(directory.iterdir()):
+            directory.chmod(0o700)
+        elif found.st_mode & 0o077 or not mine:
+            raise UserError(
+                f"{directory} is open to other users: give a new folder, or chmod 700 your own"
+            )
+    except OSError as error:
+        raise UserError(f"cannot use {directory}: {error.strerror}") from None
+    return directory
+
+
+def accept(path: Path, *, deadline: float) -> socket.socket:
+    """The first client that connects; others are refused from then on.
+
+    Errors: Late or TimeoutError (nobody came).
+    """
+    beside = path.with_name(f"{path.name}.new")
+    beside.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(beside))
+        beside.chmod(0o600)
+        listener.listen(1)
+        beside.rename(path)  # whoever sees the socket can connect
+        listener.settimeout(time_left(deadline))
+        return listener.accept()[0]

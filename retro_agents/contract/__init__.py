@@ -1,0 +1,1 @@
+"""What games, agents and judges say to each other."""

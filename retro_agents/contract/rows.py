@@ -1,0 +1,59 @@
+"""What vector environments have in common: spaces, the checks of a step and of saved states."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.error import InvalidAction
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from retro_agents.contract.envs import EnvSpec, Step
+from retro_agents.ground.errors import UserError
+
+
+class VectorBase(gymnasium.vector.VectorEnv):
+    """Gymnasium's side of the contract of `envs.VectorEnv`."""
+
+    workers: Sequence[int] = ()
+    """Ids of the processes that play, where there are any."""
+
+    def __init__(self, num_envs: int, spec: EnvSpec) -> None:
+        self.num_envs, self.env_spec = num_envs, spec
+        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
+        shape = spec.observation_shape
+        self.single_observation_space = gymnasium.spaces.Box(0, 255, shape, np.uint8)
+        self.single_action_space = gymnasium.spaces.Discrete(spec.actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.levels = [""] * num_envs
+
+    def step(self, actions: NDArray[np.integer]) -> Step:
+        """step_async and step_wait in one."""
+        whole: Any = self
+        whole.step_async(actions)
+        return whole.step_wait()
+
+    def checked(self, actions: NDArray[np.integer], rows: int) -> NDArray[np.int64]:
+        """The actions of so many rows as an array of their own. Errors: InvalidAction."""
+        played = np.array(actions, np.int64)
+        assert played.shape == (rows,), f"actions {played.shape} for {rows}"
+        if ((played < 0) | (played >= self.env_spec.actions)).any():
+            last = self.env_spec.actions - 1
+            raise InvalidAction(f"no actions {played.tolist()}: expected 0 to {last} each")
+        return played
+
+    def check_states(self, states: list[dict[str, Any]]) -> None:
+        """UserError: they are of another number of environments."""
+        if len(states) != self.num_envs:
+            raise UserError(
+                f"the saved run has {len(states)} environments, this one {self.num_envs}: "
+                "resume with the same --num-envs"
+            )
+
+    def assert_open(self) -> None:
+        """A closed environment cannot go on."""
+        if self.closed:
+            raise RuntimeError("this vector environment is closed: make another")

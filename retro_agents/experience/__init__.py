@@ -1,0 +1,1 @@
+"""What agents remember and compute from it, and rewards for what was not seen before."""

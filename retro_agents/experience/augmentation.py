@@ -1,0 +1,205 @@
+"""Changes to the images that are learned from: all frames of a stack alike, by chance given.
+
+Images are [B,F,C,H,W], float from 0 to 255: F frames of C colours. `u` [B,k] are the numbers from 0
+to 1 that decide, k of them for each change. What was acted on, and its log-probability, stay.
+Sources: Laskin et al., arXiv:2004.14990 (RAD); the ranges of the geometric ones are those of the
+Procgen competition's ttumiel/procgen-competition. Differs: jitter leaves the hue.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from retro_agents.ground.errors import UserError
+
+GREY = (0.299, 0.587, 0.114)
+"""What red, green and blue add to the brightness."""
+
+
+def flip(images: Tensor, u: Tensor) -> Tensor:
+    """Left to right in half of the cases, upside down in half of them."""
+    across, down = (u < 0.5)[:, :, None, None, None, None].unbind(1)
+    images = torch.where(across, images.flip(4), images)
+    return torch.where(down, images.flip(3), images)
+
+
+def rotate(images: Tensor, u: Tensor) -> Tensor:
+    """By up to 20 degrees either way; black where nothing was."""
+    angle = (2.0 * u[:, 0] - 1.0) * math.radians(20.0)
+    height, width = images.shape[3:]
+    cos, sin, zero = angle.cos(), angle.sin(), torch.zeros_like(angle)
+    rows = [cos, -sin * height / width, zero], [sin * width / height, cos, zero]
+    return _sampled(images, rows, padding="zeros")
+
+
+def resized_crop(images: Tensor, u: Tensor) -> Tensor:
+    """A part of 3/4 to all of height and width, from anywhere, enlarged to the whole."""
+    share = 0.75 + 0.25 * u[:, 0]
+    left, top = ((1.0 - share)[:, None] * (2.0 * u[:, 1:] - 1.0)).unbind(1)
+    zero = torch.zeros_like(share)
+    return _sampled(images, ([share, zero, left], [zero, share, top]), padding="border")
+
+
+def zoom(images: Tensor, u: Tensor) -> Tensor:
+    """Moved by up to 15 % of height and width, and larger or smaller by up to 10 %; mirrored beyond
+    the border."""
+    signed = 2.0 * u - 1.0
+    scale, (right, down) = 1.0 + 0.1 * signed[:, 0], (0.3 * signed[:, 1:]).unbind(1)
+    zero = torch.zeros_like(scale)
+    return _sampled(images, ([scale, zero, right], [zero, scale, down]), padding="reflection")
+
+
+def roll(images: Tensor, u: Tensor) -> Tensor:
+    """Moved by up to an eighth of height and width; what leaves on one side comes in on the
+    other."""
+    return _moved(images, u, reach=1 / 8, index=lambda at, size: at % size)
+
+
+def pad_crop(images: Tensor, u: Tensor) -> Tensor:
+    """Padded by 10/64 of height and width, mirrored there, and cut out anywhere."""
+
+    def mirrored(at: Tensor, size: int) -> Tensor:
+        at = at.abs()
+        return torch.where(at < size, at, 2 * (size - 1) - at)
+
+    return _moved(images, u, reach=10 / 64, index=mirrored)
+
+
+def cutout(images: Tensor, u: Tensor) -> Tensor:
+    """A rectangle, 7/64 to 22/64 of height and width, is black."""
+    return torch.where(_rectangle(images, u), 0.0, images)
+
+
+def cutout_colour(images: Tensor, u: Tensor) -> Tensor:
+    """The same in one colour."""
+    colour = 255.0 * u[:, None, 4 : 4 + images.shape[2], None, None]
+    return torch.where(_rectangle(images, u[:, :4]), colour, images)
+
+
+def grey(images: Tensor, u: Tensor) -> Tensor:
+    """Each colour is the brightness."""
+    return _brightness(images).expand_as(images)
+
+
+def jitter(images: Tensor, u: Tensor) -> Tensor:
+    """Brightness, contrast and saturation times 0.6 to 1.4, in turn."""
+    gain, contrast, colours = (0.6 + 0.8 * u)[:, :, None, None, None, None].unbind(1)
+    images = images * gain
+    mean = _brightness(images).mean(dim=(1, 2, 3, 4), keepdim=True)
+    images = mean + contrast * (images - mean)
+    brightness = _brightness(images)
+    return (brightness + colours * (images - brightness)).clamp(0.0, 255.0)
+
+
+def random_convolution(images: Tensor, u: Tensor) -> Tensor:
+    """Colours as a 3×3 convolution of random weights and a sigmoid make them. Weights are Glorot's.
+
+    Source: Lee et al., arXiv:1910.05396.
+    """
+    count, frames, colours, height, width = images.shape
+    bound = math.sqrt(6.0 / (2 * 9 * colours))
+    weights = (bound * (2.0 * u - 1.0)).view(count * colours, colours, 3, 3)
+    flat = images.transpose(0, 1).reshape(frames, count * colours, height, width) / 255.0
+    out = functional.conv2d(flat, weights, padding=1, groups=count).sigmoid() * 255.0
+    return out.view(frames, count, colours, height, width).transpose(0, 1)
+
+
+Change = Callable[[Tensor, Tensor], Tensor]
+AUGMENTATIONS: dict[str, tuple[Change, Callable[[int], int]]] = {
+    "flip": (flip, lambda colours: 2),
+    "rotate": (rotate, lambda colours: 1),
+    "resized-crop": (resized_crop, lambda colours: 3),
+    "zoom": (zoom, lambda colours: 3),
+    "roll": (roll, lambda colours: 2),
+    "pad-crop": (pad_crop, lambda colours: 2),
+    "cutout": (cutout, lambda colours: 4),
+    "cutout-colour": (cutout_colour, lambda colours: 4 + colours),
+    "grey": (grey, lambda colours: 0),
+    "jitter": (jitter, lambda colours: 3),
+    "convolution": (random_convolution, lambda colours: 9 * colours**2),
+}
+"""Name -> what it does, and the numbers it draws for frames of so many colours."""
+
+
+class Augmentation:
+    """Some of the changes in turn, each for a share of the rows.
+
+    Source: ttumiel/procgen-competition, transforms.py, where each draws whether by itself, too.
+    """
+
+    def __init__(self, names: str, *, share: float, colours: int) -> None:
+        """names: keys of AUGMENTATIONS with commas between. share: of the rows that each changes.
+        colours: of one frame, 1 or 3. UserError: unknown names; grey where there is no colour."""
+        self.names = [name.strip() for name in names.split(",")]
+        self.share, self.colours = share, colours
+        for name in self.names:
+            if name not in AUGMENTATIONS:
+                known = ", ".join(AUGMENTATIONS)
+                raise UserError(f"unknown --augment {name!r}: expected {known}, commas between")
+            if name == "grey" and colours == 1:
+                raise UserError("--augment grey is for images in colour; these are grey already")
+        self.counts = [AUGMENTATIONS[name][1](colours) for name in self.names]
+        self.draws = sum(1 + count for count in self.counts)
+        """Numbers for each row: of each change whether, and then how."""
+
+    def __call__(self, obs: Tensor, u: Tensor) -> Tensor:
+        """obs uint8 [B,F·C,H,W], u [B,draws] from 0 to 1 -> obs changed."""
+        assert u.shape == (len(obs), self.draws)
+        parts = u.split([1 + count for count in self.counts], dim=1)
+        for name, part in zip(self.names, parts, strict=True):
+            rows = (part[:, 0] < self.share).nonzero().squeeze(1)
+            if len(rows):  # some changes cannot be made of no images
+                images = obs[rows].unflatten(1, (-1, self.colours)).float()
+                images = AUGMENTATIONS[name][0](images, part[rows, 1:])
+                changed = images.round().clamp(0.0, 255.0).to(torch.uint8).flatten(1, 2)
+                obs = obs.index_copy(0, rows, changed)
+        return obs
+
+
+def _sampled(images: Tensor, rows: Sequence[Sequence[Tensor]], *, padding: str) -> Tensor:
+    """Each pixel from where the matrix [2,3] of its image puts it, in units of half an image from
+    the middle, as all its frames."""
+    matrix = torch.stack([torch.stack(list(row), dim=1) for row in rows], dim=1)
+    flat = images.flatten(1, 2)
+    grid = functional.affine_grid(matrix, list(flat.shape), align_corners=False)
+    found = functional.grid_sample(flat, grid, padding_mode=padding, align_corners=False)
+    return found.view(images.shape)
+
+
+def _moved(
+    images: Tensor, u: Tensor, *, reach: float, index: Callable[[Tensor, int], Tensor]
+) -> Tensor:
+    """Moved by whole pixels, up to `reach` of width (u[:,0]) and height. index: places beyond the
+    border, and the size -> what is seen there."""
+    for axis, numbers in ((4, u[:, 0]), (3, u[:, 1])):
+        size = images.shape[axis]
+        most = round(reach * size)
+        offset = ((2 * most + 1) * numbers).floor().long().clamp(max=2 * most) - most
+        at = index(torch.arange(size, device=u.device) + offset[:, None], size)
+        shape = [len(at), 1, 1, 1, 1]
+        shape[axis] = size
+        images = images.gather(axis, at.view(shape).expand_as(images))
+    return images
+
+
+def _rectangle(images: Tensor, u: Tensor) -> Tensor:
+    """Where [B,1,1,H,W] the rectangle of each row lies."""
+    inside = []
+    for axis, (length, start) in ((3, u[:, :2].unbind(1)), (4, u[:, 2:].unbind(1))):
+        size = images.shape[axis]
+        length = (7.0 + 15.0 * length) / 64.0 * size
+        first = start * (size - length)
+        at = torch.arange(size, device=u.device) + 0.5
+        inside.append((at > first[:, None]) & (at < (first + length)[:, None]))
+    return (inside[0][:, :, None] & inside[1][:, None, :])[:, None, None]
+
+
+def _brightness(images: Tensor) -> Tensor:
+    """[B,F,C,H,W] -> [B,F,1,H,W]."""
+    if images.shape[2] == 1:
+        return images
+    weights = torch.tensor(GREY, device=images.device)[:, None, None]
+    return (images * weights).sum(dim=2, keepdim=True)

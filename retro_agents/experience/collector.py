@@ -1,0 +1,255 @@
+"""Playing for an on-policy agent: its policy acts in many environments and fills a rollout."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from itertools import pairwise
+from typing import Any, Protocol, final
+from zlib import crc32
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from retro_agents.contract.envs import VectorEnv, ended_episodes, row_seeds
+from retro_agents.experience.advantages import explained_variance, generalised_advantages
+from retro_agents.experience.return_scale import ReturnScale
+from retro_agents.experience.rollouts import Outcome, Rollout
+from retro_agents.ground.device import memory_for
+from retro_agents.ground.generators import generator_state
+from retro_agents.nets.actor_critic import sample_actions
+from retro_agents.run.distributed import Group
+
+
+class StochasticPolicy(Protocol):
+    """An agent that draws its actions, and foresees returns."""
+
+    config: Any
+    """With the sections `run` and `env`."""
+    device: torch.device
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        """The precision of `evaluate`, for many calls."""
+        ...
+
+    def no_state(self, rows: int) -> Tensor:
+        """What it remembers of nothing, [rows,S]; S is 0 without a memory."""
+        ...
+
+    def evaluate(
+        self, images: Tensor, *, state: Tensor, starts: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Images [N,C,H,W] on the device -> log-probabilities [N,A], values [N], new state."""
+        ...
+
+
+@final
+class Collector:
+    """Plays, a rollout at a time, and holds all that changes by it but for the environments.
+
+    In a group of processes each plays environments of its own, `mine`, counted over all processes;
+    each environment draws from a generator of its own, so that they play as one process alone.
+    """
+
+    def __init__(
+        self,
+        policy: StochasticPolicy,
+        num_envs: int,
+        *,
+        rollout_steps: int,
+        return_gamma: float,
+        act_parts: int = 1,
+        seed: int | None = None,
+    ) -> None:
+        """num_envs: of this process. return_gamma: discount of the returns by whose deviation
+        `return_scale` divides rewards. act_parts: groups of environments, see `play`. seed: instead
+        of the run's."""
+        self.policy, self.num_envs, self.device = policy, num_envs, policy.device
+        self.settings, self.spec = policy.config.run, policy.config.env.spec()
+        self.seed = self.settings.seed if seed is None else seed
+        self.env_steps = 0
+        self.recent_returns: deque[float] = deque(maxlen=100)
+        self.ended: list[tuple[int, int, dict[str, Any]]] = []
+        """Episodes not yet reported: (env_steps, environment, episode)."""
+        self.on_step: Callable[[int], None] = lambda _: None
+        """Called with env_steps whenever they grow."""
+        self.group = Group()
+        self.mine = slice(self.group.rank * num_envs, (self.group.rank + 1) * num_envs)
+        numbers = range(self.mine.start, self.mine.stop)
+        self.rngs = [np.random.default_rng([self.seed, i]) for i in numbers]
+        self.state = policy.no_state(num_envs)
+        self.starts = np.ones(num_envs, bool)
+        self.progress = np.zeros(num_envs)
+        with memory_for(
+            f"rollouts of {rollout_steps} steps of {num_envs} environments",
+            instead="give fewer --rollout-steps or --num-envs",
+        ):
+            self.rollout = Rollout(
+                rollout_steps,
+                num_envs,
+                image=self.spec.observation_shape,
+                state_size=self.state.shape[1],
+                device=self.device,
+            )
+        ends = np.linspace(0, num_envs, min(act_parts, num_envs) + 1).astype(int).tolist()
+        self.parts = [slice(*ends) for ends in pairwise(ends)]
+        self.return_scale = ReturnScale(num_envs, gamma=return_gamma)
+        self.begin_rollout()
+
+    @property
+    def steps_per_rollout(self) -> int:
+        """Agent steps of a rollout, of all processes."""
+        return self.rollout.steps * self.num_envs * self.group.size
+
+    def env_seeds(self) -> int | list[int | None]:
+        """Seeds of this process's environments: as in one process alone."""
+        if self.group.size == 1:
+            return int(self.seed)
+        return [*row_seeds(self.seed, self.mine.stop)[self.mine]]
+
+    def steps_to_play(self) -> int:
+        """Steps until the rollout is full or the run is over."""
+        left = self.settings.timesteps - self.env_steps
+        left = -(-left // (self.num_envs * self.group.size))
+        return int(min(self.rollout.steps - self.rollout.filled, left))
+
+    def part_of_run(self) -> float:
+        """How much of the run had passed before this rollout, 0 to 1."""
+        return max(0.0, (self.env_steps - self.steps_per_rollout) / self.settings.timesteps)
+
+    def passes(self, every: int) -> bool:
+        """Whether the last rollout passed a multiple of `every`; never where it is 0."""
+        return every > 0 and self.env_steps % every < self.steps_per_rollout
+
+    def begin_rollout(self) -> None:
+        """Draw what one needs, each environment from its own generator."""
+        self.rollout.clear()
+        self.began = [generator_state(rng) for rng in self.rngs]
+        draws = [rng.random(self.rollout.steps, np.float32) for rng in self.rngs]
+        self.uniforms = torch.from_numpy(np.stack(draws, axis=1)).to(self.device)
+
+    def play(self, envs: VectorEnv, obs: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Fill the rollout, as far as the run's steps allow, from `obs` -> the observations then.
+
+        The emulators of one part run while the next actions of another are chosen: a part waits for
+        its own emulators only.
+        """
+        obs, steps = obs.copy(), self.steps_to_play()
+        with self.policy.autocast():
+            for step in range(steps + 1):
+                for part in self.parts:
+                    if step > 0:
+                        obs[part], *outcome = envs.step_wait(part)
+                        self.add(outcome, levels=envs.levels[part], part=part)
+                    if step < steps:
+                        envs.step_async(self.act(obs[part], part), part)
+        return obs
+
+    def images(self, obs: NDArray[np.uint8]) -> Tensor:
+        """obs [n,C,H,W] -> on the device, channels last."""
+        images = torch.from_numpy(obs)
+        if self.device.type != "cpu":
+            images = images.pin_memory().to(self.device, non_blocking=True)
+        return images.contiguous(memory_format=torch.channels_last)
+
+    def act(self, obs: NDArray[np.uint8], part: slice) -> NDArray[np.int64]:
+        """obs uint8 [n,C,H,W] of the environments in that part -> their actions [n]; the rollout
+        keeps both."""
+        images = self.images(obs)
+        log_probs, values, state = self.policy.evaluate(
+            images,
+            state=self.state[part],
+            starts=torch.from_numpy(self.starts[part]).to(self.device, non_blocking=True),
+        )
+        actions = sample_actions(log_probs, self.uniforms[self.rollout.step_of(part), part])
+        self.rollout.add_actions(
+            images,
+            self.state[part],
+            self.starts[part],
+            actions,
+            log_probs.gather(1, actions[:, None]).squeeze(1),
+            values,
+            part=part,
+        )
+        self.state[part] = state
+        return actions.cpu().numpy()
+
+    def add(self, outcome: Outcome, *, levels: Sequence[str], part: slice) -> None:
+        """Keep what came of that part's actions, [n]; infos are of all environments, levels [n] are
+        played from now on."""
+        self.count(outcome, part=part)
+        self.rollout.add_outcomes(
+            outcome,
+            progress=self.progress[part],
+            levels=np.array([crc32(level.encode()) for level in levels]),
+            part=part,
+        )
+
+    def count(self, outcome: Outcome, *, part: slice) -> None:
+        """Count a step of that part, and its ended episodes.
+
+        The steps of all count once the last part has taken its own.
+        """
+        rewards, terminated, truncated, infos = outcome
+        env_steps = self.env_steps + self.num_envs * self.group.size
+        self.progress[part][self.starts[part]] = 0.0
+        self.progress[part] += rewards / self.spec.reward_scale
+        self.starts[part] = terminated | truncated
+        for episode in ended_episodes(infos):
+            self.ended.append((env_steps, self.mine.start + episode["env"], episode))
+        if part.stop == self.num_envs:
+            self.env_steps = env_steps
+            self.on_step(env_steps)
+
+    def chance(self, count: int) -> Tensor:
+        """So many numbers from 0 to 1 for each row of the rollout's batch, [T·N,count], each
+        environment's from its own generator."""
+        shape = self.rollout.steps, count
+        drawn = np.stack([rng.random(shape, np.float32) for rng in self.rngs], axis=1)
+        return torch.from_numpy(drawn).to(self.device).flatten(0, 1)
+
+    def advantages(
+        self, obs: NDArray[np.uint8], rewards: NDArray[np.float32], *, gamma: float, lam: float
+    ) -> tuple[NDArray[np.float32], float]:
+        """What the rollout's actions were worth [T,N], and the part of the variance of its returns
+        that the values explain, in all processes. obs: after the rollout. rewards: [T,N]."""
+        rollout = self.rollout
+        values = rollout.values.cpu().numpy()
+        advantages = generalised_advantages(
+            rewards,
+            values,
+            self.next_values(obs),
+            rollout.terminated,
+            rollout.ended,
+            gamma=gamma,
+            lam=lam,
+        )
+        everyone = self.group.gather((values, advantages + values))
+        explained = explained_variance(*(np.hstack(parts) for parts in zip(*everyone, strict=True)))
+        return advantages, explained
+
+    def next_values(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Values [T,N] of the state that each step reached, before any reset; meaningless where
+        terminated. obs: after the rollout."""
+        rollout = self.rollout
+        last = self.values(obs, state=self.state, starts=self.starts)
+        values = np.concatenate([rollout.values[1:].cpu().numpy(), last[None]])
+        if rollout.finals:  # of episodes that were cut
+            steps, envs = (list(where) for where in zip(*rollout.finals, strict=True))
+            states = torch.cat([rollout.states[1:], self.state[None]])[steps, envs]
+            goes_on = np.zeros(len(envs), bool)
+            finals = np.stack(list(rollout.finals.values()))
+            values[steps, envs] = self.values(finals, state=states, starts=goes_on)
+        return values
+
+    def values(
+        self, obs: NDArray[np.uint8], *, state: Tensor, starts: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """Values [n] of observations [n,C,H,W]."""
+        _, values, _ = self.policy.evaluate(
+            self.images(obs),
+            state=state,
+            starts=torch.from_numpy(starts).to(self.device),
+        )
+        return values.cpu().numpy()

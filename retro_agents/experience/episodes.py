@@ -1,0 +1,141 @@
+"""Recorded episodes: one format that any agent writes and reads, in a checkpoint's folder.
+
+step-000400000/
+    episode-frames.npy.zst   of the episodes that have frames, one after the other
+    episode-actions.npy.zst  of all; so are episode-rewards
+    state.msgpack            under "episodes": what else is known of each, in the same order
+    net.safetensors, …       of the agent that goes on from them, where one is handed on too
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from retro_agents.ground.arrays import Rows
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import Checkpoint, save_checkpoint
+
+NO_AGENT = "episodes"
+"""The agent that a folder names which holds episodes alone."""
+PLAIN = ("level", "terminated", "action_names", "frame_skip")
+"""Fields of an episode that are no arrays."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Episode:
+    """The first T steps of an episode, or all.
+
+    actions uint8 [T]; rewards float64 [T], as the game gives them, unscaled; frames uint8
+    [T+1,c,H,W]: the newest frame of the observation before each action, and of the one after the
+    last; None where only the actions are known.
+    """
+
+    level: str
+    actions: NDArray[np.uint8]
+    rewards: NDArray[np.float64]
+    terminated: bool
+    """Whether the game ended with the last action."""
+    action_names: tuple[str, ...]
+    frame_skip: int
+    """Frames of the game per action."""
+    frames: NDArray[np.uint8] | None = None
+
+    def __post_init__(self) -> None:
+        steps = len(self.actions)
+        assert steps == len(self.rewards) > 0, "an episode has a reward per action, one or more"
+        assert self.frames is None or len(self.frames) == steps + 1, "a frame more than actions"
+
+    @property
+    def total_reward(self) -> float:
+        """Of its steps."""
+        return float(self.rewards.sum())
+
+
+def pack(episodes: Sequence[Episode]) -> tuple[dict[str, Rows], list[dict[str, Any]]]:
+    """Episodes -> a checkpoint's arrays, and what its state says of each; `unpack` reads both."""
+    arrays: dict[str, Rows] = {}
+    if episodes:
+        arrays["episode-actions"] = [episode.actions for episode in episodes]
+        arrays["episode-rewards"] = [episode.rewards for episode in episodes]
+    if framed := [episode.frames for episode in episodes if episode.frames is not None]:
+        assert len({frames.shape[1:] for frames in framed}) == 1, "frames of one shape"
+        arrays["episode-frames"] = framed
+    facts: list[dict[str, Any]] = [
+        {name: getattr(episode, name) for name in PLAIN}
+        | {"steps": len(episode.actions), "framed": episode.frames is not None}
+        for episode in episodes
+    ]
+    return arrays, facts
+
+
+def unpack(arrays: Mapping[str, NDArray], facts: Sequence[Mapping[str, Any]]) -> list[Episode]:
+    """What `pack` was given."""
+    names = ("episode-actions", "episode-rewards", "episode-frames")
+    stored = {name: arrays[name] for name in names if name in arrays}  # each is read here, once
+    episodes, step, frame = [], 0, 0
+    for fact in facts:
+        steps, frames = slice(step, step + fact["steps"]), None
+        step = steps.stop
+        if fact["framed"]:
+            frames = stored["episode-frames"][frame : frame + fact["steps"] + 1]
+            frame += len(frames)
+        plain = {name: fact[name] for name in PLAIN} | {"action_names": tuple(fact["action_names"])}
+        actions, rewards = stored["episode-actions"][steps], stored["episode-rewards"][steps]
+        episodes.append(Episode(actions=actions, rewards=rewards, frames=frames, **plain))
+    return episodes
+
+
+def write_episodes(
+    folder: Path | str,
+    episodes: Sequence[Episode],
+    *,
+    env_steps: int = 0,
+    agent: str = NO_AGENT,
+    config: Mapping[str, Any] | None = None,
+    net: Mapping[str, Tensor] | None = None,
+) -> Path:
+    """Write episodes, those last that are worth most: who has no room for all takes the last.
+
+    agent, config, net: of an agent that shall go on from them; the folder is a checkpoint of it
+    too. UserError: it cannot be written.
+    """
+    arrays, facts = pack(episodes)
+    return save_checkpoint(
+        Path(folder),
+        agent=agent,
+        config=dict(config or {}),
+        counters={"env_steps": env_steps},
+        tensors={} if net is None else {"net": net},
+        arrays=arrays,
+        state={"episodes": facts},
+        keep=1,
+    )
+
+
+def episodes_of(saved: Checkpoint) -> list[Episode]:
+    """The episodes that were written into a checkpoint's folder; of a plain checkpoint, none."""
+    return unpack(saved.arrays, saved.state.get("episodes", []))
+
+
+def check_played_alike(
+    episodes: Sequence[Episode],
+    *,
+    action_names: Sequence[str],
+    frame_skip: int,
+    source: Path | str,
+) -> None:
+    """UserError: an action of an episode was another one, or longer, than it would be here."""
+    for episode in episodes:
+        names = tuple(action_names[: len(episode.action_names)])
+        if (names, frame_skip) != (episode.action_names, episode.frame_skip):
+            raise UserError(
+                f"{source} holds episodes of frame_skip {episode.frame_skip} and the actions "
+                f"{', '.join(episode.action_names)}; this run has {frame_skip} and "
+                f"{', '.join(action_names)}: play with the same"
+            )

@@ -1,0 +1,170 @@
+"""What a run is made of that learns from a replay: counters, checkpoints to go on from exactly."""
+
+import sys
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from retro_agents.contract.envs import VectorEnv, saved_states
+from retro_agents.experience.episodes import episodes_of
+from retro_agents.experience.replay import Replay, frames_of
+from retro_agents.experience.replay_seed import check_made_alike, check_seen_alike, seed_replay
+from retro_agents.ground import seeding
+from retro_agents.ground.device import memory_for, prepare_device
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.generators import generator_state, set_generator_state
+from retro_agents.run.checkpoint import (
+    Checkpoint,
+    load_checkpoint,
+    load_to_resume,
+    save_checkpoint,
+)
+from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
+
+
+def make_replay(config: Any, num_envs: int, *, capacity: int = 0) -> Replay:
+    """An empty one of an agent's config; capacity: of another size than its. UserError: it would be
+    too short for anything, or finds no memory."""
+    size = capacity or config.replay_size
+    try:
+        with memory_for(f"a replay of {size:,} steps", instead="give a smaller --replay-size"):
+            return Replay(
+                size,
+                num_envs,
+                **frames_of(config.env.spec()),
+                n_step=config.n_step,
+                gamma=config.gamma,
+                alpha=config.priority_alpha,
+                epsilon=config.priority_epsilon,
+                prioritised=config.prioritised,
+            )
+    except ValueError as error:
+        raise UserError(f"{error}; give a larger --replay-size or fewer --num-envs") from None
+
+
+class OffPolicy:
+    """All that changes during a run: what a checkpoint holds.
+
+    An agent's own has `agent` and `learner` besides, with a `target` and an `optimiser`, which it
+    makes after this: what is drawn is seeded here.
+    """
+
+    name: ClassVar[str]
+    """Of the agent's package."""
+    fixed: ClassVar[tuple[str, ...]] = ("update_every", "learning_starts")
+    """Fields that a run goes on with: updates that are due are counted from these."""
+    agent: Any
+    learner: Any
+
+    def __init__(self, config: Any, num_envs: int) -> None:
+        settings = config.run
+        seeding.seed_everything(settings.seed)
+        self.config, self.num_envs = config, num_envs
+        self.together = num_envs
+        """Environments of one step."""
+        self.env_steps = self.updates = self.seeded = 0
+        self.recent_returns: deque[float] = deque(maxlen=100)
+        self.latest: Mapping[str, float | torch.Tensor] = {}
+        self.rng = np.random.default_rng(settings.seed)
+        self.device = prepare_device(settings.device, threads=config.torch_threads)
+        self.replay = make_replay(config, num_envs)
+
+    def start_from(self, init: Path | str) -> None:
+        """Take the weights of another run's checkpoint, and its newest transitions as a seed; of
+        recorded episodes without such an agent, only these."""
+        saved, config = load_checkpoint(init), self.config
+        if saved.agent == self.name or not episodes_of(saved):
+            self.take(saved)
+        self.seeded = seed_replay(self.replay, saved, config.init_replay, ours=config.env)
+
+    def take(self, saved: Checkpoint) -> None:
+        """Take a checkpoint's weights, for the target too."""
+        raise NotImplementedError
+
+    def passes(self, every: int) -> bool:
+        """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""
+        return every > 0 and self.env_steps > 0 and self.env_steps % every < self.together
+
+    def updates_due(self) -> int:
+        """Updates that should have been made by now; none more while there is nothing to draw."""
+        if self.replay.tree.total <= 0.0:
+            return self.updates
+        start = max(0, self.config.learning_starts - self.seeded)
+        return max(0, self.env_steps - start) // self.config.update_every
+
+    def learn(self, *, beta: float) -> None:
+        """Draw a batch, learn from it, and set its priorities. beta: of importance weights."""
+        batch = self.replay.sample(self.config.batch_size, beta=beta, rng=self.rng)
+        losses, self.latest = self.learner.update(batch)
+        self.replay.update_priorities(batch.indices, losses.cpu().numpy())
+        self.updates += 1
+
+    def summary(self) -> dict[str, float]:
+        """The numbers of one row of metrics.csv."""
+        values = {name: float(value) for name, value in self.latest.items()}
+        if self.recent_returns:
+            values["mean_return"] = float(np.mean(self.recent_returns))
+        return {**values, "updates": self.updates, "replay": self.replay.size}
+
+    def counters(self) -> dict[str, int]:
+        """What is counted, by its attribute's name."""
+        return {"env_steps": self.env_steps, "updates": self.updates, "seeded": self.seeded}
+
+    def save(self, folder: Path, envs: VectorEnv | None) -> Path:
+        """Write a checkpoint from which `restore` goes on exactly; without environments, in new
+        episodes."""
+        return save_checkpoint(
+            folder,
+            agent=self.name,
+            config=self.config,
+            counters=self.counters(),
+            tensors={
+                "net": self.agent.net.state_dict(),
+                "target": self.learner.target.state_dict(),
+                "optimiser": optimiser_tensors(self.learner.optimiser),
+            },
+            arrays=self.replay.arrays(),
+            state={
+                "rng": seeding.rng_state(),
+                "replay_rng": generator_state(self.rng),
+                "recent_returns": list(self.recent_returns),
+                "latest": {name: float(value) for name, value in self.latest.items()},
+                **({} if envs is None else {"envs": saved_states(envs)}),
+            },
+        )
+
+    def restore(self, run_dir: Path | str, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
+        """Be what the last checkpoint of a run was -> the observations to act on; None where new
+        episodes are to begin: actors play, or played."""
+        saved, config = load_to_resume(run_dir), self.config
+        saved.check_run("replay_rng")
+        self.agent.load_weights(saved)
+        check_made_alike(saved, config.env, instead="begin anew", n_step=config.n_step)
+        check_seen_alike(saved, config)
+        saved.check_same(config, *self.fixed)
+        self.learner.target.load_state_dict(saved.tensors["target"])
+        restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
+        try:
+            self.replay.restore(saved.arrays)
+        except ValueError as error:
+            raise UserError(f"cannot resume {run_dir}: {error}; resume with the same") from None
+        for name in self.counters():
+            setattr(self, name, saved.counters[name])
+        self.recent_returns.extend(saved.state["recent_returns"])
+        self.latest = saved.state["latest"]
+        set_generator_state(self.rng, saved.state["replay_rng"])
+        obs = None
+        if envs is not None and saved.state.get("envs"):  # remote levels have no states
+            obs = envs.restore_states(saved.state["envs"])
+        else:
+            print(
+                f"{self.name}: going on with the saved nets and replay; new episodes begin",
+                file=sys.stderr,
+            )
+        seeding.set_rng_state(saved.state["rng"])
+        return obs

@@ -1,0 +1,292 @@
+"""Prioritised replay that stores every frame once.
+
+One ring of slots per environment. A slot holds the newest frame of an observation and what was done
+there; an episode that ends adds one more slot, never drawn, for its true final observation. Frame
+stacks and n-step returns are put together when a batch is drawn:
+
+    slot      0    1    2    3(end)  F    0    1   …        F: final slot, then a new episode
+    frame     o0   o1   o2   o3      o4   o0'  o1'
+
+Sources: Schaul et al., arXiv:1511.05952 (priorities); Hessel et al., arXiv:1710.02298 (n-step).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retro_agents.contract.envs import EnvSpec
+from retro_agents.contract.frames import stacked
+from retro_agents.experience.sum_tree import SumTree
+from retro_agents.ground.arrays import Rows, pieces, whole
+
+GOES_ON, TERMINATED, TRUNCATED, FINAL = 0, 1, 2, 3
+SLOT_FIELDS = ("frames", "actions", "rewards", "ends", "ages")
+RING_FIELDS = ("heads", "filled", "episode_ages")
+MAX_AGE = np.iinfo(np.uint16).max
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """B transitions, the n steps after `obs` already summed.
+
+    obs, next_obs uint8 [B,C,H,W]; actions int64 [B]; returns, discounts, weights float32 [B];
+    indices int64 [B]. discounts: gamma^k after k <= n steps, 0 where the episode terminated.
+    """
+
+    obs: NDArray[np.uint8]
+    actions: Ints
+    returns: NDArray[np.float32]
+    next_obs: NDArray[np.uint8]
+    discounts: NDArray[np.float32]
+    weights: NDArray[np.float32]
+    indices: Ints
+
+
+def frames_of(spec: EnvSpec) -> dict[str, Any]:
+    """What a `Replay` is told of the observations in environments of that spec."""
+    return {
+        "frame_shape": (spec.channels, *spec.observation_shape[1:]),
+        "steps_back": spec.steps_back,
+        "difference": spec.difference,
+    }
+
+
+class Replay:
+    """See the module's text. Counts are per environment unless they say `capacity` or `size`."""
+
+    def __init__(
+        self,
+        capacity: int,
+        num_envs: int,
+        *,
+        frame_shape: tuple[int, int, int],
+        steps_back: Sequence[int],
+        n_step: int,
+        gamma: float,
+        alpha: float,
+        epsilon: float = 0.1,
+        prioritised: bool = True,
+        difference: bool = False,
+    ) -> None:
+        """frame_shape: of one frame; steps_back, difference: see `envs.EnvSpec`."""
+        self.slots = capacity // num_envs
+        self.steps_back = np.array(steps_back)
+        self.difference = difference
+        self.reach = int(self.steps_back.max())
+        """Slots that an observation reaches back."""
+        if self.slots <= self.reach + n_step + 3:
+            raise ValueError(f"a ring of {self.slots} slots is too short for its stacks and steps")
+        self.num_envs, self.n_step = num_envs, n_step
+        self.alpha, self.epsilon, self.prioritised = alpha, epsilon, prioritised
+        self.powers = gamma ** np.arange(n_step + 1)
+        total = self.slots * num_envs
+        self.frames = np.zeros((total, *frame_shape), np.uint8)
+        self.actions = np.zeros(total, np.uint8)
+        self.rewards = np.zeros(total, np.float32)
+        self.ends = np.zeros(total, np.uint8)
+        self.ages = np.zeros(total, np.uint16)  # steps since the episode began
+        self.tree = SumTree(total)
+        self.heads = np.zeros(num_envs, np.int64)  # slot written next
+        self.filled = np.zeros(num_envs, np.int64)
+        self.episode_ages = np.zeros(num_envs, np.int64)
+        self.max_priority = 1.0
+
+    @property
+    def size(self) -> int:
+        """Slots in use, final ones included."""
+        return int(self.filled.sum())
+
+    def add(
+        self,
+        obs: NDArray[np.uint8],
+        actions: Ints,
+        rewards: NDArray[np.floating],
+        terminated: NDArray[np.bool_],
+        truncated: NDArray[np.bool_],
+        final_obs: Sequence[NDArray[np.uint8]],
+        *,
+        first: int = 0,
+    ) -> Ints:
+        """Remember one step of N environments: obs [N,C,H,W] before it; actions, rewards and flags
+        [N]; final_obs N times [C,H,W], read only where an episode ended. first: the ring of the
+        first of them; their number, all of them by default, is that of the actions.
+
+        -> the slots [K] whose transitions are complete now, and can be drawn.
+        """
+        envs = first + np.arange(len(actions))
+        ended = terminated | truncated
+        ends = np.where(terminated, TERMINATED, np.where(truncated, TRUNCATED, GOES_ON))
+        slots, ages = self.heads[envs], self.episode_ages[envs]
+        self._write(envs, obs, actions, rewards, ends)
+        if ended.any():
+            over = np.flatnonzero(ended)
+            finals = np.stack([final_obs[row] for row in over.tolist()])
+            self._write(envs[over], finals, 0, 0.0, FINAL)
+            self.episode_ages[envs[over]] = 0
+        return self._admit(envs, slots, ages, ended)
+
+    def cut(self, envs: Ints) -> Ints:
+        """What comes next in these rings belongs to new episodes: those under way are truncated, at
+        their newest observation.
+
+        -> the slots [K] whose transitions are complete by that, and can be drawn."""
+        envs = envs[self.episode_ages[envs] > 0]
+        newest, ages = (self.heads[envs] - 1) % self.slots, self.episode_ages[envs] - 1
+        self.ends[envs * self.slots + newest] = FINAL
+        self.episode_ages[envs] = 0
+        longer = ages > 0
+        envs, last, ages = envs[longer], (newest[longer] - 1) % self.slots, ages[longer] - 1
+        self.ends[envs * self.slots + last] = TRUNCATED
+        return self._admit(envs, last, ages, np.ones(len(envs), bool))
+
+    def _write(
+        self,
+        envs: Ints,
+        obs: NDArray[np.uint8],
+        actions: Ints | int,
+        rewards: NDArray[np.floating] | float,
+        ends: Ints | int,
+    ) -> None:
+        """Fill the next slot of each of `envs`, forgetting what it held and what leant on it."""
+        slots = self.heads[envs]
+        full = self.filled[envs] == self.slots
+        if full.any():  # the stacks of the next slots reach back into this one
+            lost = slots[full, None] + np.arange(self.reach + 1)
+            self.tree.set((envs[full, None] * self.slots + lost % self.slots).ravel(), 0.0)
+        flat = envs * self.slots + slots
+        self.frames[flat] = obs[:, -self.frames.shape[1] :]
+        self.actions[flat], self.rewards[flat], self.ends[flat] = actions, rewards, ends
+        self.ages[flat] = np.minimum(self.episode_ages[envs], MAX_AGE)
+        self.heads[envs] = (slots + 1) % self.slots
+        self.filled[envs] = np.minimum(self.filled[envs] + 1, self.slots)
+        self.episode_ages[envs] += 1
+
+    def _admit(self, envs: Ints, slots: Ints, ages: Ints, ended: NDArray[np.bool_]) -> Ints:
+        """Make those slots drawable whose n steps are now complete: the one n back, and at the end
+        of an episode all behind it -> these."""
+        back = np.arange(self.n_step + 1)
+        ready = (back <= ages[:, None]) & (ended[:, None] | (back == self.n_step))
+        rows, steps = np.nonzero(ready)
+        flat: Ints = envs[rows] * self.slots + (slots[rows] - steps) % self.slots
+        flat = flat[self.tree.leaves[flat] == 0.0]  # where an episode is cut, some were before
+        self.tree.set(flat, self.max_priority)
+        return flat
+
+    def sample(self, batch_size: int, *, beta: float, rng: np.random.Generator) -> Batch:
+        """One draw from each of `batch_size` equal shares of the total priority."""
+        total = self.tree.total
+        if total <= 0.0:
+            raise ValueError("no transition to draw yet")
+        masses = (np.arange(batch_size) + rng.random(batch_size)) * (total / batch_size)
+        indices = self.tree.find(masses)
+        # (size · P(i))^-beta over its maximum: size and total cancel.
+        priorities = self.tree.leaves[indices]
+        weights = (priorities / priorities.min()) ** -beta
+        return self.gather(indices, weights.astype(np.float32))
+
+    def gather(self, indices: Ints, weights: NDArray[np.float32]) -> Batch:
+        """The transitions that begin in these slots [B]; weights [B]: what to say of each."""
+        base = indices - indices % self.slots
+        steps = np.arange(self.n_step)
+        window = base[:, None] + (indices[:, None] - base[:, None] + steps) % self.slots
+        ends = self.ends[window]
+        before = np.zeros_like(ends, dtype=bool)
+        before[:, 1:] = np.logical_or.accumulate(ends[:, :-1] != GOES_ON, axis=1)
+        alive = ~before
+        length = alive.sum(axis=1)
+        returns = (self.rewards[window] * alive) @ self.powers[:-1]
+        over = ends[np.arange(len(indices)), length - 1] == TERMINATED
+        discounts = np.where(over, 0.0, self.powers[length])
+        following = base + (indices - base + length) % self.slots
+        return Batch(
+            obs=self._stack(indices),
+            actions=self.actions[indices].astype(np.int64),
+            returns=returns.astype(np.float32),
+            next_obs=self._stack(following),
+            discounts=discounts.astype(np.float32),
+            weights=weights,
+            indices=indices,
+        )
+
+    def _stack(self, indices: Ints) -> NDArray[np.uint8]:
+        """The observations whose newest frames lie at `indices`: [B,C,H,W], oldest frame first.
+        Before an episode's first frame stands that frame itself, as the environment has it."""
+        back = np.minimum(self.steps_back, self.ages[indices][:, None])
+        base = indices - indices % self.slots
+        where = base[:, None] + (indices[:, None] - base[:, None] - back) % self.slots
+        return stacked(np.take(self.frames, where, axis=0), difference=self.difference)
+
+    def update_priorities(self, indices: Ints, losses: NDArray[np.floating]) -> None:
+        """The unweighted losses [B] of a batch become its priorities."""
+        if not self.prioritised:
+            return
+        priorities = (losses.astype(np.float64) + self.epsilon) ** self.alpha
+        self.max_priority = max(self.max_priority, float(priorities.max()))
+        self.tree.set(indices, priorities)
+
+    def arrays(self) -> dict[str, Rows]:
+        """All it remembers, for a checkpoint; `restore` and `handover.seed` read it back. They are
+        views: of the slots in use, ring by ring."""
+        return {
+            **{name: self._used(getattr(self, name)) for name in SLOT_FIELDS},
+            "priorities": self._used(self.tree.leaves),
+            **{name: getattr(self, name) for name in RING_FIELDS},
+            "max_priority": np.array([self.max_priority]),
+        }
+
+    def _used(self, array: NDArray) -> list[NDArray]:
+        """Of an array of all slots, those in use, ring by ring."""
+        rings = array.reshape(self.num_envs, self.slots, *array.shape[1:])
+        return [ring[:filled] for ring, filled in zip(rings, self.filled, strict=True)]
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Be what `arrays` was taken from. ValueError where the shape of the rings differs."""
+        filled, heads = saved["filled"], saved["heads"]
+        wrapped = len(filled) == self.num_envs and ((filled < self.slots) & (heads != filled)).any()
+        if len(filled) != self.num_envs or filled.max() > self.slots or wrapped:
+            raise ValueError("the saved replay has other rings: other num_envs or replay_size")
+        for name in RING_FIELDS:
+            getattr(self, name)[:] = saved[name]
+        self.heads %= self.slots  # of a larger ring that had as many slots in use as these have
+        where = np.flatnonzero(np.arange(self.slots) < self.filled[:, None])
+        for name in SLOT_FIELDS:
+            self.fill(saved, name, np.arange(len(where)), where)
+        self.tree.set(where, self.taken_over(whole(saved, "priorities")))
+        self.max_priority = self.taken_over(saved["max_priority"]).item()
+
+    def fill(self, saved: Mapping[str, Any], name: str, source: Ints, target: Ints) -> None:
+        """Fill the slots `target` [K] of a field from the rows `source` [K] of the saved one."""
+        order = source.argsort()
+        source, target, start = source[order], target[order], 0
+        for rows in pieces(saved, name):
+            here = slice(*np.searchsorted(source, [start, start + len(rows)]))
+            getattr(self, name)[target[here]] = rows[source[here] - start]
+            start += len(rows)
+
+    def taken_over(self, priorities: Floats) -> Floats:
+        """Another replay's priorities as they count here: all alike where none are set."""
+        return priorities if self.prioritised else np.where(priorities > 0.0, 1.0, 0.0)
+
+    def append(self, env: int, ends: NDArray[np.uint8], priorities: Floats) -> Ints:
+        """Take consecutive slots with these ends and priorities behind ring `env`'s head; what
+        leans beyond them is cut off -> where the first K of them go [K]."""
+        if len(ends) > 1 and ends[-1] != FINAL and ends[-2] == FINAL:
+            ends = ends[:-1]  # an episode of which only the start is there
+        if len(ends) <= self.reach + 1:
+            return np.zeros(0, np.int64)
+        if ends[-1] != FINAL:  # the newest frame serves as the observation the episode was cut at
+            ends[-2:] = TRUNCATED, FINAL
+        target = env * self.slots + int(self.heads[env]) + np.arange(len(ends))
+        self.ends[target] = ends
+        priorities = np.where(ends == FINAL, 0.0, priorities[: len(ends)])
+        priorities[: self.reach] = 0.0  # their stacks may reach back before the cut
+        self.tree.set(target, priorities)
+        self.heads[env] = (self.heads[env] + len(ends)) % self.slots
+        self.filled[env] += len(ends)
+        return target

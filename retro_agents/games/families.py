@@ -1,0 +1,227 @@
+"""The one place that knows all families of environments; each is imported when it is needed."""
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retro_agents.contract.envs import Expert, Step, VectorEnv
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import complete_checkpoints, step_of
+from retro_agents.ground.film import write_video
+from retro_agents.ground.names import named
+from retro_agents.run.config import section
+from retro_agents.run.settings import RunSettings
+
+FPS = 15
+"""Agent steps shown in a second of film: the pace of a platform game."""
+TRAINING, HELD_OUT = "bramble-train", "bramble-test"
+"""The free game's acts: to learn on, and to be judged on."""
+KINDS: Mapping[str, Mapping[str, Any]] = {
+    f"platform games (--levels {TRAINING})": {},
+    "Procgen (--levels procgen:GAME)": {"levels": "procgen:"},
+}
+"""The families in words -> flat values of a config that plays one."""
+
+
+def of_procgen(levels: Any) -> bool:
+    """Whether a specification of levels is one of Procgen. UserError: only a part of it is, or it
+    should begin with procgen: and does not."""
+    parts = [part.strip().lower() for part in str(levels or "").split(",")]
+    if any(part.startswith("procgen:") for part in parts):
+        if not all(re.fullmatch(r"procgen:.*|\w*", part) for part in parts):
+            raise UserError(
+                f"{levels}: games of Procgen and other levels cannot be mixed: give "
+                "procgen:GAME[,GAME...] alone, or the others alone"
+            )
+        return True
+    if any(part.startswith("procgen") and not part.endswith(".csv") for part in parts):
+        raise UserError(f"unknown levels {levels!r}; give procgen:GAME, such as procgen:coinrun")
+    for word in filter(str.isalpha, parts):
+        from retro_agents.games.procgen.games import GAMES
+
+        if word not in split_names() and (
+            near := difflib.get_close_matches(word, GAMES, n=1, cutoff=0.8)
+        ):
+            raise UserError(f"unknown levels {word!r}; did you mean 'procgen:{near[0]}'?")
+    return False
+
+
+def settings_class(values: Mapping[str, Any]) -> type:
+    """The settings' class of the family that plays values["levels"]."""
+    if of_procgen(values.get("levels")):
+        from retro_agents.games.procgen.config import ProcgenConfig
+
+        return ProcgenConfig
+    from retro_agents.games.retro.config import EnvConfig
+
+    return EnvConfig
+
+
+def levels_with(field: str) -> list[str]:
+    """Levels of each family whose settings have a field of that name, as an example."""
+    examples = TRAINING, "procgen:coinrun"
+    kinds: dict[str, Any] = {levels: settings_class({"levels": levels}) for levels in examples}
+    return [levels for levels, kind in kinds.items() if field in kind.__dataclass_fields__]
+
+
+def env_settings() -> Any:
+    """The field `env` of an agent's config: the settings of the family that its levels are of."""
+    return section(settings_class, kinds=KINDS)
+
+
+def level_names(levels: str) -> list[str]:
+    """The levels that a specification means, of Procgen its games, in order; each is one too.
+    UserError: there are none such."""
+    if of_procgen(levels):
+        from retro_agents.games.procgen.games import parse_games
+
+        return [f"procgen:{game}" for game in parse_games(levels)]
+    from retro_agents.games.retro.levels import parse_levels
+
+    return [str(level) for level in parse_levels(levels)]
+
+
+def check_levels(levels: str, settings: Any) -> None:
+    """UserError: there are none such, or a game of theirs lacks what the settings ask for."""
+    games = [name.partition(":")[2] for name in level_names(levels)]
+    if of_procgen(levels):
+        from retro_agents.games.procgen.games import check_mode
+
+        check_mode(games, settings.distribution_mode)
+
+
+def split_names() -> list[str]:
+    """The splits of all families."""
+    from retro_agents.games.retro.splits import split_names
+
+    return split_names()
+
+
+def make(levels: str, settings: Any, *, num_envs: int, **options: Any) -> VectorEnv:
+    """`num_envs` environments, the levels shared out among them.
+
+    levels: splits and levels with commas between, a CSV, or procgen:GAME[,GAME…]. settings: of the
+    levels' family. options: seed (0). rotate_every (0): agent steps on a level before the next; 0:
+    an episode, where there are more levels than environments. part (a slice): make only
+    these of them. record_dir: for recordings, where the family has any. UserError: what is missing,
+    or the settings are another family's.
+    """
+    kind: Any = settings_class({"levels": levels})
+    if not isinstance(settings, kind):
+        raise UserError(
+            f"{levels} is not of the games that these settings are for: give levels of "
+            f"{settings.spec().family}"
+        )
+    if of_procgen(levels):
+        from retro_agents.games.procgen.vector import make_vec as make_procgen
+
+        if options.pop("rotate_every", 0) not in (0, RunSettings.rotate_every):
+            raise UserError("Procgen draws a level for every episode: give --rotate-every 0")
+        options.pop("record_dir", None)
+        return make_procgen(levels, num_envs=num_envs, config=settings, **options)
+    from retro_agents.games.retro.levels import parse_levels
+    from retro_agents.games.retro.make import make_vec
+
+    return make_vec(parse_levels(levels), num_envs=num_envs, config=settings, **options)
+
+
+def level_sets(levels: str, settings: Any, *, test_levels: Any) -> dict[str, Any]:
+    """ "train" and "test" -> the settings that play those levels of a specification.
+
+    test_levels: which are to be judged on, see `EvaluationSettings`. UserError: the family has no
+    such sets.
+    """
+    if not of_procgen(levels):
+        raise UserError(
+            "--evaluate-every is for levels of Procgen; python -m "
+            "retro_agents.judging.evaluate plays others"
+        )
+    from retro_agents.games.procgen.levels import level_sets
+
+    return level_sets(settings, test_levels=test_levels)
+
+
+def normalised_scores(level: str, settings: Any, mean_return: float) -> dict[str, float]:
+    """A mean return on a level, by the family's ranges -> range -> score; {} where it has none."""
+    if not of_procgen(level):
+        return {}
+    from retro_agents.games.procgen.games import normalised_scores
+
+    (game,) = level_names(level)
+    scores = normalised_scores(mean_return, game.partition(":")[2], settings.distribution_mode)
+    return {kind: score for kind, score in scores.items() if not np.isnan(score)}
+
+
+def expert_of(levels: str, settings: Any) -> Expert:
+    """Who says what to do on those levels, where their game has somebody. UserError: there is none,
+    or none to be asked, such as on held-out levels."""
+    if of_procgen(levels):
+        raise UserError("there is no expert for Procgen: give --levels bramble-train")
+    from retro_agents.games.retro.bramble import EXPERT
+    from retro_agents.games.retro.levels import parse_levels
+
+    return named(EXPERT)(parse_levels(levels), settings)
+
+
+def make_for(config: Any, **options: Any) -> VectorEnv:
+    """The environments that an agent's config asks for in `run` and `env`; options as of `make`."""
+    run = config.run
+    own = {"num_envs": run.num_envs, "seed": run.seed, "rotate_every": run.rotate_every}
+    envs = make(run.levels, config.env, **own, **options)
+    if run.video_every and not options.get("part", slice(None)).start:
+        folder = Path(run.run_dir)
+        saved = complete_checkpoints(folder / "checkpoints") if run.resume else []
+        done = step_of(saved[-1]) if saved else 0
+        others = max(run.num_envs, envs.num_envs) / envs.num_envs  # play elsewhere as fast
+        film_first(envs, folder / "videos", every=run.video_every / others, done=done / others)
+    return envs
+
+
+def train(run: Callable[..., Any], config: Any, envs: VectorEnv | None) -> None:
+    """Let an agent's `run` play these environments as its config says, which ends them. None: its
+    actors make their own."""
+    with closing(envs) if envs else nullcontext():
+        run(envs, config, config.run.run_dir, init=config.run.init or None)
+
+
+def film_first(envs: VectorEnv, folder: Path, *, every: float, done: float = 0.0) -> None:
+    """Let `envs` film what the first row's agent sees: the first episode that begins after each
+    `every` of their agent steps -> folder/0001-LEVEL.mp4, …
+
+    done: such steps before, of a run that goes on, maybe in the middle of an episode.
+    """
+    step_wait, spec = envs.step_wait, envs.env_spec
+    frames: list[NDArray[np.uint8]] = []
+    steps, due, filming = done, done - done % every + every, done == 0
+
+    def watched(part: slice | None = None) -> Step:
+        nonlocal steps, due, filming
+        found = obs, _, terminated, truncated, infos = step_wait(part)
+        steps += len(obs)
+        if part is not None and part.start:
+            return found
+        over = terminated[0] or truncated[0]
+        if filming:
+            seen = infos["final_obs"][0] if over else obs[0]
+            image = np.moveaxis(seen[-spec.channels :], 0, -1)
+            frames.append(np.repeat(image, 3 // spec.channels, axis=-1))
+        if over:
+            if filming:
+                folder.mkdir(parents=True, exist_ok=True)
+                # envs.levels may have the next one already: another part's step begins it.
+                level = infos["episode_record"]["level"][0].rpartition(":")[2]
+                numbers = [int(path.name.partition("-")[0]) for path in folder.glob("[0-9]*-*.mp4")]
+                name = f"{max(numbers, default=0) + 1:04d}-{level}.mp4"
+                write_video(folder / name, frames, fps=FPS, scale=3)
+                frames.clear()
+            filming = steps >= due
+            due = steps + every if filming else due
+        return found
+
+    envs.step_wait = watched  # type: ignore[method-assign]

@@ -1,0 +1,1 @@
+"""Procgen: sixteen games whose levels are made by a seed, on EnvPool."""

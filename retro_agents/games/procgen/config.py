@@ -1,0 +1,104 @@
+"""How Procgen treats a game: one dataclass, the published benchmark's values as defaults."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retro_agents.contract.envs import EnvSpec
+from retro_agents.contract.frames import parse_offsets
+from retro_agents.games.procgen.games import ACTIONS
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.ranges import (
+    Count,
+    Natural,
+    Positive,
+    Share,
+    check,
+)
+
+LAST_LEVEL = 2**31 - 1
+SIZE, COLOURS = 64, 3
+
+
+@dataclass(frozen=True)
+class ProcgenConfig:
+    """The environment (Procgen): which levels of the games, and what is seen of them."""
+
+    # The environment
+    distribution_mode: Literal["easy", "hard", "extreme", "memory", "exploration"] = "easy"
+    """Kind of levels; not every game has all. exploration: one fixed level, hard to explore."""
+    start_level: Natural = 0
+    """Seed of the first level; counts with num_levels only."""
+    num_levels: Natural = 0
+    """Levels from start_level on, one drawn for each episode; 0: all there are."""
+
+    backgrounds: bool = True
+    """Pictures behind the game; else black."""
+    restrict_themes: bool = False
+    """One set of pictures for all levels."""
+    monochrome: bool = False
+    """Rectangles of one colour for all things."""
+    generated_assets: bool = False
+    """Things look as if made at random, level by level."""
+    centre_agent: bool = True
+    """The camera follows, in games where it can; else the whole level is seen."""
+    velocity_info: bool = False
+    """Velocity is painted into the upper left corner, in games that have any."""
+    frames: str = "0"
+    """Frames of an observation by their age in steps: 0 is the newest; 0,-3 adds one three back."""
+    frame_difference: bool = False
+    """Older frames are shown as half their difference to the newest."""
+
+    stick_probability: Share = 0.0
+    """Chance that the last action is played again instead of the one chosen."""
+    timeouts: Literal["cut", "end"] = "cut"
+    """A game's time limit cuts an episode, whose value is bootstrapped, or ends it (the papers)."""
+    shape_rewards: bool = False
+    """Learn from sign(r)(sqrt(|r| + 1) - 1) + 0.001 r; reported returns stay raw."""
+    reward_scale: Positive = 1.0
+    """Factor on the rewards that the agent sees; reported returns stay unscaled."""
+
+    # The machine
+    env_threads: Count = 1
+    """CPU threads that play, in a resumed run at least one per core; any number plays the same."""
+
+    def __post_init__(self) -> None:
+        check(self)
+        if len(parse_offsets(self.frames)) == 1 and self.frame_difference:
+            raise UserError("--frame-difference needs an older frame: give --frames, such as 0,-3")
+        if self.start_level and not self.num_levels:
+            raise UserError(
+                f"--num-levels 0 means all levels, whatever --start-level {self.start_level} says: "
+                "give the number of levels too"
+            )
+        if self.start_level + self.num_levels > LAST_LEVEL:
+            raise UserError(f"levels end at {LAST_LEVEL}: give a lower --start-level or fewer")
+        if self.distribution_mode == "exploration" and self.num_levels:
+            raise UserError("exploration mode has one fixed level: leave --num-levels out")
+
+    def spec(self) -> EnvSpec:
+        """What agents know of these settings."""
+        back = parse_offsets(self.frames)
+        return EnvSpec(
+            family="procgen",
+            observation_shape=(len(back) * COLOURS, SIZE, SIZE),
+            frame_stack=len(back),
+            steps_back=back,
+            difference=self.frame_difference,
+            action_names=ACTIONS,
+            frame_skip=1,
+            rewards={"shape_rewards": self.shape_rewards, "reward_scale": self.reward_scale},
+            reward_scale=self.reward_scale,
+        )
+
+    def with_raw_rewards(self) -> "ProcgenConfig":
+        """The same, but with rewards as the game gives them."""
+        return replace(self, shape_rewards=False, reward_scale=1.0)
+
+    def learning_rewards(self, rewards: NDArray[np.floating]) -> NDArray[np.float32]:
+        """Raw rewards [T] -> as the shaping and the scale make them, [T]."""
+        if self.shape_rewards:
+            rewards = np.sign(rewards) * (np.sqrt(np.abs(rewards) + 1.0) - 1.0) + 0.001 * rewards
+        return (rewards * self.reward_scale).astype(np.float32)

@@ -1,0 +1,102 @@
+"""The sixteen games: the modes they have, their fixed levels, and what a return is worth.
+
+Source: Cobbe et al., arXiv:1912.01588, appendices C and D; openai/procgen, openai/train-procgen.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from retro_agents.ground.errors import UserError
+from retro_agents.run.config import nearest_text
+
+PREFIX = "procgen:"
+"""Before the games in a specification of levels."""
+
+ACTIONS = (
+    *("LEFT DOWN", "LEFT", "LEFT UP", "DOWN", "", "UP", "RIGHT DOWN", "RIGHT", "RIGHT UP"),
+    *("D", "A", "W", "S", "Q", "E"),
+)
+"""Keys that each action holds."""
+NOTHING = ACTIONS.index("")
+FRAMES_PER_SECOND = 15
+
+SCORES: Final[dict[str, tuple[float, float, float, float]]] = {
+    "bigfish": (1.0, 40.0, 0.0, 40.0),
+    "bossfight": (0.5, 13.0, 0.5, 13.0),
+    "caveflyer": (3.5, 12.0, 2.0, 13.4),
+    "chaser": (0.5, 13.0, 0.5, 14.2),
+    "climber": (2.0, 12.6, 1.0, 12.6),
+    "coinrun": (5.0, 10.0, 5.0, 10.0),
+    "dodgeball": (1.5, 19.0, 1.5, 19.0),
+    "fruitbot": (-1.5, 32.4, -0.5, 27.2),
+    "heist": (3.5, 10.0, 2.0, 10.0),
+    "jumper": (3.0, 10.0, 1.0, 10.0),
+    "leaper": (3.0, 10.0, 1.5, 10.0),
+    "maze": (5.0, 10.0, 4.0, 10.0),
+    "miner": (1.5, 13.0, 1.5, 20.0),
+    "ninja": (3.5, 10.0, 2.0, 10.0),
+    "plunder": (4.5, 30.0, 3.0, 30.0),
+    "starpilot": (2.5, 64.0, 1.5, 35.0),
+}
+"""Per game R_min and R_max, easy then hard, as in the paper."""
+REPOSITORY = {"jumper": (1.0, 10.0), "leaper": (1.5, 10.0)}
+"""Easy ones that train_procgen/constants.py has otherwise."""
+GAMES = tuple(SCORES)
+
+EXPLORATION = {
+    "caveflyer": 1259048185,
+    "climber": 1561126160,
+    "coinrun": 1949448038,
+    "heist": 876640971,
+    "jumper": 1434825276,
+    "leaper": 1318677581,
+    "maze": 158988835,
+    "ninja": 1123500215,
+}
+"""The one level of each game that is hard to explore; its rules are those of hard."""
+MODE_GAMES = {
+    "easy": GAMES,
+    "hard": GAMES,
+    "extreme": ("chaser", "dodgeball", "leaper", "starpilot"),
+    "memory": ("caveflyer", "dodgeball", "heist", "jumper", "maze", "miner"),
+    "exploration": tuple(EXPLORATION),
+}
+
+
+def parse_games(levels: str) -> list[str]:
+    """The games of "procgen:GAME[,GAME…]", in order; every game may have the prefix. UserError:
+    there is no such game, or it is named twice."""
+    games = [name.strip().lower().removeprefix(PREFIX) for name in levels.split(",")]
+    for game in games:
+        if game not in GAMES:
+            raise UserError(f"Procgen has no game {game!r}; {nearest_text(game, GAMES)}")
+        if games.count(game) > 1:
+            raise UserError(f"{levels} names {game} twice: give every game once")
+    return games
+
+
+def check_mode(games: list[str], mode: str) -> None:
+    """UserError: a game lacks a mode."""
+    for game in games:
+        if game not in MODE_GAMES[mode]:
+            having = ", ".join(MODE_GAMES[mode])
+            raise UserError(f"{game} has no distribution mode {mode!r}; these have it: {having}")
+
+
+def normalised_scores(mean_return: float, game: str, mode: str) -> dict[str, float]:
+    """`normalised` by the ranges of the paper and of the repository."""
+    kinds = ("paper", "repository")
+    return {kind: normalised(mean_return, game, mode, constants=kind) for kind in kinds}
+
+
+def normalised(mean_return: float, game: str, mode: str, *, constants: str = "paper") -> float:
+    """(R − R_min) / (R_max − R_min) by the ranges of the paper or the repository; nan in a mode
+    that has none."""
+    ranges = {"easy": SCORES[game][:2], "hard": SCORES[game][2:]}
+    if constants == "repository":
+        ranges["easy"] = REPOSITORY.get(game, ranges["easy"])
+    if mode not in ranges:
+        return float("nan")
+    low, high = ranges[mode]
+    return (mean_return - low) / (high - low)

@@ -1,0 +1,92 @@
+"""Play Procgen yourself: `python -m retro_agents.games.procgen.play coinrun` opens a window.
+
+Arrows move, D, A, W, S, Q, E are the game's other keys; N takes another level, Escape leaves.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from retro_agents.contract.envs import ended_episodes
+from retro_agents.games.procgen.config import COLOURS, SIZE, ProcgenConfig
+from retro_agents.games.procgen.games import (
+    ACTIONS,
+    FRAMES_PER_SECOND,
+    NOTHING,
+    parse_games,
+)
+from retro_agents.games.procgen.vector import ProcgenVectorEnv, make_vec
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.ranges import Count, Natural, Seed
+from retro_agents.ground.window import open_window
+from retro_agents.run.config import parse_command, positional
+
+
+@dataclasses.dataclass(frozen=True)
+class PlayConfig:
+    """Play a game of Procgen at the keyboard."""
+
+    game: str = positional("GAME")
+    """One of the sixteen, such as coinrun."""
+    distribution_mode: Literal["easy", "hard", "extreme", "memory", "exploration"] = "easy"
+    """Kind of levels; not every game has all."""
+    start_level: Natural = 0
+    """Seed of the first level; counts with num_levels only."""
+    num_levels: Natural = 0
+    """Levels to draw from; 0: all."""
+    seed: Seed = 0
+    """Seeds the levels that are drawn."""
+    scale: Count = 8
+    """Size of a pixel in the window."""
+
+
+def action_of(held: set[str]) -> int:
+    """The action of the keys that are held, by name; of several of the game's own keys one."""
+    ways = [way.upper() for way in ("left", "right", "up", "down") if way in held]
+    names = [" ".join(ways), *ways, *sorted(key.upper() for key in held)]
+    return next((ACTIONS.index(name) for name in names if name and name in ACTIONS), NOTHING)
+
+
+def play(envs: ProcgenVectorEnv, pygame: Any, window: Any) -> None:
+    """Play until the player leaves."""
+    clock = pygame.time.Clock()
+    obs, _ = envs.reset()
+    while True:
+        names = [pygame.key.name(e.key) for e in pygame.event.get(pygame.KEYDOWN)]
+        if "escape" in names or pygame.event.get(pygame.QUIT):
+            return
+        if "n" in names:
+            obs, _ = envs.reset()
+        held = pygame.key.get_pressed()
+        keys = ("left", "right", "up", "down", "d", "a", "w", "s", "q", "e")
+        action = action_of({key for key in keys if held[pygame.key.key_code(key)]})
+        obs, *_, infos = envs.step(np.array([action]))
+        for episode in ended_episodes(infos):
+            print(f"{episode['level']}: {episode['r']:g} in {episode['l']} steps")
+        picture = pygame.surfarray.make_surface(obs[0, -COLOURS:].transpose(2, 1, 0))
+        pygame.transform.scale(picture, window.get_size(), window)
+        pygame.display.flip()
+        clock.tick(FRAMES_PER_SECOND)
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command line."""
+    given = parse_command(PlayConfig, argv, command="python -m retro_agents.games.procgen.play")
+    config = ProcgenConfig(
+        distribution_mode=given.distribution_mode,
+        start_level=given.start_level,
+        num_levels=given.num_levels,
+    )
+    if len(parse_games(given.game)) > 1:
+        raise UserError(f"{given.game} is more than one game: give one")
+    envs = make_vec(given.game, num_envs=1, config=config, seed=given.seed)
+    pygame, window = open_window(SIZE * given.scale, SIZE * given.scale)
+    play(envs, pygame, window)
+    pygame.quit()
+
+
+if __name__ == "__main__":
+    main()

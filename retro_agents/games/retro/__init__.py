@@ -1,0 +1,1 @@
+"""Levels of console games under the Retro Contest's rules."""

@@ -1,0 +1,119 @@
+"""The contest's environment: buttons in, screens out, with its sticky frame skip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ResetNeeded
+
+from retro_agents.games.retro.emulator import BUTTONS, Emulator
+from retro_agents.games.retro.levels import Level
+from retro_agents.games.retro.rendering import METADATA
+from retro_agents.ground.generators import generator_state, set_generator_state
+
+
+def fold(buttons: np.ndarray) -> int:
+    """Buttons [12] of 0 or 1 -> mask, lowest bit first."""
+    return int(sum(1 << i for i, pressed in enumerate(buttons) if pressed))
+
+
+class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
+    """One level under the contest's rules: MultiBinary(12) -> uint8 screen [H, W, 3].
+
+    A step holds the buttons for `frame_skip` frames and returns the sum of rewards and the last
+    screen; it ends early where the episode does. Sticky: on a step's first frame the previous
+    buttons stay with `stick_probability`, except on the first step after a reset.
+    Source: openai/retro-contest, StochasticFrameSkip. Same draws, one uniform per step.
+    """
+
+    metadata = METADATA
+    render_mode: str | None
+
+    def __init__(
+        self,
+        level: Level,
+        *,
+        scenario: str,
+        frame_skip: int,
+        stick_probability: float,
+        record_dir: Path | None,
+    ) -> None:
+        self.emulator = Emulator(level, scenario=scenario, record_dir=record_dir)
+        self.frame_skip = frame_skip
+        self.stick_probability = stick_probability
+        self.render_mode = "rgb_array"
+        screen = self.emulator.screen()
+        self.observation_space = gymnasium.spaces.Box(0, 255, screen.shape, np.uint8)
+        self.action_space = gymnasium.spaces.MultiBinary(BUTTONS)
+        self.folded: dict[bytes, int] = {}
+        self.held: int | None = None
+        self.lacks = "call reset() before the first step"
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """First screen; infos name the level. options["level"]: a Level to change to."""
+        if self.emulator.retro is None:
+            raise ResetNeeded(self.lacks)
+        super().reset(seed=seed)
+        if options is not None and "level" in options:
+            self.emulator.load(options["level"])
+        self.emulator.reset()
+        self.held, self.lacks = None, ""
+        level = {"level": str(self.emulator.level)}
+        return self.emulator.screen(), {**self.emulator.variables(), **level}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """(screen, summed reward, terminated, False, the integration's variables). ResetNeeded:
+        before a reset, or after close."""
+        if self.lacks:
+            raise ResetNeeded(self.lacks)
+        key = action.tobytes()
+        mask = self.folded.get(key)
+        if mask is None:
+            mask = self.folded[key] = fold(action)
+        reward, done = self.run(mask)
+        return self.emulator.screen(), reward, done, False, self.emulator.variables()
+
+    def run(self, mask: int) -> tuple[float, bool]:
+        """Up to `frame_skip` frames under the sticky rule: (summed reward, done)."""
+        total = 0.0
+        for substep in range(self.frame_skip):
+            sticks = substep == 0 and self.held is not None and self.draw_stick()
+            if self.held is None or (substep <= 1 and not sticks):
+                self.held = mask
+            reward, done = self.emulator.frame(self.held)
+            total += reward
+            if done:
+                return total, True
+        return total, False
+
+    def draw_stick(self) -> bool:
+        """One uniform draw: whether the previous buttons stay for a frame."""
+        return self.np_random.random() <= self.stick_probability
+
+    def render(self) -> np.ndarray | None:
+        """The screen now, uint8 [H, W, 3]; None without a render_mode, as Gymnasium has it."""
+        return self.emulator.screen() if self.render_mode else None
+
+    def save(self) -> dict[str, Any]:
+        """Everything that the next step depends on."""
+        return {
+            "emulator": self.emulator.save(),
+            "held": self.held,
+            "random": generator_state(self.np_random),
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue exactly where `save` was called."""
+        self.emulator.restore(saved["emulator"])
+        self.held, self.lacks = saved["held"], ""
+        set_generator_state(self.np_random, saved["random"])
+
+    def close(self) -> None:
+        """Free this process's one emulator."""
+        self.emulator.close()
+        self.lacks = "this environment is closed: make another"

@@ -1,0 +1,170 @@
+"""What is installed, imported and missing: `python -m retro_agents.games.retro.doctor`.
+
+Prints one line per fact; exit code 1 when something that every command needs is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from retro_agents.games.retro.integrations import (
+    file_of,
+    games,
+    has_rom,
+    is_native,
+)
+from retro_agents.games.retro.levels import parse_levels
+from retro_agents.games.retro.splits import split_names
+from retro_agents.ground.cores import free_cores
+from retro_agents.ground.errors import Parser, UserError, command
+from retro_agents.ground.results import installed
+from retro_agents.ground.window import has_display
+
+PACKAGES = (
+    "stable-retro",
+    "wasmtime",
+    "gymnasium",
+    "numpy",
+    "opencv-python-headless",
+    "numba",
+    "torch",
+)
+TRY_OUT = (
+    "from retro_agents import make_env, EnvConfig; "
+    "env = make_env('Airstriker-Genesis-v0:Level1', EnvConfig(scenario='scenario')); "
+    "env.reset(); env.step(0); env.close()"
+)
+TRY_PROCGEN = (
+    "from retro_agents.games.families import make, settings_class; levels = 'procgen:coinrun'; "
+    "env = make(levels, settings_class({'levels': levels})(), num_envs=1); "
+    "env.reset(); env.step([4])"
+)
+
+
+Status = Literal["ok", "optional", "missing"]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of the report. status: fine, missing but optional, or missing and needed."""
+
+    topic: str
+    status: Status
+    text: str
+
+
+def package_facts() -> Iterator[Fact]:
+    """Versions of what is installed."""
+    yield Fact("python", "ok", f"{platform.python_version()} on {platform.machine()}")
+    where = sys.prefix if sys.prefix != sys.base_prefix else "none is active"
+    yield Fact("venv", "ok" if sys.prefix != sys.base_prefix else "optional", where)
+    for name in PACKAGES:
+        found = installed(name)
+        text = f"{name} {found}" if found else f"{name}: run scripts/install"
+        yield Fact("package", "ok" if found else "missing", text)
+
+
+def tried(topic: str, code: str, otherwise: Status, fine: str) -> Fact:
+    """Whether something starts and steps, tried in a process of its own. otherwise: the status
+    where it does not; fine: what is said where it does."""
+    try:
+        argv = [sys.executable, "-c", code]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        return Fact(topic, otherwise, "does not answer within 60 s")
+    if done.returncode == 0:
+        return Fact(topic, "ok", fine)
+    last = (done.stderr.strip().splitlines() or ["no message"])[-1].rpartition("Error: ")[2]
+    return Fact(topic, otherwise, f"does not start: {last}")
+
+
+def rom_fact() -> Fact:
+    """Games that have a ROM."""
+    there = sorted(game for game in games() if has_rom(game))
+    return Fact("roms", "ok", ", ".join(there)) if there else Fact("roms", "missing", "none")
+
+
+def split_fact(name: str) -> Fact:
+    """How many of a split's levels can be played, and what stops the others."""
+    try:
+        levels = parse_levels(name)
+    except UserError as error:
+        return Fact("levels", "missing", f"{name}: {error}")
+    played = {level.game for level in levels}
+    without = sorted(game for game in played if not (has_rom(game) or is_native(game)))
+    unscored = sorted({lv.game for lv in levels if file_of(lv.game, "contest.json") is None})
+    playable = sum(level.game not in {*without, *unscored} for level in levels)
+    text = f"{name}: {playable} of {len(levels)} playable"
+    if without:
+        text += f"; no ROM for {', '.join(without)}: `scripts/import-roms DIR`"
+    if unscored:
+        text += f"; no contest scenario for {', '.join(unscored)}"
+    if playable == len(levels):
+        return Fact("levels", "ok", text)
+    return Fact("levels", "missing" if name.startswith("bramble") else "optional", text)
+
+
+def film_fact() -> Fact:
+    """Whether films can be written."""
+    try:
+        import imageio_ffmpeg
+
+        return Fact("ffmpeg", "ok", f"version {imageio_ffmpeg.get_ffmpeg_version()}")
+    except (ImportError, RuntimeError) as error:
+        return Fact("ffmpeg", "optional", f"no films: {error}")
+
+
+def display_fact() -> Fact:
+    """Whether `play` can open a window."""
+    if has_display():
+        return Fact("display", "ok", "there: retro_agents.games.retro.play can open a window")
+    return Fact("display", "optional", "none: everything works but retro_agents.games.retro.play")
+
+
+def compute_facts() -> Iterator[Fact]:
+    """Cores and accelerators."""
+    yield Fact("cpu", "ok", f"{free_cores()} cores")
+    try:
+        import torch
+    except ImportError as error:
+        yield Fact("torch", "missing", f"does not import: {error}")
+        return
+    if torch.cuda.is_available():
+        yield Fact("cuda", "ok", torch.cuda.get_device_name(0))
+    else:
+        yield Fact("cuda", "optional", "not available: training runs on the CPU")
+
+
+def facts() -> list[Fact]:
+    """Everything, in the order of the report."""
+    steps = "starts, and steps the game that stable-retro brings"
+    found = [*package_facts(), tried("emulator", TRY_OUT, "missing", steps)]
+    found += [tried("procgen", TRY_PROCGEN, "optional", "16 games, on EnvPool"), rom_fact()]
+    found += [split_fact(name) for name in split_names()]
+    return [*found, display_fact(), film_fact(), *compute_facts()]
+
+
+@command
+def main() -> None:
+    """The command line."""
+    parser = Parser(prog="python -m retro_agents.games.retro.doctor", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="one JSON list instead of lines")
+    arguments = parser.parse_args()
+    found = facts()
+    if arguments.json:
+        print(json.dumps([asdict(fact) for fact in found], indent=1))
+    else:
+        for fact in found:
+            print(f"{fact.status:9}{fact.topic:10}{fact.text}")
+    if any(fact.status == "missing" for fact in found):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

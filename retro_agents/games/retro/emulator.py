@@ -1,0 +1,165 @@
+"""One console in this process: loads a level, runs frames, and can return to any frame exactly."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import stable_retro
+
+from retro_agents.games.retro.integrations import check_playable, file_of, games
+from retro_agents.games.retro.levels import Level
+from retro_agents.games.retro.scenario import Scenario, make_scenario
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import make_folder, next_number
+
+BUTTON_NAMES = ("B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z")
+"""Of the pad, in stable-retro's order."""
+BUTTONS = len(BUTTON_NAMES)
+
+
+class Emulator:
+    """Runs one level at a time; `load` changes level, in place where the ROM stays the same.
+
+    The library allows one emulator per process. Frames since the level's start state are
+    remembered as button masks: replaying them restores any moment exactly, for scenarios with
+    scripts too, whose inner state cannot be read.
+    """
+
+    def __init__(self, level: Level, *, scenario: str, record_dir: Path | None) -> None:
+        self.scenario_name = scenario
+        self.record_dir = record_dir
+        self.recordings = 0 if record_dir is None else next_number(record_dir)
+        self.level = level
+        self.retro: Any = None
+        self.scenario: Scenario
+        self.masks = array("H")
+        self.start(level)
+
+    def start(self, level: Level) -> None:
+        """Open the level's ROM in a new emulator. Errors: UserError."""
+        check_playable(level.game, level.state, scenario=self.scenario_name, native=False)
+        self.close()
+        try:
+            self.retro = stable_retro.RetroEnv(
+                level.game,
+                state=level.state,
+                scenario=self.scenario_name,
+                inttype=games()[level.game],
+                render_mode="rgb_array",
+            )
+        except RuntimeError as error:
+            if "multiple emulator instances" not in str(error):
+                raise
+            raise UserError(
+                "this process already runs an emulator and can hold only one: "
+                "close() the other environment first, or use make_vec"
+            ) from None
+        path = file_of(level.game, f"{self.scenario_name}.json")
+        assert path is not None
+        spec = json.loads(Path(path).read_text(encoding="utf-8"))
+        self.scenario = make_scenario(spec, self.retro.data)
+        self.level = level
+        # Filtered masks as arrays, made once: opposite directions and the like are dropped here.
+        self.pads: dict[int, np.ndarray] = {}
+
+    def load(self, level: Level) -> None:
+        """Make `level` the one that the next `reset` starts."""
+        if level == self.level:
+            return
+        if level.game != self.level.game:
+            self.start(level)
+            return
+        check_playable(level.game, level.state, scenario=self.scenario_name)
+        self.retro.load_state(level.state, games()[level.game])
+        self.level = level
+
+    def reset(self) -> None:
+        """Stand at the first frame of the level."""
+        self.stop_recording()
+        self.masks = array("H")
+        self.retro.em.set_state(self.retro.initial_state)
+        self.retro.em.set_button_mask(self.pad(0), 0)
+        self.retro.em.step()
+        if self.record_dir is not None:
+            self.start_recording(self.record_dir)
+        self.scenario.reset()
+
+    def pad(self, mask: int) -> np.ndarray:
+        """Button mask (bit i: button i) -> uint8 [12] as the emulator takes it."""
+        pad = self.pads.get(mask)
+        if pad is None:
+            allowed = self.retro.data.filter_action(mask)
+            pad = np.array([allowed >> i & 1 for i in range(BUTTONS)], np.uint8)
+            self.pads[mask] = pad
+        return pad
+
+    def frame(self, mask: int) -> tuple[float, bool]:
+        """Run one frame with these buttons held: (reward, whether the episode has ended)."""
+        retro = self.retro
+        pad = self.pad(mask)
+        retro.em.set_button_mask(pad, 0)
+        if retro.movie is not None:
+            for button in range(BUTTONS):
+                retro.movie.set_key(button, pad[button], 0)
+            retro.movie.step()
+        retro.em.step()
+        self.masks.append(mask)
+        return self.scenario.update()
+
+    def screen(self) -> np.ndarray:
+        """The picture now: uint8 [H, W, 3], a new array."""
+        return self.retro.get_screen(apply_rotation=True)
+
+    def variables(self) -> dict[str, int]:
+        """The integration's named variables now."""
+        return dict(self.retro.data.lookup_all())
+
+    def start_recording(self, folder: Path) -> None:
+        """Begin the next .bk2 in `folder`; the emulator stands at the level's first frame.
+
+        Errors: UserError (the folder cannot be written to; the library would not say so).
+        """
+        make_folder(folder)
+        name = f"{self.level.game}-{self.level.state}-{self.recordings:06d}.bk2"
+        self.recordings += 1
+        self.retro.record_movie(str(folder / name))
+        self.retro.movie.step()
+
+    def stop_recording(self) -> None:
+        """Write the running recording to its file."""
+        if self.retro is not None:
+            self.retro.stop_record()
+
+    def save(self) -> dict[str, Any]:
+        """What `restore` needs: level, frames since its start, number of recordings."""
+        return {
+            "game": self.level.game,
+            "state": self.level.state,
+            "masks": self.masks.tobytes(),
+            "recordings": self.recordings,
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go to a saved moment by replaying its frames; its recording is written anew."""
+        self.load(Level(saved["game"], saved["state"]))
+        # The moment belongs to the recording that was running, the last one counted.
+        # A run that was saved without recording has counted none.
+        if saved["recordings"]:
+            self.recordings = saved["recordings"] - 1
+        self.reset()
+        self.recordings = max(self.recordings, saved["recordings"])
+        masks = array("H")
+        masks.frombytes(saved["masks"])
+        for mask in masks:
+            self.frame(mask)
+
+    def close(self) -> None:
+        """End the recording and free this process's one emulator."""
+        if self.retro is not None:
+            self.stop_recording()
+            self.retro.close()
+            self.retro = None

@@ -1,0 +1,56 @@
+"""Import your own ROMs: `scripts/import-roms DIR…` (python -m
+retro_agents.games.retro.import_roms).
+
+Says of each file which game it is, by its SHA-1 and stable-retro's list, or why it is none. ROMs
+go where `python -m stable_retro.import` puts them, into stable-retro's own data folder. The 2018
+contest's custom levels come with stable-retro as deltas (`rom.delta`) against the Sonic ROMs; they
+are built when their ROM is there.
+"""
+
+import io
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from retro_agents.games.retro.rom_library import (
+    Library,
+    Line,
+    build_games,
+    import_files,
+)
+from retro_agents.ground.errors import Parser, command
+
+
+def report(lines: Iterable[Line]) -> Counter[str]:
+    """Print the lines -> how many there are of each kind."""
+    count: Counter[str] = Counter()
+    for line in lines:
+        print(line)
+        count[line.what] += 1
+    return count
+
+
+@command
+def main() -> None:
+    """The command line. Exit code 1: none of the files is a ROM that is wanted."""
+    from retro_agents.games.retro.doctor import split_fact
+    from retro_agents.games.retro.splits import split_names
+
+    parser = Parser(prog="scripts/import-roms", description=__doc__)
+    parser.add_argument("paths", nargs="+", type=Path, metavar="DIR", help="folders, or files")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # names of files may be no text
+        sys.stdout.reconfigure(errors="backslashreplace")
+    library = Library()
+    files = report(import_files(library, parser.parse_args().paths))
+    count = files + report(build_games(library))
+    print(f"{count['imported']} imported, {count['there']} there already, {count['built']} built")
+    for split in split_names():
+        if split.startswith("sonic"):
+            print(split_fact(split).text)
+    if not files["imported"] + files["there"]:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

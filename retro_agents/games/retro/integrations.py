@@ -1,0 +1,153 @@
+"""Where games live: stable-retro's own integrations and the ones this repository brings."""
+
+import difflib
+import functools
+import gzip
+import hashlib
+import re
+import struct
+from pathlib import Path
+
+from stable_retro import data
+from stable_retro.data import Integrations
+
+from retro_agents.ground.errors import UserError
+
+CODE, PACK = "bramble.wasm", "game.pack"
+"""What plays a game without an emulator, in its folder."""
+OWN_GAMES = Path(__file__).resolve().parents[3] / "cartridge" / "integration"
+# A custom integration goes first: a game of the same name in the wheel must not hide it.
+SEARCH_ORDER = (Integrations.CUSTOM_ONLY, Integrations.STABLE, Integrations.CONTRIB_ONLY)
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """' (nearest: …)' with the closest known name, or nothing when none is close."""
+    lower = {entry.lower(): entry for entry in known}
+    found = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.5)
+    return f" (nearest: {lower[found[0]]})" if found else ""
+
+
+@functools.cache
+def games() -> dict[str, Integrations]:
+    """Every game with an integration, and which kind of integration it is."""
+    if OWN_GAMES.is_dir() and str(OWN_GAMES) not in Integrations.CUSTOM_ONLY.paths:
+        Integrations.add_custom_path(str(OWN_GAMES))
+    found: dict[str, Integrations] = {}
+    for kind in SEARCH_ORDER:
+        for path in kind.paths:
+            for file in (Path(data.path()) / path).glob("*/data.json"):
+                found.setdefault(file.parent.name, kind)
+    return found
+
+
+def custom_folders() -> list[str]:
+    """Folders of custom integrations in this process, for a worker to know them too."""
+    games()
+    return list(Integrations.CUSTOM_ONLY.paths)
+
+
+def add_custom_folders(folders: list[str]) -> None:
+    """Make custom integrations known here; those of `OWN_GAMES` always are."""
+    for folder in folders:
+        if folder not in custom_folders():
+            Integrations.add_custom_path(folder)
+    games.cache_clear()
+
+
+def full_name(game: str) -> str:
+    """The game's stable-retro name; the names of 2018 lack their '-v0'. Unknown: UserError."""
+    known = games()
+    for name in (game, f"{game}-v0"):
+        if name in known:
+            return name
+    if fresh := re.fullmatch(r"BrambleDash(\d+)-Genesis(-v0)?", game):
+        raise UserError(
+            f"no game {game!r} yet: `python -m cartridge.levels new --seeds {fresh[1]} "
+            "--out cartridge/integration` makes it"
+        )
+    raise UserError(f"unknown game {game!r}{nearest(game, list(known))}: levels are GAME:STATE")
+
+
+def states(game: str) -> list[str]:
+    """Names of the game's start states; of its acts, where it plays without an emulator alone."""
+    found = list(data.list_states(game, games()[game]))
+    if found or not is_native(game):
+        return found
+    return list(_packed_names(Path(str(file_of(game, PACK))).read_bytes()))
+
+
+@functools.lru_cache(maxsize=64)
+def _packed_names(packed: bytes) -> tuple[str, ...]:
+    return tuple(act_names(gzip.decompress(packed)))
+
+
+def head_of(pack: bytes) -> list[int]:
+    """A pack's first words (cartridge/host/tables.c: Head)."""
+    return list(struct.unpack_from("<13I", pack))
+
+
+def act_names(pack: bytes) -> list[str]:
+    """Of a pack's acts, in order."""
+    head = head_of(pack)
+    return pack[head[11] : head[11] + head[12]].decode().split("\n")
+
+
+def is_native(game: str) -> bool:
+    """Whether a game has what it takes to be played without an emulator."""
+    return file_of(game, CODE) is not None and file_of(game, PACK) is not None
+
+
+def file_of(game: str, name: str) -> str | None:
+    """Path of one integration file of a game, or None."""
+    return data.get_file_path(game, name, games()[game])
+
+
+def state_bytes(game: str, state: str) -> bytes:
+    """The console's memory at a start state, as the emulator takes it. UserError: there is none."""
+    path = file_of(game, f"{state}.state")
+    if path is None:
+        raise UserError(
+            f"{game} has no states, so that nothing can be recorded: play without recording, or "
+            "make it anew with the console's compiler (cartridge/levels/README.md)"
+        )
+    return gzip.decompress(Path(path).read_bytes())
+
+
+def has_rom(game: str) -> bool:
+    """Whether the game's ROM is there (in the repository, the wheel, or imported)."""
+    try:
+        data.get_original_romfile_path(game, games()[game])
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def check_playable(game: str, *wanted: str, scenario: str, native: bool = True) -> None:
+    """Raise a UserError that says what is missing: game, one of the wanted states, ROM or scenario.
+    native: whether a game that plays without an emulator may lack its ROM."""
+    game = full_name(game)
+    known = states(game)
+    for state in wanted:
+        if state not in known:
+            raise UserError(f"{game} has no state {state!r}{nearest(state, known)}")
+    if not has_rom(game) and is_native(game):
+        if not native:
+            raise UserError(
+                f"{game} plays without an emulator alone: give --backend native, or make it anew "
+                "with the console's compiler (cartridge/levels/README.md)"
+            )
+    elif not has_rom(game):
+        raise UserError(f"{game} has no ROM: import your own with `scripts/import-roms DIR`")
+    if file_of(game, f"{scenario}.json") is None:
+        known = list(data.list_scenarios(game, games()[game]))
+        raise UserError(
+            f"{game} has no scenario {scenario!r}: choose one of {', '.join(known)} with --scenario"
+        )
+
+
+def rom_hash(game: str) -> str:
+    """SHA-1 of a game's ROM; of its pack, where it has none."""
+    if not has_rom(game) and (pack := file_of(game, PACK)):
+        return hashlib.sha1(Path(pack).read_bytes()).hexdigest()
+    rom = Path(data.get_original_romfile_path(game, games()[game]))
+    return hashlib.sha1(rom.read_bytes()).hexdigest()

@@ -1,0 +1,99 @@
+"""Levels and splits: what the words behind `--levels` mean."""
+
+import csv
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from retro_agents.games.retro.integrations import full_name, nearest, states
+from retro_agents.games.retro.splits import SPLITS, split_names
+from retro_agents.ground.errors import UserError
+
+
+@dataclass(frozen=True)
+class Level:
+    """One start state of one game; `str(level)` is GAME:STATE."""
+
+    game: str
+    state: str
+
+    def __str__(self) -> str:
+        return f"{self.game}:{self.state}"
+
+
+def parse_levels(spec: str) -> list[Level]:
+    """Levels of splits' names and GAME:STATE with commas between, or of a CSV path (columns
+    game,state); a split's levels need no GAME.
+
+    Names are checked against the integrations; a ROM need not be there yet. Errors: UserError.
+    """
+    if spec.endswith(".csv"):
+        return read_levels(Path(spec))
+    found: list[Level] = []
+    for part in [part.strip() for part in spec.split(",") if part.strip()] or [spec]:
+        if part in split_names():
+            found += read_levels(SPLITS / f"{part}.csv")
+        else:
+            found.append(parse_level(part))
+    return found
+
+
+def parse_level(text: str) -> Level:
+    """GAME:STATE, or the STATE of a split's level -> Level, with the game's full name.
+
+    Errors: UserError names the nearest.
+    """
+    game, colon, state = text.strip().partition(":")
+    if colon and game.lower() == "procgen":
+        raise UserError(
+            f"{text.strip()} is of Procgen, which is not played here: give a split or GAME:STATE"
+        )
+    if colon:
+        return checked(game, state)
+    known = {lv for split in split_names() for lv in rows_of(SPLITS / f"{split}.csv")}
+    found = sorted(map(str, (level for level in known if level.state == game)))
+    if not found:
+        names = [*split_names(), *(level.state for level in known)]
+        raise UserError(
+            f"unknown levels {game!r}{nearest(game, names)}: give a split "
+            f"({', '.join(split_names())}), a CSV with columns game,state, or GAME:STATE"
+        )
+    if len(found) > 1:
+        raise UserError(f"several games have a level {game!r}: give {' or '.join(found)}")
+    return parse_level(found[0])
+
+
+def checked(game: str, state: str, *, states_of: Callable[[str], Sequence[str]] = states) -> Level:
+    """A level whose game and state exist; UserError otherwise."""
+    game = full_name(game)
+    if state not in states_of(game):
+        raise UserError(f"{game} has no state {state!r}{nearest(state, states(game))}")
+    return Level(game, state)
+
+
+def read_levels(path: Path) -> list[Level]:
+    """Levels of a CSV file with the columns game and state. Errors: UserError."""
+    once = functools.cache(states)
+    return [checked(level.game, level.state, states_of=once) for level in rows_of(path)]
+
+
+def rows_of(path: Path) -> list[Level]:
+    """The same as the file has them, unchecked."""
+    try:
+        # Spreadsheets write a mark before the first column's name; utf-8-sig drops it.
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file, skipinitialspace=True)
+            rows = [(reader.line_num, row) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(
+            f"cannot read levels from {path}: {getattr(error, 'strerror', None) or error}"
+        ) from None
+    if not rows or "game" not in rows[0][1] or "state" not in rows[0][1]:
+        raise UserError(f"{path} holds no levels: expected a CSV with columns game,state")
+    for line, row in rows:
+        if not (row["game"] and row["state"]):
+            raise UserError(
+                f"{path}, line {line} lacks its game or state: expected GAME,STATE; complete it"
+            )
+    return [Level(row["game"], row["state"]) for _, row in rows]

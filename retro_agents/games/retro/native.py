@@ -1,0 +1,183 @@
+"""Environments without an emulator: BrambleDash's levels, equal to the emulator's step for step."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.seeding import np_random
+
+from retro_agents.contract.envs import Infos, Step
+from retro_agents.contract.rows import VectorBase
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.engine import POINTS, cartridge
+from retro_agents.games.retro.levels import Level
+from retro_agents.games.retro.native_rows import Batch, Rows
+from retro_agents.games.retro.rendering import METADATA
+from retro_agents.games.retro.vector import row_starts
+from retro_agents.ground.cores import free_cores
+from retro_agents.ground.errors import UserError
+
+GAMES_A_THREAD = 32
+"""Fewer are stepped sooner by one thread: handing them over takes longer than they do."""
+
+
+class NativeVectorEnv(VectorBase):
+    """The contract of `envs.VectorEnv` in this process, on as many threads as pay.
+
+    Interface, rewards, random draws and pictures are those of RetroVectorEnv.
+    """
+
+    saves_states = resets_rows = True
+
+    def __init__(
+        self,
+        levels: list[list[Level]],
+        *,
+        config: EnvConfig,
+        seed: int,
+        rotate_every: int,
+        record_dir: Path | None,
+        threads: int = 0,
+    ) -> None:
+        count = len(levels)
+        super().__init__(count, config.spec())
+        self.metadata |= METADATA
+        self.render_mode = "rgb_array"
+        self.seed: int | None = seed
+        self.scale = POINTS * config.reward_scale
+        parts = max(1, min(threads or min(free_cores(), count // GAMES_A_THREAD), count))
+        games = sorted({level.game for row in levels for level in row})
+        found = cartridge(*games)
+        edges = [count * k // parts for k in range(parts + 1)]
+        self.parts = [
+            Rows(
+                levels[a:b],
+                first=a,
+                config=config,
+                rotate_every=rotate_every,
+                record_dir=record_dir,
+                cartridge=found,
+            )
+            for a, b in itertools.pairwise(edges)
+        ]
+        self.pool = ThreadPoolExecutor(parts) if parts > 1 else None
+        self.stepping: list[Batch] = []
+
+    def row(self, i: int) -> tuple[Rows, int]:
+        """Where an environment is: its rows, and its number among them."""
+        part = next(part for part in self.parts if i < part.end)
+        return part, i - part.first
+
+    def observations(self) -> np.ndarray:
+        """All rows' observations now, a new array."""
+        return np.concatenate([part.games.observations for part in self.parts])
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, Infos]:
+        """As RetroVectorEnv's."""
+        self.assert_idle()
+        first, self.seed = self.seed, None
+        infos: Infos = {}
+        for i, begin, level in row_starts(self.num_envs, first if seed is None else seed, options):
+            part, k = self.row(i)
+            if level is not None and level not in part.games.cartridge.acts:
+                raise UserError(f"{level} is not a level of this environment's games")
+            if part.games.game[k]["steps"]:
+                infos = self._add_info(infos, {"episode_record": part.episode(k)}, i)
+            if begin is not None:
+                part.games.seed(k, np_random(begin)[0])
+            part.start(k, level)
+            self.name_levels([i])
+        return self.observations(), {**infos, "level": np.array(self.levels, dtype=object)}
+
+    def name_levels(self, rows: Iterable[int]) -> None:
+        """What these rows play now."""
+        for i in rows:
+            part, k = self.row(i)
+            self.levels[i] = str(part.levels[k])
+
+    def step_async(self, actions: np.ndarray, part: slice | None = None) -> None:
+        """Begin a step of all rows, or of `part`. Errors: ResetNeeded, InvalidAction."""
+        rows = range(self.num_envs)[part or slice(None)]
+        self.assert_idle(rows)
+        if not all(self.levels[rows.start : rows.stop]):
+            raise ResetNeeded("call reset() before the first step")
+        actions = self.checked(actions, len(rows))
+        batch = Batch(rows, self.env_spec.observation_shape)
+        self.stepping.append(batch)
+        for found in self.parts:
+            here = range(max(found.first, rows.start), min(found.end, rows.stop))
+            if not here:
+                continue
+            if self.pool is None:
+                found.step(actions, here, batch)
+            else:
+                batch.tasks.append(self.pool.submit(found.step, actions, here, batch))
+
+    def step_wait(self, part: slice | None = None) -> Step:
+        """End it."""
+        rows = range(self.num_envs)[part or slice(None)]
+        batches = [batch for batch in self.stepping if batch.first in rows]
+        waited = [i for batch in batches for i in batch.rows]
+        assert sorted(waited) == list(rows), "step_wait without step_async"
+        self.stepping = [batch for batch in self.stepping if batch not in batches]
+        infos: Infos = {}
+        for batch in batches:
+            for task in batch.tasks:
+                task.result()
+            for i in sorted(batch.ended):
+                infos = self._add_info(infos, batch.ended[i], i)
+            self.name_levels(batch.ended)
+        if len(batches) == 1:
+            (batch,) = batches
+            obs, gains = batch.obs, batch.gains
+            terminated, truncated = batch.terminated, batch.truncated
+        else:
+            batches.sort(key=lambda batch: batch.first)
+            obs, gains, terminated, truncated = (
+                np.concatenate([getattr(batch, name) for batch in batches])
+                for name in ("obs", "gains", "terminated", "truncated")
+            )
+        return obs, gains * self.scale, terminated, truncated, infos
+
+    def render(self) -> tuple[np.ndarray, ...]:
+        """Every row's screen now, uint8 [H, W, 3]."""
+        self.assert_idle()
+        return tuple(p.games.screen(k) for p in self.parts for k in range(len(p.levels)))
+
+    def save_states(self) -> list[dict[str, Any]]:
+        """Every row's whole state, for msgpack; `restore_states` continues exactly."""
+        self.assert_idle()
+        return [part.save(i) for part in self.parts for i in range(len(part.levels))]
+
+    def restore_states(self, states: list[dict[str, Any]]) -> np.ndarray:
+        """Continue from `save_states`, in an environment of the same make -> observations."""
+        self.assert_idle()
+        self.check_states(states)
+        for i, state in enumerate(states):
+            part, k = self.row(i)
+            part.restore(k, state)
+        self.name_levels(range(self.num_envs))
+        self.seed = None
+        return self.observations()
+
+    def assert_idle(self, rows: range | None = None) -> None:
+        """Neither closed nor, for these rows or any, between step_async and step_wait."""
+        self.assert_open()
+        for batch in self.stepping:
+            assert rows is not None, "called between step_async and step_wait"
+            assert not set(batch.rows) & set(rows), "step_async twice without step_wait"
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Write the recordings, end the threads."""
+        if self.pool is not None:
+            self.pool.shutdown()
+        for part in self.parts:
+            part.close()

@@ -1,0 +1,173 @@
+"""One level without an emulator: for an agent, and as the contest gives it."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import stable_retro
+from gymnasium.error import InvalidAction, ResetNeeded
+
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.contest_env import fold
+from retro_agents.games.retro.emulator import BUTTON_NAMES, BUTTONS
+from retro_agents.games.retro.engine import PADS, POINTS, cartridge
+from retro_agents.games.retro.integrations import state_bytes
+from retro_agents.games.retro.levels import Level
+from retro_agents.games.retro.native_rows import Recorder, Rows
+from retro_agents.games.retro.rendering import METADATA
+from retro_agents.ground.errors import UserError
+
+
+class NativeEnv(gymnasium.Env[np.ndarray, Any]):
+    """One level for an agent, as make_env's wrappers give it; infos lack what measures the
+    console's own time (engine.CONSOLE_ONLY)."""
+
+    metadata = METADATA
+    render_mode: str | None
+
+    def __init__(
+        self, level: Level, config: EnvConfig, *, record_dir: Path | None, pictures: bool = True
+    ) -> None:
+        """pictures: whether to draw observations (Games)."""
+        self.observation_space = gymnasium.spaces.Box(0, 255, config.observation_shape, np.uint8)
+        self.action_space = gymnasium.spaces.Discrete(config.actions)
+        self.render_mode = "rgb_array"
+        self.rows = Rows(
+            [[level]],
+            first=0,
+            config=config,
+            rotate_every=0,
+            record_dir=None,
+            cartridge=cartridge(level.game),
+            pictures=pictures,
+        )
+        if record_dir is not None:
+            state_bytes(level.game, level.state)  # UserError: there are no states
+            self.rows.recorders = [Recorder(record_dir, config)]
+        games = self.rows.games
+        self.scale = POINTS * config.reward_scale
+        self.game = games.game[0]
+        self.variables = games.cartridge.game["variables"].names or ()
+        self.closed = False
+        self.lacks = "call reset() before the first step"
+
+    def info(self) -> dict[str, Any]:
+        """The integration's variables."""
+        return dict(zip(self.variables, self.game["variables"].item(), strict=True))
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """First observation; infos name the level, and report an episode that this cuts."""
+        super().reset(seed=seed)
+        if self.closed:
+            raise ResetNeeded(self.lacks)
+        game, rows = self.game, self.rows
+        level = (options or {}).get("level", rows.levels[0])
+        if level not in rows.games.cartridge.acts:
+            raise UserError(f"{level} is not a level of this environment's game")
+        self.lacks = ""
+        cut = {}
+        if game["steps"] and not (game["terminated"] or game["truncated"]):
+            cut = {"episode_record": rows.episode(0)}
+        if seed is not None:
+            rows.games.seed(0, self.np_random)
+        rows.start(0, level)
+        return rows.games.observations[0].copy(), {
+            **self.info(),
+            "level": str(rows.levels[0]),
+            **cut,
+        }
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """One agent step. Errors: ResetNeeded (before a reset, after close), InvalidAction."""
+        if self.lacks:
+            raise ResetNeeded(self.lacks)
+        if not 0 <= action < len(self.rows.actions):
+            raise InvalidAction(f"no action {action}: expected 0 to {len(self.rows.actions) - 1}")
+        game, rows = self.game, self.rows
+        game["action"] = rows.actions[action]
+        rows.games.advance()
+        if rows.recorders:
+            frames = int(game["frames"])
+            rows.recorders[0].step(int(action), stuck=bool(game["stuck"]), frames=frames)
+        info = self.info()
+        terminated, truncated = bool(game["terminated"]), bool(game["truncated"])
+        if terminated or truncated:
+            info["episode_record"] = rows.episode(0)
+        obs = rows.games.observations[0].copy()
+        return obs, float(game["gain"]) * self.scale, terminated, truncated, info
+
+    def episode(self) -> dict[str, Any]:
+        """What is to be reported of the episode so far, see `episode_record`."""
+        return self.rows.episode(0)
+
+    def render(self) -> np.ndarray | None:
+        """The screen now, uint8 [224, 320, 3]; None without a render_mode, as Gymnasium has it."""
+        return self.rows.games.screen(0) if self.render_mode else None
+
+    def close(self) -> None:
+        """Write the recording."""
+        self.closed, self.lacks = True, "this environment is closed: make another"
+        self.rows.close()
+
+
+class NativeContestEnv(gymnasium.Wrapper):
+    """One level under the contest's rules, as ContestEnv gives it: buttons -> screens."""
+
+    def __init__(self, level: Level, config: EnvConfig, *, record_dir: Path | None) -> None:
+        config = config.with_raw_rewards()
+        self.native = NativeEnv(level, config, record_dir=record_dir, pictures=False)
+        super().__init__(self.native)
+        self.action_space = gymnasium.spaces.MultiBinary(BUTTONS)
+        self.observation_space = gymnasium.spaces.Box(0, 255, (224, 320, 3), np.uint8)
+        self.held: dict[bytes, str] = {}
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """First screen; infos name the level."""
+        _, info = self.native.reset(seed=seed, options=options)
+        return self.native.rows.games.screen(0), without_record(info)
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Hold the buttons as the engine's first action. Errors: ResetNeeded."""
+        key = action.tobytes()
+        if key not in self.held:
+            self.held[key] = allowed(fold(action))
+        held, rows = self.held[key], self.native.rows
+        rows.games.settings["pads"][0] = sum(PADS.get(name, 0) for name in held.split())
+        for recorder in rows.recorders:
+            recorder.actions = (held,)
+        _, reward, terminated, truncated, info = self.native.step(0)
+        return rows.games.screen(0), reward, terminated, truncated, without_record(info)
+
+
+def without_record(info: dict[str, Any]) -> dict[str, Any]:
+    """Infos as the contest's environment has them; EpisodeRecord adds an episode's."""
+    return {name: value for name, value in info.items() if name != "episode_record"}
+
+
+@functools.cache
+def button_groups() -> tuple[frozenset[int], ...]:
+    """For each group of buttons, those of its masks that the emulator lets through."""
+    groups = stable_retro.get_system_info("Genesis")["actions"]
+    return tuple(
+        frozenset(sum(1 << BUTTON_NAMES.index(name) for name in held) for held in group)
+        for group in groups
+    )
+
+
+def allowed(mask: int) -> str:
+    """Button mask -> names of what the emulator's filter lets through: no opposite directions,
+    START or MODE, and of A, B, C, X, Y, Z what a thumb can hold."""
+    kept = 0
+    for group in button_groups():
+        part = mask & functools.reduce(operator.or_, group)
+        kept |= part if part in group else 0
+    return " ".join(name for i, name in enumerate(BUTTON_NAMES) if kept >> i & 1)

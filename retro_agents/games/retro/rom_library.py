@@ -1,0 +1,206 @@
+"""stable-retro's data folder: which ROMs it wants, which it has, and how others get there."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stable_retro import data
+from vcdiff_decoder import VCDIFFError, decode
+
+from retro_agents.games.retro.rom_files import (
+    Content,
+    archive_kind,
+    dumps,
+    heading,
+    is_zip,
+    read_contents,
+)
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import drafted
+
+JOINED = {
+    "SonicAndKnuckles3-Genesis-v0": ("SonicAndKnuckles-Genesis-v0", "SonicTheHedgehog3-Genesis-v0")
+}
+"""Games that are two cartridges, one put on top of the other: their ROM is one behind the other."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the report. what: imported, there, built, no, or missing."""
+
+    what: str
+    name: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.what:9} {self.name}: {self.text}"
+
+
+@dataclass
+class Library:
+    """See the module's text."""
+
+    wanted: dict[str, tuple[str, str, str]] = field(default_factory=data.get_known_hashes)
+    """SHA-1 -> (game, extension, folder of the game's folder)."""
+    seen: dict[str, bytes] = field(default_factory=dict)
+    """SHA-1 -> ROM, of all wanted ROMs met: a game may have two versions."""
+
+    def hashes(self, game: str) -> list[str]:
+        """The SHA-1 of each version of a game that is wanted."""
+        return [sha1 for sha1, (name, _, _) in self.wanted.items() if name == game]
+
+    def path(self, sha1: str) -> Path:
+        """Where the ROM with this hash belongs."""
+        game, extension, folder = self.wanted[sha1]
+        return Path(folder) / game / f"rom{extension}"
+
+    def add(self, sha1: str, rom: bytes) -> bool:
+        """Install a wanted ROM; False when a good one is there already."""
+        self.seen[sha1] = rom
+        if self.installed(self.wanted[sha1][0]):
+            return False
+        path = self.path(sha1)
+        for name in (path.name, *original_name(path.parent)):
+            with drafted(path.with_name(name)) as draft:
+                draft.write_bytes(rom)
+        return True
+
+    def installed(self, game: str) -> dict[str, bytes]:
+        """The installed ROM by its SHA-1; empty without one, or where it is another or damaged."""
+        wanted = self.hashes(game)
+        if not wanted or not self.path(wanted[0]).is_file():
+            return {}
+        rom = self.path(wanted[0]).read_bytes()
+        return {digest(hashed): rom for hashed, _ in dumps(rom) if digest(hashed) in wanted}
+
+    def versions(self, game: str) -> list[bytes]:
+        """Every ROM of a game at hand: met now, or installed before."""
+        met = {sha1: self.seen[sha1] for sha1 in self.hashes(game) if sha1 in self.seen}
+        return list({**self.installed(game), **met}.values())
+
+
+def digest(rom: bytes) -> str:
+    """SHA-1 as in stable-retro's lists."""
+    return hashlib.sha1(rom).hexdigest()
+
+
+def original_name(game_folder: Path) -> list[str]:
+    """The name under which an arcade core looks for its set, where the integration says one."""
+    try:
+        metadata = json.loads((game_folder / "metadata.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    name = metadata.get("original_rom_name")
+    return [Path(name).name] if isinstance(name, str) else []
+
+
+def import_files(library: Library, paths: Iterable[Path]) -> Iterator[Line]:
+    """Import each file, and every file below each folder. Errors: UserError."""
+    for path in paths:
+        if not may_be_file(path) and not path.is_dir():
+            raise UserError(f"no file or folder {path}: give the folder that holds your ROMs")
+        below = (file for file in path.rglob("*") if may_be_file(file))
+        for file in [path] if may_be_file(path) else sorted(below):
+            yield from import_file(library, file)
+
+
+def may_be_file(path: Path) -> bool:
+    """Whether it is a file, or nobody may know: then reading says why it cannot be read."""
+    try:
+        return path.is_file()
+    except OSError:
+        return True
+
+
+def import_file(library: Library, path: Path) -> Iterator[Line]:
+    """A line for the file; for a zip that is no ROM as a whole, one for each file in it."""
+    for content in read_contents(path):
+        line = import_content(library, content)
+        if line.what != "no" or content.problem or not is_zip(content.data):
+            yield line
+        if line.what != "no" and content.where == str(path):
+            return
+
+
+def import_content(library: Library, content: Content) -> Line:
+    """Install one file if it is wanted, and say what it is."""
+    if content.problem:
+        return Line("no", content.where, content.problem)
+    for hashed, rom in dumps(content.data):
+        sha1 = digest(hashed)
+        if sha1 in library.wanted:
+            what = "imported" if library.add(sha1, rom) else "there"
+            return Line(what, content.where, library.wanted[sha1][0])
+    return Line("no", content.where, why_not(library, content.data))
+
+
+def why_not(library: Library, content: bytes) -> str:
+    """What a file is that stable-retro does not want, as far as it says so itself."""
+    if (kind := archive_kind(content)) is not None:
+        return f"is a {kind} archive, which is not opened here: unpack it first"
+    found = heading(content)
+    if found is None:
+        return f"no ROM that stable-retro knows (SHA-1 {digest(content)})"
+    if len(content) < found.size:
+        return f"{found} is cut off: {len(content)} of {found.size} bytes"
+    game = same_title(library, found.title)
+    if game is None:
+        return f"{found} is no game that stable-retro knows in this version"
+    return (
+        f"{found} is another region or revision of {game}, whose states would not fit; "
+        f"wanted is SHA-1 {' or '.join(library.hashes(game))}"
+    )
+
+
+def same_title(library: Library, title: str) -> str | None:
+    """The Mega Drive game with this title, letter by letter."""
+
+    def letters(text: str) -> str:
+        return re.sub("[^a-z0-9]", "", text.lower().replace("&", "and"))
+
+    games = sorted(game for game, _, _ in library.wanted.values() if "-Genesis" in game)
+    return next((game for game in games if letters(game.split("-")[0]) == letters(title)), None)
+
+
+def build_games(library: Library) -> Iterator[Line]:
+    """Build what can be built from the ROMs that are there."""
+    yield from join_cartridges(library)
+    for delta in sorted(Path(data.path()).glob("*/*/rom.delta")):
+        yield build_custom(library, delta.parent.name, delta.read_bytes())
+
+
+def join_cartridges(library: Library) -> Iterator[Line]:
+    """Make the games that are two cartridges in one, where both are there."""
+    for game, (below, above) in JOINED.items():
+        for first in library.versions(below):
+            for second in library.versions(above):
+                sha1 = digest(first + second)
+                if sha1 in library.hashes(game) and library.add(sha1, first + second):
+                    yield Line("built", game, f"from {below} and {above}")
+
+
+def build_custom(library: Library, game: str, delta: bytes) -> Line:
+    """Apply a custom game's delta to the ROM it was made against.
+
+    NameCustomAuthor-Genesis is made from Name-Genesis-v0, or one version of it.
+    """
+    base = re.sub(r"Custom[^-]*", "", game) + "-v0"
+    if library.installed(game):
+        return Line("there", game, f"built from {base}")
+    if not library.hashes(game):
+        return Line("missing", game, "its rom.sha is gone: install stable-retro again")
+    problem = f"is built from the ROM of {base}"
+    for source in library.versions(base):
+        try:
+            rom = decode(source, delta)
+        except VCDIFFError as error:
+            problem = f"its delta does not fit {base}, or is damaged ({error})"
+            continue
+        if digest(rom) in library.hashes(game):
+            library.add(digest(rom), rom)
+            return Line("built", game, f"from {base}")
+        problem = "its delta makes another ROM than its rom.sha says"
+    return Line("missing", game, problem)

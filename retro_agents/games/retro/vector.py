@@ -1,0 +1,257 @@
+"""Many levels at once: a Gymnasium VectorEnv with one emulator per process."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from gymnasium.error import ResetNeeded
+
+from retro_agents.contract.envs import Infos, Step, row_seeds
+from retro_agents.contract.rows import VectorBase
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.integrations import custom_folders
+from retro_agents.games.retro.levels import Level, parse_level
+from retro_agents.games.retro.rendering import METADATA
+from retro_agents.ground.errors import UserError
+from retro_agents.run.agents import with_this_project
+
+CLOSE_SECONDS = 10.0
+"""How long workers may take to write their recordings and leave."""
+
+
+def assign_levels(
+    levels: Sequence[Level], *, num_envs: int, rotate_every: int, seed: int
+) -> list[list[Level]]:
+    """The levels that each worker plays, in its order, so that all get the same share.
+
+    rotate_every > 0: every worker plays every level, in one shuffled order, workers starting
+    evenly spread over it. 0: each level belongs to one worker, or each worker has one level.
+    """
+    if not levels or num_envs < 1:
+        raise UserError(f"{len(levels)} levels for --num-envs {num_envs}: give one or more of each")
+    if rotate_every == 0:
+        if len(levels) < num_envs:
+            return [[levels[i % len(levels)]] for i in range(num_envs)]
+        return [list(levels[i::num_envs]) for i in range(num_envs)]
+    shuffled = [levels[i] for i in np.random.default_rng(seed).permutation(len(levels))]
+    starts = [i * len(levels) // num_envs for i in range(num_envs)]
+    return [shuffled[start:] + shuffled[:start] for start in starts]
+
+
+def row_starts(
+    num_envs: int, seed: int | list[int | None] | None, options: dict[str, Any] | None
+) -> list[tuple[int, int | None, Level | None]]:
+    """What `reset` is asked for: (row, its seed, its level) of each row that begins anew."""
+    options = options or {}
+    seeds: Sequence[int | None]
+    if isinstance(seed, (int, np.integer)):
+        seeds = row_seeds(int(seed), num_envs)
+    else:
+        seeds = [None] * num_envs if seed is None else seed
+    names = options.get("levels", [None] * num_envs)
+    assert len(seeds) == len(names) == num_envs, f"{len(seeds)} seeds for {num_envs} workers"
+    return [
+        (
+            i,
+            None if (begin := seeds[i]) is None else int(begin),  # NumPy's too
+            parse_level(names[i]) if names[i] else None,
+        )
+        for i in np.flatnonzero(options.get("reset_mask", np.ones(num_envs, bool))).tolist()
+    ]
+
+
+class RetroVectorEnv(VectorBase):
+    """The contract of `envs.VectorEnv` on emulators, each in a process of its own.
+
+    Parent and workers exchange messages in msgpack: [what to do, with what], [how it went, answer].
+
+    infos["episode_record"] holds arrays [N] (see EpisodeRecord), their mask is
+    infos["_episode_record"]. A worker's error or death closes all and raises: UserError or
+    RuntimeError.
+    """
+
+    saves_states = resets_rows = True
+
+    def __init__(
+        self,
+        levels: list[list[Level]],
+        *,
+        config: EnvConfig,
+        seed: int,
+        rotate_every: int,
+        record_dir: Path | None,
+    ) -> None:
+        super().__init__(len(levels), config.spec())
+        self.metadata |= METADATA
+        self.render_mode = "rgb_array"
+        self.seed: int | None = seed
+        self.obs = np.zeros((self.num_envs, *config.observation_shape), np.uint8)
+        self.stepping: set[int] = set()
+        self.connections: list[Connection] = []
+        self.launcher: subprocess.Popen[bytes] | None = None
+        self.workers: list[int] = []
+        self.start_workers(
+            {
+                "levels": [[(level.game, level.state) for level in row] for row in levels],
+                "config": dataclasses.asdict(config),
+                "rotate_every": rotate_every,
+                "custom_folders": custom_folders(),
+                "record_dir": None if record_dir is None else str(record_dir.absolute()),
+            }
+        )
+
+    def start_workers(self, setup: dict[str, Any]) -> None:
+        """Start the launcher, wait until every worker has its environment."""
+        pairs = [Pipe() for _ in range(self.num_envs)]
+        self.connections = [ours for ours, _ in pairs]
+        descriptors = [theirs.fileno() for _, theirs in pairs]
+        # A group of its own: Ctrl-C reaches the parent only, which then closes the connections.
+        # Not a session of its own: Linux would share the cores between both evenly.
+        self.launcher = subprocess.Popen(
+            [sys.executable, "-m", "retro_agents.games.retro.worker"],
+            stdin=subprocess.PIPE,
+            pass_fds=descriptors,
+            env={**os.environ, **with_this_project(), "OMP_NUM_THREADS": "1"},
+            process_group=0,
+        )
+        assert self.launcher.stdin is not None
+        with self.launcher.stdin as stdin:
+            stdin.write(msgspec.msgpack.encode({**setup, "connections": descriptors}))
+        for _, theirs in pairs:
+            theirs.close()
+        self.workers = [self.receive(i) for i in range(self.num_envs)]
+
+    def receive(self, index: int) -> Any:
+        """A worker's answer. A worker's error or end raises."""
+        try:
+            status, value = msgspec.msgpack.decode(self.connections[index].recv_bytes())
+        except (EOFError, OSError):
+            status, value = "ended", None
+        if status == "ok":
+            return value
+        self.close()
+        if status == "user-error":
+            raise UserError(value)
+        where = f"worker {index} ({self.levels[index] or 'starting'})"
+        if status == "ended":
+            raise RuntimeError(f"{where} ended by itself: killed, out of memory, or a crash above")
+        raise RuntimeError(f"{where} failed:\n{value}")
+
+    def send(self, index: int, name: str, argument: Any) -> None:
+        """Let a worker do something."""
+        try:
+            self.connections[index].send_bytes(msgspec.msgpack.encode([name, argument]))
+        except (BrokenPipeError, ConnectionResetError):
+            self.receive(index)
+
+    def ask(self, name: str, arguments: Mapping[int, Any]) -> list[Any]:
+        """Some workers' answers to something other than a step."""
+        self.assert_open()
+        assert not self.stepping, f"{name} between step_async and step_wait"
+        for index, argument in arguments.items():
+            self.send(index, name, argument)
+        return [self.receive(index) for index in arguments]
+
+    def image(self, pixels: bytes) -> np.ndarray:
+        """An observation as it travels -> uint8 [C, H, W], to be read only."""
+        return np.frombuffer(pixels, np.uint8).reshape(self.obs.shape[1:])
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """New episodes -> (observations [N, C, H, W] of all, infos with the levels).
+
+        seed: one for all, or one per worker. Without it, the first reset takes make_vec's.
+        options: "reset_mask" bool [N], "levels": see `envs.VectorEnv`. UserError: no such level.
+        """
+        first = self.seed if seed is None else seed
+        starts = {
+            i: {"seed": begin, "level": level and (level.game, level.state)}
+            for i, begin, level in row_starts(self.num_envs, first, options)
+        }
+        answers = self.ask("reset", starts)
+        self.seed = None
+        infos: Infos = {}
+        for i, answer in zip(starts, answers, strict=True):
+            self.obs[i], self.levels[i] = self.image(answer["obs"]), answer["level"]
+            if answer["episode"]:
+                infos = self._add_info(infos, {"episode_record": answer["episode"]}, i)
+        return self.obs.copy(), {**infos, "level": np.array(self.levels, dtype=object)}
+
+    def step_async(self, actions: np.ndarray, part: slice | None = None) -> None:
+        """Let every worker take its step, or those of `part`, so that some run while what others
+        shall do is still being decided. Errors: ResetNeeded, InvalidAction."""
+        self.assert_open()
+        numbers = range(self.num_envs)[part or slice(None)]
+        if not all(self.levels[i] for i in numbers):
+            raise ResetNeeded("call reset() before the first step")
+        assert self.stepping.isdisjoint(numbers), "step_async twice without step_wait"
+        played = self.checked(actions, len(numbers)).tolist()
+        self.stepping.update(numbers)
+        for i, action in zip(numbers, played, strict=True):
+            self.send(i, "step", action)
+
+    def step_wait(self, part: slice | None = None) -> Step:
+        """Collect their answers."""
+        rows = part or slice(None)
+        numbers = range(self.num_envs)[rows]
+        assert self.stepping.issuperset(numbers), "step_wait without step_async"
+        answers = [self.receive(i) for i in numbers]
+        self.stepping.difference_update(numbers)
+        infos: Infos = {}
+        for i, (pixels, *_, ended) in zip(numbers, answers, strict=True):
+            self.obs[i] = self.image(pixels)
+            if ended:
+                self.levels[i] = ended["level"]
+                final = {"final_obs": self.image(ended["final_obs"]).copy()}
+                infos = self._add_info(infos, {**final, "episode_record": ended["episode"]}, i)
+        rewards = np.array([answer[1] for answer in answers], np.float64)
+        terminated, truncated = (np.array([a[k] for a in answers], bool) for k in (2, 3))
+        return self.obs[rows].copy(), rewards, terminated, truncated, infos
+
+    def render(self) -> tuple[np.ndarray, ...]:
+        """Every worker's screen now, uint8 [H, W, 3]."""
+        found = self.ask("render", dict.fromkeys(range(self.num_envs)))
+        return tuple(np.frombuffer(s["pixels"], np.uint8).reshape(s["shape"]) for s in found)
+
+    def save_states(self) -> list[dict[str, Any]]:
+        """Every worker's whole state, for msgpack; `restore_states` continues exactly."""
+        return self.ask("save", dict.fromkeys(range(self.num_envs)))
+
+    def restore_states(self, states: list[dict[str, Any]]) -> np.ndarray:
+        """Continue from `save_states`, in an environment of the same make -> observations.
+
+        The workers replay their episodes' frames: seconds for long ones.
+        """
+        self.check_states(states)
+        if any("backend" in state for state in states):
+            raise UserError("the saved run was played natively: resume with --backend native")
+        self.levels = self.ask("restore", dict(enumerate(states)))
+        self.obs[:] = [self.image(state["obs"]) for state in states]
+        self.seed = None
+        return self.obs.copy()
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the connections: the workers write their recordings and leave."""
+        for connection in self.connections:
+            connection.close()
+        if self.launcher is None:
+            return
+        try:
+            self.launcher.wait(CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            for pid in self.workers:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            self.launcher.wait()

@@ -1,0 +1,301 @@
+"""What stands between the contest's environment and an agent. `make.py` puts them in order.
+
+Each wrapper that remembers something between steps says so in `save` and `restore`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, SupportsFloat
+
+import cv2
+import gymnasium
+import numpy as np
+from gymnasium.error import InvalidAction
+
+from retro_agents.games.retro.config import ACTIONS
+from retro_agents.games.retro.emulator import BUTTON_NAMES, BUTTONS
+from retro_agents.games.retro.levels import Level
+from retro_agents.games.retro.shrink import AreaShrinker
+
+Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
+
+CONTEST_PROGRESS = 9000.0
+"""Contest reward for going from a level's start to its end."""
+
+
+class Stateful(gymnasium.Wrapper):
+    """A wrapper with a memory between steps, as a dict that msgpack can carry."""
+
+    kept: tuple[str, ...] = ()
+    """Names of what it remembers."""
+
+    def save(self) -> dict[str, Any]:
+        """What `restore` needs to continue exactly."""
+        return {name: getattr(self, name) for name in self.kept}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue where `save` was called."""
+        for name in self.kept:
+            setattr(self, name, saved[name])
+
+
+class Turns:
+    """Which of its levels an environment plays next.
+
+    rotate_every: agent steps on a level, counted over its episodes, before the next;
+    0: the next level after each episode.
+    """
+
+    def __init__(self, levels: list[Level], rotate_every: int) -> None:
+        self.levels = levels
+        self.rotate_every = rotate_every
+        self.index = 0
+        self.steps = 0
+        self.fresh = True
+
+    def next(self) -> Level:
+        """The level of the episode that begins."""
+        if self.rotate_every == 0 and not self.fresh:
+            self.index += 1
+        elif 0 < self.rotate_every <= self.steps:
+            self.index += 1
+            self.steps = 0
+        self.fresh = False
+        return self.levels[self.index % len(self.levels)]
+
+
+class LevelRotation(Stateful):
+    """Plays `levels` in turn (see Turns); the switch is a truncation with infos["rotated"].
+
+    A single level is never cut.
+    """
+
+    def __init__(self, env: gymnasium.Env, levels: list[Level], *, rotate_every: int) -> None:
+        super().__init__(env)
+        self.turns = Turns(levels, rotate_every)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Start options["level"], where it is given, or else the level whose turn it is."""
+        if options is not None and "level" in options:
+            return self.env.reset(seed=seed, options=options)
+        return self.env.reset(seed=seed, options={**(options or {}), "level": self.turns.next()})
+
+    def step(self, action: Any) -> Step:
+        """Truncates when the level's steps are used up, unless the episode ends by itself."""
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        turns = self.turns
+        turns.steps += 1
+        used_up = 0 < turns.rotate_every <= turns.steps and len(turns.levels) > 1
+        if used_up and not (terminated or truncated):
+            truncated = True
+            info["rotated"] = True
+        return obs, reward, terminated, truncated, info
+
+    def save(self) -> dict[str, Any]:
+        turns = self.turns
+        return {"index": turns.index, "steps": turns.steps, "fresh": turns.fresh}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        vars(self.turns).update(saved)
+
+
+class Discretise(gymnasium.Wrapper):
+    """Discrete(7 or 10) -> the buttons that the action holds. Contest: 7."""
+
+    def __init__(self, env: gymnasium.Env, *, actions: int) -> None:
+        super().__init__(env)
+        self.action_space = gymnasium.spaces.Discrete(actions)
+        self.buttons = np.zeros((actions, BUTTONS), np.int8)
+        for row, names in zip(self.buttons, ACTIONS[actions], strict=True):
+            row[[BUTTON_NAMES.index(name) for name in names.split()]] = 1
+
+    def step(self, action: Any) -> Step:
+        """One agent step with the action's buttons held. InvalidAction: there is none such."""
+        if not 0 <= action < len(self.buttons):
+            raise InvalidAction(f"no action {action}: expected 0 to {len(self.buttons) - 1}")
+        return self.env.step(self.buttons[action])
+
+
+class StepLimit(Stateful):
+    """Truncates an episode after `steps` agent steps; 0: never. Contest: 4500."""
+
+    kept = ("steps",)
+
+    def __init__(self, env: gymnasium.Env, *, steps: int) -> None:
+        super().__init__(env)
+        self.limit = steps
+        self.steps = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Count from zero."""
+        self.steps = 0
+        return self.env.reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> Step:
+        """Truncated on the step that reaches the limit, or is beyond one lowered on resuming."""
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        self.steps += 1
+        return obs, reward, terminated, truncated or 0 < self.limit <= self.steps, info
+
+
+def progress_of(furthest: float, *, terminated: bool) -> tuple[float, bool]:
+    """The furthest return of an episode -> the part of the level that it is, 0 to 1, by the
+    contest's 9000 per level; whether the episode ended by reaching the level's end."""
+    progress = min(furthest / CONTEST_PROGRESS, 1.0)
+    # Per-frame rewards are single precision: their sum may miss 9000 by a little.
+    return progress, bool(terminated and progress > 0.9999)
+
+
+def episode_record(
+    *, total: float, furthest: float, steps: int, level: str, terminated: bool, rotated: bool
+) -> dict[str, Any]:
+    """What is reported of an episode, from the contest's unscaled reward.
+
+    r: return; l: agent steps; level: GAME:STATE; progress, finished: see `progress_of`; rotated:
+    cut by a change of level.
+    """
+    progress, finished = progress_of(furthest, terminated=terminated)
+    return {
+        "r": total,
+        "l": steps,
+        "level": level,
+        "progress": progress,
+        "finished": finished,
+        "rotated": rotated,
+    }
+
+
+class EpisodeRecord(Stateful):
+    """infos["episode_record"] on the last step of an episode, and at a reset of one that is cut by
+    it. (`episode` is Gymnasium's RecordEpisodeStatistics'.)"""
+
+    kept = ("level", "total", "furthest", "steps")
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        super().__init__(env)
+        self.level = ""
+        self.total = 0.0
+        self.furthest = 0.0
+        self.steps = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Count from zero."""
+        cut = self.episode() if self.steps else None
+        obs, info = self.env.reset(seed=seed, options=options)
+        if cut:
+            info["episode_record"] = cut
+        self.level = info["level"]
+        self.total = self.furthest = 0.0
+        self.steps = 0
+        return obs, info
+
+    def step(self, action: Any) -> Step:
+        """Adds up; reports at the end."""
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        self.total += float(reward)
+        self.furthest = max(self.furthest, self.total)
+        self.steps += 1
+        if terminated or truncated:
+            rotated = bool(info.get("rotated", False))
+            info["episode_record"] = self.episode(terminated=terminated, rotated=rotated)
+            self.steps = 0
+        return obs, reward, terminated, truncated, info
+
+    def episode(self, *, terminated: bool = False, rotated: bool = False) -> dict[str, Any]:
+        """What is to be reported of the episode so far, see `episode_record`."""
+        return episode_record(
+            total=self.total,
+            furthest=self.furthest,
+            steps=self.steps,
+            level=self.level,
+            terminated=terminated,
+            rotated=rotated,
+        )
+
+
+class AllowBacktracking(Stateful):
+    """Reward is the increase of the furthest progress so far, so going back costs nothing.
+
+    Source: openai/retro-baselines, AllowBacktracking.
+    """
+
+    kept = ("total", "furthest")
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        super().__init__(env)
+        self.total = 0.0
+        self.furthest = 0.0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Forget how far the last episode got."""
+        self.total = self.furthest = 0.0
+        return self.env.reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> Step:
+        """Same step, with max(0, total - furthest) as its reward."""
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        self.total += float(reward)
+        gain = max(0.0, self.total - self.furthest)
+        self.furthest = max(self.furthest, self.total)
+        return obs, gain, terminated, truncated, info
+
+
+class Warp(gymnasium.Wrapper):
+    """Screen uint8 [H, W, 3] -> uint8 [1 or 3, height, width], by area averaging."""
+
+    def __init__(self, env: gymnasium.Env, *, height: int, width: int, grey: bool) -> None:
+        super().__init__(env)
+        self.shrink = AreaShrinker(height=height, width=width)
+        self.grey = grey
+        channels = 1 if grey else 3
+        self.observation_space = gymnasium.spaces.Box(0, 255, (channels, height, width), np.uint8)
+
+    def warp(self, screen: np.ndarray) -> np.ndarray:
+        """One screen."""
+        if self.grey:
+            return self.shrink(cv2.cvtColor(screen, cv2.COLOR_RGB2GRAY)[:, :, None])
+        return self.shrink(screen)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """First screen, warped."""
+        obs, info = self.env.reset(seed=seed, options=options)
+        return self.warp(obs), info
+
+    def step(self, action: Any) -> Step:
+        """Same step, warped."""
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        return self.warp(obs), reward, terminated, truncated, info
+
+
+class FrameStack(Stateful):
+    """The last `depth` observations [c, H, W] as one [depth*c, H, W], oldest first.
+
+    After a reset the first observation fills every place.
+    """
+
+    def __init__(self, env: gymnasium.Env, *, depth: int) -> None:
+        super().__init__(env)
+        assert env.observation_space.shape is not None
+        self.channels, height, width = env.observation_space.shape
+        shape = (depth * self.channels, height, width)
+        self.observation_space = gymnasium.spaces.Box(0, 255, shape, np.uint8)
+        self.stack = np.zeros(shape, np.uint8)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Fill the stack with the first observation."""
+        obs, info = self.env.reset(seed=seed, options=options)
+        self.stack.reshape(-1, *obs.shape)[:] = obs
+        return self.stack.copy(), info
+
+    def step(self, action: Any) -> Step:
+        """Push the new observation in; the caller gets a copy of its own."""
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        self.stack[: -self.channels] = self.stack[self.channels :]
+        self.stack[-self.channels :] = obs
+        return self.stack.copy(), reward, terminated, truncated, info
+
+    def save(self) -> dict[str, Any]:
+        return {"stack": self.stack.tobytes()}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        self.stack[:] = np.frombuffer(saved["stack"], np.uint8).reshape(self.stack.shape)

@@ -1,0 +1,1 @@
+"""What knows nothing of learning: errors, files, ranges, arrays, statistics, devices."""

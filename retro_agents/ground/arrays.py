@@ -1,0 +1,119 @@
+"""NumPy arrays in .npy.zst files, streamed: gigabytes pass through a few megabytes of memory."""
+
+import dataclasses
+import hashlib
+import io
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, final
+
+import numpy as np
+import zstandard
+
+from retro_agents.ground.errors import UserError
+
+PIECE = 8 * 2**20  # bytes handed on at a time
+Rows = np.ndarray | Sequence[np.ndarray]
+"""An array, or several that are stored as one, on end along the first axis."""
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class StoredArray:
+    """Where an array is stored, and what it will be."""
+
+    path: Path
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    sha256: str
+
+
+def describe(rows: Rows) -> tuple[np.dtype, tuple[int, ...]]:
+    """dtype and shape of what `rows` are stored as."""
+    parts = parts_of(rows)
+    if isinstance(rows, np.ndarray):
+        return rows.dtype, rows.shape
+    return parts[0].dtype, (sum(map(len, parts)), *parts[0].shape[1:])
+
+
+def parts_of(rows: Rows) -> Sequence[np.ndarray]:
+    """The arrays that `rows` consist of."""
+    return [rows] if isinstance(rows, np.ndarray) else rows
+
+
+def write_array(rows: Rows, file: BinaryIO) -> None:
+    """Write an array (no objects) as a zstd-compressed .npy file."""
+    dtype, shape = describe(rows)
+    if dtype.hasobject:
+        raise TypeError("an array of Python objects cannot be saved")
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    compressor = zstandard.ZstdCompressor(level=1, threads=2, write_checksum=True)
+    with compressor.stream_writer(file, closefd=False) as stream:
+        np.lib.format.write_array_header_1_0(stream, header)
+        for part in parts_of(rows):
+            stream.write(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
+
+
+@final
+class StoredArrays(Mapping[str, np.ndarray]):
+    """The arrays of a checkpoint, read when asked for: `arrays["name"]`, or by `pieces`.
+
+    UserError: the file is damaged.
+    """
+
+    def __init__(self, stored: Mapping[str, StoredArray]) -> None:
+        self.stored = stored
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.stored)
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        out = np.empty(self.stored[name].shape, self.stored[name].dtype)
+        flat, start = out.reshape(-1), 0
+        for piece in self.pieces(name):
+            flat[start : start + piece.size] = piece.reshape(-1)
+            start += piece.size
+        return out
+
+    def pieces(self, name: str) -> Iterator[np.ndarray]:
+        """The array's rows in their order, some megabytes at a time."""
+        stored = self.stored[name]
+        try:
+            with stored.path.open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != stored.sha256:
+                    raise ValueError("checksum")
+                file.seek(0)
+                reader = zstandard.ZstdDecompressor().stream_reader(file, closefd=False)
+                with io.BufferedReader(reader) as stream:
+                    np.lib.format.read_magic(stream)
+                    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+                    if (shape, dtype) != (stored.shape, stored.dtype):
+                        raise ValueError("its header does not match meta.json")
+                    left, *row = shape or (1,)
+                    row_bytes = dtype.itemsize * math.prod(row)
+                    while left and row_bytes:
+                        count = min(left, max(1, PIECE // row_bytes))
+                        data = stream.read(count * row_bytes)
+                        yield np.frombuffer(data, dtype).reshape(count, *row)
+                        left -= count
+        except (OSError, ValueError, zstandard.ZstdError) as error:
+            raise UserError(
+                f"checkpoint file {stored.path} is damaged ({error}); use another checkpoint"
+            ) from None
+
+
+def pieces(arrays: Mapping[str, Any], name: str) -> Iterator[np.ndarray]:
+    """The rows of arrays[name] in their order: streamed where it is stored. Errors: UserError."""
+    if isinstance(arrays, StoredArrays):
+        return arrays.pieces(name)
+    return iter(parts_of(arrays[name]))
+
+
+def whole(arrays: Mapping[str, Any], name: str) -> np.ndarray:
+    """arrays[name] as one array. Errors: UserError."""
+    rows = arrays[name]
+    return rows if isinstance(rows, np.ndarray) else np.concatenate(rows)

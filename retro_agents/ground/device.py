@@ -1,0 +1,92 @@
+"""The device to compute on, set up for small nets that are trained all the time."""
+
+import contextlib
+import ctypes
+from collections.abc import Iterator
+
+import torch
+
+from retro_agents.ground.errors import UserError
+
+THREADS = torch.get_num_threads()
+"""What PyTorch decided for this process, before anybody changed it."""
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
+KEPT = 1 << 30
+
+
+def prepare_device(name: str, *, threads: int = 0) -> torch.device:
+    """ "cpu", "cuda", "cuda:1", or "auto" (CUDA where there is one) -> the device, ready for use.
+
+    threads: CPU threads of torch; 0 leaves its choice. UserError: no such device.
+    """
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise UserError(f"unknown device {name!r}; expected cpu, cuda, cuda:N or auto") from None
+    if device.type not in ("cpu", "cuda"):
+        raise UserError(f"device {name!r} is not supported; expected cpu, cuda, cuda:N or auto")
+    # Counting asks the driver, which may be too old for this torch: then none is available.
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if device.type == "cuda" and (device.index or 0) >= count:
+        raise UserError(
+            f"device {name!r} is not there: torch sees {count} CUDA devices; "
+            "use cpu, or a build of torch that fits the driver"
+        )
+    if threads > 0:
+        torch.set_num_threads(threads)
+    if device.type == "cuda":
+        torch.backends.cudnn.benchmark = True
+        torch.set_float32_matmul_precision("high")
+    _keep_freed_memory()
+    return device
+
+
+def computes_in_bf16(precision: str, device: torch.device) -> bool:
+    """Whether nets of that --precision compute in bf16 there; "auto": where it is the faster.
+
+    That is on a GPU, and on an x86 CPU with AMX or AMD's AVX-512 for it. Intel's AVX-512 has as
+    many multiplications in bf16 as in fp32: PPO2 takes 1.3 times as long there. A CPU without
+    instructions for it takes several times as long; those of ARM were not measured.
+    """
+    if precision != "auto":
+        return precision == "bf16"
+    if device.type == "cuda":
+        with torch.cuda.device(device):
+            return torch.cuda.is_bf16_supported(including_emulation=False)
+    has = torch.cpu.get_capabilities()
+    intel = has.get("cpu_name", "").startswith("Intel")
+    return has.get("amx_bf16", False) or (has.get("avx512_bf16", False) and not intel)
+
+
+def acts_in_bf16(precision: str, device: torch.device) -> bool:
+    """Whether nets of that --precision act in bf16 there: never on a CPU, where for so few
+    observations casting the weights at every step costs more than bf16 saves."""
+    return device.type == "cuda" and computes_in_bf16(precision, device)
+
+
+@contextlib.contextmanager
+def memory_for(what: str, *, instead: str) -> Iterator[None]:
+    """Let allocations within that find no memory be a UserError: no memory for what; instead."""
+    try:
+        yield
+    except (MemoryError, RuntimeError, TypeError, ValueError) as error:
+        # On a CPU torch has no class of its own for it; sizes that no memory could have are others.
+        words = (
+            *("not enough memory", "can't allocate memory", "calculation overflowed"),
+            *("Overflow when unpacking", "array is too big", "Maximum allowed dimension"),
+        )
+        known = isinstance(error, MemoryError | torch.OutOfMemoryError)
+        if not known and not any(part in str(error) for part in words):
+            raise
+        raise UserError(f"no memory for {what}; {instead}") from None
+
+
+def _keep_freed_memory() -> None:
+    """Tell glibc to keep what was freed: every update frees and takes the same megabytes, and
+    getting them from the system again took a tenth of the time of an update."""
+    with contextlib.suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(M_MMAP_THRESHOLD, KEPT)
+        mallopt(M_TRIM_THRESHOLD, KEPT)

@@ -1,0 +1,67 @@
+"""Types of a config's numbers by their range, which `from_dict`, `load_config` and `check` keep."""
+
+import dataclasses
+import sys
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import msgspec
+from msgspec import Meta
+
+from retro_agents.ground.errors import UserError
+
+LARGEST = sys.float_info.max
+
+Count = Annotated[int, Meta(ge=1, description="a whole number of 1 or more")]
+"""1, 2, …"""
+Natural = Annotated[int, Meta(ge=0, description="a whole number of 0 or more")]
+"""0, 1, 2, …; 0 mostly means never, or none."""
+Threads = Annotated[int, Meta(ge=0, le=1024, description="a whole number from 0 to 1024")]
+"""Threads of a CPU; 0 mostly means that PyTorch decides."""
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="a whole number from 0 to 2^63 - 1")]
+"""0, 1, 2, … as far as every generator takes it."""
+Positive = Annotated[float, Meta(gt=0.0, le=LARGEST, description="a finite number above 0")]
+"""Above 0, and finite."""
+NonNegative = Annotated[float, Meta(ge=0.0, le=LARGEST, description="a finite number of 0 or more")]
+"""0 or above, and finite."""
+Finite = Annotated[float, Meta(ge=-LARGEST, le=LARGEST, description="a finite number")]
+"""Any number but inf and nan."""
+Share = Annotated[float, Meta(ge=0.0, le=1.0, description="a number from 0 to 1")]
+"""A part or a chance: from 0 to 1."""
+Momentum = Annotated[float, Meta(ge=0.0, lt=1.0, description="a number from 0 to below 1")]
+"""What is kept of a running sum: from 0 to below 1."""
+WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+
+def check(config: Any) -> None:
+    """UserError: a field of a dataclass has not its type or range. For those made in Python."""
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if dataclasses.is_dataclass(value):  # a section, which has checked itself
+            continue
+        try:
+            msgspec.convert(value, field.type)
+        except msgspec.ValidationError:
+            raise UserError(bad_value(field.name, field, field.type, value)) from None
+
+
+def bad_value(name: str, field: dataclasses.Field, hint: Any, value: Any) -> str:
+    """What is said of a field's value that will not do. name: of the field, or of its flag."""
+    plain = isinstance(value, str) and value.strip() and value.isprintable()
+    counts = type(field.default) is int and field.default and get_origin(hint) is not Literal
+    example = f", such as {field.default}" if counts else ""
+    return f"{name} {value if plain else repr(value)}: expected {expected(hint)}{example}"
+
+
+def expected(hint: Any) -> str:
+    """A type in a user's words."""
+    kind, parts = get_origin(hint), get_args(hint)
+    if kind is Annotated:
+        return str(parts[1].description)
+    if kind is Literal:
+        return "one of " + ", ".join(map(str, parts))
+    if kind in (Union, UnionType):
+        return " or ".join(expected(part) for part in parts if part is not NoneType)
+    if kind in (tuple, list):
+        return f"a list of which each is {expected(parts[0])}"
+    return WORDS.get(hint, f"a {hint.__name__.lower()}")

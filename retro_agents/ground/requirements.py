@@ -1,0 +1,26 @@
+"""What is said where nothing can run: too old a Python, or one without our packages.
+
+Read by such a Python too, so in words that 3.6 understands.
+"""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def check() -> None:
+    """Exit with one line, code 2, unless this Python can run what is here."""
+    old = sys.version_info < (3, 11)
+    if not old and find_spec("msgspec") and find_spec("numpy"):
+        return
+    python = f"Python {sys.version_info[0]}.{sys.version_info[1]}"
+    what = "is too old: 3.11 or newer is needed" if old else "lacks the packages needed"
+    venv = Path(__file__).resolve().parents[2] / ".venv"
+    if not (venv / "bin" / "python").exists():
+        how = ".venv is missing: run scripts/install, which makes it"
+    elif Path(sys.prefix).resolve() == venv.resolve():
+        how = ".venv is not complete: run scripts/install"
+    else:
+        how = ".venv is not active: source .venv/bin/activate, then run this again"
+    print(f"error: {python} {what}; {how}", file=sys.stderr)
+    raise SystemExit(2)

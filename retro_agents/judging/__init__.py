@@ -1,0 +1,1 @@
+"""How good an agent is, and whether it uses what it sees."""

@@ -1,0 +1,136 @@
+"""A person's play as demonstrations: `python -m retro_agents.judging.demonstrate RECORDING.bk2 …
+--out DIR`.
+
+Each .bk2, such as `retro_agents.games.retro.play --record` writes, is played again frame by frame;
+what an agent would have seen, done and earned becomes a recorded episode.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import stable_retro
+
+from retro_agents.experience.episodes import Episode, write_episodes
+from retro_agents.games.retro.config import ACTIONS, EnvConfig
+from retro_agents.games.retro.emulator import BUTTONS
+from retro_agents.games.retro.integrations import full_name, state_bytes, states
+from retro_agents.games.retro.levels import Level
+from retro_agents.games.retro.make import make_contest_env
+from retro_agents.games.retro.video import open_movie
+from retro_agents.games.retro.wrappers import BUTTON_NAMES, Warp
+from retro_agents.ground.errors import Parser, UserError, command
+from retro_agents.ground.files import new_folder
+
+JUMPS = {"A", "B", "C"}
+"""Buttons that do the same; actions name B."""
+WAITING = "DOWN"
+"""What comes nearest to no button, among actions that all press one."""
+
+
+def action_for(held: Sequence[str], names: Sequence[str]) -> int:
+    """The action nearest to some buttons: that with a jump where one is pressed, and with as many
+    as possible of the others, and few more."""
+    buttons = {"B" if name in JUMPS else name for name in held}
+    buttons &= {button for name in names for button in name.split()}
+    if not buttons:
+        return list(names).index("" if "" in names else WAITING)
+
+    def apart(action: int) -> tuple[bool, int]:
+        pressed = set(names[action].split())
+        return ("B" in buttons) != ("B" in pressed), len(buttons ^ pressed)
+
+    return min(range(len(names)), key=apart)
+
+
+def level_of(recording: Path) -> Level:
+    """The level that a recording begins. UserError: it begins none."""
+    movie = open_movie(recording)
+    game, begun = full_name(movie.get_game()), movie.get_state()
+    found = [state for state in states(game) if state_bytes(game, state) == begun]
+    if not found:
+        raise UserError(f"{recording} begins at none of the start states of {game}: record anew")
+    return Level(game, found[0])
+
+
+def steps_of(movie: stable_retro.Movie, frames: int) -> Iterator[list[tuple[bool, ...]]]:
+    """The buttons of so many frames at a time, from where a recording stands to its end."""
+    step: list[tuple[bool, ...]] = []
+    while movie.step():
+        step.append(tuple(bool(movie.get_key(button, 0)) for button in range(BUTTONS)))
+        if len(step) == frames:
+            yield step
+            step = []
+    if step:
+        yield step
+
+
+def replayed(recording: Path, config: EnvConfig) -> Episode:
+    """A recording as an episode of agent steps, until the level's end or the recording's. The
+    action of a step is the one nearest to what was held in most of its frames.
+
+    UserError: it is no recording, or there is nothing to play it with.
+    """
+    level, movie, names = level_of(recording), open_movie(recording), ACTIONS[config.actions]
+    movie.step()  # the frame of the reset, which presses nothing
+    frame = replace(config, frame_skip=1, stick_probability=0.0, episode_steps=0)
+    grey = config.colour == "grey"
+    env = Warp(
+        make_contest_env(level, frame),
+        height=config.image_height,
+        width=config.image_width,
+        grey=grey,
+    )
+    with closing(env):
+        shown, _ = env.reset()
+        frames, actions, rewards, terminated = [shown], [], [], False
+        for step in steps_of(movie, config.frame_skip):
+            earned = 0.0
+            for buttons in step:
+                shown, reward, terminated, _, _ = env.step(np.array(buttons, np.int8))
+                earned += float(reward)
+                if terminated:
+                    break
+            most = Counter(step).most_common(1)[0][0]
+            held = [name for name, on in zip(BUTTON_NAMES, most, strict=True) if on]
+            actions.append(action_for(held, names))
+            rewards.append(earned)
+            frames.append(shown)
+            if terminated:
+                break
+    if not actions:
+        raise UserError(f"{recording} is over before anything was pressed: record anew")
+    return Episode(
+        str(level),
+        np.array(actions, np.uint8),
+        np.array(rewards),
+        terminated,
+        action_names=names,
+        frame_skip=config.frame_skip,
+        frames=np.stack(frames),
+    )
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command line."""
+    parser = Parser(prog="python -m retro_agents.judging.demonstrate", description=__doc__)
+    parser.add_argument("recordings", nargs="+", type=Path, metavar="RECORDING.bk2")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the recorded episodes")
+    arguments = parser.parse_args(argv)
+    for recording in arguments.recordings:
+        if not recording.is_file():
+            raise UserError(f"{recording} is no file: give .bk2 recordings")
+    new_folder(arguments.out)
+    found = [replayed(recording, EnvConfig()) for recording in arguments.recordings]
+    found.sort(key=lambda episode: episode.total_reward)
+    for episode in found:
+        print(f"{episode.level}: {len(episode.actions)} steps, {episode.total_reward:.0f} points")
+    print(write_episodes(arguments.out, found, env_steps=sum(len(e.actions) for e in found)))
+
+
+if __name__ == "__main__":
+    main()

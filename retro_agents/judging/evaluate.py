@@ -1,0 +1,270 @@
+# PYTHON_ARGCOMPLETE_OK
+"""How good is a trained agent that learns no more, what does it look like, and does it see?
+
+python -m retro_agents.judging.evaluate ppo2 --explore --video
+python -m retro_agents.judging.evaluate runs/rainbow --levels bramble-test --episodes 5 --whole
+python -m retro_agents.judging.evaluate rainbow --sight
+"""
+
+import contextlib
+import dataclasses
+import shutil
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from rich.console import Console
+
+from retro_agents.contract.policy import Policy
+from retro_agents.games.families import HELD_OUT
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.levels import Level
+from retro_agents.games.retro.make import backend_of, make_env
+from retro_agents.games.retro.references import REFERENCES
+from retro_agents.games.retro.video import FRAMES_PER_SECOND
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.files import make_folder
+from retro_agents.ground.progress import Progress
+from retro_agents.ground.ranges import Count, Seed
+from retro_agents.ground.results import read_result, store
+from retro_agents.ground.statistics import t_interval
+from retro_agents.judging.levels import playable_levels
+from retro_agents.judging.policies import load_policy
+from retro_agents.judging.score import (
+    Episode,
+    Score,
+    score,
+    score_table,
+    shown_names,
+)
+from retro_agents.judging.sight import PLAYS
+from retro_agents.judging.sight_report import (
+    WAYS,
+    check_testable,
+    sight_of,
+    sight_table,
+    verdict,
+)
+from retro_agents.judging.watch import Moment, film, keep_best, watch
+from retro_agents.run.config import parse_command, positional
+from retro_agents.run.folder import alone_in, numbered_folder
+
+PATIENCE = 20
+"""Seconds without a new highest return after which an episode ends, unless it is to be whole."""
+SIGHT_EPISODES = 5
+"""Episodes per level of a test of sight, unless told."""
+
+
+@dataclasses.dataclass(frozen=True)
+class EvaluateConfig:
+    """Play episodes under contest rules, without learning, and score them."""
+
+    agent: str = positional("AGENT")
+    """A checkpoint, run or contest's folder, a shipped agent's name (ppo2), or random,
+    hold-right, run-and-jump."""
+    levels: str = ""
+    """Splits and GAME:STATE with commas between, or a CSV with columns game,state; none: the first
+    of bramble-test, with --sight all of them."""
+    episodes: Count | None = None
+    """Episodes per level, each with its own sticky actions; none given: 1, with --sight 5."""
+    seed: Seed = 0
+    """Seed of the first episode's sticky actions; each further episode takes the next."""
+    whole: bool = False
+    """Play on where nothing is gained for 20 seconds, up to the contest's limit of 300."""
+    explore: bool = False
+    """Act as while it learns, by draws from its policy or with noise, not by its best action."""
+    sight: bool = False
+    """Test whether it sees: its return by its own pictures, by those of other moments (of another
+    environment) and by none (drawing actions independently, as often as it took them), acting as it
+    learns and by its best action."""
+    video: bool = False
+    """Keep the best episode of each level as .mp4 with action, return and the agent's values, and
+    as .bk2."""
+    out: Path | None = None
+    """Folder for result.json and the videos; none: the next of runs/evaluation-001, -002, …"""
+    backend: Literal["native", "emulator"] = "native"
+    """What plays BrambleDash's levels; others always play in the emulator."""
+    device: str = "cpu"
+    """Where the net computes: cpu, cuda, cuda:1, auto."""
+
+
+def make_out(out: Path | None) -> Path:
+    """The folder to write to, made. UserError: it cannot be written."""
+    if out is None:
+        return numbered_folder("runs", "evaluation")
+    make_folder(out)
+    return out
+
+
+def agent_in(contest: Path) -> str:
+    """What played in a contest's folder: the agent as it was in the end, where it learned.
+
+    UserError: there are several, or none was saved.
+    """
+    expected = "give a folder that the contest wrote"
+    facts = read_result(contest / "contest.json", expected=expected)
+    if lacking := {"name", "mode", "checkpoint"} - facts.keys():
+        raise UserError(f"{contest}/contest.json is damaged: it lacks {min(lacking)}")
+    saved = sorted(contest.glob("*/seed-*/agent"))
+    learned = [str(path) for path in saved if path.parent.name[len("seed-") :].isdecimal()]
+    start = (
+        [] if facts["mode"] == "adapt" or not facts["checkpoint"] else [str(facts["checkpoint"])]
+    )
+    found = learned or start
+    if not found and facts["name"] in REFERENCES:
+        return str(facts["name"])
+    if len(found) != 1:
+        which = f"give one, such as {found[0]}" if found else f"{facts['name']} saved none"
+        raise UserError(f"{contest} holds {len(found)} agents: {which}")
+    return found[0]
+
+
+def play_level(
+    policy: Policy,
+    level: Level,
+    settings: EnvConfig,
+    *,
+    episodes: int,
+    seed: int = 0,
+    explore: bool = False,
+    record_dir: Path | None = None,
+    patience: int = 0,
+    on_step: Callable[[int, int], None] | None = None,
+) -> tuple[list[Episode], list[Moment]]:
+    """Episodes of one level, one after the other, and what was seen of the best, where there is a
+    record_dir, which gets one .bk2 for each. patience: as `watch` has it.
+    on_step(episodes before, steps of this one): for showing progress."""
+    plain = settings.with_raw_rewards()
+    played: list[Episode] = []
+    shown: list[Moment] = []
+    filmed = record_dir is not None
+    with contextlib.closing(make_env(level, plain, record_dir=record_dir)) as env:
+        for number in range(episodes):
+            before = max((episode.r for episode in played), default=-np.inf)
+            told = None if on_step is None else partial(on_step, number)
+            episode, seen = watch(
+                policy,
+                env,
+                seed=seed + number,
+                explore=explore,
+                patience=patience,
+                filmed=filmed,
+                on_step=told,
+            )
+            played.append(episode)
+            shown = seen if episode.r > before else shown
+    return played, shown
+
+
+def evaluate_levels(
+    policy: Policy, levels: Sequence[Level], settings: EnvConfig, config: EvaluateConfig, out: Path
+) -> dict[str, Any]:
+    """Play them one after the other, and say what came of it -> for result.json."""
+    names = shown_names(map(str, levels))
+    rows: list[Score] = []
+    every: list[Episode] = []
+    spec, second = settings.spec(), FRAMES_PER_SECOND // settings.frame_skip
+    longest, episodes = settings.episode_steps // second, config.episodes or 1
+    total = longest * episodes * len(levels)
+    with Progress(total, "evaluate", unit="seconds of play") as progress:
+
+        def show(episode: int, step: int) -> None:
+            progress.update((len(every) + episode) * longest + step // second)
+
+        for level in levels:
+            name = names[str(level)].replace(":", "-")
+            recordings = out / f".{name}" if config.video else None
+            if recordings is not None:  # left over by one that was killed
+                shutil.rmtree(recordings, ignore_errors=True)
+            played, seen = play_level(
+                policy,
+                level,
+                settings,
+                episodes=episodes,
+                seed=config.seed,
+                explore=config.explore,
+                record_dir=recordings,
+                patience=0 if config.whole else PATIENCE * second,
+                on_step=show,
+            )
+            rows.append(score(name, played))
+            every += played
+            progress.update(len(every) * longest, {"return": rows[-1].mean})
+            if recordings is not None:
+                returns = [episode.r for episode in played]
+                keep_best(recordings, returns, out / f"{name}.bk2")
+                shown = {f"{config.agent}, {name}": seen}
+                path = out / f"{name}.mp4"
+                print(film(path, shown, spec.action_names, frame_skip=spec.frame_skip))
+    if len(levels) > 1:  # the levels are given, so they are no chance: only episodes are
+        means = np.reshape([episode.r for episode in every], (len(levels), -1)).mean(axis=0)
+        low, high = t_interval(means)
+        rows.append(dataclasses.replace(score("all levels", every), low=low, high=high))
+    way = "exploring" if config.explore else "by its best action"
+    Console().print(score_table(rows, title=f"{config.agent}, {way}"))
+    return {"scores": [*map(dataclasses.asdict, rows)]}
+
+
+def evaluate_sight(
+    policy: Policy, levels: Sequence[Level], settings: EnvConfig, config: EvaluateConfig
+) -> dict[str, Any]:
+    """Test whether it sees, and say so -> for result.json."""
+    episodes, total = config.episodes or SIGHT_EPISODES, len(WAYS) * len(PLAYS)
+    second, done = FRAMES_PER_SECOND // settings.frame_skip, count(1)
+    with Progress(total, "sight", unit="plays") as progress:
+        found = sight_of(
+            policy,
+            [*map(str, levels)],
+            settings,
+            episodes=episodes,
+            seed=config.seed,
+            patience=0 if config.whole else PATIENCE * second,
+            on_play=lambda: progress.update(next(done)),
+        )
+    title = f"{config.agent}, {len(levels)} levels × {episodes} episodes; gain: what seeing adds"
+    Console().print(sight_table(found, title=title))
+    print(verdict(found, config.agent))
+    return {"episodes": episodes, "sight": found}
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Evaluate what the command line names."""
+    config = parse_command(EvaluateConfig, argv, command="python -m retro_agents.judging.evaluate")
+    if config.sight and config.video:
+        raise UserError("--sight films nothing: leave out --video, or --sight")
+    if config.sight and config.explore:
+        raise UserError("--sight plays both ways: leave out --explore")
+    levels = playable_levels(config.levels or HELD_OUT)
+    levels = levels if config.levels or config.sight else levels[:1]
+    name, folder = config.agent, Path(config.agent)
+    name = agent_in(folder) if (folder / "contest.json").is_file() else name
+    policy, settings = load_policy(name, seed=config.seed, device=config.device)
+    settings = dataclasses.replace(settings, backend=config.backend)
+    played_by = {backend_of([level], settings) for level in levels}
+    if config.sight:
+        episodes = config.episodes or SIGHT_EPISODES
+        check_testable(policy, config.agent, levels=len(levels), episodes=episodes)
+    out = make_out(config.out)  # before anything is played
+    with alone_in(out, otherwise=f"another evaluation writes to {out}: give another --out"):
+        if (out / "result.json").exists():
+            raise UserError(f"{out} already holds an evaluation; give another --out")
+        if config.sight:
+            found = evaluate_sight(policy, levels, settings, config)
+        else:
+            found = evaluate_levels(policy, levels, settings, config, out)
+        result = {
+            "agent": config.agent,
+            "seed": config.seed,
+            "backend": "+".join(sorted(played_by)),
+            **found,
+        }
+        store(out / "result.json", result)
+    print(out / "result.json")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+"""Which levels a contest has."""
+
+from retro_agents.games.families import of_procgen
+from retro_agents.games.retro.integrations import check_playable
+from retro_agents.games.retro.levels import Level, parse_levels
+from retro_agents.ground.errors import UserError
+
+
+def playable_levels(spec: str) -> list[Level]:
+    """The levels that are meant, see `parse_levels`. UserError: they are Procgen's, there are none
+    such, or one cannot be played here. One that is meant twice is there once."""
+    if of_procgen(spec):
+        raise UserError(
+            f"the contest has no {spec}: python -m "
+            "retro_agents.judging.procgen RUN judges agents of "
+            "Procgen; or give other --levels"
+        )
+    levels = list(dict.fromkeys(parse_levels(spec)))
+    for level in levels:
+        check_playable(level.game, level.state, scenario="contest")
+    return levels

@@ -1,0 +1,79 @@
+# PYTHON_ARGCOMPLETE_OK
+"""What there is to give to flags: python -m retro_agents.judging.list
+levels|splits|agents|presets|runs.
+
+With --of NAME: the levels of one split, the presets of one agent, the runs in one folder.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from retro_agents.games.families import level_names, split_names
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.files import CHECKPOINT, complete_checkpoints, step_of
+from retro_agents.run.agents import (
+    AGENTS,
+    find,
+    is_package,
+    shipped,
+)
+from retro_agents.run.config import parse_command, positional, preset_names
+
+
+@dataclasses.dataclass(frozen=True)
+class ListConfig:
+    """List levels (of a split), splits, agents, presets (of an agent) or runs (in a folder)."""
+
+    what: Literal["levels", "splits", "agents", "presets", "runs"] = positional("WHAT")
+    """levels, splits, agents, presets or runs."""
+    of: str = ""
+    """Levels of this split, presets of this agent, runs in this folder; else all, and the runs in
+    runs/."""
+
+
+def lines(what: str, of: str) -> Iterator[str]:
+    """What is listed. UserError: there is none of that name, or it takes none."""
+    if of and what in ("splits", "agents"):
+        raise UserError(f"--of is for levels, presets and runs: leave it out with {what}")
+    agents = [name for name in AGENTS if is_package(name)]
+    if what == "levels":
+        splits = [of] if of else split_names()
+        yield from dict.fromkeys(level for split in splits for level in level_names(split))
+    elif what == "splits":
+        yield from (f"{name:26}{len(level_names(name))} levels" for name in split_names())
+    elif what == "agents":
+        for name in agents:
+            about = find(name).about
+            yield f"{name:10}{about}" + (f" Shipped: --init {name}" if shipped(name) else "")
+    elif what == "presets":
+        for name in [of] if of else agents:
+            yield f"{name:10}{', '.join(preset_names(find(name).PRESETS))}"
+    else:
+        yield from runs(Path(of or "runs"))
+
+
+def runs(folder: Path) -> Iterator[str]:
+    """The runs below a folder, and how far each has come."""
+    if not folder.is_dir():
+        raise UserError(f"no runs yet: there is no folder {folder} (another: --of FOLDER)")
+    for config in sorted(folder.rglob("config.json")):
+        run = config.parent
+        if CHECKPOINT.fullmatch(run.name) or run.parent.name in ("checkpoints", "agent"):
+            continue
+        saved = complete_checkpoints(run / "checkpoints")
+        told = f"saved at {step_of(saved[-1]):,} steps" if saved else "no checkpoint"
+        yield f"{run}  {told}"
+
+
+@command
+def main() -> None:
+    """The command line."""
+    config = parse_command(ListConfig, command="python -m retro_agents.judging.list")
+    for line in lines(config.what, config.of):
+        print(line)
+
+
+if __name__ == "__main__":
+    main()

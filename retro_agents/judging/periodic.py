@@ -1,0 +1,114 @@
+"""How good an agent is while it learns, and whether it sees: whole episodes, apart from its run."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from retro_agents.contract.envs import row_seeds
+from retro_agents.contract.episodes import even_rows, play_episodes
+from retro_agents.contract.policy import Policy
+from retro_agents.games.families import (
+    level_names,
+    level_sets,
+    make,
+    normalised_scores,
+)
+from retro_agents.ground.seeding import aside
+from retro_agents.judging.sight import (
+    PATIENCE,
+    PLAYS,
+    ROWS,
+    measure,
+)
+
+
+def evaluate(
+    policy: Policy, levels: str, settings: Any, *, episodes: int, seed: int
+) -> dict[str, list[dict[str, Any]]]:
+    """Play so many episodes of each game of a specification -> name -> its episodes."""
+    found = {}
+    for number, game in enumerate(level_names(levels)):
+        count, own = even_rows(episodes), row_seeds(seed, number + 1)[-1]
+        envs = make(game, settings, num_envs=count)
+        with closing(envs), aside(own):
+            act = partial(policy.act, explore=True)
+            found[game] = play_episodes(act, envs, episodes=episodes, seed=own)
+    return found
+
+
+class Run(Protocol):
+    """What is asked of a run: how far it is."""
+
+    env_steps: int
+
+    def passes(self, every: int) -> bool:
+        """Whether it has just passed a multiple of `every`; never where that is 0."""
+        ...
+
+
+def judged(policy: Policy, config: Any, run: Run) -> dict[str, float]:
+    """What an agent's config asks for in `evaluation` and is due now -> metrics."""
+    asked = config.evaluation
+    metrics: dict[str, float] = {}
+    if run.passes(asked.evaluate_every):
+        metrics |= evaluated(policy, config, env_steps=run.env_steps)
+    if run.passes(asked.sight_every):
+        metrics |= seen(policy, config, env_steps=run.env_steps)
+    return metrics
+
+
+def evaluated(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float]:
+    """What an agent's config asks for in `evaluation`, after so many steps -> metrics: of either
+    set of levels what `summary` says."""
+    run, asked = config.run, config.evaluation
+    metrics: dict[str, float] = {}
+    sets = level_sets(run.levels, config.env, test_levels=asked.test_levels)
+    for name, settings in sets.items():
+        found = evaluate(
+            policy,
+            run.levels,
+            settings,
+            episodes=asked.evaluate_episodes,
+            seed=run.seed + env_steps,
+        )
+        metrics |= summary(name, found, settings)
+    return metrics
+
+
+def seen(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float]:
+    """A test of sight on the run's levels, acting as it learns -> the mean return of each play."""
+    run, episodes = config.run, config.evaluation.sight_episodes
+    seed = run.seed + env_steps
+    rows = even_rows(episodes, most=ROWS)
+    envs = partial(make, run.levels, config.env, num_envs=rows)
+    with aside(seed):
+        sight = measure(policy, envs, episodes=episodes, seed=seed, explore=True, patience=PATIENCE)
+    return {f"sight/{name}": float(sight.returns(name).mean()) for name in PLAYS}
+
+
+def summary(
+    name: str, found: Mapping[str, list[dict[str, Any]]], settings: Any
+) -> dict[str, float]:
+    """Numbers of the returns on a set of levels, named with it: mean, least, largest and standard
+    deviation of all episodes; of several games each one's mean; where the family has ranges, the
+    mean over games of their normalised scores."""
+    returns = np.array([episode["r"] for episodes in found.values() for episode in episodes])
+    metrics = {
+        f"{name}_return": float(returns.mean()),
+        f"{name}_min": float(returns.min()),
+        f"{name}_max": float(returns.max()),
+        f"{name}_std": float(returns.std()),
+    }
+    means = {
+        game: float(np.mean([episode["r"] for episode in episodes]))
+        for game, episodes in found.items()
+    }
+    if len(means) > 1:
+        metrics |= {f"{name}_return/{game.rpartition(':')[2]}": r for game, r in means.items()}
+    scores = [normalised_scores(game, settings, mean) for game, mean in means.items()]
+    for kind in scores[0]:
+        metrics[f"{name}_normalised_{kind}"] = float(np.mean([score[kind] for score in scores]))
+    return metrics

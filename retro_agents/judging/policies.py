@@ -1,0 +1,44 @@
+"""What plays without learning: a reference player, or the agent in a checkpoint."""
+
+import dataclasses
+
+from retro_agents.contract.envs import EnvSettings
+from retro_agents.contract.policy import Policy
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.references import REFERENCES, reference
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import load_agent
+
+RULES = ("scenario", "frame_skip", "stick_probability", "episode_steps")
+"""Settings of an environment that the contest decides, whatever an agent was trained with."""
+
+
+def load_policy(source: str, *, seed: int, device: str = "cpu") -> tuple[Policy, EnvConfig]:
+    """A reference by its name, or the agent in a checkpoint, which does not learn, and the settings
+    that it acts in. Errors: UserError.
+    """
+    if source in REFERENCES:
+        return reference(source, seed=seed), EnvConfig()
+    from retro_agents.ground.device import prepare_device  # torch takes seconds to import
+    from retro_agents.ground.seeding import seed_everything
+
+    seed_everything(seed)
+    loaded = load_agent(source, device=str(prepare_device(device, threads=1)))
+    return loaded, contest_settings(loaded.config.env)
+
+
+def contest_settings(env: EnvSettings) -> EnvConfig:
+    """What an agent of these settings sees, under the contest's rules. Errors: UserError (it was
+    trained on other games, or to act more or less often)."""
+    rules = EnvConfig()
+    if not isinstance(env, EnvConfig):
+        raise UserError(
+            f"the agent plays levels of {env.spec().family}, and the contest has others; "
+            "python -m retro_agents.judging.procgen judges it on its own"
+        )
+    if env.frame_skip != rules.frame_skip:
+        raise UserError(
+            f"the agent was trained with --frame-skip {env.frame_skip}, and the contest has "
+            f"{rules.frame_skip}: train it with that"
+        )
+    return dataclasses.replace(env, **{name: getattr(rules, name) for name in RULES})

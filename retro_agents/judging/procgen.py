@@ -1,0 +1,231 @@
+"""How good is an agent on the levels it learned on, and on others?
+
+python -m retro_agents.judging.procgen runs/coinrun --levels train test --episodes 200 --video
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from retro_agents.contract.episodes import SIDE_BY_SIDE, Random, even_rows
+from retro_agents.contract.policy import Policy
+from retro_agents.games.procgen.config import ProcgenConfig
+from retro_agents.games.procgen.film import film, original_python
+from retro_agents.games.procgen.games import ACTIONS, normalised_scores, parse_games
+from retro_agents.games.procgen.levels import TestLevels, level_sets
+from retro_agents.games.procgen.vector import make_vec
+from retro_agents.ground.device import prepare_device
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.files import file_hash, make_folder
+from retro_agents.ground.ranges import Count, Seed
+from retro_agents.ground.results import read_result, write_result
+from retro_agents.ground.seeding import aside
+from retro_agents.ground.statistics import t_interval
+from retro_agents.judging.periodic import evaluate
+from retro_agents.judging.sight import PLAYS, measure
+from retro_agents.run.agents import find
+from retro_agents.run.checkpoint import Checkpoint, load_agent, load_checkpoint
+from retro_agents.run.config import only_with, parse_command, positional
+
+
+@dataclasses.dataclass(frozen=True)
+class EvaluateConfig:
+    """Play whole episodes of a run's games, on levels it learned on and on others."""
+
+    run: Path = positional("RUN")
+    """A run folder, or one of its checkpoints."""
+    levels: tuple[Literal["train", "test"], ...] = ("train", "test")
+    """Sets of levels to play."""
+    episodes: Count = 200
+    """Episodes of each game on each set."""
+    test_levels: TestLevels = "auto"
+    """Test levels that no training level can be, or all there are, as the published results have
+    it; auto: unseen, or all where training is on all."""
+    policy: Literal["trained", "untrained", "random"] = "trained"
+    """Who plays: the run's agent, the same with fresh weights, or each action as often."""
+    seed: Seed = 0
+    """Seeds the levels drawn and the agent's actions."""
+    sight: bool = False
+    """Play as many episodes by pictures of other moments, and as many by independent draws of the
+    agent's own action frequencies: one that sees earns more than either."""
+    video: bool = False
+    """Film an episode of each game on each set."""
+    hd: bool = only_with(False, "video")
+    """Films in 512x512, drawn by the original's package, which gets an environment of its own."""
+    out: Path | None = None
+    """Folder for result.json and the films; none: the run's evaluations/STEP-POLICY, and in its
+    name what is not as by default: sets, test levels, episodes, seed."""
+    device: str = "cpu"
+    """Where the net computes: cpu, cuda, cuda:1, auto."""
+
+    def __post_init__(self) -> None:
+        if self.episodes > 1 and even_rows(self.episodes) == 1:
+            raise UserError(
+                f"--episodes {self.episodes} cannot be dealt out evenly to 2 to {SIDE_BY_SIDE} "
+                "environments: give another number, such as 200"
+            )
+        if self.sight and self.policy == "random":
+            raise UserError("--policy random looks at no picture: leave out --sight")
+        if self.sight and self.episodes == 1:
+            raise UserError(
+                "--sight shows the pictures of other episodes: give --episodes 2 or more"
+            )
+
+
+def player(config: EvaluateConfig, saved: Checkpoint) -> Policy:
+    """Who plays, as the command line says."""
+    if config.policy == "random":
+        return Random(len(ACTIONS), seed=config.seed)
+    device = str(prepare_device(config.device, threads=1))
+    if config.policy == "trained":
+        return load_agent(saved.folder, device=device)
+    with aside(config.seed):
+        return find(saved.agent).build(saved.config, device=device)
+
+
+def score(episodes: Sequence[Mapping[str, Any]], game: str, mode: str) -> dict[str, Any]:
+    """What is kept of a game's episodes: their returns, and what these say."""
+    returns = [float(episode["r"]) for episode in episodes]
+    mean = float(np.mean(returns))
+    return {
+        "mean": mean,
+        "interval": list(t_interval(returns)),
+        "std": float(np.std(returns)),
+        "finished": sum(bool(episode["finished"]) for episode in episodes),
+        "steps": sum(int(episode["l"]) for episode in episodes),
+        "normalised": normalised_scores(mean, game, mode),
+        "returns": returns,
+    }
+
+
+def scores(
+    policy: Policy, levels: str, settings: ProcgenConfig, config: EvaluateConfig
+) -> dict[str, dict[str, Any]]:
+    """What is kept of each game's episodes with these settings; with config.sight also of those in
+    the other two ways of a test of sight, which begin on the same levels."""
+    mode, seed, episodes = settings.distribution_mode, config.seed, config.episodes
+    if not config.sight:
+        played = evaluate(policy, levels, settings, episodes=episodes, seed=seed)
+        games = zip(parse_games(levels), played.values(), strict=True)
+        return {game: score(found, game, mode) for game, found in games}
+    rows = {}
+    for game in parse_games(levels):
+        count = even_rows(episodes)
+        make = partial(make_vec, game, num_envs=count, config=settings, seed=seed)
+        with aside(seed):
+            sight = measure(policy, make, episodes=episodes, seed=seed, explore=True)
+        told = {name: score(sight.played[name], game, mode) for name in PLAYS}
+        rows[game] = {**told.pop(PLAYS[0]), "sight": told}
+    return rows
+
+
+def folder_name(step: str, config: EvaluateConfig) -> str:
+    """Where a result lies among a run's evaluations: step, policy, and what is not by default."""
+    default = EvaluateConfig
+    sets = sorted(set(config.levels))
+    words = [step, config.policy]
+    words += sets if set(sets) != set(default.levels) else []
+    words += [config.test_levels] if config.test_levels != default.test_levels else []
+    words += [f"{config.episodes}-episodes"] if config.episodes != default.episodes else []
+    words += [f"seed-{config.seed}"] if config.seed != default.seed else []
+    words += ["sight"] if config.sight else []
+    return "-".join(words)
+
+
+def check_out(path: Path, about: Mapping[str, Any]) -> None:
+    """UserError: another evaluation's result lies there, which would be lost."""
+    if path.exists():
+        weights = "checkpoint_sha256"
+        before = {weights: about.get(weights), **read_result(path)}  # older ones do not say it
+        names = dict.fromkeys([*about, "sight"])  # which returns alone have not
+        other = [name for name in names if before.get(name) != about.get(name)]
+        if other:
+            raise UserError(
+                f"{path} is of an evaluation with other {', '.join(other)}: give another --out, "
+                "or move it"
+            )
+
+
+def shown(result: Mapping[str, Any]) -> Table:
+    """The result as a table."""
+    title = f"{result['run']}, {result['policy']}, {result['env_steps']:,} steps"
+    table = Table(title=escape(title))
+    others = PLAYS[1:] if result.get("sight") else ()
+    columns = ("game", "levels", "mean return", "95 % interval", "normalised", "episodes", *others)
+    for name in columns:
+        table.add_column(name, justify="left" if name in ("game", "levels") else "right")
+    for levels, games in result["sets"].items():
+        for game, row in games.items():
+            low, high = row["interval"]
+            table.add_row(
+                game,
+                levels,
+                f"{row['mean']:.2f}",
+                f"{low:.2f} to {high:.2f}",
+                f"{row['normalised']['paper']:.3f}",
+                str(len(row["returns"])),
+                *(f"{row['sight'][name]['mean']:.2f}" for name in others),
+            )
+    return table
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Evaluate what the command line names."""
+    config = parse_command(EvaluateConfig, argv, command="python -m retro_agents.judging.procgen")
+    saved = load_checkpoint(config.run)
+    known: Any = saved.config_as(find(saved.agent).Config)
+    folder, settings, run = saved.folder, known.env, known.run
+    if not isinstance(settings, ProcgenConfig):
+        raise UserError(
+            f"{config.run} learned on {run.levels}; "
+            "python -m retro_agents.judging.evaluate plays it"
+        )
+    original = original_python() if config.hd else None
+    sets = level_sets(settings, test_levels=config.test_levels)
+    run_folder = folder.parent.parent if folder.parent.name == "checkpoints" else folder
+    out = config.out or run_folder / "evaluations" / folder_name(folder.name, config)
+    test = sets["test"]
+    about = {
+        "run": run_folder.name,
+        "agent": saved.agent,
+        "policy": config.policy,
+        "env_steps": saved.counters["env_steps"],
+        # meta.json names the SHA-256 of every other file.
+        "checkpoint_sha256": file_hash(saved.folder / "meta.json"),
+        "train_seed": run.seed,
+        "mode": settings.distribution_mode,
+        "num_levels": settings.num_levels,
+        "test_levels": {
+            "mode": test.distribution_mode,
+            "start": test.start_level,
+            "count": test.num_levels,
+        },
+        "levels": sorted(set(config.levels)),
+        "episodes": config.episodes,
+        "seed": config.seed,
+        **({"sight": True} if config.sight else {}),
+    }
+    check_out(out / "result.json", about)
+    make_folder(out)
+    policy = player(config, saved)
+    found = {name: scores(policy, run.levels, sets[name], config) for name in config.levels}
+    result = {**about, "sets": found}
+    Console().print(shown(result))
+    write_result(out / "result.json", result, module="retro_agents.judging.procgen")
+    print(out / "result.json")
+    for name in config.levels if config.video else ():
+        for game in parse_games(run.levels):
+            path = out / f"{game}-{name}{'-hd' if config.hd else ''}.mp4"
+            print(film(policy, game, sets[name], path, seed=config.seed, original=original))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,377 @@
+"""Runs beside one another and beside what was published, as Markdown and as plots.
+
+python -m retro_agents.judging.procgen_table runs/coinrun runs/fish --out table.md --plot curves.png
+--gap gap.png
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retro_agents.games.procgen.config import ProcgenConfig
+from retro_agents.games.procgen.games import normalised, parse_games
+from retro_agents.games.procgen.levels import tested_on
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.files import complete_checkpoints, write_text
+from retro_agents.ground.results import read_result
+from retro_agents.ground.statistics import t_interval
+from retro_agents.run.config import (
+    flat,
+    parse_command,
+    positional,
+    to_dict,
+)
+from retro_agents.run.metrics import read_columns
+from retro_agents.run.plot import picture
+
+PUBLISHED = Path(__file__).parent / "published.json"
+LAST = 100
+"""Training episodes that a return during training is the mean of, as published."""
+INCIDENTAL = (
+    *("run_dir", "resume", "seed", "checkpoint_every", "num_checkpoints", "video_every", "track"),
+    *("device", "torch_threads", "env_threads", "act_parts", "accumulate", "piece", "compile"),
+    *("ray_address", "log_every", "evaluation", "num_levels", "rotate_every"),
+)
+"""What does not tell the settings of runs apart: where a run lies, its seed, the machine, what it
+reports, what Procgen does not do; and the number of levels, which stands beside them."""
+AS_PUBLISHED = (
+    *("backgrounds", "restrict_themes", "monochrome", "generated_assets", "centre_agent"),
+    *("velocity_info", "stick_probability"),
+)
+"""What makes another game of it, of a ProcgenConfig whose default is the published one."""
+Key = tuple[Any, ...]
+"""Of a row or a line: what it is of, then agent and settings."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TableConfig:
+    """Compare runs on Procgen with one another and with published results."""
+
+    runs: tuple[Path, ...] = positional("RUN")
+    """Run folders; those of the same agent, settings, game, steps and test levels are seeds of a
+    row."""
+    constants: Literal["paper", "repository"] = "paper"
+    """Ranges of normalised scores: paper, or repository (jumper and leaper differ)."""
+    out: Path = Path("table.md")
+    """The Markdown file to write."""
+    plot: Path | None = None
+    """A PNG of train and test returns over steps, of runs with evaluate_every."""
+    gap: Path | None = None
+    """A PNG of train and test returns over the number of levels."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One game of one run. train, test: means of its newest evaluations; nan without one."""
+
+    game: str
+    mode: str
+    num_levels: int
+    env_steps: int
+    test_levels: str
+    """That test is of: unseen or all; "" where that is nan."""
+    agent: str
+    settings: tuple[tuple[str, str], ...]
+    """Of its config, but for INCIDENTAL: fields and values."""
+    while_training: float
+    """Mean return of the last episodes before env_steps."""
+    train: float
+    test: float
+    tested_while_training: str
+    """What --evaluate-every tested on, or would have: unseen or all."""
+
+    @property
+    def key(self) -> Key:
+        """What seeds of a row have in common."""
+        of = (self.game, self.mode, self.num_levels, self.env_steps, self.test_levels)
+        return (*of, self.agent, self.settings)
+
+
+def read_run(run: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """A run's config and the columns of its episodes. UserError: it is none on Procgen, or has no
+    episodes yet."""
+    config = read_result(run / "config.json", expected="expected a run folder")
+    levels, env = str(config.get("run", {}).get("levels", "")), config.get("env", {})
+    if "distribution_mode" not in env:
+        raise UserError(f"{run} is no run on Procgen, but on {levels or 'something else'}")
+    episodes = read_columns(run / "episodes.csv")
+    if lacking := {"step", "r", "level"} - episodes.keys():
+        raise UserError(f"{run}/episodes.csv is damaged: it lacks the column {min(lacking)}")
+    if not len(episodes["r"]):
+        raise UserError(f"{run} has no episodes yet")
+    return config, episodes
+
+
+def rows_of(run: Path) -> list[Row]:
+    """What a run has come to, by games and test levels. UserError: as `read_run` and `newest`."""
+    config, episodes = read_run(run)
+    levels, env, result = config["run"]["levels"], config["env"], newest(run)
+    steps = result["env_steps"]
+    settings = flat({name: value for name, value in config.items() if name not in INCIDENTAL})
+    told = sorted((name, str(value)) for name, value in settings.items() if name not in INCIDENTAL)
+    names = np.array([str(level).partition(":")[0] for level in episodes["level"]])
+    asked = config.get("evaluation", {}).get("test_levels", "auto")
+    mode, count = env["distribution_mode"], env["num_levels"]
+    watched = tested_on(asked, mode, count)
+    rows = []
+    for game in parse_games(levels):
+        mine = episodes["r"][(names == game) & (episodes["step"] <= steps)][-LAST:]
+        last = float(mine.mean()) if len(mine) else math.nan
+        train = mean_of(result["train"], game)
+        for tested, test in (result["tests"] or {"": {}}).items():
+            of = (game, mode, count, steps, tested, result["agent"], tuple(told))
+            rows.append(Row(*of, last, train, mean_of(test, game), watched))
+    return rows
+
+
+def mean_of(games: Mapping[str, Any], game: str) -> float:
+    """A game's mean return in a set of an evaluation; nan where it has none."""
+    return float(games.get(game, {}).get("mean", math.nan))
+
+
+def newest(run: Path) -> dict[str, Any]:
+    """agent and env_steps of a run's newest evaluations, train: its games on training levels,
+    tests: unseen or all -> its games on those; each of the evaluation of the most episodes. Without
+    one, of its newest checkpoint, which has no games. UserError: it has neither."""
+    if latest := newest_evaluations(run):
+        steps = latest[0]["env_steps"]
+        train: dict[str, Any] = {}
+        tests: dict[str, Any] = {}
+        for result in latest:
+            train = result["sets"].get("train", train)
+            if "test" in result["sets"]:
+                tested = "unseen" if result["test_levels"]["count"] else "all"
+                tests[tested] = result["sets"]["test"]
+        return {"agent": latest[0]["agent"], "env_steps": steps, "train": train, "tests": tests}
+    if not (saved := complete_checkpoints(run / "checkpoints")):
+        raise UserError(f"{run} has neither a checkpoint nor an evaluation: leave it out")
+    meta = read_result(saved[-1] / "meta.json")
+    steps = meta["counters"]["env_steps"]
+    return {"agent": meta["agent"], "env_steps": steps, "train": {}, "tests": {}}
+
+
+def newest_evaluations(run: Path) -> list[dict[str, Any]]:
+    """Those of a run's agent at the newest step that has any, by their number of episodes."""
+    paths = sorted(run.glob("evaluations/*-trained*/result.json"))
+    found = [evaluation(path) for path in paths]
+    steps = max((result["env_steps"] for result in found), default=0)
+    return sorted((one for one in found if one["env_steps"] == steps), key=episodes_of)
+
+
+def evaluation(path: Path) -> dict[str, Any]:
+    """What `retro_agents.judging.procgen` wrote. UserError: it did not."""
+    result = read_result(path)
+    if lacking := {"agent", "env_steps", "test_levels", "sets"} - result.keys():
+        raise UserError(f"{path} is damaged: it lacks {min(lacking)}; move it away")
+    return result
+
+
+def episodes_of(result: Mapping[str, Any]) -> int:
+    """Episodes that an evaluation has of each game on each set."""
+    games = [game for games in result["sets"].values() for game in games.values()]
+    return min((len(game["returns"]) for game in games), default=0)
+
+
+def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
+    """Rows by their keys. One that was not tested joins all that are else the same."""
+    groups: dict[Key, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.key, []).append(row)
+    for key, untested in list(groups.items()):
+        alike = [
+            rows
+            for rows in groups.values()
+            if rows[0].test_levels and dataclasses.replace(rows[0], test_levels="").key == key
+        ]
+        for rows in alike:
+            rows += untested
+        if alike:
+            del groups[key]
+    return groups
+
+
+def named(key: Key, keys: Iterable[Key]) -> str:
+    """A key's agent, and the settings in which it differs from keys that are else the same."""
+    *_, agent, settings = key
+    alike = [dict(other[-1]) for other in keys if other[:-1] == key[:-1]]
+    own = [f"{k}={v}" for k, v in settings if any(other.get(k) != v for other in alike)]
+    return " ".join([agent, *own])
+
+
+def published(row: Row) -> list[str]:
+    """What others have at the row's number of steps, with straight lines between theirs; a run ends
+    with a whole rollout, so up to a hundredth of the steps more or less are theirs too. Nothing
+    where the row's game is not as they had it."""
+    settings, usual = dict(row.settings), to_dict(ProcgenConfig())
+    if any(settings.get(name, str(usual[name])) != str(usual[name]) for name in AS_PUBLISHED):
+        return []
+    sources = read_result(PUBLISHED)
+    found = []
+    for name, source in sources.items():
+        if (source["mode"], source["num_levels"]) != (row.mode, row.num_levels):
+            continue
+        steps = source["steps"]
+        if row.game in source["train"] and 0.99 * steps[0] <= row.env_steps <= 1.01 * steps[-1]:
+            train, sd, test = (
+                f"{np.interp(row.env_steps, steps, source[part][row.game]):.2f}"
+                if part in source
+                else ""
+                for part in ("train", "train_sd", "test")
+            )
+            text = train + (f" ± {sd}" if sd else "")
+            text += f" → {test} on {source['test_levels']}" if test else ""
+            found.append(f"{text} ({name})")
+    return found
+
+
+def known(values: Iterable[float]) -> list[float]:
+    """Those that are not nan."""
+    return [value for value in values if not math.isnan(value)]
+
+
+def summarised(values: Sequence[float]) -> str:
+    """Mean of the known ones; of several its 95 % interval, and of how many seeds if not of all."""
+    if not (having := known(values)):
+        return ""
+    low, high = t_interval(having)
+    text = f"{np.mean(having):.2f}" + ("" if math.isnan(low) else f" ({low:.2f} to {high:.2f})")
+    return text + (f", {len(having)} of {len(values)}" if len(having) < len(values) else "")
+
+
+def table(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
+    """Groups of seeds as Markdown, and below it mean normalised scores over games: of an agent
+    with the same settings on one mode, so many levels and steps, either evaluated or while
+    training."""
+    lines = [
+        "| game | mode | levels | steps | agent | seeds | last 100 in training | train | test "
+        "| test on | gap | normalised | published |",
+        "|---|---|---:|---:|---|---:|---:|---:|---:|---|---:|---:|---|",
+    ]
+    scores: dict[Key, dict[str, list[float]]] = {}
+    for key, rows in sorted(groups.items()):
+        game, mode, levels, steps, tested, agent, settings = key
+        judged = known(row.train for row in rows)
+        returns = judged or known(row.while_training for row in rows) or [math.nan]
+        score = normalised(float(np.mean(returns)), game, mode, constants=constants)
+        how = "evaluated" if judged else "while training"
+        alike = tuple(pair for pair in settings if pair[0] != "levels")
+        of = (mode, levels, steps, how, agent, alike)
+        if not math.isnan(score):
+            scores.setdefault(of, {}).setdefault(game, []).append(score)
+        cells = [
+            *(game, mode, f"{levels:,}" if levels else "all", f"{steps:,}"),
+            *(named(key, groups), str(len(rows))),
+            summarised([row.while_training for row in rows]),
+            summarised([row.train for row in rows]),
+            summarised([row.test for row in rows]),
+            tested,
+            summarised([row.train - row.test for row in rows]),
+            "" if math.isnan(score) else f"{score:.3f}",
+            "; ".join(published(rows[0])),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    for of, games in scores.items():
+        mode, levels, steps, how, *_ = of
+        if len(games) > 1:
+            mean = np.mean([np.mean(own) for own in games.values()])
+            what = f"{mode}, {f'{levels:,}' if levels else 'all'} levels, {steps:,} steps, {how}"
+            text = f"Mean normalised score of {named(of, scores)} over {len(games)} games, {what}"
+            lines.append(f"\n{text} ({constants}): {mean:.3f}")
+    return "\n".join(lines) + "\n"
+
+
+def plot_steps(runs: Mapping[str, Sequence[Path]], out: Path) -> None:
+    """Train and test returns over steps: the mean over runs, in a band from least to most; of one
+    run its standard deviation over episodes."""
+    with picture(out, x="agent steps") as axes:
+        for number, (label, folders) in enumerate(runs.items()):
+            for name, style in (("train", "-"), ("test", "--")):
+                curves = [evaluated(folder, name) for folder in folders]
+                steps, colour = shared([steps for steps, *_ in curves], label), f"C{number}"
+                values = np.array([curve[np.isin(own, steps)] for own, curve, _ in curves])
+                if len(curves) == 1:
+                    spread = curves[0][2]
+                    values = np.array([values[0] - spread, values[0], values[0] + spread])
+                axes.plot(steps, values.mean(axis=0), style, color=colour, label=f"{label} {name}")
+                ends = values.min(axis=0), values.max(axis=0)
+                axes.fill_between(steps, *ends, color=colour, alpha=0.15)
+    print(out)
+
+
+def shared(steps: Sequence[NDArray[np.float64]], label: str) -> NDArray[np.float64]:
+    """The steps at which all runs of a label were evaluated. UserError: there are none."""
+    found = reduce(np.intersect1d, steps)
+    if not len(found):
+        raise UserError(f"the runs of {label} were never evaluated at the same steps; plot others")
+    return found
+
+
+def evaluated(folder: Path, name: str) -> list[np.ndarray]:
+    """Steps, mean returns and standard deviations of a run's evaluations on a set of levels.
+    UserError: it has none."""
+    columns = read_columns(folder / "metrics.csv")
+    if f"{name}_return" not in columns:
+        raise UserError(f"{folder} was not evaluated while it learned; plot others")
+    good = np.isfinite(columns[f"{name}_return"])
+    return [columns[kind][good] for kind in ("step", f"{name}_return", f"{name}_std")]
+
+
+def plot_levels(groups: Mapping[Key, Sequence[Row]], out: Path) -> None:
+    """Train and test returns over the number of levels, a line for each game and agent."""
+    lines: dict[Key, list[tuple[int, Sequence[Row]]]] = {}
+    for (game, mode, levels, _, tested, *who), rows in sorted(groups.items()):
+        if levels and tested:
+            lines.setdefault((game, mode, tested, *who), []).append((levels, rows))
+    if not lines:
+        raise UserError("no run with a limited number of levels was tested: --gap compares such")
+    with picture(out, x="training levels") as axes:
+        axes.set_xscale("log")
+        for number, (line, mine) in enumerate(lines.items()):
+            label, colour = f"{line[0]} {named(line, lines)}", f"C{number}"
+            for name, style in (("train", "-o"), ("test", "--s")):
+                values = [
+                    known(getattr(row, name) for row in rows) or [math.nan] for _, rows in mine
+                ]
+                counts = [levels for levels, _ in mine]
+                means = [float(np.mean(v)) for v in values]
+                on = f" on {line[2]}" if name == "test" else ""
+                axes.plot(counts, means, style, color=colour, label=f"{label} {name}{on}")
+                ends = list(map(min, values)), list(map(max, values))
+                axes.fill_between(counts, *ends, alpha=0.15, color=colour)
+    print(out)
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Compare what the command line names."""
+    config = parse_command(
+        TableConfig, argv, command="python -m retro_agents.judging.procgen_table"
+    )
+    found: list[Row] = []
+    curves: dict[Key, list[Path]] = {}
+    for run in {run.resolve(): run for run in config.runs}.values():
+        rows = rows_of(run)
+        found += rows
+        games, one = "+".join(dict.fromkeys(row.game for row in rows)), rows[0]
+        levels = f"{one.num_levels} levels" if one.num_levels else "all levels"
+        place = f"{games} {one.mode}, {levels}, tested on {one.tested_while_training}"
+        curves.setdefault((place, one.agent, one.settings), []).append(run)
+    groups = grouped(found)
+    text = table(groups, constants=config.constants)
+    print(text, end="")
+    write_text(config.out, text)
+    if config.plot:
+        labels = {f"{key[0]}, {named(key, curves)}": runs for key, runs in curves.items()}
+        plot_steps(labels, config.plot)
+    if config.gap:
+        plot_levels(groups, config.gap)
+
+
+if __name__ == "__main__":
+    main()

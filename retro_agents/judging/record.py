@@ -1,0 +1,143 @@
+# PYTHON_ARGCOMPLETE_OK
+"""Record episodes of any agent, or of a game's expert: demonstrations that others learn from.
+
+python -m retro_agents.judging.record expert --levels bramble-train --episodes 4 --out
+runs/demonstrations
+python -m retro_agents.judging.record rainbow --levels BrambleWood.Act1 --out runs/played
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retro_agents.contract.envs import Expert, VectorEnv
+from retro_agents.contract.episodes import Act
+from retro_agents.contract.policy import Actions, Flags, Images
+from retro_agents.experience.episodes import Episode, write_episodes
+from retro_agents.games.families import (
+    TRAINING,
+    expert_of,
+    level_names,
+    make,
+    settings_class,
+)
+from retro_agents.ground.errors import command
+from retro_agents.ground.files import new_folder
+from retro_agents.ground.progress import Progress
+from retro_agents.ground.ranges import Count, Seed
+from retro_agents.ground.seeding import seed_everything
+from retro_agents.run.checkpoint import load_agent
+from retro_agents.run.config import parse_command, positional
+
+EXPERT = "expert"
+"""Given instead of an agent: who knows more of the game than agents may."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordConfig:
+    """Play whole episodes as an agent does while it learns, or as an expert does, and keep them."""
+
+    agent: str = positional("AGENT")
+    """A checkpoint, a run folder, a shipped agent's name (ppo2), or expert."""
+    levels: str = TRAINING
+    """What is played: as of a trainer."""
+    episodes: Count = 1
+    """Of each level."""
+    seed: Seed = 0
+    """Seeds all that is drawn."""
+    out: str = "runs/demonstrations"
+    """Folder for the recorded episodes, the best last; ppo2.clone and rainbow.train --init take
+    it."""
+
+
+def advised(expert: Expert, envs: VectorEnv) -> Act:
+    """What an expert does, who goes on with the action before where it does not know."""
+    before = np.zeros(envs.num_envs, np.int64)
+
+    def act(obs: Images, *, starts: Flags) -> Actions:
+        nonlocal before
+        advice = expert.actions(envs)
+        before = np.where(advice < 0, before, advice)
+        return before
+
+    return act
+
+
+def record(envs: VectorEnv, act: Act, *, episodes: int, seed: int) -> list[Episode]:
+    """So many episodes of each row, in the order of their returns. envs: with raw rewards."""
+    spec, rows = envs.env_spec, envs.num_envs
+    done: list[list[Episode]] = [[] for _ in range(rows)]
+    played: list[list[tuple[NDArray[np.uint8], int, float]]] = [[] for _ in range(rows)]
+    obs, _ = envs.reset(seed=seed)
+    starts = np.ones(rows, bool)
+    with Progress(rows * episodes, "record", unit="episodes") as progress:
+        while min(map(len, done)) < episodes:
+            actions, levels = act(obs, starts=starts), list(envs.levels)
+            frames = obs[:, -spec.channels :]
+            obs, rewards, terminated, truncated, infos = envs.step(actions)
+            starts = terminated | truncated
+            for row, steps in enumerate(played):
+                steps.append((frames[row].copy(), int(actions[row]), float(rewards[row])))
+            for row in np.flatnonzero(starts).tolist():
+                last = infos["final_obs"][row][-spec.channels :]
+                steps, played[row] = played[row], []
+                if len(done[row]) < episodes:
+                    over = bool(terminated[row])
+                    done[row].append(episode(envs, steps, last, levels[row], terminated=over))
+            progress.update(sum(map(len, done)))
+    return sorted((one for row in done for one in row), key=lambda one: one.total_reward)
+
+
+def episode(
+    envs: VectorEnv,
+    steps: Sequence[tuple[NDArray[np.uint8], int, float]],
+    last: NDArray[np.uint8],
+    level: str,
+    *,
+    terminated: bool,
+) -> Episode:
+    """Played steps (frame, action, reward) as a recorded episode. Of one that was cut by a limit,
+    what came after its highest return is left out."""
+    spec = envs.env_spec
+    frames, actions, rewards = zip(*steps, strict=True)
+    raw = np.array(rewards)
+    length = len(raw) if terminated else int(np.cumsum(raw).argmax()) + 1
+    return Episode(
+        level,
+        np.array(actions[:length], np.uint8),
+        raw[:length],
+        terminated,
+        action_names=spec.action_names,
+        frame_skip=spec.frame_skip,
+        frames=np.stack([*frames, last][: length + 1]),
+    )
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Record as the command line says."""
+    config = parse_command(RecordConfig, argv, command="python -m retro_agents.judging.record")
+    out, count = Path(config.out), len(level_names(config.levels))
+    seed_everything(config.seed)
+    agent: Any = None if config.agent == EXPERT else load_agent(config.agent)
+    settings = agent.config.env if agent else settings_class({"levels": config.levels})()
+    expert = expert_of(config.levels, settings) if agent is None else None
+    plain = settings.with_raw_rewards()
+    new_folder(out)
+    envs = make(config.levels, plain, num_envs=count, seed=config.seed)
+    with closing(envs):
+        act = advised(expert, envs) if expert else partial(agent.act, explore=True)
+        found = record(envs, act, episodes=config.episodes, seed=config.seed)
+    mean = np.mean([one.total_reward for one in found])
+    steps = sum(len(one.actions) for one in found)
+    print(f"{write_episodes(out, found, env_steps=steps)}: {len(found)} episodes, {mean:.0f} each")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Does an agent see? Its returns by its own pictures, by others' and by none, side by side.
+
+Every level counts alike. Intervals are over episodes: the k-th on each level are one sample, of
+which means have Student's t interval, differences Welch's.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.markup import escape
+from rich.table import Table
+
+from retro_agents.contract.episodes import even_rows
+from retro_agents.contract.policy import Policy
+from retro_agents.games.families import make
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.ground import statistics
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.statistics import Runs
+from retro_agents.judging.score import interval_text
+from retro_agents.judging.sight import (
+    PLAYS,
+    ROWS,
+    Sight,
+    check_rows,
+    measure,
+)
+
+WAYS = {"as it learns": True, "best action": False}
+"""How it acts -> explore, of `Policy`."""
+
+
+def sight_of(
+    policy: Policy,
+    levels: Sequence[str],
+    settings: EnvConfig,
+    *,
+    episodes: int,
+    **options: Any,
+) -> dict[str, Any]:
+    """What came of both ways to act, for result.json. episodes: on each level. options: of
+    `retro_agents.judging.sight.measure`."""
+    test = partial(tested, policy, levels, settings, episodes=episodes, **options)
+    names = settings.spec().action_names
+    return {way: told(test(explore=how), levels, names) for way, how in WAYS.items()}
+
+
+def tested(
+    policy: Policy, levels: Sequence[str], settings: EnvConfig, *, episodes: int, **options: Any
+) -> Sight:
+    """A test on levels, dealt out in turn to as many rows as there can be. episodes: on each level.
+    options: of `retro_agents.judging.sight.measure`."""
+    envs = partial(make, ",".join(levels), settings, num_envs=rows_of(len(levels), episodes))
+    return measure(policy, envs, episodes=episodes * len(levels), **options)
+
+
+def rows_of(levels: int, episodes: int) -> int:
+    """Environments that play so many episodes on each level."""
+    return levels * even_rows(episodes, most=ROWS // levels)
+
+
+def check_testable(policy: Policy, name: str, *, levels: int, episodes: int) -> None:
+    """UserError: the agent of that name chooses by no picture, but for which level it is on, or the
+    episodes on each level do not do."""
+    if not hasattr(policy, "scores"):
+        raise UserError(
+            f"{name} has no net that acts by what it sees, so that there is no sight to test: give "
+            "a checkpoint of an agent that has one, such as rainbow or ppo2"
+        )
+    if episodes < 2:
+        raise UserError("a test of sight has intervals over episodes: give --episodes 2 or more")
+    check_rows(rows_of(levels, episodes), episodes=episodes)
+
+
+def told(sight: Sight, levels: Sequence[str], action_names: Sequence[str]) -> dict[str, Any]:
+    """A test's numbers, of rows to which the levels were dealt out in turn."""
+    runs = {name: by_level(sight.returns(name), levels) for name in PLAYS}
+    samples = {name: statistics.seed_means(of) for name, of in runs.items()}
+    plays: dict[str, dict[str, Any]] = {}
+    for name in PLAYS:
+        low, high = statistics.t_interval(samples[name])
+        plays[name] = {"mean": statistics.mean(runs[name]), "low": low, "high": high}
+        plays[name]["levels"] = {level: [*row.values()] for level, row in runs[name].items()}
+    own = plays["seeing"]["mean"]
+    for name in PLAYS[1:]:
+        low, high = statistics.welch_interval(samples["seeing"], samples[name])
+        plays[name]["gain"] = {"mean": own - plays[name]["mean"], "low": low, "high": high}
+    return {
+        **plays,
+        "sees": all(plays[name]["gain"]["low"] > 0.0 for name in PLAYS[1:]),
+        "frequencies": dict(zip(action_names, sight.frequencies.tolist(), strict=True)),
+    }
+
+
+def by_level(returns: NDArray[np.float64], levels: Sequence[str]) -> Runs:
+    """Returns [N,K] of rows to which the levels were dealt out in turn -> level -> number of the
+    episode -> its return."""
+    return {
+        level: dict(enumerate(returns[number :: len(levels)].ravel().tolist()))
+        for number, level in enumerate(levels)
+    }
+
+
+def sight_table(found: Mapping[str, Any], *, title: str) -> Table:
+    """A row for each play of each way to act, as a rich table. gain: what seeing earns more."""
+    table = Table(title=escape(title), title_justify="left")
+    table.add_column("", no_wrap=True)
+    table.add_column("pictures", no_wrap=True)
+    for name in ("mean", "95 %", "gain", "95 %"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for way, plays in found.items():
+        for play in PLAYS:
+            row = plays[play]
+            cells = [f"{row['mean']:,.0f}", interval_text((row["low"], row["high"]))]
+            if gain := row.get("gain"):
+                cells += [f"{gain['mean']:+,.0f}", interval_text((gain["low"], gain["high"]))]
+            table.add_row(way if play == "seeing" else "", play, *cells)
+        table.add_section()
+    return table
+
+
+def verdict(found: Mapping[str, Any], name: str) -> str:
+    """A line on whether it sees."""
+    words = {True: "it sees", False: "it is not shown to see"}
+    said = "; ".join(f"{way}, {words[plays['sees']]}" for way, plays in found.items())
+    return f"{name}: {said}."

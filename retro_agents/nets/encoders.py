@@ -1,0 +1,317 @@
+"""Convolutional encoders: uint8 images in, a flat feature vector out."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from retro_agents.ground.errors import UserError
+from retro_agents.nets.blocks import (
+    MeanOverImage,
+    ResidualBlock,
+    SelfAttention,
+    XResidualBlock,
+    convolution,
+)
+from retro_agents.nets.initialise import kaiming
+from retro_agents.nets.settings import NetSettings
+
+
+def laid_out(obs: Tensor, dtype: torch.dtype) -> Tensor:
+    """uint8 [B,C,H,W] channels last, as autocast's numbers where that is on, else of that type."""
+    device = obs.device.type
+    if torch.is_autocast_enabled(device):
+        dtype = torch.get_autocast_dtype(device)
+    return obs.contiguous(memory_format=torch.channels_last).to(dtype)
+
+
+class PixelConv(nn.Conv2d):
+    """A first convolution that takes uint8 [B,C,H,W] as pixels in [0,1], or `shift` / 255 below.
+
+    The division by 255 is done on the few weights instead of the many pixels; -255…255 are exact in
+    bf16. Images are laid out channels last, the faster layout on either kind of device.
+    """
+
+    shift = 0
+
+    def forward(self, obs: Tensor) -> Tensor:
+        pixels = laid_out(obs, self.weight.dtype)
+        if self.shift:
+            pixels = pixels - self.shift
+        return self._conv_forward(pixels, self.weight * (1.0 / 255.0), self.bias)
+
+
+class Pixels(nn.Module):
+    """uint8 [B,C,H,W] as pixels in [0,1], or `shift` / 255 below, for more than one convolution."""
+
+    shift = 0
+
+    def forward(self, obs: Tensor) -> Tensor:
+        return (laid_out(obs, torch.float32) - self.shift) / 255.0
+
+
+def width_of(layers: nn.Module, image: tuple[int, int, int], *, what: str) -> int:
+    """Features that layers make of an image [C,H,W]. UserError: it is too small for them, which
+    are called `what`."""
+    try:
+        with torch.no_grad():
+            return int(layers(torch.zeros(1, *image)).shape[1])
+    except RuntimeError as error:
+        if "Kernel size" not in str(error):
+            raise
+        raise UserError(
+            f"images of {image[1]}x{image[2]} pixels are too small for {what}: give a larger "
+            "--image-height and --image-width"
+        ) from None
+
+
+class Encoder(nn.Module):
+    """uint8 [B,C,H,W] -> float [B,features]: convolutions whose output is flattened."""
+
+    def __init__(self, layers: Sequence[nn.Module], image: tuple[int, int, int]) -> None:
+        super().__init__()
+        self.image = image
+        self.convolutions = nn.Sequential(*layers, nn.Flatten())
+        self.features = width_of(self.convolutions, image, what="this encoder")
+
+    def forward(self, obs: Tensor) -> Tensor:
+        return self.convolutions(obs)
+
+
+def ended(
+    layers: Sequence[nn.Module], channels: int, parts: Sequence[str], *, pool: bool = False
+) -> list[nn.Module]:
+    """Layers with what comes behind the last convolution: self-attention, if it is among the parts,
+    and the mean over the image."""
+    attention = [SelfAttention(channels)] if "attention" in parts else []
+    return [*layers, *attention, *([MeanOverImage()] if pool else [])]
+
+
+def nature(
+    image: tuple[int, int, int],
+    *,
+    widths: Sequence[int] = (32, 64, 64),
+    pool: bool = False,
+    parts: Sequence[str] = (),
+) -> Encoder:
+    """Three convolutions, for images [C,H,W]. Half the widths are a third of the work.
+
+    Source: Mnih et al. 2015, "Human-level control through deep reinforcement learning".
+    """
+    if len(widths) != 3:
+        raise UserError(f"encoder 'nature' has three widths, not {len(widths)}")
+    first, second, third = widths
+    layers = [
+        PixelConv(image[0], first, 8, stride=4),
+        nn.ReLU(),
+        nn.Conv2d(first, second, 4, stride=2),
+        nn.ReLU(),
+        nn.Conv2d(second, third, 3, stride=1),
+        nn.ReLU(),
+    ]
+    return Encoder(ended(layers, third, parts, pool=pool), image)
+
+
+def data_efficient(image: tuple[int, int, int], *, parts: Sequence[str] = ()) -> Encoder:
+    """Two wide-stepping convolutions, an eighth of `nature`'s work, for images [C,H,W].
+
+    Source: van Hasselt et al., arXiv:1906.05243, the net of data-efficient Rainbow.
+    """
+    layers = [
+        PixelConv(image[0], 32, 5, stride=5),
+        nn.ReLU(),
+        nn.Conv2d(32, 64, 5, stride=5),
+        nn.ReLU(),
+    ]
+    return Encoder(ended(layers, 64, parts), image)
+
+
+def impala(
+    image: tuple[int, int, int],
+    *,
+    widths: Sequence[int] = (16, 32, 32),
+    pool: bool = False,
+    parts: Sequence[str] = (),
+) -> Encoder:
+    """Residual net for images [C,H,W]: per width a convolution, a max-pool, two residual blocks.
+
+    pool: keep only the mean of each channel, so that the features do not grow with the image;
+    before the last ReLU, if "pool-first" is among the parts. "max-pool": keep the largest of each
+    channel in 6×6 parts of the image (Clark et al., arXiv:2411.03820).
+    Source: Espeholt et al., arXiv:1802.01561, the "large" network, without its LSTM.
+    """
+    layers: list[nn.Module] = []
+    inputs = image[0]
+    for outputs in widths:
+        layers += [
+            convolution(inputs, outputs, parts=parts)
+            if layers
+            else PixelConv(inputs, outputs, 3, padding=1),
+            nn.MaxPool2d(3, stride=2, padding=1),
+            ResidualBlock(outputs, parts),
+            ResidualBlock(outputs, parts),
+        ]
+        inputs = outputs
+    end: list[nn.Module] = [nn.ReLU(), MeanOverImage()] if pool else [nn.ReLU()]
+    end = end[::-1] if "pool-first" in parts else end
+    end = [*end, nn.AdaptiveMaxPool2d(6)] if "max-pool" in parts else end
+    return Encoder([*ended(layers, inputs, parts), *end], image)
+
+
+def separable(inputs: int, outputs: int, *, stride: int) -> list[nn.Module]:
+    """A 3×3 convolution of each channel alone, then a 1×1 one across channels, a ReLU after each:
+    an eighth to a ninth of the work of a full 3×3 convolution."""
+    return [
+        nn.Conv2d(inputs, inputs, 3, stride=stride, padding=1, groups=inputs),
+        nn.ReLU(),
+        nn.Conv2d(inputs, outputs, 1),
+        nn.ReLU(),
+    ]
+
+
+def mobilenet(
+    image: tuple[int, int, int],
+    *,
+    widths: Sequence[int] = (16, 32, 64, 128),
+    pool: bool = False,
+    parts: Sequence[str] = (),
+) -> Encoder:
+    """Separable convolutions for images [C,H,W]: the first width from a full 3×3 convolution, each
+    further one from two separable ones; every width halves the image.
+
+    Source: Howard et al., arXiv:1704.04861. Differs: sized for small images, and no batch
+    normalisation (an agent's batches are too alike), weights scaled for ReLUs instead.
+    """
+    layers = [PixelConv(image[0], widths[0], 3, stride=2, padding=1), nn.ReLU()]
+    for inputs, outputs in pairwise(widths):
+        layers += separable(inputs, outputs, stride=2)
+        layers += separable(outputs, outputs, stride=1)
+    kaiming(nn.Sequential(*layers))
+    return Encoder(ended(layers, widths[-1], parts, pool=pool), image)
+
+
+def xresnet(
+    image: tuple[int, int, int],
+    *,
+    widths: Sequence[int] = (32, 32, 64, 64, 64, 64, 64),
+    strides: Sequence[int] = (),
+    pool: bool = False,
+    parts: Sequence[str] = (),
+) -> Encoder:
+    """A residual block per width for images [C,H,W]; the first three halve the image, or those of
+    stride 2 where strides are given."""
+    layers: list[nn.Module] = [Pixels()]
+    strides = strides or [2 if number < 3 else 1 for number in range(len(widths))]
+    for (inputs, outputs), stride in zip(pairwise((image[0], *widths)), strides, strict=True):
+        layers.append(XResidualBlock(inputs, outputs, stride=stride, parts=parts))
+    return Encoder(ended(layers, widths[-1], parts, pool=pool), image)
+
+
+ENCODERS = {
+    "nature": nature,
+    "data-efficient": data_efficient,
+    "impala": impala,
+    "mobilenet": mobilenet,
+    "xresnet": xresnet,
+}
+SIZABLE = ("nature", "impala", "mobilenet", "xresnet")
+"""Encoders that take widths and pool."""
+RESIDUAL = ("impala", "xresnet")
+PARTS = {
+    "shifted": tuple(ENCODERS),
+    "attention": tuple(ENCODERS),
+    **dict.fromkeys(("pool-first", "max-pool", "spectral-norm"), ("impala",)),
+    **dict.fromkeys(("separable", "group-norm", "squeeze-excite"), RESIDUAL),
+}
+"""What encoders can have besides, and which of them."""
+WIDTH = "[1-9][0-9]*"
+
+
+def parse_widths(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Widths as flags spell them, and their strides: "16,32,32" has none, "32:2,32:1" has all, ""
+    neither. UserError: anything else."""
+    parts = [part.strip() for part in text.split(",")] if text else []
+    plain, strided = (
+        all(re.fullmatch(form, part) for part in parts) for form in (WIDTH, f"{WIDTH}:[12]")
+    )
+    if not plain and not strided:
+        raise UserError(
+            f"bad --widths {text!r}; expected numbers of channels such as 16,32,32, or each with a "
+            "stride of 1 or 2 such as 32:2,32:1"
+        )
+    pairs = [part.partition(":") for part in parts]
+    widths = tuple(int(width) for width, _, _ in pairs)
+    return widths, tuple(int(stride) for _, _, stride in pairs if stride)
+
+
+def parse_parts(text: str, encoder: str) -> tuple[str, ...]:
+    """Parts as flags spell them: "shifted,pool-first", or nothing. UserError: there is none of that
+    name, or not for this encoder."""
+    parts = tuple(part.strip() for part in text.split(",")) if text else ()
+    for part in parts:
+        if encoder not in PARTS.get(part, ()):
+            known = [name for name, takers in PARTS.items() if encoder in takers]
+            raise UserError(
+                f"bad --encoder-parts {text!r}: encoder {encoder!r} takes {', '.join(known)}, "
+                f"not {part!r}"
+            )
+    return parts
+
+
+def encoder_of(net: NetSettings, image: tuple[int, int, int]) -> Encoder:
+    """The encoder that a config asks for. UserError: as `make_encoder`, or what is no list."""
+    widths, strides = parse_widths(net.widths)
+    parts = parse_parts(net.encoder_parts, net.encoder)
+    return make_encoder(
+        net.encoder, image, widths=widths, strides=strides, pool=net.pool, parts=parts
+    )
+
+
+def make_encoder(
+    name: str,
+    image: tuple[int, int, int],
+    *,
+    widths: Sequence[int] = (),
+    strides: Sequence[int] = (),
+    pool: bool = False,
+    parts: Sequence[str] = (),
+) -> Encoder:
+    """The encoder of that name (a key of ENCODERS) for images [C,H,W], laid out channels last.
+
+    widths, strides: of each stage; none: the encoder's own. pool: average over the image at the
+    end. parts: of PARTS. UserError: widths or pool for an encoder that has a fixed size, strides
+    for one that has its own.
+    """
+    options: dict[str, Any] = {"pool": True} if pool else {}
+    if widths:
+        options["widths"] = tuple(widths)
+    if strides:
+        options["strides"] = tuple(strides)
+        if name != "xresnet":
+            raise UserError(
+                f"encoder {name!r} has strides of its own: --widths gives xresnet's only"
+            )
+    if options and name not in SIZABLE:
+        raise UserError(
+            f"encoder {name!r} has a fixed size: widths and pool are for {', '.join(SIZABLE)}"
+        )
+    if "pool-first" in parts and not pool:
+        raise UserError(
+            "--encoder-parts pool-first says where --pool is done: give that too, or leave "
+            "pool-first out"
+        )
+    if "max-pool" in parts and pool:
+        raise UserError("--encoder-parts max-pool is instead of --pool: leave one of them out")
+    if "spectral-norm" in parts and {"separable", "group-norm"} & {*parts}:
+        raise UserError(
+            "--encoder-parts spectral-norm has convolutions of its own: leave separable and "
+            "group-norm out"
+        )
+    encoder: Encoder = ENCODERS[name](image, parts=parts, **options)
+    for layer in encoder.modules():
+        if isinstance(layer, PixelConv | Pixels) and "shifted" in parts:
+            layer.shift = 128
+    return encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

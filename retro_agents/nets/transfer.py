@@ -1,0 +1,99 @@
+"""Weights from checkpoints into nets: all of them, or the encoder's of another agent."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from retro_agents.ground.errors import UserError
+from retro_agents.nets.baselines import read_baselines
+from retro_agents.nets.encoders import Encoder, parse_widths
+from retro_agents.nets.settings import NetSettings
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.config import flat
+
+PREFIX = "encoder."
+
+
+def load_net(
+    net: nn.Module, weights: Mapping[str, Tensor], *, source: Path | str, instead: str
+) -> None:
+    """Give `net` these weights, which are from `source`.
+
+    UserError: they are of another shape; `instead` says what to do.
+    """
+    _fit(net, weights, f"{source} holds a net of another shape ({{}}); {instead}")
+
+
+def load_encoder(encoder: Encoder, source: Path | str, settings: NetSettings) -> None:
+    """Give `encoder`, which these settings made, the weights of the one in `source`: a checkpoint
+    or run folder of any agent whose net calls it `encoder`, or a file of baselines' PPO2.
+
+    UserError: `source` cannot be read, or its net has no encoder or another one.
+    """
+    state, made = _encoder_weights(source, encoder.image)
+    name = made.get("encoder", "unnamed")
+    check_parts(made.get("encoder_parts", ""), settings.encoder_parts, source=source)
+    check_strides(made.get("widths", ""), settings.widths, source=source)
+    same = "the same --encoder, image, colour and frame stack"
+    _fit(encoder, state, f"{source} holds another encoder ({name}: {{}}); use {same}")
+
+
+def check_parts(theirs: str, ours: str, *, source: Path | str) -> None:
+    """UserError: the net in `source` has other --encoder-parts. Some have no weights, so that its
+    weights would fit."""
+    found, wanted = ({part.strip() for part in text.split(",")} for text in (theirs, ours))
+    if found != wanted:
+        raise UserError(
+            f"{source} holds an encoder with the parts {theirs!r}, not {ours!r}: give the same "
+            "--encoder-parts"
+        )
+
+
+def check_strides(theirs: str, ours: str, *, source: Path | str) -> None:
+    """UserError: the net in `source` has other strides in --widths, which have no weights."""
+    if parse_widths(theirs)[1] != parse_widths(ours)[1]:
+        raise UserError(
+            f"{source} holds an encoder with --widths {theirs!r}, not {ours!r}: give the same"
+        )
+
+
+@torch.no_grad()
+def follow(net: nn.Module, other: nn.Module, *, rate: float) -> None:
+    """Each parameter of `net` goes the share `rate` of its way to the same one of `other`."""
+    for parameter, aim in zip(net.parameters(), other.parameters(), strict=True):
+        parameter.lerp_(aim, rate)
+
+
+def _fit(module: nn.Module, weights: Mapping[str, Tensor], otherwise: str) -> None:
+    """Give a module these weights. UserError: `otherwise`, with the reason in it."""
+    try:
+        module.load_state_dict(weights)
+    except RuntimeError as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise UserError(otherwise.replace("{}", reason)) from None
+
+
+def _encoder_weights(
+    source: Path | str, image: tuple[int, int, int]
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The weights by their names within the encoder, and the settings that it was made with."""
+    made: dict[str, Any] = {"encoder": "nature"}
+    if Path(source).is_file():
+        weights = read_baselines(source, image=image)
+    else:
+        saved = load_checkpoint(source)
+        made, weights = flat(saved.config), saved.tensors.get("net", {})
+        for searched in made.get("searched", ()):  # es: the net is of that agent
+            made = flat(searched["config"])
+    state = {
+        key.removeprefix(PREFIX): value for key, value in weights.items() if key.startswith(PREFIX)
+    }
+    if not state:
+        raise UserError(
+            f"{source} holds no net with an encoder; give a checkpoint of an agent that learns a "
+            "net, such as ppo2 or rainbow"
+        )
+    return state, made

@@ -1,0 +1,148 @@
+"""What an agent's package offers to everybody who knows only its name: one written protocol."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from retro_agents.contract.policy import Agent
+from retro_agents.ground.errors import UserError
+from retro_agents.run.command_line import flag_with
+from retro_agents.run.config import (
+    nearest_text,
+    replaced,
+    to_dict,
+)
+
+if TYPE_CHECKING:
+    pass  # slow to import
+
+C = TypeVar("C")
+AGENTS = ("rainbow", "ppo2", "trpo", "impala", "sac", "jerk", "es")
+"""Packages named in messages; any other that keeps to the protocol works too."""
+
+
+class AgentPackage:
+    """The agent package of a name; each of its parts is imported when it is asked for.
+
+    config.py has `Config`, a frozen dataclass with the sections `run` and `env`, and
+    `NOT_INHERITED`: fields that hold for one run alone -> their values in one that starts from its
+    checkpoint. presets/ holds NAME.yaml files. agent.py has `build` and `load`, train.py `run`.
+    """
+
+    def __init__(self, name: str, home: Path) -> None:
+        self.name, self.PRESETS = name, home / "presets"
+
+    def part(self, module: str, name: str) -> Any:
+        """That name of that module. UserError: the package lacks it."""
+        try:
+            return getattr(importlib.import_module(f"{self.name}.{module}"), name)
+        except AttributeError:
+            raise UserError(
+                f"the package {self.name} lacks {name} in {self.name}/{module}.py, which every "
+                "agent has (CONTRIBUTING.md)"
+            ) from None
+
+    @property
+    def about(self) -> str:
+        """The first line that it says of itself."""
+        return (importlib.import_module(self.name).__doc__ or "").partition("\n")[0]
+
+    @property
+    def Config(self) -> Any:  # noqa: N802  a class
+        """Its config."""
+        return self.part("config", "Config")
+
+    @property
+    def NOT_INHERITED(self) -> Mapping[str, Any]:  # noqa: N802
+        """Fields of one run alone."""
+        return self.part("config", "NOT_INHERITED")
+
+    def build(
+        self,
+        config: Mapping[str, Any],
+        weights: Mapping[str, Any] | None = None,
+        *,
+        device: str = "cpu",
+    ) -> Agent:
+        """The agent of a checkpoint's config and weights (its tensors["net"]); without these an
+        untrained one."""
+        return self.part("agent", "build")(config, weights, device=device)
+
+    def load(self, folder: Path | str, *, device: str = "cpu") -> Agent:
+        """The agent in a checkpoint folder. Raises UserError if it is cut off, or another
+        package's."""
+        return self.part("agent", "load")(folder, device=device)
+
+    @property
+    def run(self) -> Callable[..., Agent]:
+        """run(envs, config, run_dir, init=None): train on `envs` for config.run.timesteps agent
+        steps. Agents that populations train also take on_checkpoint, called after each one."""
+        return self.part("train", "run")
+
+
+def with_this_project() -> dict[str, str]:
+    """The environment variables of a process that finds this project where this one does."""
+    root = str(Path(__file__).resolve().parents[2])
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))}
+
+
+def is_package(name: str) -> bool:
+    """Whether an agent package of that name is installed."""
+    return home_of(name) is not None
+
+
+def shipped(name: str) -> Path | None:
+    """The checkpoint folder that comes with the package of that name, if one does."""
+    home = home_of(name)
+    return home / "pretrained" if home and (home / "pretrained").is_dir() else None
+
+
+def home_of(name: str) -> Path | None:
+    """The folder of an agent package, found without importing it; None: there is none."""
+    spec = None
+    with contextlib.suppress(ImportError, ValueError):
+        spec = importlib.util.find_spec(name) if name.isidentifier() else None
+    places = map(Path, (spec.submodule_search_locations or []) if spec else [])
+    return next((place for place in places if (place / "agent.py").is_file()), None)
+
+
+def find(name: str) -> AgentPackage:
+    """The package of that name. UserError: there is none, or it lacks a part of the protocol."""
+    if (home := home_of(name)) is None:
+        known = [agent for agent in AGENTS if is_package(agent)]
+        raise UserError(f"no agent {name!r} is installed here; {nearest_text(name, known)}")
+    return AgentPackage(name, home)
+
+
+def check_alike(theirs: Any, ours: Any, *, source: Path | str, wider: bool = False) -> None:
+    """UserError: an agent from `source` sees or does other things than this run.
+
+    theirs, ours: settings of environments (`envs.EnvSettings`). wider: this run may have further
+    actions behind theirs.
+    """
+    most = theirs.spec().actions if wider else None
+
+    def seen_and_done(settings: Any) -> tuple[Any, ...]:
+        spec = settings.spec()
+        seen = spec.family, spec.observation_shape, spec.steps_back, spec.difference
+        return *seen, spec.action_names[:most], spec.frame_skip
+
+    here = seen_and_done(ours)
+    if seen_and_done(theirs) == here:
+        return
+    known = to_dict(ours)
+    flags = [
+        flag_with(name, value)
+        for name, value in to_dict(theirs).items()
+        if name in known and seen_and_done(replaced(ours, **{name: value})) != here
+    ]
+    raise UserError(
+        f"{source} was trained with other observations or actions than this run's; give "
+        f"{' '.join(flags) or 'levels of ' + theirs.spec().family}"
+    )

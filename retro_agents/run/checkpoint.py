@@ -1,0 +1,393 @@
+"""Checkpoints: one folder each, written beside and renamed, read without running code from it.
+
+checkpoints/step-000050000/
+    meta.json            format, agent, counters, and size and SHA-256 of every other file
+    config.json          the run's resolved config
+    <group>.safetensors  tensors by name: weights, optimiser
+    <name>.npy.zst       arrays: replay
+    state.msgpack        everything else: states of random generators and emulators
+"""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar, final
+
+import msgspec
+import numpy as np
+import safetensors.torch
+import torch
+
+from retro_agents.ground.arrays import (
+    Rows,
+    StoredArray,
+    StoredArrays,
+    describe,
+    write_array,
+)
+from retro_agents.ground.errors import Damaged, UserError
+from retro_agents.ground.files import (
+    ASIDE,
+    CHECKPOINT,
+    complete_checkpoints,
+    step_of,
+)
+from retro_agents.run.agents import AGENTS, find, is_package, shipped
+from retro_agents.run.command_line import flag_with
+from retro_agents.run.config import from_dict, to_dict
+
+T = TypeVar("T")
+FORMAT = "retro-contest-agents checkpoint"
+VERSION = 1
+DAMAGED = ".damaged"
+TABLES = ("metrics.csv", "episodes.csv")
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class _File(msgspec.Struct, omit_defaults=True):
+    """What meta.json says of a file; dtype and shape for arrays only."""
+
+    size: int
+    sha256: str
+    dtype: str | None = None
+    shape: list[int] | None = None
+
+
+class _Meta(msgspec.Struct):
+    format: str
+    version: int
+    agent: str
+    counters: dict[str, int]
+    files: dict[str, _File]
+    tables: dict[str, int] = {}
+    """Bytes of the run's tables as it was written, which they only exceed later."""
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Checkpoint:
+    """What one checkpoint folder holds. `arrays` are read from disk when they are asked for."""
+
+    folder: Path
+    agent: str
+    config: dict[str, Any]
+    counters: dict[str, int]
+    tensors: dict[str, dict[str, torch.Tensor]]
+    arrays: StoredArrays
+    state: dict[str, Any]
+
+    def of(self, agent: str) -> "Checkpoint":
+        """Itself. UserError: it is another agent's."""
+        if self.agent != agent:
+            raise UserError(f"{self.folder} is a checkpoint of {self.agent!r}, not of {agent}")
+        return self
+
+    def config_as(self, cls: type[T]) -> T:
+        """Its config. UserError: it has other fields than a `cls`: another version saved it."""
+        try:
+            return from_dict(cls, self.config)
+        except UserError as error:
+            reason = str(error).partition(";")[0]
+            raise UserError(
+                f"{self.folder} was saved by another version of {self.agent} ({reason}): use the "
+                "version that saved it"
+            ) from None
+
+    def check_run(self, part: str) -> None:
+        """UserError: this has not what a run keeps by that name; it is an agent alone."""
+        if part not in self.state and part not in self.tensors:
+            raise UserError(f"{self.folder} is an agent alone, not a run: give it to --init")
+
+    def check_same(self, config: Any, *names: str) -> None:
+        """UserError: a run of that config cannot go on from it, for one of these fields differs."""
+        for name in names:
+            theirs, ours = self.config[name], getattr(config, name)
+            if theirs != ours:
+                raise UserError(
+                    f"the saved run has {flag_with(name, theirs)}, not {ours}: resume with the "
+                    "same, or start another with --init"
+                )
+
+
+def save_checkpoint(
+    folder: Path | str,
+    *,
+    agent: str,
+    config: Any,
+    counters: Mapping[str, int] = MappingProxyType({"env_steps": 0}),
+    tensors: Mapping[str, Mapping[str, torch.Tensor]],
+    arrays: Mapping[str, Rows] | None = None,
+    state: Mapping[str, Any] | None = None,
+    keep: int = 2,
+) -> Path:
+    """Write a checkpoint into a run's `checkpoints` folder and return its folder.
+
+    agent: the package whose `load` reads it. config: a dataclass or a dictionary.
+    counters: must hold env_steps, which names the folder. state: what msgpack can hold.
+    keep: how many checkpoints stay; older ones go once this one is complete.
+    UserError: it cannot be written (a full disk), or the folder holds one of a later step; what is
+    there is intact.
+    """
+    folder = Path(folder)
+    final_folder = folder / f"step-{counters['env_steps']:09d}"
+    draft = folder / f".draft-{final_folder.name}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        there, steps = complete_checkpoints(folder), counters["env_steps"]
+        later = [path.name for path in there if step_of(path) > steps]
+        if later:
+            raise UserError(f"{folder} holds a later checkpoint, {later[-1]}; give another folder")
+        for left_over in folder.glob(".draft-*"):  # of a run that was killed while it saved
+            shutil.rmtree(left_over)
+        draft.mkdir()
+        _write_files(draft, tensors=tensors, arrays=arrays or {}, state=state or {})
+        _write_json(draft / "config.json", _kept_settings(config))
+        files = {path.name: _synced(path) for path in sorted(draft.iterdir())}
+        for name, rows in (arrays or {}).items():
+            dtype, shape = describe(rows)
+            files[f"{name}.npy.zst"].dtype, files[f"{name}.npy.zst"].shape = dtype.str, list(shape)
+        whole = {name: int(count) for name, count in counters.items()}
+        tables = [folder.parent / name for name in TABLES if folder.name == "checkpoints"]
+        sizes = {path.name: path.stat().st_size for path in tables if path.is_file()}
+        meta = _Meta(FORMAT, VERSION, agent, whole, files, sizes)
+        _write_json(draft / "meta.json", msgspec.to_builtins(meta))
+        _synced(draft / "meta.json")
+        _publish(draft, final_folder)
+    except OSError as error:
+        raise UserError(
+            f"cannot save checkpoint {final_folder}: {error.strerror or error}; "
+            "free some space there or save elsewhere (earlier checkpoints are intact)"
+        ) from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    _prune(folder, keep=keep)
+    return final_folder
+
+
+def _kept_settings(config: Any) -> dict[str, Any]:
+    """What a checkpoint keeps of a config: not where the run lies, nor whether it was resumed."""
+    values = dict(config) if isinstance(config, dict) else to_dict(config)
+    if "run" in values:
+        run = values["run"].items()
+        values["run"] = {k: v for k, v in run if k not in ("run_dir", "resume")}
+    return values
+
+
+def load_checkpoint(folder: Path | str) -> Checkpoint:
+    """Read a checkpoint, given its folder or a run folder (then the latest one in it).
+
+    Nothing in it is run as code. UserError: there is none, or it is foreign, cut off or damaged.
+    """
+    folder = latest_checkpoint(folder)
+    meta = _read_meta(folder)
+    _check_sizes(folder, meta.files)
+    tensors, arrays = {}, {}
+    for name, facts in meta.files.items():
+        path, stem = folder / name, name.split(".")[0]
+        if name.endswith(".safetensors"):
+            tensors[stem] = safetensors.torch.load(_read(path, facts))
+        elif name.endswith(".npy.zst"):
+            shape = tuple(facts.shape or ())
+            arrays[stem] = StoredArray(path, np.dtype(facts.dtype), shape, facts.sha256)
+    return Checkpoint(
+        folder=folder,
+        agent=meta.agent,
+        config=json.loads(_read(folder / "config.json", meta.files["config.json"])),
+        counters=meta.counters,
+        tensors=tensors,
+        arrays=StoredArrays(arrays),
+        state=msgspec.msgpack.decode(_read(folder / "state.msgpack", meta.files["state.msgpack"])),
+    )
+
+
+def load_to_resume(run_dir: Path | str) -> Checkpoint:
+    """A run's newest intact checkpoint. Newer ones that are damaged are put aside, and so much is
+    said on stderr; rows that the run's tables have lost, too.
+
+    UserError: there is none.
+    """
+    while True:
+        folder = latest_checkpoint(run_dir)
+        try:
+            saved, meta = load_checkpoint(folder), _read_meta(folder)
+            for name, facts in meta.files.items():
+                if name.endswith(".npy.zst"):  # is read later, and not as a whole
+                    _read(folder / name, facts)
+            break
+        except Damaged as error:
+            last = len(complete_checkpoints(folder.parent)) < 2
+            if not folder.exists():
+                continue  # another process of the run put it aside
+            if last:
+                raise
+            aside = folder.with_name(folder.name + DAMAGED)
+            shutil.rmtree(aside, ignore_errors=True)
+            with contextlib.suppress(FileNotFoundError):  # as above
+                folder.rename(aside)
+            print(f"warning: {error}; going on from the one before it", file=sys.stderr)
+    for name, size in meta.tables.items():
+        path = folder.parents[1] / name
+        found = path.stat().st_size if path.is_file() else 0
+        if found < size:
+            lost = f"{path} is cut: {found} bytes, {size} expected"
+            print(f"warning: {lost}; going on without the rows it lacks", file=sys.stderr)
+    return saved
+
+
+def latest_checkpoint(path: Path | str) -> Path:
+    """The checkpoint folder that `path` is, or the latest one of the run folder that `path` is, or
+    the one that comes with the agent of that name.
+
+    UserError: there is none.
+    """
+    path = Path(path)
+    if (path / "meta.json").is_file():
+        return path
+    for folder in (path / "checkpoints", path):
+        complete = complete_checkpoints(folder)
+        if complete:
+            return complete[-1]
+    if (own := shipped(str(path))) is not None:
+        return latest_checkpoint(own)
+    if (path / "config.json").is_file() and not CHECKPOINT.fullmatch(path.name):
+        raise UserError(
+            f"the run in {path} has saved no checkpoint: give one that has, or delete that folder "
+            "and start it anew"
+        )
+    reason = "it is a file, not a folder" if path.exists() else "there is no such folder"
+    if path.is_dir():
+        reason = "no meta.json is in it, nor checkpoints/step-…"
+    if is_package(str(path)):
+        reason = "that agent comes without weights"
+    raise UserError(
+        f"no checkpoint at {path}: {reason}; give a run or a checkpoint's folder, or the name of "
+        f"an agent that comes with one ({', '.join(filter(shipped, AGENTS))})"
+    )
+
+
+def agent_of(folder: Path | str) -> str:
+    """The package that saved a checkpoint, or a run's latest. UserError: there is no good one."""
+    return _read_meta(latest_checkpoint(folder)).agent
+
+
+def load_agent(folder: Path | str, *, device: str = "cpu") -> Any:
+    """The agent saved in a checkpoint (or in a run's latest), ready to `act`.
+
+    Calls `load(folder, device=device)` of the package that the checkpoint names.
+    UserError: no such package, or no good checkpoint.
+    """
+    folder = latest_checkpoint(folder)
+    name = agent_of(folder)
+    if not is_package(name):
+        raise UserError(f"checkpoint {folder} is of agent {name!r}, which is not installed here")
+    return find(name).load(folder, device=device)
+
+
+def _write_files(
+    draft: Path,
+    *,
+    tensors: Mapping[str, Mapping[str, torch.Tensor]],
+    arrays: Mapping[str, Rows],
+    state: Mapping[str, Any],
+) -> None:
+    """Write every file but the two JSON ones."""
+    for name in (*tensors, *arrays):
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} cannot name a file: letters, digits, - and _ only")
+    for name, group in tensors.items():
+        # Copies: safetensors refuses tensors that share memory or are not contiguous.
+        plain = {key: t.detach().cpu().contiguous().clone() for key, t in group.items()}
+        (draft / f"{name}.safetensors").write_bytes(safetensors.torch.save(plain))
+    for name, rows in arrays.items():
+        with (draft / f"{name}.npy.zst").open("wb") as file:
+            write_array(rows, file)
+    (draft / "state.msgpack").write_bytes(msgspec.msgpack.encode(dict(state)))
+
+
+def _write_json(path: Path, values: Any) -> None:
+    path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+
+
+def _synced(path: Path) -> _File:
+    """Force a file to disk -> what meta.json says of it."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        return _File(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def _publish(draft: Path, final_folder: Path) -> None:
+    """Give a complete draft its name, so that a kill at any moment leaves a whole checkpoint."""
+    _sync_folder(draft)
+    if final_folder.exists():
+        aside = final_folder.with_name(final_folder.name + ASIDE)
+        shutil.rmtree(aside, ignore_errors=True)
+        final_folder.rename(aside)
+    draft.rename(final_folder)
+    _sync_folder(final_folder.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _prune(folder: Path, *, keep: int) -> None:
+    complete = complete_checkpoints(folder)
+    replaced = [path for path in complete if path.name.endswith(ASIDE)]
+    kept = [path for path in complete if path not in replaced]
+    for path in replaced + kept[: max(len(kept) - keep, 0)]:
+        # Unnamed as a checkpoint first: a kill while deleting must not leave half of one.
+        doomed = path.with_name(f".draft-{path.name}")
+        with contextlib.suppress(OSError):
+            path.rename(doomed)
+            shutil.rmtree(doomed)
+
+
+def _read_meta(folder: Path) -> _Meta:
+    try:
+        data = (folder / "meta.json").read_bytes()
+        found = json.loads(data)
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise UserError(f"{folder} is not a checkpoint of this project (foreign meta.json)")
+        if found.get("version") != VERSION:
+            raise UserError(
+                f"checkpoint {folder} has format version {found.get('version')}, "
+                f"this program reads version {VERSION}; use the program that wrote it"
+            )
+        return msgspec.convert(found, _Meta)
+    except (OSError, ValueError):
+        raise Damaged(f"{folder / 'meta.json'} is damaged; use another checkpoint") from None
+
+
+def _check_sizes(folder: Path, files: Mapping[str, _File]) -> None:
+    for name in {"config.json", "state.msgpack", *files}:
+        path = folder / name
+        if name not in files or not _NAME.fullmatch(name.split(".")[0]) or not path.is_file():
+            raise Damaged(f"checkpoint {folder} lacks its file {name!r}; use another checkpoint")
+        size = path.stat().st_size
+        if size != files[name].size:
+            raise Damaged(
+                f"checkpoint file {path} is cut off: {size} bytes, {files[name].size} expected; "
+                "use another checkpoint"
+            )
+
+
+def _read(path: Path, facts: _File) -> bytes:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise Damaged(f"cannot read checkpoint file {path}: {error.strerror}") from None
+    if hashlib.sha256(data).hexdigest() != facts.sha256:
+        raise Damaged(f"checkpoint file {path} is damaged (checksum); use another checkpoint")
+    return data

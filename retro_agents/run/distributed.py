@@ -1,0 +1,93 @@
+"""Several processes that train one net: who they are, and what they add up.
+
+`torchrun --nproc-per-node 2 -m AGENT.train …` starts them. One process alone is a group of one, for
+which all of this does nothing; so callers ask no questions.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, final
+
+import torch
+import torch.distributed as dist
+import torch.distributed.nn  # see `joined`
+from torch import Tensor, nn
+
+from retro_agents.ground.device import prepare_device
+from retro_agents.ground.errors import UserError
+
+
+@final
+class Group:
+    """The processes of this run. rank: which one this is; size: how many there are."""
+
+    def __init__(self) -> None:
+        self.active = dist.is_available() and dist.is_initialized()
+        self.rank = dist.get_rank() if self.active else 0
+        self.size = dist.get_world_size() if self.active else 1
+
+    @property
+    def first(self) -> bool:
+        """Whether this process is the one that writes files."""
+        return self.rank == 0
+
+    def sum(self, tensor: Tensor) -> Tensor:
+        """The tensor, summed over all processes, in place."""
+        if self.active:
+            dist.all_reduce(tensor)
+        return tensor
+
+    def average_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
+        """Give every process the mean of all processes' gradients."""
+        if not self.active:
+            return
+        gradients = [p.grad for p in parameters if p.grad is not None]
+        flat = self.sum(torch.cat([g.flatten() for g in gradients])) / self.size
+        parts = flat.split([g.numel() for g in gradients])
+        for gradient, mean in zip(gradients, parts, strict=True):
+            gradient.copy_(mean.view_as(gradient))
+
+    def share(self, num_envs: int) -> slice:
+        """This process's part of so many environments. UserError: no part for each, all equal."""
+        share, rest = divmod(num_envs, self.size)
+        if rest or not share:
+            raise UserError(f"--num-envs {num_envs} cannot be shared by {self.size} processes")
+        return slice(self.rank * share, (self.rank + 1) * share)
+
+    def gather(self, value: Any) -> list[Any]:
+        """Every process's value, in the order of ranks, in every process."""
+        values: list[Any] = [value]
+        if self.active:
+            values = [None] * self.size
+            dist.all_gather_object(values, value)
+        return values
+
+    def any(self, here: bool) -> bool:
+        """Whether it is so in any process."""
+        return any(self.gather(here))
+
+
+@contextlib.contextmanager
+def joined(device: str) -> Iterator[str]:
+    """Join the group that torchrun has announced, if it has -> the device of this process.
+
+    device: as in configs; CUDA, asked for or chosen, becomes a device of this process's own.
+    NCCL joins GPUs, gloo CPUs. UserError: fewer GPUs here than processes.
+
+    PyTorch's optimisers import torch.distributed.nn, whose functions have the group of that moment
+    as a default. Were it this one, it would outlive its end, and now and then its threads would
+    abort a process that exits. So the module is imported before there is a group.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield device
+        return
+    on_gpu = device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
+    if on_gpu:
+        device = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
+        torch.cuda.set_device(prepare_device(device))
+    dist.init_process_group("nccl" if on_gpu else "gloo")
+    try:
+        yield device
+    finally:
+        dist.destroy_process_group()

@@ -1,0 +1,98 @@
+"""A checkpoint on the Hugging Face Hub, with a card and a film.
+
+python -m retro_agents.run.hub push runs/rainbow OWNER/NAME --film runs/evaluation-001/film.mp4
+python -m retro_agents.run.hub pull OWNER/NAME runs/pulled
+"""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from retro_agents.ground.errors import Parser, UserError, command
+from retro_agents.run.checkpoint import latest_checkpoint, load_checkpoint
+from retro_agents.run.metrics import PROJECT
+
+CARD = """\
+---
+library_name: {library}
+tags: [reinforcement-learning, {agent}]
+---
+# {agent}
+
+An agent of {library} after {steps:,} agent steps. Fetch it with
+`python -m retro_agents.run.hub pull {name} FOLDER`, then load it with
+`retro_agents.load_agent("FOLDER")` or watch it with
+`python -m retro_agents.judging.evaluate FOLDER --video`.
+{film}
+```yaml
+{config}```
+"""
+
+
+def push(checkpoint: Path, name: str, *, film: Path | None = None) -> str:
+    """Upload a checkpoint, or a run's latest, as OWNER/NAME -> where it is. UserError: it is none,
+    or the Hub did not take it."""
+    from huggingface_hub import HfApi
+
+    if film is not None and not film.is_file():
+        raise UserError(f"no film {film}: retro_agents.judging.evaluate --video makes some")
+    saved = load_checkpoint(checkpoint)
+    with tempfile.TemporaryDirectory() as folder:
+        whole = Path(shutil.copytree(saved.folder, Path(folder) / "whole"))
+        text = CARD.format(
+            library=PROJECT,
+            agent=saved.agent,
+            name=name,
+            steps=saved.counters["env_steps"],
+            film='\n<video controls src="film.mp4"></video>\n' if film else "",
+            config=yaml.safe_dump(saved.config, sort_keys=False),
+        )
+        (whole / "README.md").write_text(text, encoding="utf-8")
+        if film is not None:
+            shutil.copy(film, whole / "film.mp4")
+        api = HfApi()
+        api.create_repo(name, exist_ok=True)
+        return str(api.upload_folder(repo_id=name, folder_path=whole))
+
+
+def pull(name: str, folder: Path) -> Path:
+    """Fetch OWNER/NAME into a new folder, which `load_agent` reads -> the folder. UserError: it is
+    there already, or holds no checkpoint. Called again, one that was cut off goes on."""
+    from huggingface_hub import snapshot_download
+
+    if folder.exists():
+        raise UserError(f"{folder} is there already; give a new folder")
+    draft = folder.with_name(f".draft.{folder.name}")
+    snapshot_download(name, local_dir=draft)
+    load_checkpoint(draft)
+    draft.rename(folder)
+    return latest_checkpoint(folder)
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command line."""
+    parser = Parser(prog="python -m retro_agents.run.hub", description=__doc__)
+    ways = parser.add_subparsers(dest="way", required=True)
+    push_way, pull_way = (ways.add_parser(way) for way in ("push", "pull"))
+    push_way.add_argument("checkpoint", type=Path)
+    push_way.add_argument("name", metavar="OWNER/NAME")
+    push_way.add_argument("--film", type=Path)
+    pull_way.add_argument("name", metavar="OWNER/NAME")
+    pull_way.add_argument("folder", type=Path)
+    given = vars(parser.parse_args(argv))
+    way = push if given.pop("way") == "push" else pull
+    from huggingface_hub.errors import HTTPError
+
+    try:
+        print(way(**given))
+    # The Hub's own errors are the first two; without a network it is the third.
+    except (OSError, ValueError, HTTPError) as error:
+        raise UserError(f"the Hub: {str(error).strip().splitlines()[0]}") from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+"""What a run measured: metrics.csv and episodes.csv, for TensorBoard, wandb and trackio in groups
+rollout/, train/, sight/, time/.
+
+How long it took is in timing.csv, apart: the others are the same for the same run. The
+files end a run in a good state however it ends: each row is flushed as it is written, and a
+resumed run drops the rows after its checkpoint, so that they hold what one run would have held.
+"""
+
+import csv
+import importlib
+import io
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from statistics import fmean
+from types import MappingProxyType
+from typing import Any, final
+
+import numpy as np
+
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import unwritable, write_text
+
+PROJECT = "retro-contest-agents"
+ROLLOUT = (
+    *("mean_return", "min_return", "max_return", "return"),
+    *("current", "best", "replays", "mutants", "explored"),
+)
+"""Metrics of what was played; the others are of learning."""
+NOTHING: Mapping[str, float] = MappingProxyType({})
+EPISODE_COLUMNS = ("step", "env", "level", "r", "l", "progress", "finished")
+
+
+@final
+class Table:
+    """A CSV file whose first column is `step`, and which may gain columns later."""
+
+    def __init__(self, path: Path, columns: Sequence[str], *, resume_step: int | None) -> None:
+        """Start an empty table, or with resume_step go on after its rows up to that step."""
+        self._path = path
+        self._columns = list(columns)
+        rows: list[dict[str, str]] = []
+        if resume_step is not None and path.exists():
+            header, rows = _read_rows(path)
+            rows = [row for row in rows if int(row["step"]) <= resume_step]
+            self._columns += [name for name in header if name not in self._columns]
+        self._rewrite(rows)
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Add one row. Columns not yet there are added, empty in the earlier rows.
+
+        UserError: it cannot be written.
+        """
+        new = [name for name in row if name not in self._columns]
+        if new:
+            self._columns += new
+            self._file.close()
+            self._rewrite(_read_rows(self._path)[1])
+        try:
+            self._writer.writerow({name: _text(value) for name, value in row.items()})
+            self._file.flush()
+        except OSError as error:
+            raise unwritable(self._path, error) from None
+
+    def close(self) -> None:
+        """Close the file. Appending afterwards is an error."""
+        with suppress(OSError):  # of a row that `append` could not write, and said so
+            self._file.close()
+
+    def _rewrite(self, rows: Sequence[Mapping[str, str]]) -> None:
+        """Replace the file by header and rows in one step, and open it for appending."""
+        text = io.StringIO()
+        writer = self._writer_to(text)
+        writer.writeheader()
+        writer.writerows(rows)
+        write_text(self._path, text.getvalue())
+        self._file = self._path.open("a", encoding="utf-8", newline="")
+        self._writer = self._writer_to(self._file)
+
+    def _writer_to(self, file: io.TextIOBase) -> csv.DictWriter:
+        return csv.DictWriter(file, self._columns, lineterminator="\n")
+
+
+@final
+class Metrics(AbstractContextManager):
+    """Writes a run's metrics.csv, timing.csv (seconds since it was begun or resumed) and, unless
+    told not to, metrics for TensorBoard."""
+
+    def __init__(
+        self,
+        run_dir: Path | str,
+        *,
+        resume_step: int | None = None,
+        tensorboard: bool = True,
+        track: str = "",
+        config: Mapping[str, Any] | None = None,
+        rollout: Callable[[], Mapping[str, float]] = dict,
+    ) -> None:
+        """run_dir: an existing folder. resume_step: env steps of the checkpoint gone on from.
+
+        track: a module with wandb's interface that gets the numbers too. config: shown beside them.
+        rollout: gives numbers that metrics.csv does not have. UserError: it cannot be written.
+        """
+        run_dir = Path(run_dir)
+        self._table = Table(run_dir / "metrics.csv", ["step"], resume_step=resume_step)
+        self._rollout, self._since = rollout, (time.monotonic(), resume_step or 0)
+        self._timing = Table(run_dir / "timing.csv", ["step", "seconds"], resume_step=resume_step)
+        self._began = time.monotonic()
+        self._writer: Any = None
+        if tensorboard:
+            from retro_agents.ground.events import Events  # slow to import
+
+            self._writer = Events(run_dir, resume_step=resume_step, config=config)
+        self._track: Any = None
+        if track:
+            self._track = importlib.import_module(track)
+            self._track.init(project=PROJECT, name=run_dir.name, config=dict(config or {}))
+
+    def log(
+        self, step: int, values: Mapping[str, float], *, timing: Mapping[str, float] = NOTHING
+    ) -> None:
+        """Write one row: numbers by name, measured up to this env step. UserError: it cannot.
+
+        timing: further numbers for timing.csv.
+        """
+        assert "step" not in values, "that column is of env steps"
+        self._table.append({"step": int(step), **values})
+        seconds = time.monotonic() - self._began
+        self._timing.append({"step": int(step), "seconds": seconds, **timing})
+        (then, before), now = self._since, time.monotonic()
+        self._since = now, step
+        grouped = {group(name): value for name, value in values.items()}
+        grouped |= self._rollout()
+        grouped["time/steps_per_second"] = (step - before) / max(now - then, 1e-9)
+        if self._writer is not None:
+            self._writer.log(int(step), grouped)
+        if self._track is not None:
+            self._track.log({k: float(v) for k, v in grouped.items()}, step=int(step))
+
+    def close(self) -> None:
+        """Close all."""
+        self._table.close()
+        self._timing.close()
+        if self._writer is not None:
+            self._writer.close()
+        if self._track is not None:
+            self._track.finish()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def group(name: str) -> str:
+    """A metric's name -> with the group that it is shown in, if it does not name one."""
+    return name if "/" in name else f"{'rollout' if name in ROLLOUT else 'train'}/{name}"
+
+
+@final
+class EpisodeLog(AbstractContextManager):
+    """Writes a run's episodes.csv: one row per ended episode."""
+
+    def __init__(self, run_dir: Path | str, *, resume_step: int | None = None) -> None:
+        path = Path(run_dir) / "episodes.csv"
+        self._table = Table(path, EPISODE_COLUMNS, resume_step=resume_step)
+        self._recent: deque[Mapping[str, Any]] = deque(maxlen=100)
+
+    def log(self, step: int, env: int, episode: Mapping[str, Any]) -> None:
+        """episode: r (return), l (agent steps), level, finished, where its family reports it
+        progress (0 to 1), and where its agent plays several kinds its kind."""
+        kind = ("kind",) if "kind" in episode else ()
+        row = {name: episode.get(name, "") for name in (*EPISODE_COLUMNS, *kind)}
+        self._table.append({**row, "step": int(step), "env": int(env)})
+        self._recent.append(row)
+
+    def rollout(self) -> dict[str, float]:
+        """Of the last hundred episodes: share that reached the end, length, furthest progress, mean
+        return of each zone (of a level GAME:ZONE.ACT), or game (GAME:SEED)."""
+        zones: dict[str, list[float]] = {}
+        for row in self._recent:
+            game, _, state = str(row["level"]).rpartition(":")
+            zone = game if state.isdecimal() else state.partition(".")[0]
+            zones.setdefault(f"rollout/return/{zone}", []).append(row["r"])
+        if not zones:
+            return {}
+        numbers = {zone: fmean(returns) for zone, returns in sorted(zones.items())}
+        numbers["rollout/finished"] = fmean(bool(row["finished"]) for row in self._recent)
+        numbers["rollout/length"] = fmean(row["l"] for row in self._recent)
+        if reached := [row["progress"] for row in self._recent if row["progress"] != ""]:
+            numbers["rollout/furthest"] = max(reached)
+        return numbers
+
+    def __exit__(self, *_: object) -> None:
+        self._table.close()
+
+
+def read_columns(path: Path | str) -> dict[str, np.ndarray]:
+    """A CSV file of numbers -> its columns; float64 with nan where empty, or text where it is text.
+
+    UserError: there is no such file, or it has no rows.
+    """
+    path = Path(path)
+    try:
+        header, rows = _read_rows(path)
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+    if not rows:
+        raise UserError(f"{path} has no rows yet")
+    return {name: _column([row.get(name, "") for row in rows]) for name in header}
+
+
+def _read_rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
+    """Header and rows; a last row that a kill cut off is left out."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    lines = list(csv.reader(text[: text.rfind("\n") + 1].splitlines()))
+    if not lines:
+        return [], []
+    header = lines[0]
+    whole = header[:1] == ["step"] and all(len(line) == len(header) for line in lines)
+    if not (whole and all(line[0].isdecimal() for line in lines[1:])):
+        raise UserError(
+            f"{path} is damaged: expected a column step of numbers, and rows as long as the header"
+        )
+    return header, [dict(zip(header, line, strict=True)) for line in lines[1:]]
+
+
+def _column(texts: list[str]) -> np.ndarray:
+    try:
+        return np.array([float(text) if text else np.nan for text in texts])
+    except ValueError:
+        return np.array(texts)
+
+
+def _text(value: Any) -> str:
+    """Numbers such that reading them back gives the same number; text and booleans plainly."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return str(int(value))
+    number = value.item() if isinstance(value, np.generic) else value
+    return str(number) if isinstance(number, int) else repr(float(number))

@@ -1,0 +1,140 @@
+"""Trains an agent with many settings: `python -m retro_agents.sweeps`, which goes on where it
+stopped.
+
+python -m retro_agents.sweeps --agent ppo2 --preset procgen-course --grid num_levels=1,10,100
+--seeds 3 \
+    --jobs 2 --out runs/levels
+python -m retro_agents.sweeps --plan course-beta --out runs/beta
+python -m retro_agents.sweeps --plan course-levels --out runs/levels --engine slurm > job.sh
+python -m retro_agents.sweeps --agent ppo2 --preset fast --pbt gamma=0.9:0.999 --out runs/pbt
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+from rich.console import Console
+
+from retro_agents.ground.cluster import ray_on
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.files import make_folder, write_text
+from retro_agents.ground.results import store
+from retro_agents.run.agents import with_this_project
+from retro_agents.run.config import parse_command, to_dict
+from retro_agents.sweeps import grid, jobs
+from retro_agents.sweeps.config import SweepConfig, read_plan
+from retro_agents.sweeps.launcher import left, play, work
+
+
+def asked(argv: Sequence[str]) -> SweepConfig:
+    """The config of a command line, and of the plan that it names. UserError: a bad one."""
+    for flag, word in pairwise(argv):
+        if flag in ("--flags", "--resources") and word.startswith("--"):
+            raise UserError(f"{flag} {word!r}: write {flag}={word!r}, since it begins like a flag")
+    plans = [value for word, value in pairwise(argv) if word == "--plan"]
+    plans += [word.removeprefix("--plan=") for word in argv if word.startswith("--plan=")]
+    values = read_plan(plans[-1]) if plans else {}
+    if "pbt" in values or "--pbt" in [word.partition("=")[0] for word in argv]:
+        values = {"engine": "ray", **values}
+    config = parse_command(
+        SweepConfig, argv, command="python -m retro_agents.sweeps", defaults=values
+    )
+    config.check()
+    return config
+
+
+@contextmanager
+def player(config: SweepConfig) -> Iterator[dict[str, Callable[..., None]]]:
+    """What `retro_agents.sweeps.launcher.work` plays cells with: here, or where a Ray cluster has a
+    core."""
+    if config.engine != "ray":
+        yield {}
+        return
+    project = {"env_vars": with_this_project()}
+    with ray_on(config.ray_address, cpus=config.at_once, runtime_env=project) as ray:
+        task, begun = ray.remote(play), list[Any]()
+
+        def there(*arguments: Any, threads: int) -> None:
+            begun.append(task.remote(*arguments, threads=threads))
+            try:
+                ray.get(begun[-1])
+            except ray.exceptions.RayTaskError as error:
+                if isinstance(error.cause, UserError):
+                    raise error.cause from None
+                raise
+            except ray.exceptions.RayError as error:
+                reason = str(error).partition("\n")[0]
+                raise UserError(f"Ray lost it ({reason}); give the same command again") from None
+
+        def stop() -> None:
+            for one in begun:
+                ray.cancel(one)
+
+        yield {"play": there, "stop": stop}
+
+
+def run_grid(config: SweepConfig) -> None:
+    """Run what is not complete, then write the table and the plot. UserError: some failed."""
+    study, named = grid.study_of(config)
+    make_folder(config.out)
+    todo = left(study, list(study.kinds), config.out)
+    say = Console(soft_wrap=True).print
+    if config.cell:
+        every = [cell for kind in study.kinds for cell in grid.cells(study, kind)]
+        if config.cell > len(every):
+            raise UserError(f"--cell {config.cell}: this grid has {len(every)} runs")
+        todo = [cell for cell in todo if cell == every[config.cell - 1]]
+    at_once = 1 if config.cell else config.at_once  # they share the cores
+    if config.ray_address:  # each takes a core of the cluster
+        at_once = config.jobs or max(1, len(todo))
+    say(f"{len(todo)} runs to do, {at_once} at a time; their logs are in {config.out}")
+    try:
+        with player(config) as players:
+            work(study, todo, config.out.resolve(), jobs=at_once, say=say, **players)
+    finally:
+        if not config.cell:
+            report(config, grid.collect(study, named, config.out))
+
+
+def report(config: SweepConfig, rows: Sequence[grid.Scores]) -> None:
+    """result.json, table.md and plot.png in the sweep's folder; the table is printed too."""
+    result = {"sweep": to_dict(config), "points": [row._asdict() for row in rows]}
+    store(config.out / "result.json", result)
+    text = grid.markdown(rows)
+    write_text(config.out / "table.md", text + "\n")
+    print(text)
+    if rows:
+        title = f"{config.agent} {config.preset}".strip()
+        grid.draw(rows, config.out / "plot.png", title=title)
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Sweep as the command line says."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    config = asked(words)
+    if config.pbt:
+        from retro_agents.sweeps import population
+
+        population.run(config)
+    elif config.engine in ("local", "ray"):
+        run_grid(config)
+    else:
+        study, _ = grid.study_of(config)
+        count = len(study.kinds) * config.seeds
+        make_folder(config.out)  # clusters make none for their logs
+        script = jobs.script(
+            config.engine,
+            words,
+            count=count,
+            at_once=config.jobs,
+            out=config.out,
+            resources=config.resources,
+        )
+        print(script)
+
+
+if __name__ == "__main__":
+    main()

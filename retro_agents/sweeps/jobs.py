@@ -1,0 +1,45 @@
+"""Scripts that run a grid's cells as jobs of a cluster: printed, for sbatch or bsub."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def script(
+    engine: str, arguments: Sequence[str], *, count: int, at_once: int, out: Path, resources: str
+) -> str:
+    """A script of one array of `count` jobs, each of which runs one cell of this sweep.
+
+    engine: slurm or lsf. at_once: jobs, at most; 0: as many as there is room for. arguments: of
+    this command, by which each job finds its cell. out: where jobs log, a folder that is there.
+    Jobs run this Python, which their nodes see too. The same command without --engine writes the
+    table once all are done, and runs what is missing.
+    """
+    some = f"%{at_once}" if at_once else ""
+    log = shlex.quote(f"{out}/job-{'%a' if engine == 'slurm' else '%I'}.log")
+    if engine == "slurm":
+        mark, index = "#SBATCH", "$SLURM_ARRAY_TASK_ID"
+        head = ["--job-name=sweep", f"--array=1-{count}{some}", f"--output={log}"]
+    else:
+        mark, index = "#BSUB", "$LSB_JOBINDEX"
+        head = [f'-J "sweep[1-{count}]{some}"', f"-o {log}"]
+    head += [resources] if resources else []  # several options may share a line
+    # local: a plan may name the cluster.
+    mine = [*without(arguments, "--engine", "--resources"), "--engine", "local", "--cell"]
+    command = f'{shlex.join([sys.executable, "-m", "retro_agents.sweeps", *mine])} "{index}"'
+    return "\n".join(["#!/bin/bash", *(f"{mark} {line}" for line in head), command])
+
+
+def without(arguments: Sequence[str], *flags: str) -> list[str]:
+    """The arguments but for these flags and their values."""
+    kept, skip = list[str](), False
+    for word in arguments:
+        name, given, _ = word.partition("=")
+        if name.replace("_", "-") in flags:
+            skip = not given
+        elif skip:
+            skip = False
+        else:
+            kept.append(word)
+    return kept

@@ -1,0 +1,243 @@
+"""Runs the cells of a study: each in a folder and a process of its own, going on where it stopped.
+
+Beside the folder of a cell, NAME.json says what it is made with from its beginning on, and in the
+end what came of it: that is all that counts from then on, and its checkpoints are deleted unless
+other kinds need them, or the study keeps all.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retro_agents.ground.cores import free_cores
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.results import read_result, store
+from retro_agents.judging.score import Episode, episode_columns, read_episodes
+from retro_agents.judging.sight import PLAYS
+from retro_agents.run.folder import alone_in
+from retro_agents.run.metrics import read_columns
+from retro_agents.sweeps import losses
+from retro_agents.sweeps.study import (
+    REFERENCE,
+    Cell,
+    Study,
+    cells,
+    made_with,
+    needed,
+    needs,
+    short,
+)
+
+POLL = 0.05
+"""Seconds between looks at a run that goes on."""
+LAST = 0.1
+"""Share of a run, at its end, over which its last numbers are means."""
+Record = dict[str, Any]
+
+
+def record_of(study: Study, cell: Cell, out: Path) -> Record | None:
+    """What came of a cell; None: it is not complete. UserError: it was made otherwise."""
+    path = out / f"{cell.name}.json"
+    if not path.is_file():
+        return None
+    way_out = "move it away, with its run's folder, and run it anew"
+    record = read_result(path, expected=way_out)
+    now, before = made_with(study, cell), record.get("made")
+    if not isinstance(before, dict):
+        raise UserError(f"{path} does not say what its run was made with; {way_out}")
+    for name, value in before.items():
+        if value != (wanted := now.get(name)):
+            raise UserError(
+                f"{path}: {cell.name} was made with {name} {value!r}, not {wanted!r}; give the "
+                "same, or another --out"
+            )
+    return record if "levels" in record else None
+
+
+def play(study: Study, cell: Cell, out: Path, *, threads: int) -> None:
+    """Bring a cell to its end, from wherever it is. UserError: its process failed."""
+    kind, folder = study.kinds[cell.kind], out / cell.name
+    made = made_with(study, cell)
+    if any((folder / "checkpoints").glob("step-*")):
+        words = ["--resume"]
+    else:
+        if folder.is_dir():
+            with alone_in(folder):  # else a run elsewhere, which has saved nothing yet
+                shutil.rmtree(folder)  # stopped before there was anything to go on from
+        words = ["--levels", cell.level, "--seed", str(cell.seed)]
+        words += ["--timesteps", str(made["steps"]), *flags(study, cell, out)]
+    path, log = out / f"{cell.name}.json", out / f"{cell.name}.log"
+    store(path, {"made": made})
+    run = [sys.executable, "-m", kind.run, "--run-dir", str(folder), *words]
+    exit_code, cpu_hours = ended(run, log, threads=threads)
+    if exit_code:
+        raise UserError(f"{kind.run} failed; see {log}, then give the same command again")
+    cost = {} if "--resume" in words else {"cpu_hours": cpu_hours}
+    store(path, {"made": made, **cost, **measured(study, cell, out)})
+    needed_by = [other for other in study.kinds if cell.kind in needs(study, other)]
+    if not study.keep and not needed_by:
+        shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+
+
+def ended(run: Sequence[str], log: Path, *, threads: int) -> tuple[int, float]:
+    """Wait for a command, whose output is added to `log` -> its exit code, and the CPU hours that
+    it and its own processes took. threads: of its computing. An interrupt here ends the command
+    too, which saves first."""
+    with log.open("a") as file:
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        process = subprocess.Popen(run, stdout=file, stderr=file, env=environment)
+        done = 0
+        try:
+            while not done:  # Ray's cancelling ends no call that waits
+                time.sleep(POLL)
+                done, status, used = os.wait4(process.pid, os.WNOHANG)
+        except KeyboardInterrupt:
+            process.terminate()
+            process.wait()
+            raise
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, (used.ru_utime + used.ru_stime) / 3600.0
+
+
+def flags(study: Study, cell: Cell, out: Path) -> list[str]:
+    """A cell's own flags, with folders for what they refer to."""
+
+    def place(name: str) -> str:
+        if name in study.inputs:
+            return study.inputs[name]
+        return str(out / needed(study, cell, name).name)
+
+    return [REFERENCE.sub(lambda m: place(m[1]), word) for word in study.kinds[cell.kind].words]
+
+
+def measured(study: Study, cell: Cell, out: Path) -> Record:
+    """What came of a run, from its files. UserError: it ended no episode."""
+    kind, folder = study.kinds[cell.kind], out / cell.name
+    episodes = read_episodes(folder)
+    if not episodes:
+        raise UserError(f"{cell.name} ended no episode; give more steps, and another --out")
+    record: Record = {
+        "levels": level_means(episodes),
+        "best": max(one.r for one in episodes),
+        "episodes": len(episodes),
+        "finished": sum(one.finished for one in episodes),
+        "steps": sum(one.l for one in episodes),
+    }
+    others = [name for name in PLAYS[1:] if (folder / name / "episodes.csv").is_file()]
+    if others:
+        record["sight"] = {name: level_means(read_episodes(folder / name)) for name in others}
+    played = episode_columns(folder)
+    if not others and kind.run != "lab.studies.play":  # these learn nothing
+        record["grown"] = losses.grown(played, made_with(study, cell)["steps"])
+    if "kind" in played:
+        record["lost"] = losses.lost(played)
+    if kind.last:
+        record["last"] = last_tenth(read_columns(folder / "metrics.csv"), kind.last)
+        record["last"] |= {"return": last_tenth(read_columns(folder / "episodes.csv"), ["r"])["r"]}
+    if kind.curve:
+        table = read_columns(folder / "metrics.csv")
+        if known := [name for name in kind.curve if name in table]:
+            there = ~np.any([np.isnan(table[name]) for name in known], axis=0)
+            record["curve"] = {name: table[name][there].tolist() for name in ("step", *known)}
+    return record
+
+
+def last_tenth(table: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, float]:
+    """Column -> its mean over the last tenth of a run's steps, where it has a number there."""
+    return {name: float(values.mean()) for name, values in last_rows(table, names).items()}
+
+
+def last_rows(
+    table: Mapping[str, NDArray[Any]], names: Sequence[str]
+) -> dict[str, NDArray[np.float64]]:
+    """Column -> its numbers in the last tenth of a run's steps, where it has any."""
+    end = table["step"] > (1 - LAST) * table["step"].max()
+    found = {name: table[name][end] for name in names if name in table}
+    numbers = {name: values[~np.isnan(values)] for name, values in found.items()}
+    return {name: values for name, values in numbers.items() if len(values)}
+
+
+def level_means(episodes: Sequence[Episode]) -> dict[str, float]:
+    """Mean return on each level."""
+    found: dict[str, list[float]] = {}
+    for episode in episodes:
+        found.setdefault(short(episode.level), []).append(episode.r)
+    return {level: float(np.mean(returns)) for level, returns in found.items()}
+
+
+def left(study: Study, kinds: Sequence[str], out: Path) -> list[Cell]:
+    """The cells of these kinds that are not complete, and what they need: those that play all
+    levels first, then seed by seed."""
+    asked = [cell for kind in kinds for cell in cells(study, kind)]
+    found = dict[str, Cell]()
+    while asked:
+        cell = asked.pop(0)
+        if cell.name not in found and record_of(study, cell, out) is None:
+            found[cell.name] = cell
+            asked += [needed(study, cell, name) for name in needs(study, cell.kind)]
+    order = list(study.kinds)
+    return sorted(
+        found.values(), key=lambda c: (not c.together, c.seed, c.level, order.index(c.kind))
+    )
+
+
+def work(
+    study: Study,
+    todo: Sequence[Cell],
+    out: Path,
+    *,
+    jobs: int,
+    say: Callable[[str], None],
+    play: Callable[..., None] = play,
+    stop: Callable[[], None] = lambda: None,
+) -> None:
+    """Play all cells, `jobs` at a time, each the first in order whose needs are there.
+
+    play: instead of the one here; stop: ends what it plays, where Ctrl-C does not reach that by
+    itself. A cell that fails does not keep the others from being played.
+    UserError: some failed, in the end.
+    """
+    waiting, failed = list(todo), list[str]()
+    missing = {cell.name for cell in todo}
+    threads = max(1, free_cores() // jobs)
+    running: dict[Future[None], Cell] = {}
+    before = {
+        cell.name: {needed(study, cell, name).name for name in needs(study, cell.kind)}
+        for cell in todo
+    }
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            while True:
+                ready = [cell for cell in waiting if missing.isdisjoint(before[cell.name])]
+                for cell in ready[: jobs - len(running)]:
+                    waiting.remove(cell)
+                    running[pool.submit(play, study, cell, out, threads=threads)] = cell
+                if not running:
+                    break
+                done = wait(running, return_when=FIRST_COMPLETED).done
+                for future in done:
+                    cell = running.pop(future)
+                    try:
+                        future.result()
+                        missing.remove(cell.name)
+                        say(f"done: {cell.name}")
+                    except UserError as error:
+                        failed.append(cell.name)
+                        say(f"failed: {cell.name}: {error}")
+        except KeyboardInterrupt:
+            stop()
+            raise
+    if not failed and waiting:
+        raise UserError(f"{waiting[0].name} needs a run that needs it: nothing can begin")
+    if failed:
+        unbegun = f"; {len(waiting)} that need others were not begun" if waiting else ""
+        raise UserError(f"{len(failed)} of {len(todo)} failed: {', '.join(failed)}{unbegun}")

@@ -1,0 +1,278 @@
+"""Population-based training on Ray Tune: runs that do worse go on from better ones' checkpoints.
+
+Source: Jaderberg et al., arXiv:1711.09846. Every `perturb_every` steps a run of the worst quarter
+takes over a run of the best one, as it is in its checkpoint, and goes on with that one's values,
+each times 0.8 or 1.2 or, one in five, drawn anew; none leaves the range that --pbt gives.
+"""
+
+import inspect
+import math
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from retro_agents.games.families import make_for
+from retro_agents.ground.cluster import ray_on
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import make_folder, write_json, write_text
+from retro_agents.ground.results import read_result, store
+from retro_agents.judging.tables import NOTHING, number, table
+from retro_agents.run.agents import find, with_this_project
+from retro_agents.run.config import flat, replaced, to_dict
+from retro_agents.run.folder import alone_in
+from retro_agents.run.plot import plot_curves
+from retro_agents.sweeps.config import SweepConfig
+from retro_agents.sweeps.grid import (
+    TAKEN,
+    WIDE,
+    agent_config,
+    as_number,
+    words_of,
+)
+
+QUANTILE, RESAMPLE = 0.25, 0.2
+NAME = "population"
+"""Of the folder in --out that Ray keeps."""
+SAME = ("agent", "preset", "levels", "timesteps", "flags", "pbt", "population", "perturb_every")
+"""What may not change while a population goes on: Ray keeps it."""
+WORST = -1e9
+"""Score of a run that has ended no episode."""
+Ranges = dict[str, tuple[float, float]]
+FIXED = (
+    *("rollout_steps", "sequence_steps", "batch_size", "num_checkpoints"),
+    *("replay_size", "n_step", "learning_starts", "update_every", "prioritised"),
+    *("init_replay", "temperature"),
+)
+"""Fields of how an agent learns that may not change with what a checkpoint holds, or that count
+where a run begins only."""
+KEPT = 4
+"""Checkpoints of each run that Ray keeps; others are taken over as they are in their last."""
+TRIED = 1_000
+"""Whole numbers of a range that are tried before anything runs, evenly apart where it has more."""
+
+
+def read_ranges(config: SweepConfig) -> Ranges:
+    """Field -> (low, high). UserError: a word is no FIELD=LOW:HIGH, or the agent's config does not
+    allow what it may draw or is not to change in a run, or the agent does not report its
+    checkpoints."""
+    base, ranges = agent_config(config), Ranges()
+    fields = flat(to_dict(base))
+    parts = {name: part for name, part in to_dict(base).items() if isinstance(part, Mapping)}
+    shared = flat({name: part for name, part in parts.items() if name != "net"})
+    if "on_checkpoint" not in inspect.signature(find(config.agent).run).parameters:
+        raise UserError(
+            f"{config.agent} does not report its checkpoints; give --agent ppo2, trpo, impala, "
+            "rainbow or sac"
+        )
+    for name in ("actors", "num_checkpoints"):
+        if fields.get(name):
+            raise UserError(f"a population's runs have no --{name.replace('_', '-')}: leave it out")
+    if not base.run.num_envs:
+        raise UserError("a population's runs need a number of environments: --flags='--num-envs 8'")
+    for word in config.pbt:
+        name, _, text = word.partition("=")
+        field, ends = name.lstrip("-").replace("-", "_"), text.split(":")
+        low, high = (as_number(end) for end in ends) if len(ends) == 2 else (math.nan, math.nan)
+        if not low < high or field in ranges:
+            raise UserError(f"--pbt {word!r}: expected FIELD=LOW:HIGH, each field once")
+        if field in TAKEN:
+            raise UserError(f"--pbt {field}: a sweep gives that to each run itself")
+        if field in FIXED or field in shared:
+            raise UserError(
+                f"--pbt {field}: runs that go on from each other's checkpoints have the same; give "
+                "one value in --flags, or a --grid"
+            )
+        for value in (low, high):
+            point = {field: str(used(value, fields.get(field)))}
+            agent_config(config, words_of(point, fields))
+        if isinstance(fields[field], int):
+            apart = max(1, round(high - low) // TRIED)
+            check_whole(config.agent, base, field, range(round(low), round(high) + 1, apart))
+        ranges[field] = low, high
+    return ranges
+
+
+def check_whole(agent: str, base: Any, field: str, values: range) -> None:
+    """UserError: the agent's config does not allow one of these values of a field, or its nets at
+    the first and the last differ in shape."""
+
+    def shapes(value: int) -> dict[str, Any]:
+        whole: Any = find(agent).build(to_dict(replaced(base, **{field: value})))
+        return {name: weights.shape for name, weights in whole.net.state_dict().items()}
+
+    for value in values:
+        try:
+            replaced(base, **{field: value})
+        except UserError as error:
+            raise UserError(f"--pbt {field}: {value} may be drawn, but {error}") from None
+    if shapes(values[0]) != shapes(values[-1]):
+        raise UserError(
+            f"--pbt {field}: nets of {values[0]} and {values[-1]} differ in shape, so that no run "
+            "can take over another's; give one value in --flags, or a --grid"
+        )
+
+
+def same_population(config: SweepConfig) -> None:
+    """UserError: the population in --out was begun with other settings."""
+    path, settings = config.out / f"{NAME}.json", to_dict(config)
+    now = {name: settings[name] for name in SAME} | {"pbt": list(config.pbt)}
+    before = read_result(path) if path.exists() else now
+    for name, value in before.items():
+        if value != now[name]:
+            raise UserError(
+                f"the population in {config.out} was begun with {name} {value!r}, not "
+                f"{now[name]!r}; give the same, or another --out"
+            )
+    write_json(path, now)
+
+
+def used(value: float, like: Any) -> float:
+    """A drawn value as a run has it: whole, where the field holds whole numbers."""
+    return round(value) if isinstance(like, int) else float(value)
+
+
+def clamped(values: Mapping[str, float], ranges: Ranges) -> dict[str, float]:
+    """The values, each within its range."""
+    return {name: min(max(values[name], low), high) for name, (low, high) in ranges.items()}
+
+
+def begin(run_dir: Path, given: Any) -> bool:
+    """Let a run's folder be as a checkpoint of Ray's says, whosever that is -> whether there is
+    something to go on with. given: the checkpoint, or None at the start of a run."""
+    shutil.rmtree(run_dir, ignore_errors=True)
+    if given is not None:
+        given.to_directory(str(run_dir))
+    return given is not None
+
+
+def train(values: Mapping[str, float], config: SweepConfig, out: Path) -> None:
+    """One run of the population, in a process of Ray's."""
+    from ray import tune
+
+    run_dir = out / "runs" / tune.get_context().get_trial_id()
+    resumes = begin(run_dir, tune.get_checkpoint())
+    fields = flat(to_dict(agent_config(config)))
+    point = {name: str(used(value, fields[name])) for name, value in values.items()}
+    every = config.perturb_every
+    mine = agent_config(config, words_of(point, fields))
+    member = int(run_dir.name.rpartition("_")[2])  # Ray numbers its trials
+    settings = {"run_dir": str(run_dir), "resume": resumes, "checkpoint_every": every}
+    mine = replaced(mine, **settings, seed=mine.run.seed + member)
+    reported = -1
+
+    def report(folder: Path, metrics: dict[str, float]) -> None:
+        nonlocal reported
+        if metrics["env_steps"] > reported:
+            reported = int(metrics["env_steps"])
+            score = metrics["mean_return"]
+            found = {**metrics, "score": WORST if math.isnan(score) else score}
+            tune.report(found, checkpoint=tune.Checkpoint.from_directory(str(folder)))
+
+    envs = make_for(mine)
+    try:
+        find(config.agent).run(envs, mine, run_dir, mine.run.init or None, on_checkpoint=report)
+    finally:
+        envs.close()
+
+
+def tuner(config: SweepConfig, ranges: Ranges, trainable: Callable[..., None]) -> Any:
+    """Ray's tuner of this population: the one in --out, if there is one, which then goes on.
+
+    All its runs are under way: with fewer cores than runs each waits its turn after a report.
+    """
+    from ray import tune
+    from ray.tune.schedulers import PopulationBasedTraining
+
+    place = config.out.resolve()
+    whole: Any = tune.with_parameters(trainable, config=config, out=place)
+    if tune.Tuner.can_restore(str(place / NAME)):
+        return tune.Tuner.restore(str(place / NAME), whole, resume_errored=True)
+    draws = {
+        name: tune.loguniform(*ends) if ends[0] * WIDE <= ends[1] and ends[0] > 0.0
+        else tune.uniform(*ends)
+        for name, ends in ranges.items()
+    }  # fmt: skip
+    scheduler = PopulationBasedTraining(
+        time_attr="env_steps",
+        perturbation_interval=1,  # every report is of a checkpoint that is due
+        hyperparam_mutations=draws,
+        quantile_fraction=QUANTILE,
+        resample_probability=RESAMPLE,
+        custom_explore_fn=partial(clamped, ranges=ranges),
+    )
+    return tune.Tuner(
+        whole,
+        param_space=draws,
+        tune_config=tune.TuneConfig(
+            metric="score",
+            mode="max",
+            num_samples=config.population,
+            scheduler=scheduler,
+        ),
+        run_config=tune.RunConfig(
+            name=NAME,
+            storage_path=str(place),
+            # The last report ends a run: nothing is left to learn with another one's weights.
+            stop={"env_steps": agent_config(config).run.timesteps},
+            checkpoint_config=tune.CheckpointConfig(num_to_keep=KEPT),
+        ),
+    )
+
+
+def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
+    """Train the population, from wherever it is, then write result.json, table.md and plot.png.
+
+    UserError: a bad range, or runs that failed."""
+    ranges = read_ranges(config)
+    make_folder(config.out)
+    os.environ["RAY_CHDIR_TO_TRIAL_DIR"] = "0"
+    project = {"env_vars": with_this_project()}
+    elsewhere = f"another process trains the population in {config.out}: wait for its end, stop it"
+    with alone_in(config.out, otherwise=f"{elsewhere}, or give another --out"):
+        same_population(config)
+        with (
+            ray_on(config.ray_address, cpus=config.at_once, runtime_env=project),
+            warnings.catch_warnings(),  # runs begin in processes of their own, and are few
+        ):
+            warnings.filterwarnings("ignore", "Consider boosting PBT")
+            results = tuner(config, ranges, trainable).fit()
+    metrics = [one.metrics or {} for one in results]
+    report(config, ranges, [one for one in metrics if "score" in one])
+    if results.errors:
+        raise UserError(
+            f"{len(results.errors)} of {len(results)} runs failed ({results.errors[0]}); their "
+            f"logs are in {config.out / NAME}; give the same command again"
+        )
+    if any(one.get("env_steps", 0) < agent_config(config).run.timesteps for one in metrics):
+        raise KeyboardInterrupt("the same command goes on")  # Ray Tune ends without a word
+
+
+def report(config: SweepConfig, ranges: Ranges, found: Sequence[Mapping[str, Any]]) -> None:
+    """The population's runs, the best first, with the values they ended with."""
+    fields = flat(to_dict(agent_config(config)))
+    runs = [
+        {
+            "run": one["trial_id"],
+            "score": one["score"] if one["score"] > WORST else math.nan,
+            "env_steps": one["env_steps"],
+            "values": {name: used(one["config"][name], fields[name]) for name in ranges},
+        }
+        for one in sorted(found, key=lambda metrics: -metrics["score"])
+    ]
+    store(config.out / "result.json", {"sweep": to_dict(config), "runs": runs})
+    rows = [
+        [one["run"], number(one["score"]), number(one["env_steps"]),
+         *(f"{v:.4g}" if isinstance(v, float) else f"{v:,}" for v in one["values"].values())]
+        for one in runs
+    ]  # fmt: skip
+    text = table(["run", "mean return", "steps", *ranges], rows) if rows else NOTHING
+    write_text(config.out / "table.md", text + "\n")
+    print(text)
+    ended = [one["run"] for one in runs if not math.isnan(one["score"])]
+    folders = {name: [config.out / "runs" / name] for name in ended}
+    if folders:
+        plot_curves(folders, config.out / "plot.png", title="Return: population")

@@ -1,0 +1,53 @@
+import socket
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from retro_agents.contest.wire.connection import Late, time_left
+from retro_agents.contest.wire.socket_folder import accept, meeting_place, private_folder
+from retro_agents.ground.errors import UserError
+
+
+def test_folder_open_to_others_is_refused_unless_empty(tmp_path: Path) -> None:
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(0o755)
+    assert stat.S_IMODE(private_folder(folder).stat().st_mode) == 0o700
+    (folder / "file").touch()
+    folder.chmod(0o755)
+    with pytest.raises(UserError, match="open to other users"):
+        private_folder(folder)
+
+
+def test_second_server_in_a_folder_is_refused(tmp_path: Path) -> None:
+    with (
+        meeting_place(tmp_path),
+        pytest.raises(UserError, match="another server"),
+        meeting_place(tmp_path),
+    ):
+        pass
+    with meeting_place(tmp_path):
+        pass
+
+
+def test_path_too_long_for_a_socket_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="too long"), meeting_place(tmp_path / ("x" * 100)):
+        pass
+
+
+def test_what_a_killed_server_left_is_no_hindrance(tmp_path: Path) -> None:
+    (tmp_path / "sock").touch()
+    (tmp_path / "sock.new").touch()
+    (tmp_path / "ob").touch()
+    with meeting_place(tmp_path) as folder:
+        with pytest.raises(Late):
+            accept(folder / "sock", deadline=0.0)
+        assert (folder / "sock").is_socket()
+    assert not list(tmp_path.glob("sock"))
+
+
+def test_a_limit_of_ages_is_no_longer_than_a_socket_can_wait() -> None:
+    with socket.socket() as waits:
+        waits.settimeout(time_left(time.monotonic() + 1e16))

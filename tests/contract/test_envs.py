@@ -1,0 +1,155 @@
+"""What holds for every vector environment that an agent may train on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from retro_agents.contest.wire.remote_vec import RemoteVectorEnv
+from retro_agents.contract.envs import (
+    EnvSpec,
+    ended_episodes,
+    row_seeds,
+    saved_states,
+)
+from retro_agents.games import families
+from retro_agents.games.procgen.config import ProcgenConfig
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.ground.errors import UserError
+from tests.games.procgen.conftest import needs_procgen
+
+ACTS = [f"BrambleDash-Genesis-v0:BrambleWood.Act{number}" for number in (1, 2)]
+SMALL = EnvConfig(image_height=20, image_width=24, frame_stack=2, episode_steps=9)
+KINDS = ("retro", "native", "procgen", "remote", "corridor")
+
+
+@pytest.fixture
+def make(start, toy, corridor):
+    """Kind -> environments of it; each call opens others of the same make."""
+    opened = []
+
+    def open_envs(kind):
+        if kind in ("retro", "native"):
+            settings = replace(SMALL, backend="native" if kind == "native" else "emulator")
+            found = families.make(",".join(ACTS), settings, num_envs=2, seed=3)
+        elif kind == "procgen":
+            needs_procgen()
+            config = ProcgenConfig(frames="0,-3", num_levels=20, stick_probability=0.1)
+            found = families.make("procgen:bigfish,bossfight", config, num_envs=2, seed=3)
+        elif kind == "remote":
+            found = RemoteVectorEnv(start(toy(length=4)).folder, config=SMALL, level="toy")
+        else:
+            found = corridor(2)
+        opened.append(found)
+        return found
+
+    yield open_envs
+    for found in opened:
+        found.close()
+
+
+def drawn(envs, steps):
+    rng = np.random.default_rng(0)
+    return rng.integers(envs.env_spec.actions, size=(steps, envs.num_envs))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_spec_says_what_is_seen_and_done(make, kind):
+    envs = make(kind)
+    spec = envs.env_spec
+    assert isinstance(spec, EnvSpec)
+    obs, _ = envs.reset(seed=0)
+    assert obs.shape == (envs.num_envs, *spec.observation_shape) and obs.dtype == np.uint8
+    assert spec.observation_shape[0] == spec.frame_stack * spec.channels
+    assert envs.single_action_space.n == spec.actions == len(set(spec.action_names))
+    assert len(envs.levels) == envs.num_envs
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ended_rows_go_on_with_the_next_episode_and_keep_their_own_last_observation(make, kind):
+    envs = make(kind)
+    obs, _ = envs.reset(seed=0)
+    lengths, episodes = np.zeros(envs.num_envs, int), []
+    for actions in drawn(envs, 600 if kind == "procgen" else 60):
+        before = list(envs.levels)
+        obs, rewards, terminated, truncated, infos = envs.step(actions)
+        assert rewards.shape == terminated.shape == truncated.shape == (envs.num_envs,)
+        assert not (terminated & truncated).any()
+        lengths += 1
+        ended = {episode["env"]: episode for episode in ended_episodes(infos)}
+        assert set(ended) == set(np.flatnonzero(terminated | truncated))
+        for env, episode in ended.items():
+            assert episode["l"] == lengths[env] and episode["level"] == before[env]
+            assert isinstance(episode["finished"], bool)
+            assert infos["final_obs"][env].shape == envs.env_spec.observation_shape
+            # The next episode's first observation fills its stack.
+            frames = obs[env].reshape(envs.env_spec.frame_stack, -1)
+            assert (frames == frames[0]).all()
+            lengths[env] = 0
+            episodes.append(episode)
+    assert len(episodes) >= 4
+
+
+@pytest.mark.parametrize("kind", ("retro", "native", "procgen", "corridor"))
+def test_rows_in_parts_are_the_rows_together(make, kind):
+    one, other = make(kind), make(kind)
+    for envs in (one, other):
+        envs.reset(seed=5)
+    for actions in drawn(one, 20):
+        whole = one.step(actions)
+        parts = (slice(0, 1), slice(1, 2))
+        for part in parts:
+            other.step_async(actions[part], part)
+        halves = [other.step_wait(part) for part in reversed(parts)][::-1]
+        for index in range(4):
+            together = np.concatenate([half[index] for half in halves])
+            np.testing.assert_array_equal(whole[index], together)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_saved_run_goes_on_exactly_or_says_that_it_cannot(make, kind):
+    envs = make(kind)
+    envs.reset(seed=1)
+    for actions in drawn(envs, 3):
+        envs.step(actions)
+    states = saved_states(envs)
+    if not envs.saves_states:
+        assert states == []
+        with pytest.raises(UserError, match="--init"):
+            envs.restore_states(states)
+        return
+    other = make(kind)
+    other.restore_states(states)
+    for actions in drawn(envs, 30):
+        for mine, theirs in zip(envs.step(actions)[:4], other.step(actions)[:4], strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("kind", ("retro", "native"))
+def test_a_row_begins_anew_on_a_level_and_seed_of_its_own(make, kind):
+    envs, alone = make(kind), make(kind)
+    envs.reset(seed=0)
+    for actions in drawn(envs, 4):
+        before, *_ = envs.step(actions)
+    mask = np.array([False, True])
+    obs, infos = envs.reset(
+        seed=[None, 77], options={"reset_mask": mask, "levels": [None, ACTS[0]]}
+    )
+    np.testing.assert_array_equal(obs[0], before[0])
+    (cut,) = ended_episodes(infos)
+    assert (cut["env"], cut["l"], cut["level"], cut["finished"]) == (1, 4, ACTS[1], False)
+    assert envs.levels == [ACTS[0], ACTS[0]]
+    first, _ = alone.reset(seed=[77, 0], options={"levels": [ACTS[0], None]})
+    np.testing.assert_array_equal(obs[1], first[0])
+    for actions in drawn(envs, 12):  # beyond the end of an episode: then it is the row's own level
+        mine, theirs = envs.step(actions), alone.step(actions[::-1])
+        if mine[3][1]:
+            break
+        np.testing.assert_array_equal(mine[0][1], theirs[0][0])
+        assert mine[1][1] == theirs[1][0]
+    assert envs.levels[1] == ACTS[1]
+
+
+def test_seeds_of_rows_do_not_depend_on_how_many_there_are():
+    assert row_seeds(4, 3) == row_seeds(4, 8)[:3]
+    assert len(set(row_seeds(4, 8) + row_seeds(5, 8))) == 16

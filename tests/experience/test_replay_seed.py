@@ -1,0 +1,45 @@
+"""What a run may go on with."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from ppo2.config import PPO2Config
+from retro_agents.experience.replay_seed import check_seen_alike
+from retro_agents.games.procgen.config import ProcgenConfig
+from retro_agents.ground.errors import UserError
+from retro_agents.run.agents import check_alike
+from retro_agents.run.config import from_dict, replaced
+
+
+def test_frames_are_told_by_a_flag_that_their_family_has():
+    config = PPO2Config()
+    saved = SimpleNamespace(config_as=lambda _: config)
+    with pytest.raises(UserError, match="the same --frame-stack"):
+        check_seen_alike(saved, replaced(config, frame_stack=2))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"frames": "0,-7"}, {"frames": "0,-3", "frame_difference": True}], ids=str
+)
+def test_an_agent_that_saw_other_frames_is_not_alike(changes):
+    theirs = ProcgenConfig(frames="0,-3")
+    with pytest.raises(UserError, match=r"give --frames 0,-3|--no-frame-difference"):
+        check_alike(theirs, replaced(theirs, **changes), source="there")
+    check_alike(theirs, ProcgenConfig(frames="0,-3"), source="there")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"frames": "0,-7"}, r"\(3, 0\), not \(7, 0\).*--frames"),
+        ({"frame_difference": True}, "False, not True.*--frame-difference"),
+        ({"frames": "0"}, "--frames"),
+    ],
+)
+def test_other_pictures_than_those_that_were_seen_are_refused(changes, said):
+    config = from_dict(PPO2Config, {"levels": "procgen:coinrun", "frames": "0,-3"})
+    saved = SimpleNamespace(config_as=lambda _: config)
+    check_seen_alike(saved, config)
+    with pytest.raises(UserError, match=said):
+        check_seen_alike(saved, replaced(config, **changes))

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+import torch
+
+import retro_agents.experience.rnd
+from retro_agents.experience.rnd import RND, features_net
+from retro_agents.ground.errors import UserError
+from retro_agents.run.distributed import Group
+
+CPU = torch.device("cpu")
+
+
+def make(seed=0, kind="burda"):
+    torch.manual_seed(seed)
+    return RND((36, 36, 1), 2, gamma=0.9, learning_rate=1e-3, device=CPU, group=Group(), kind=kind)
+
+
+def images(seed, steps=32):
+    """Frames of the seed's pattern, with a little noise."""
+    rng = np.random.default_rng(seed)
+    pattern = rng.integers(256, size=(36, 36, 1))
+    noise = rng.integers(-3, 4, size=(steps, 2, 36, 36, 1))
+    return torch.from_numpy((pattern + noise).clip(0, 255).astype(np.uint8))
+
+
+def halves(seed):
+    """The rows of 32 steps of two environments in two minibatches, as many of each in both."""
+    steps = np.random.default_rng(seed).permutation(32)
+    return np.split(2 * steps[:, None] + np.arange(2), 2)
+
+
+def test_what_was_often_seen_is_predicted_better_than_the_new():
+    rnd = make()
+    both = torch.cat([images(1), images(2)])
+    rnd.look_at(both.flatten(0, 1))
+    for epoch in range(30):
+        rnd.learn(images(1), halves(epoch))
+    with torch.no_grad():
+        known, new = (rnd.errors(images(s).flatten(0, 1)).mean() for s in (1, 2))
+    assert new > 3 * known
+
+
+def test_bonus_is_the_error_over_the_deviation_of_its_discounted_sum():
+    rnd, frames = make(), images(1)
+    ended = np.random.default_rng(2).random((32, 2)) < 0.1
+    bonus = rnd.bonus(frames, ended)
+    with torch.no_grad():
+        errors = rnd.errors(frames.flatten(0, 1)).view(32, 2).numpy()
+    sums, total = [], np.zeros(2)
+    for row in errors:
+        total = 0.9 * total + row
+        sums.append(total)
+    np.testing.assert_allclose(bonus, errors / np.std(sums) * ~ended, rtol=1e-4)
+    assert ended.any()
+
+
+def test_impala_nets_begin_with_the_entrys_weights():
+    """Uniform in ± sqrt(6 / (inputs + outputs)), biases 0: they set the size of the bonus."""
+    net = make(kind="impala").nets["target"]
+    last = net[1]
+    limit = (6 / (last.in_features + last.out_features)) ** 0.5
+    assert 0.95 * limit < last.weight.abs().max() <= limit and not last.bias.any()
+
+
+def test_bonus_of_impala_nets_is_the_error_cut_off(monkeypatch):
+    rnd, frames = make(kind="impala"), torch.cat([images(1, steps=2), images(2, steps=2)])
+    ended = np.zeros((4, 2), bool)
+    ended[1, 0] = True
+    pixels, made = (frames.flatten(0, 1).permute(0, 3, 1, 2).float() - 128) / 255, []
+    with torch.no_grad():
+        for net in rnd.nets.values():
+            first, *others = net[0].convolutions
+            x = first._conv_forward(pixels, first.weight, first.bias)
+            made.append(net[1:](torch.nn.Sequential(*others)(x)))
+        errors = (made[0] - made[1]).square().mean(dim=1).view(4, 2).numpy()
+    limit = float(np.median(errors))
+    monkeypatch.setattr(retro_agents.experience.rnd, "LIMIT", limit)
+    want = np.minimum(errors, limit) * ~ended
+    np.testing.assert_allclose(rnd.bonus(frames, ended), want, rtol=1e-3)
+    assert 2 <= (errors > limit).sum() <= 6
+
+
+def test_pixels_are_normalised_by_their_own_moments():
+    rnd = make()
+    frames = torch.cat([images(1), images(2)])
+    for part in frames.split(16):
+        rnd.look_at(part.flatten(0, 1))
+    count, total, squares = rnd.moments
+    flat = frames.flatten(0, 1).double()
+    assert count.unique().tolist() == [len(flat)]
+    torch.testing.assert_close(total / count, flat.mean(dim=0))
+    torch.testing.assert_close(squares / count - (total / count) ** 2, flat.var(0, correction=0))
+
+
+def test_images_too_small_for_rnd_are_refused_in_one_line():
+    assert features_net((36, 20, 1), deep=True)[-1].out_features == 128
+    with pytest.raises(UserError, match="images of 36x16 pixels are too small for random network"):
+        features_net((36, 16, 1), deep=False)
+
+
+def test_predictor_learns_from_a_quarter_of_the_steps_of_each_environment(monkeypatch):
+    rnd, frames = make(), torch.zeros(32, 2, 36, 36, 1, dtype=torch.uint8)
+    frames += torch.arange(64, dtype=torch.uint8).view(32, 2, 1, 1, 1)  # a number for each
+    rnd.look_at(frames.flatten(0, 1))
+    seen, errors = [], rnd.errors
+    monkeypatch.setattr(rnd, "errors", lambda x: seen.extend(x[:, 0, 0, 0].tolist()) or errors(x))
+    rnd.learn(frames, halves(0))
+    assert len(set(seen)) == 16 and sum(row % 2 for row in seen) == 8
+
+
+def test_restored_rnd_goes_on_alike():
+    first, second = make(), make(seed=1)
+    never = np.zeros((32, 2), bool)
+    first.bonus(images(1), never)
+    first.learn(images(1), halves(0))
+    tensors = {name: value.clone() for name, value in first.tensors().items()}
+    second.restore(tensors)
+    second.scale.restore(first.scale.save(), first.scale.sums.tolist())
+    for rnd in (first, second):
+        rnd.learn(images(2), halves(1))
+    np.testing.assert_array_equal(first.bonus(images(2), never), second.bonus(images(2), never))

@@ -1,0 +1,283 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from gymnasium.error import InvalidAction, ResetNeeded
+
+from retro_agents.contract.envs import ended_episodes, row_seeds
+from retro_agents.games import families
+from retro_agents.games.procgen.config import ProcgenConfig
+from retro_agents.games.procgen.games import EXPLORATION, GAMES, MODE_GAMES
+from retro_agents.games.procgen.levels import level_sets
+from retro_agents.games.procgen.vector import ProcgenVectorEnv, make_vec
+from retro_agents.ground.errors import UserError
+from tests.runs import ROOT
+
+
+def play(envs, steps, seed=0):
+    """Random actions -> everything that came of each step, the episodes among it."""
+    rng = np.random.default_rng(seed)
+    seen = []
+    for _ in range(steps):
+        actions = rng.integers(15, size=envs.num_envs)
+        *arrays, infos = envs.step(actions)
+        seen.append((*arrays, list(envs.levels), ended_episodes(infos)))
+    return seen
+
+
+def assert_same(one, other):
+    for mine, theirs in zip(one, other, strict=True):
+        for left, right in zip(mine[:4], theirs[:4], strict=True):
+            np.testing.assert_array_equal(left, right)
+        assert mine[4:] == theirs[4:]
+
+
+def seeds_of(envs, steps):
+    envs.reset(seed=0)
+    return {int(level.partition(":")[2]) for *_, levels, _ in play(envs, steps) for level in levels}
+
+
+def test_levels_are_within_the_range_and_test_levels_outside_it():
+    config = ProcgenConfig(start_level=40, num_levels=5)
+    sets = level_sets(config, test_levels="auto")
+    train = seeds_of(make_vec("bigfish,bossfight", num_envs=16, config=sets["train"]), 500)
+    test = seeds_of(make_vec("bigfish,bossfight", num_envs=16, config=sets["test"]), 500)
+    assert train == set(range(40, 45))
+    assert len(test) > 16 and min(test) >= 1_000_000
+
+
+def test_published_protocol_tests_on_all_levels():
+    config = ProcgenConfig(num_levels=200)
+    assert level_sets(config, test_levels="all")["test"] == ProcgenConfig()
+    assert level_sets(ProcgenConfig(), test_levels="auto")["test"] == ProcgenConfig()
+    with pytest.raises(UserError, match="unseen"):
+        level_sets(ProcgenConfig(), test_levels="unseen")
+
+
+def test_exploration_is_tested_on_hard_levels_beyond_those_it_learns_on():
+    config = ProcgenConfig(distribution_mode="exploration")
+    for protocol in ("auto", "unseen"):
+        test = level_sets(config, test_levels=protocol)["test"]
+        assert test.distribution_mode == "hard" and test.num_levels > 1_000_000
+        assert test.start_level > max(EXPLORATION.values())
+    every = level_sets(config, test_levels="all")["test"]
+    assert every == ProcgenConfig(distribution_mode="hard")
+
+
+@pytest.mark.parametrize(
+    ("games", "options"),
+    [
+        ("bigfish,starpilot", {"num_levels": 200}),
+        ("bossfight", {"frames": "0,-3", "stick_probability": 0.3}),
+        ("miner,coinrun", {"frames": "0,-7", "frame_difference": True, "timeouts": "end"}),
+    ],
+)
+def test_a_restored_game_goes_on_for_300_equal_steps(games, options):
+    config = ProcgenConfig(**options)
+    one = make_vec(games, num_envs=4, config=config, seed=3)
+    one.reset()
+    play(one, 400, seed=1)
+    states = one.save_states()
+    other = make_vec(games, num_envs=4, config=config, seed=9)
+    other.reset()
+    play(other, 20, seed=5)
+    shown = other.restore_states(states)
+    np.testing.assert_array_equal(shown, one.frames.observations(np.arange(4)))
+    assert_same(play(one, 300), play(other, 300))
+
+
+def test_states_of_other_levels_are_refused():
+    envs = make_vec("coinrun", num_envs=2, config=ProcgenConfig())
+    envs.reset()
+    other = make_vec("coinrun", num_envs=2, config=ProcgenConfig(num_levels=3))
+    with pytest.raises(UserError, match="--num-levels"):
+        other.restore_states(envs.save_states())
+    with pytest.raises(UserError, match="--num-envs"):
+        other.restore_states(envs.save_states()[:1])
+
+
+@pytest.mark.parametrize(
+    ("change", "flag"),
+    [
+        ({"distribution_mode": "hard"}, "--distribution-mode easy"),
+        ({"generated_assets": True}, "--no-generated-assets"),
+        ({"restrict_themes": True}, "--no-restrict-themes"),
+    ],
+)
+def test_episodes_of_another_kind_of_game_are_refused_though_their_levels_have_the_same_seeds(
+    change, flag
+):
+    envs = make_vec("leaper", num_envs=2, config=ProcgenConfig())
+    envs.reset()
+    play(envs, 20, seed=1)
+    other = make_vec("leaper", num_envs=2, config=ProcgenConfig(**change))
+    with pytest.raises(UserError, match=flag):
+        other.restore_states(envs.save_states())
+
+
+def test_an_episode_that_ends_before_it_was_saved_is_refused():
+    envs = make_vec("leaper", num_envs=1, config=ProcgenConfig())
+    envs.reset()
+    (state,) = envs.save_states()
+    with pytest.raises(UserError, match="come out otherwise"):
+        envs.restore_states([{**state, "actions": bytes([5] * 600)}])
+
+
+def test_threads_and_processes_change_nothing():
+    config = ProcgenConfig(stick_probability=0.2)
+    options = {"num_envs": 6, "seed": 4}
+    whole = make_vec("bigfish,chaser", config=config, **options)
+    threads = make_vec("bigfish,chaser", config=ProcgenConfig(stick_probability=0.2, env_threads=2),
+                       **options)  # fmt: skip
+    parts = [
+        make_vec("bigfish,chaser", config=config, part=part, **options)
+        for part in (slice(0, 3), slice(3, 6))
+    ]
+    first = [envs.reset()[0] for envs in (whole, threads)]
+    np.testing.assert_array_equal(*first)
+    np.testing.assert_array_equal(first[0], np.concatenate([envs.reset()[0] for envs in parts]))
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        actions = rng.integers(15, size=6)
+        obs, rewards, *_ = whole.step(actions)
+        again, equal, *_ = threads.step(actions)
+        halves = [envs.step(half) for envs, half in zip(parts, np.split(actions, 2), strict=True)]
+        np.testing.assert_array_equal(obs, again)
+        np.testing.assert_array_equal(obs, np.concatenate([half[0] for half in halves]))
+        np.testing.assert_array_equal(rewards, equal)
+        np.testing.assert_array_equal(rewards, np.concatenate([half[1] for half in halves]))
+
+
+def test_final_observation_is_the_last_of_its_episode_and_not_the_next_ones_first():
+    envs = make_vec("bigfish", num_envs=8, config=ProcgenConfig(frames="0,-3"))
+    envs.reset(seed=0)
+    rng, ends = np.random.default_rng(0), 0
+    before = [envs.reset()[0]] * 3
+    for _ in range(300):
+        obs, _, terminated, truncated, infos = envs.step(rng.integers(15, size=8))
+        for row in np.flatnonzero(terminated | truncated):
+            final = infos["final_obs"][row]
+            if infos["episode_record"]["l"][row] > 3:
+                np.testing.assert_array_equal(final[:3], before[-3][row, 3:])
+            assert not np.array_equal(final[3:], obs[row, 3:])
+            ends += 1
+        before = [*before[1:], obs]
+    assert ends > 5
+
+
+@pytest.mark.parametrize("timeouts", ["cut", "end"])
+def test_a_time_limit_cuts_an_episode_or_ends_it(timeouts):
+    envs = make_vec("maze", num_envs=2, config=ProcgenConfig(timeouts=timeouts))
+    envs.reset(seed=0)
+    for _ in range(500):
+        *_, terminated, truncated, infos = envs.step(np.full(2, 4))  # stands still
+    assert terminated.tolist() == [timeouts == "end"] * 2
+    assert truncated.tolist() == [timeouts == "cut"] * 2
+    assert [(e["l"], e["finished"]) for e in ended_episodes(infos)] == [(500, False)] * 2
+
+
+def test_rewards_are_shaped_for_learning_and_reported_raw():
+    config = ProcgenConfig(shape_rewards=True, reward_scale=2.0)
+    shaped = config.learning_rewards(np.array([10.0, -10.0, 0.0]))
+    np.testing.assert_allclose(shaped, [2 * 2.3266, -2 * 2.3266, 0.0], atol=1e-4)
+    envs = make_vec("bigfish", num_envs=8, config=config)
+    envs.reset(seed=0)
+    steps = play(envs, 400)
+    rewards = np.concatenate([rewards for _, rewards, *_ in steps])
+    one = 2 * (np.sqrt(2.0) - 1.0) + 2 * 0.001
+    np.testing.assert_allclose(sorted(set(rewards.round(5))), [0.0, one], atol=1e-4)
+    assert all(e["r"] == round(e["r"]) for *_, episodes in steps for e in episodes)
+
+
+def test_a_stuck_action_is_the_one_before():
+    free, stuck = (
+        make_vec("coinrun", num_envs=2, config=ProcgenConfig(stick_probability=chance))
+        for chance in (0.0, 1.0)
+    )
+    np.testing.assert_array_equal(free.reset(seed=1)[0], stuck.reset(seed=1)[0])
+    for _ in range(20):
+        np.testing.assert_array_equal(free.step(np.full(2, 4))[0], stuck.step(np.full(2, 7))[0])
+
+
+@pytest.mark.parametrize("mode", MODE_GAMES)
+def test_every_mode_plays_the_games_that_have_it(mode):
+    games = MODE_GAMES[mode]
+    envs = make_vec(",".join(games), num_envs=len(games),
+                    config=ProcgenConfig(distribution_mode=mode))  # fmt: skip
+    obs, _ = envs.reset(seed=0)
+    assert obs.shape == (len(games), 3, 64, 64)
+    if mode == "exploration":
+        assert envs.levels == [f"{game}:{EXPLORATION[game]}" for game in games]
+
+
+def test_what_procgen_has_not_is_one_line():
+    for levels, options, words in (
+        ("procgen:bigfish", {"distribution_mode": "memory"}, "caveflyer"),
+        ("procgen:coinrum", {}, "coinrun"),
+        ("procgen:coinrun,maze,heist", {}, "--num-envs"),
+        ("procgen:maze,heist,maze", {}, "names maze twice"),
+    ):
+        with pytest.raises(UserError, match=words) as error:
+            families.make(levels, ProcgenConfig(**options), num_envs=2)
+        assert "\n" not in str(error.value)
+    for options in ({"start_level": 3}, {"frame_difference": True},
+                    {"distribution_mode": "exploration", "num_levels": 2},
+                    {"start_level": 2**31 - 2, "num_levels": 2}):  # fmt: skip
+        with pytest.raises(UserError):
+            ProcgenConfig(**options)
+    with pytest.raises(UserError, match="--rotate-every"):
+        families.make("procgen:maze", ProcgenConfig(), num_envs=2, rotate_every=7)
+
+
+def test_nothing_is_said_where_a_game_is_made():
+    code = (
+        "from retro_agents.games.procgen.config import ProcgenConfig; "
+        "from retro_agents.games.procgen.vector import make_vec; "
+        "make_vec('coinrun', num_envs=1, config=ProcgenConfig()).reset()"
+    )
+    argv = [sys.executable, "-c", code]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == done.stderr == ""
+
+
+def test_the_picture_follows_its_settings():
+    def first(**options):
+        return make_vec("coinrun", num_envs=4, config=ProcgenConfig(**options)).reset(seed=0)[0]
+
+    plain = first()
+    for options in ({"backgrounds": False}, {"monochrome": True}, {"generated_assets": True},
+                    {"velocity_info": True}, {"restrict_themes": True}):  # fmt: skip
+        assert not np.array_equal(first(**options), plain), options
+    whole, followed = (
+        make_vec("jumper", num_envs=4, config=ProcgenConfig(centre_agent=c)).reset(seed=0)[0]
+        for c in (False, True)
+    )
+    assert not np.array_equal(whole, followed)
+
+
+def test_a_reset_reports_the_episodes_that_it_cuts():
+    envs = make_vec("maze", num_envs=2, config=ProcgenConfig())
+    envs.reset(seed=0)
+    play(envs, 5)
+    _, infos = envs.reset()
+    assert [(e["l"], e["finished"]) for e in ended_episodes(infos)] == [(5, False)] * 2
+
+
+def test_games_are_dealt_out_in_turn_with_seeds_of_their_own():
+    envs = make_vec("maze,heist", num_envs=5, config=ProcgenConfig(), seed=2)
+    assert envs.games == ["maze", "heist", "maze", "heist", "maze"]
+    assert envs.seeds == row_seeds(2, 5)
+    assert len(GAMES) == 16 and isinstance(envs, ProcgenVectorEnv)
+
+
+def test_steps_that_cannot_be_say_so():
+    envs = make_vec("maze", num_envs=2, config=ProcgenConfig())
+    with pytest.raises(ResetNeeded):
+        envs.step(np.zeros(2, int))
+    envs.reset()
+    with pytest.raises(InvalidAction, match="0 to 14"):
+        envs.step(np.array([3, 15]))
+    envs.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        envs.step(np.zeros(2, int))

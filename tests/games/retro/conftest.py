@@ -1,0 +1,77 @@
+"""Levels that every machine has: the project's own game, and the one in stable-retro's wheel."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from stable_retro.data import Integrations
+
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.integrations import file_of, games
+from retro_agents.games.retro.levels import Level
+
+AIRSTRIKER = Level("Airstriker-Genesis-v0", "Level1")
+BRAMBLE = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
+
+SCRIPT = """
+previous = nil
+frames = 0
+function reward()
+  local gain = 0
+  if previous ~= nil then gain = data.score - previous end
+  previous = data.score
+  return gain + 0.5
+end
+function done()
+  frames = frames + 1
+  return frames > 150 or data.lives < 3
+end
+"""
+
+
+@pytest.fixture
+def scripted_level(tmp_path: Path) -> Iterator[tuple[Level, EnvConfig]]:
+    """Airstriker under a scenario whose reward and end are Lua functions with a memory."""
+    game = tmp_path / "Scripted-Genesis"
+    game.mkdir()
+    for name in ("rom.md", "data.json", "metadata.json", "Level1.state"):
+        source = file_of(AIRSTRIKER.game, name)
+        assert source is not None
+        shutil.copy(source, game / name)
+    scenario = {
+        "reward": {"script": "lua:reward"},
+        "done": {"script": "lua:done"},
+        "scripts": ["script.lua"],
+    }
+    (game / "contest.json").write_text(json.dumps(scenario))
+    (game / "script.lua").write_text(SCRIPT)
+    games.cache_clear()
+    Integrations.add_custom_path(str(tmp_path))
+    yield Level("Scripted-Genesis", "Level1"), EnvConfig()
+    Integrations.clear_custom_paths()
+    games.cache_clear()
+
+
+@pytest.fixture(params=["airstriker", "bramble", "native", "scripted"])
+def playable(request: pytest.FixtureRequest) -> tuple[Level, EnvConfig]:
+    """A level and settings under which it can be played, for each kind of scenario."""
+    if request.param == "airstriker":
+        return AIRSTRIKER, EnvConfig(scenario="scenario")
+    if request.param in ("bramble", "native"):
+        return BRAMBLE, EnvConfig(backend="native" if request.param == "native" else "emulator")
+    scripted: tuple[Level, EnvConfig] = request.getfixturevalue("scripted_level")
+    return scripted
+
+
+@pytest.fixture
+def bramble() -> tuple[Level, EnvConfig]:
+    """One level in the emulator, where the kind of scenario does not matter."""
+    return BRAMBLE, EnvConfig(backend="emulator")
+
+
+@pytest.fixture(params=["native", "emulator"])
+def either(request: pytest.FixtureRequest) -> tuple[Level, EnvConfig]:
+    """The same level, with each of the back ends."""
+    return BRAMBLE, EnvConfig(backend=request.param)

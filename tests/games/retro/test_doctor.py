@@ -1,0 +1,45 @@
+"""The doctor's report."""
+
+import json
+
+import pytest
+
+from retro_agents.games.retro import doctor
+from retro_agents.games.retro.doctor import Fact
+
+
+def test_reports_what_is_there_and_what_is_missing(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["doctor", "--json"])
+    doctor.main()
+    facts = [Fact(**fact) for fact in json.loads(capsys.readouterr().out)]
+    assert {fact.topic for fact in facts} >= {
+        *("python", "package", "emulator", "roms", "levels", "display", "ffmpeg", "cpu")
+    }
+    (emulator,) = [fact for fact in facts if fact.topic == "emulator"]
+    assert emulator.status == "ok"
+    (roms,) = [fact for fact in facts if fact.topic == "roms"]
+    assert "Airstriker-Genesis-v0" in roms.text
+
+
+@pytest.mark.usefixtures("without_libgl")
+def test_what_procgen_lacks_is_said_with_what_to_do():
+    fact = doctor.tried("procgen", doctor.TRY_PROCGEN, "optional", "")
+    assert fact.status == "optional"
+    assert "libGL.so.1" in fact.text and "apt-get install libgl1" in fact.text
+
+
+def test_a_split_without_its_roms_says_how_to_import_them(monkeypatch):
+    monkeypatch.setattr(doctor, "has_rom", lambda game: False)
+    fact = doctor.split_fact("sonic-test")
+    assert fact.status == "optional"
+    assert "0 of 11 playable" in fact.text
+    assert "scripts/import-roms DIR" in fact.text
+
+
+def test_exit_code_1_when_something_needed_is_missing(monkeypatch, capsys):
+    monkeypatch.setattr(doctor, "facts", lambda: [Fact("emulator", "missing", "gone")])
+    monkeypatch.setattr("sys.argv", ["doctor"])
+    with pytest.raises(SystemExit) as error:
+        doctor.main()
+    assert error.value.code == 1
+    assert capsys.readouterr().out == "missing  emulator  gone\n"

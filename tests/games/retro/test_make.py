@@ -1,0 +1,249 @@
+"""The environment against a slow oracle: stable-retro's own step, and the rules written plainly."""
+
+from collections import deque
+from dataclasses import replace
+
+import cv2
+import gymnasium
+import numpy as np
+import pytest
+import stable_retro
+from gymnasium.utils.env_checker import check_env
+
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.integrations import games
+from retro_agents.games.retro.levels import Level
+from retro_agents.games.retro.make import make_env
+
+SEVEN = [["LEFT"], ["RIGHT"], ["LEFT", "DOWN"], ["RIGHT", "DOWN"], ["DOWN"], ["DOWN", "B"], ["B"]]
+
+
+def by_area(grey, height, width):
+    """Exact mean over the area that each output pixel covers, rounded half up. grey [H, W]."""
+
+    def matrix(source, target):
+        ends = np.minimum.outer((np.arange(target) + 1) * source, (np.arange(source) + 1) * target)
+        starts = np.maximum.outer(np.arange(target) * source, np.arange(source) * target)
+        return np.maximum(ends - starts, 0)
+
+    sums = matrix(grey.shape[0], height) @ grey.astype(np.int64) @ matrix(grey.shape[1], width).T
+    count = grey.size
+    return ((2 * sums + count) // (2 * count)).astype(np.uint8)
+
+
+class Oracle:
+    """The contest's rules by the book, one RetroEnv.step per frame."""
+
+    def __init__(self, level: Level, config: EnvConfig) -> None:
+        self.config = config
+        self.env = stable_retro.RetroEnv(
+            level.game,
+            state=level.state,
+            scenario=config.scenario,
+            inttype=games()[level.game],
+            render_mode="rgb_array",
+        )
+
+    def warp(self, screen):
+        grey = cv2.cvtColor(screen, cv2.COLOR_RGB2GRAY)
+        return by_area(grey, 84, 84)
+
+    def reset(self, seed=None):
+        if seed is not None:
+            self.random, _ = gymnasium.utils.seeding.np_random(seed)
+        screen, _ = self.env.reset()
+        self.frames = deque([self.warp(screen)] * 4, maxlen=4)
+        self.held, self.steps, self.total, self.furthest = None, 0, 0.0, 0.0
+        return np.stack(self.frames)
+
+    def step(self, action):
+        wanted = np.array([button in SEVEN[action] for button in self.env.buttons], np.int8)
+        reward = 0.0
+        for substep in range(4):
+            if self.held is None:
+                self.held = wanted
+            elif substep == 0:
+                if self.random.random() > self.config.stick_probability:
+                    self.held = wanted
+            elif substep == 1:
+                self.held = wanted
+            screen, gain, done, _, _ = self.env.step(self.held)
+            reward += gain
+            if done:
+                break
+        self.frames.append(self.warp(screen))
+        self.steps += 1
+        self.total += reward
+        gain = max(0.0, self.total - self.furthest)
+        self.furthest = max(self.furthest, self.total)
+        return np.stack(self.frames), gain, done, self.steps == self.config.episode_steps
+
+
+def oracle_run(level, config, actions):
+    oracle = Oracle(level, config)
+    obs, rows = oracle.reset(seed=5), []
+    for action in actions:
+        before = obs
+        obs, reward, done, cut = oracle.step(action)
+        rows.append((before, reward, done, cut, oracle.total))
+        if done or cut:
+            obs = oracle.reset()
+    oracle.env.close()
+    return rows
+
+
+def our_run(level, config, actions):
+    env = make_env(level, config)
+    (obs, _), rows = env.reset(seed=5), []
+    total = 0.0
+    for action in actions:
+        before = obs
+        obs, reward, done, cut, info = env.step(action)
+        rows.append((before, reward, done, cut, info.get("episode_record", {}).get("r", total)))
+        if done or cut:
+            obs, _ = env.reset()
+    env.close()
+    return rows
+
+
+def test_equals_the_slow_oracle_step_for_step(playable):
+    level, config = playable
+    config = replace(config, episode_steps=120)
+    random = np.random.default_rng(1)
+    actions = random.integers(0, 7, 300).repeat(random.integers(1, 8, 300))[:300]
+    theirs, ours = oracle_run(level, config, actions), our_run(level, config, actions)
+    for t, o in zip(theirs, ours, strict=True):
+        np.testing.assert_array_equal(t[0], o[0])
+        assert t[1:4] == o[1:4]
+        if t[2] or t[3]:
+            assert t[4] == o[4]
+    assert any(t[2] or t[3] for t in theirs), "the run should cross an episode's end"
+    assert any(t[1] for t in theirs), "the run should see a reward"
+
+
+@pytest.fixture
+def make():
+    opened = []
+
+    def open_env(*args, **kwargs):
+        opened.append(make_env(*args, **kwargs))
+        return opened[-1]
+
+    yield open_env
+    for env in opened:
+        env.close()
+
+
+# Gymnasium warns about any wrapped environment, which is what an agent is given.
+@pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version")
+def test_passes_gymnasiums_check(playable, make):
+    level, config = playable
+    env = make(level, config)
+    check_env(env, skip_render_check=True)
+    check_env(env.unwrapped, skip_render_check=True)
+
+
+def test_same_seed_gives_the_same_episode_and_another_seed_another(either, make):
+    level, config = either
+    env = make(level, replace(config, stick_probability=0.5))
+
+    def play(seed):
+        env.reset(seed=seed)
+        return [env.step(action % 7)[0] for action in range(60)]
+
+    first, again, other = play(3), play(3), play(4)
+    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not all(np.array_equal(a, b) for a, b in zip(first, other, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("settings", "shape"),
+    [
+        ({}, (4, 84, 84)),
+        ({"colour": "rgb"}, (12, 84, 84)),
+        ({"colour": "rgb", "frame_stack": 1}, (3, 84, 84)),
+        ({"frame_stack": 2, "image_height": 40, "image_width": 64}, (2, 40, 64)),
+    ],
+)
+def test_observations_have_the_configured_shape(either, make, settings, shape):
+    level, config = either
+    env = make(level, replace(config, **settings))
+    obs, _ = env.reset()
+    assert obs.shape == env.observation_space.shape == shape
+    obs, *_ = env.step(0)
+    assert obs.shape == shape
+    assert obs.dtype == np.uint8
+
+
+def test_ten_actions_add_no_op_and_running_jumps(bramble, make):
+    level, config = bramble
+    env = make(level, replace(config, actions=10, stick_probability=0))
+    env.reset()
+    for action in range(10):
+        env.step(action)
+    masks = list(env.unwrapped.emulator.masks)[::4]
+    b, down, left, right = 1, 32, 64, 128
+    seven = [left, right, left | down, right | down, down, down | b, b]
+    assert masks == [*seven, 0, left | b, right | b]
+
+
+def test_first_step_never_sticks_and_a_stick_holds_one_frame(bramble, make):
+    level, config = bramble
+    env = make(level, replace(config, stick_probability=1.0))
+    env.reset()
+    for action in (0, 1, 6):
+        env.step(action)
+    left, right, b = 64, 128, 1
+    expected = [left] * 4 + [left] + [right] * 3 + [right] + [b] * 3
+    assert list(env.unwrapped.emulator.masks) == expected
+
+
+def test_step_limit_is_a_truncation(either, make):
+    level, config = either
+    env = make(level, replace(config, episode_steps=10))
+    env.reset()
+    ends = [env.step(1)[2:4] for _ in range(10)]
+    assert ends == [(False, False)] * 9 + [(False, True)]
+
+
+def test_a_second_emulator_in_one_process_is_refused_in_one_line(bramble, make):
+    from retro_agents.ground.errors import UserError
+
+    level, config = bramble
+    make(level, config)
+    with pytest.raises(UserError, match="make_vec"):
+        make(level, config)
+
+
+def test_finishing_a_level_is_reported_with_the_contests_full_return(either, make):
+    from cartridge.levels.oracle import read_proof
+
+    env = make(str(either[0]), replace(either[1], stick_probability=0.0))
+    env.reset()
+    for action in read_proof("BrambleWood.Act1"):
+        _, _, terminated, truncated, info = env.step(action)
+        assert not truncated
+        if terminated:
+            break
+    episode = info["episode_record"]
+    assert episode["finished"]
+    assert episode["progress"] == 1.0
+    assert 9000 < episode["r"] < 10000
+
+
+@pytest.mark.parametrize(("backtracking", "scale"), [(True, 0.01), (True, 1.0), (False, 0.5)])
+def test_recorded_rewards_become_those_that_the_environment_gives(either, backtracking, scale):
+    level, config = either
+    actions = np.random.default_rng(1).choice([0, 1, 1, 1, 6], 120)  # back and forth
+
+    def played(config):
+        env = make_env(level, config)
+        env.reset(seed=4)
+        rewards = [env.step(action)[1] for action in actions]
+        env.close()
+        return np.array(rewards)
+
+    raw = played(replace(config, backtracking=False))
+    config = replace(config, backtracking=backtracking, reward_scale=scale)
+    assert (raw < 0).any() and (raw > 0).any()
+    np.testing.assert_allclose(config.learning_rewards(raw), played(config), rtol=1e-5, atol=1e-5)

@@ -1,0 +1,102 @@
+"""Playing by hand, as far as a machine without a screen can show."""
+
+import os
+import subprocess
+import sys
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from retro_agents.games.retro import play
+from retro_agents.games.retro.make import make_contest_env
+from retro_agents.games.retro.video import frames_of
+
+B, RIGHT = 0, 7
+"""Numbers of the pad's buttons."""
+
+
+@pytest.fixture
+def window(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pygame, screen = play.open_window(320, 224)
+    yield pygame, screen
+    pygame.quit()
+
+
+def test_without_a_display_play_says_so_in_one_line():
+    names = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER")
+    env = {name: value for name, value in os.environ.items() if name not in names}
+    argv = [sys.executable, "-m", "retro_agents.games.retro.play", "Airstriker-Genesis-v0:Level1"]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: no display: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("key", "wish"), [("escape", "quit"), ("r", "again"), ("n", "next")])
+def test_keys_end_an_episode_and_the_window_shows_it(either, window, key, wish):
+    level, config = either
+    pygame, screen = window
+    code = pygame.key.key_code(key)
+    held = []
+    with closing(make_contest_env(level, config)) as env:
+        step = env.step
+
+        def steps(buttons):
+            held.append(buttons)
+            if len(held) == 6:
+                pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=code))
+            return step(buttons)
+
+        env.step = steps
+        assert play.play_episode(env, level, pygame, screen) == wish
+    assert len(held) == 6
+    assert pygame.surfarray.array3d(screen).any()
+
+
+@pytest.mark.parametrize("backend", ["native", "emulator"])
+def test_two_levels_are_played_and_each_try_is_recorded(backend, monkeypatch, tmp_path):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    played = []
+
+    def episode(env, level, *_):
+        played.append(str(level))
+        env.reset()
+        for _ in range(70):
+            env.step(np.eye(12, dtype=np.int8)[RIGHT])
+        return {2: "next", 3: "quit"}.get(len(played), "again")
+
+    monkeypatch.setattr(play, "play_episode", episode)
+    levels = "BrambleWood.Act1,BrambleWood.Act2"
+    argv = ["play", levels, f"--backend={backend}", "--record", str(tmp_path)]
+    monkeypatch.setattr("sys.argv", argv)
+    play.main()
+    first, second = (f"BrambleDash-Genesis-v0:{name}" for name in levels.split(","))
+    assert played == [first, first, second]
+    files = sorted(tmp_path.rglob("*.bk2"))
+    assert [file.parent.name for file in files] == ["play-001", "play-001", "play-002"]
+    assert [frames_of(file) for file in files] == [71] * 3
+
+
+def test_held_keys_are_buttons(window):
+    pygame, _ = window
+
+    class Keyboard:
+        def __getitem__(self, code):
+            return code in (pygame.K_RIGHT, pygame.K_x)
+
+    class Pygame:
+        class key:  # noqa: N801 (pygame's name)
+            get_pressed = Keyboard
+            key_code = staticmethod(pygame.key.key_code)
+
+    assert play.pressed(Pygame).nonzero()[0].tolist() == [B, RIGHT]
+
+
+@pytest.mark.parametrize("scale", ["0", "-1"])
+def test_a_window_of_no_size_is_refused(scale, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["play", "LEVEL", f"--scale={scale}"])
+    with pytest.raises(SystemExit) as stop:
+        play.main()
+    assert stop.value.code == 2 and "--scale must be 1 or more" in capsys.readouterr().err

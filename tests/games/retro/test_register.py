@@ -1,0 +1,196 @@
+"""Gymnasium's own ways: registered levels, and every wrapper it has, one by one, on both kinds."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import wrappers
+from gymnasium.error import InvalidAction, ResetNeeded
+from gymnasium.wrappers import vector
+from PIL import Image
+
+from retro_agents.contract.envs import ended_episodes
+from retro_agents.games.retro.make import make_env, make_vec
+from retro_agents.ground.errors import UserError
+
+ID = "retro_agents:BrambleDash/BrambleWood.Act3-v0"
+SMALL = {"image_height": 20, "image_width": 24, "episode_steps": 6, "render_mode": "rgb_array"}
+SHAPE = (4, 20, 24)
+
+
+def box(shape=SHAPE, dtype=np.float32, high=1.0):
+    return gymnasium.spaces.Box(0, high, shape, dtype)
+
+
+BOTH = {
+    "ClipReward": lambda w, env, _: w(env, -1, 1),
+    "DtypeObservation": lambda w, env, _: w(env, np.float32),
+    "FlattenObservation": lambda w, env, _: w(env),
+    "HumanRendering": lambda w, env, _: w(env),
+    "NormalizeObservation": lambda w, env, _: w(env),
+    "NormalizeReward": lambda w, env, _: w(env),
+    "RecordEpisodeStatistics": lambda w, env, _: w(env),
+    "RecordVideo": lambda w, env, folder: w(env, str(folder), episode_trigger=lambda _: True),
+    "RescaleObservation": lambda w, env, _: w(env, np.float32(0), np.float32(1)),
+    "ReshapeObservation": lambda w, env, _: w(env, (2, 2, 20, 24)),
+    "TransformReward": lambda w, env, _: w(env, lambda reward: reward / 100),
+}
+SINGLE = BOTH | {
+    "ArrayConversion": lambda w, env, _: w(env, np, np),
+    "NumpyToTorch": lambda w, env, _: w(env),
+    "AddRenderObservation": lambda w, env, _: w(env),
+    "AddWhiteNoise": lambda w, env, _: w(env, 0.1),
+    "Autoreset": lambda w, env, _: w(env),
+    "DelayObservation": lambda w, env, _: w(env, 1),
+    "DiscretizeObservation": lambda w, env, _: w(env, 2, multidiscrete=True),
+    "FrameStackObservation": lambda w, env, _: w(env, 2),
+    "MaxAndSkipObservation": lambda w, env, _: w(env, 2),
+    "ObstructView": lambda w, env, _: w(env, 0.1, 4),
+    "OrderEnforcing": lambda w, env, _: w(env),
+    "PassiveEnvChecker": lambda w, env, _: w(env),
+    "RenderCollection": lambda w, env, _: w(env),
+    "RepeatAction": lambda w, env, _: w(env, 2),
+    "StickyAction": lambda w, env, _: w(env, 0.5),
+    "TimeAwareObservation": lambda w, env, _: w(wrappers.TimeLimit(env, 9), flatten=False),
+    "TimeLimit": lambda w, env, _: w(env, 3),
+    "TransformAction": lambda w, env, _: w(env, lambda action: 6 - action, env.action_space),
+    "TransformObservation": lambda w, env, _: w(env, lambda o: np.float32(o / 255), box()),
+}
+MANY = BOTH | {
+    "DictInfoToList": lambda w, env, _: w(env),
+    "TransformAction": lambda w, env, _: w(env, lambda actions: 6 - actions),
+    "TransformObservation": lambda w, env, _: w(
+        env, lambda o: np.float32(o / 255), single_observation_space=box()
+    ),
+    "VectorizeTransformAction": lambda w, env, _: w(
+        env, wrappers.TransformAction, func=lambda a: 6 - a, action_space=env.single_action_space
+    ),
+    "VectorizeTransformObservation": lambda w, env, _: w(
+        env, wrappers.DtypeObservation, dtype=np.float32
+    ),
+    "VectorizeTransformReward": lambda w, env, _: w(env, wrappers.ClipReward, max_reward=1),
+}
+NOT = {
+    "AtariPreprocessing": "is for the Arcade Learning Environment",
+    "ClipAction": "needs actions in a Box",
+    "DiscretizeAction": "needs actions in a Box",
+    "FilterObservation": "needs a Dict or Tuple",
+    "GrayscaleObservation": "needs pictures [H,W,3]: see colour",
+    "JaxToNumpy": "is for environments of JAX",
+    "JaxToTorch": "is for environments of JAX",
+    "RescaleAction": "needs actions in a Box",
+    "ResizeObservation": "needs pictures [H,W,C]: see image_height",
+}
+"""Wrappers that do not apply, and why."""
+NOT_MANY = {**NOT, **dict.fromkeys(("ArrayConversion", "NumpyToTorch"), "no arrays of names")}
+
+
+def test_every_wrapper_is_tried_or_said_not_to_apply():
+    assert {*SINGLE, *NOT} == {*wrappers.__all__, "HumanRendering"} - {"vector"}
+    assert {*MANY, *NOT_MANY} - {"AtariPreprocessing", "DiscretizeAction"} == set(vector.__all__)
+
+
+@pytest.fixture(autouse=True)
+def no_window(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+
+
+@pytest.mark.filterwarnings(
+    "ignore:.*(pkg_resources|invalid escape|Overwriting existing|Vector environment.s autoreset)"
+)
+@pytest.mark.parametrize("name", SINGLE)
+def test_a_wrapper_works_beyond_an_episodes_end(name, tmp_path):
+    env = SINGLE[name](getattr(wrappers, name), gymnasium.make(ID, **SMALL), tmp_path)
+    obs, _ = env.reset(seed=1)
+    ends = 0
+    while ends < 2:
+        assert name == "NumpyToTorch" or obs in env.observation_space
+        obs, _, terminated, truncated, info = env.step(env.action_space.sample())
+        if terminated or truncated:
+            ends += 1
+            if name != "TimeLimit":
+                assert info["episode_record"]["l"] == SMALL["episode_steps"]
+            if name == "RecordEpisodeStatistics":
+                assert info["episode"]["l"] == SMALL["episode_steps"]
+            if name != "Autoreset":
+                obs, _ = env.reset()
+    env.close()
+    assert name != "RecordVideo" or len(list(tmp_path.glob("*.mp4"))) >= 2
+
+
+@pytest.mark.filterwarnings(
+    "ignore:.*(pkg_resources|invalid escape|Overwriting existing|Vector environment.s autoreset)"
+)
+@pytest.mark.parametrize("name", MANY)
+def test_a_wrapper_of_vector_environments_works_beyond_episodes_ends(name, tmp_path):
+    # Gymnasium refuses those of observations where an ended row goes on at once.
+    mode = "async" if "Observation" in name else None
+    made = gymnasium.make_vec(ID, num_envs=2, vectorization_mode=mode, **SMALL)
+    env = MANY[name](getattr(vector, name), made, tmp_path)
+    env.reset(seed=1)
+    env.action_space.seed(0)
+    ends = 0
+    for _ in range(2 * SMALL["episode_steps"] + 1):
+        obs, _, terminated, truncated, infos = env.step(env.action_space.sample())
+        assert obs.shape == env.observation_space.shape
+        if name == "DictInfoToList":
+            ends += sum("episode_record" in info for info in infos)
+            continue
+        ends += int((terminated | truncated).sum())
+        assert ("episode_record" in infos) == bool((terminated | truncated).any())
+        assert all(e["l"] == SMALL["episode_steps"] for e in ended_episodes(infos))
+        if name == "RecordEpisodeStatistics" and "episode" in infos:
+            assert set(infos["episode"]["l"]) == {SMALL["episode_steps"]}
+    env.close()
+    assert ends >= 4 - 2 * (mode == "async")
+    assert name != "RecordVideo" or list(tmp_path.glob("*.mp4"))
+
+
+def test_a_level_is_made_by_name_as_make_env_makes_it():
+    env = gymnasium.make(ID, **SMALL)
+    first, _ = env.reset(seed=5)
+    assert np.array(Image.fromarray(env.render())).shape == (224, 320, 3)
+    env.close()
+    with_none = gymnasium.make(ID, image_height=20, image_width=24, disable_env_checker=True)
+    obs, info = with_none.reset(seed=5)
+    assert with_none.render_mode is None and with_none.unwrapped.render() is None
+    np.testing.assert_array_equal(obs, first)
+    assert info["level"] == "BrambleDash-Genesis-v0:BrambleWood.Act3"
+    with_none.close()
+    frames = gymnasium.make(ID, **SMALL | {"render_mode": "rgb_array_list"})
+    frames.reset()
+    frames.step(1)
+    assert len(frames.render()) == 2
+    frames.close()
+
+
+def test_every_level_of_the_splits_is_registered():
+    names = {name for name in gymnasium.registry if "/" in name}
+    assert {"BrambleDash/BrambleWood.Act1-v0", "SonicTheHedgehog/GreenHillZone.Act2-v0"} <= names
+    assert sum(name.startswith("BrambleDash/") for name in names) == 58
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [({"frame_stac": 2}, "frame_stack"), ({"render_mode": "ansi"}, "rgb_array")],
+)
+@pytest.mark.filterwarnings("ignore:.*possible render_modes")
+def test_settings_that_are_none_are_said(settings, says):
+    with pytest.raises(UserError, match=says):
+        gymnasium.make(ID, **settings)
+
+
+def test_steps_at_the_wrong_time_or_of_no_action_say_what_is_wrong(bramble):
+    level, config = bramble
+    for env, one in ((make_env(level, config), 1), (make_vec([level], num_envs=2), None)):
+        action = np.array([1, 1]) if one is None else one
+        with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
+            env.step(action)
+        env.reset()
+        for bad in (-1, 7):
+            with pytest.raises(InvalidAction, match="expected 0 to 6"):
+                env.step(action * 0 + bad)
+        env.step(action)
+        env.close()
+        for use in (lambda env=env, action=action: env.step(action), env.reset):
+            with pytest.raises((ResetNeeded, RuntimeError), match="is closed: make another"):
+                use()

@@ -1,0 +1,182 @@
+"""Files that may be ROMs: archives, dump formats, headings."""
+
+import io
+import zipfile
+
+import pytest
+
+from retro_agents.games.retro import rom_files as files
+from retro_agents.games.retro.rom_files import (
+    archive_kind,
+    dumps,
+    heading,
+    read_contents,
+)
+
+ROM = bytes(range(256)) * 128  # 32 KiB: two blocks of a Super Magic Drive dump
+
+
+def zip_of(**files: bytes) -> bytes:
+    """A zip with these files; '__' in a name is a dot."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "."), content)
+    return packed.getvalue()
+
+
+def with_heading(
+    size: int = 0x10000, region: bytes = b"JUE", title: bytes = b"SONIC   TWO"
+) -> bytes:
+    """A Mega Drive ROM of 64 KiB whose heading says `size`."""
+    rom = bytearray(0x10000)
+    rom[0x100:0x110] = b"SEGA MEGA DRIVE "
+    rom[0x120:0x150] = b"JAPANESE NAME".ljust(0x30)
+    rom[0x150:0x180] = title.ljust(0x30)
+    rom[0x180:0x18E] = b"GM 00001009-00"
+    rom[0x1A4:0x1A8] = (size - 1).to_bytes(4, "big")
+    rom[0x1F0:0x1F3] = region.ljust(3)
+    return bytes(rom)
+
+
+def test_a_plain_file_is_itself(tmp_path):
+    (tmp_path / "rom.md").write_bytes(ROM)
+    (content,) = read_contents(tmp_path / "rom.md")
+    assert (content.where, content.data, content.problem) == (str(tmp_path / "rom.md"), ROM, "")
+
+
+def test_zips_in_zips_are_opened_and_named_by_their_path(tmp_path):
+    path = tmp_path / "all.zip"
+    path.write_bytes(zip_of(a__md=b"A", inner__zip=zip_of(b__md=b"B")))
+    contents = {
+        content.where.removeprefix(str(path)): content.data for content in read_contents(path)
+    }
+    assert contents["/a.md"] == b"A"
+    assert contents["/inner.zip/b.md"] == b"B"
+    assert set(contents) == {"", "/a.md", "/inner.zip", "/inner.zip/b.md"}
+
+
+def test_archives_end_at_a_depth(tmp_path):
+    nested = ROM
+    for _ in range(files.MAX_DEPTH + 1):
+        nested = zip_of(x__zip=nested)
+    (tmp_path / "deep.zip").write_bytes(nested)
+    last = list(read_contents(tmp_path / "deep.zip"))[-1]
+    assert "archives deep" in last.problem
+
+
+def test_files_larger_than_any_rom_are_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MAX_BYTES", 1000)
+    (tmp_path / "large").write_bytes(bytes(1001))
+    (tmp_path / "bomb.zip").write_bytes(zip_of(bomb=bytes(100_000), small=b"S"))
+    (large,) = read_contents(tmp_path / "large")
+    assert (large.data, "larger" in large.problem) == (b"", True)
+    _, bomb, small = read_contents(tmp_path / "bomb.zip")
+    assert (bomb.data, "larger" in bomb.problem) == (b"", True)
+    assert small.data == b"S"
+
+
+def test_a_zip_may_be_larger_than_any_rom(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MAX_BYTES", 1000)
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for number in range(3):
+            archive.writestr(f"{number}.md", ROM[:900])
+    contents = list(read_contents(tmp_path / "all.zip"))
+    assert [content.data for content in contents] == [ROM[:900]] * 3
+
+
+def test_a_damaged_zip_says_so(tmp_path):
+    whole = zip_of(a__md=ROM)
+    for length in (4, 20, len(whole) // 2, len(whole) - 5):
+        (tmp_path / "x.zip").write_bytes(whole[:length])
+        contents = list(read_contents(tmp_path / "x.zip"))
+        assert "damaged or unusual zip" in contents[-1].problem
+    flipped = bytearray(whole)
+    flipped[60] ^= 255
+    (tmp_path / "x.zip").write_bytes(flipped)
+    assert "damaged or unusual zip" in list(read_contents(tmp_path / "x.zip"))[-1].problem
+
+
+def test_a_zip_with_a_password_says_so(tmp_path):
+    locked = bytearray(zip_of(a__md=ROM))
+    locked[6] |= 1  # the flag in the file's own header, and in the directory
+    locked[locked.rindex(b"PK\x01\x02") + 8] |= 1
+    (tmp_path / "x.zip").write_bytes(locked)
+    assert "password" in list(read_contents(tmp_path / "x.zip"))[-1].problem
+
+
+def test_a_damaged_file_in_a_zip_hides_no_other(tmp_path):
+    flipped = bytearray(zip_of(a__md=ROM, b__md=ROM))
+    flipped[60] ^= 255
+    (tmp_path / "x.zip").write_bytes(flipped)
+    *_, damaged, good = read_contents(tmp_path / "x.zip")
+    assert damaged.where.endswith("a.md") and "damaged or unusual" in damaged.problem
+    assert (good.data, good.problem) == (ROM, "")
+
+
+def test_a_zip_that_is_packed_in_another_way_says_so(tmp_path):
+    deflate64 = bytearray(zip_of(a__md=ROM))
+    deflate64[8] = deflate64[deflate64.rindex(b"PK\x01\x02") + 10] = 9
+    (tmp_path / "x.zip").write_bytes(deflate64)
+    assert "damaged or unusual zip" in list(read_contents(tmp_path / "x.zip"))[-1].problem
+
+
+def test_an_unreadable_file_says_so(tmp_path):
+    (content,) = read_contents(tmp_path / "gone")
+    assert "cannot be read" in content.problem
+
+
+def test_dump_formats_are_undone():
+    smd = b"".join(
+        ROM[at + 1 : at + 0x4000 : 2] + ROM[at : at + 0x4000 : 2]
+        for at in range(0, len(ROM), 0x4000)
+    )
+    assert (ROM, ROM) in list(dumps(bytes(512) + smd))
+    assert (ROM, ROM) in list(dumps(bytes(512) + ROM))
+    ines = b"NES\x1a" + bytes(12) + ROM
+    assert (ROM, ines) in list(dumps(ines))
+    assert list(dumps(ROM)) == [(ROM, ROM)]
+
+
+@pytest.mark.parametrize("wrap", [bytes, lambda rom: bytes(512) + rom], ids=["plain", "copier"])
+def test_reads_the_heading(wrap):
+    found = heading(wrap(with_heading()))
+    assert found is not None
+    assert str(found) == "“SONIC TWO” (GM 00001009-00, for Japan, USA, Europe)"
+    assert found.size == 0x10000
+
+
+def test_a_heading_without_an_overseas_name_has_the_japanese():
+    found = heading(with_heading(title=b""))
+    assert found is not None
+    assert found.title == "JAPANESE NAME"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (b"J", "Japan"),
+        (b"E", "Europe"),
+        (b"UE", "USA, Europe"),
+        (b"4", "USA"),
+        (b"8", "Europe"),
+        (b"F", "Japan, USA, Europe"),
+        (b"\0\0\0", ""),
+    ],
+)
+def test_regions_in_both_ways_of_writing_them(code, expected):
+    found = heading(with_heading(region=code))
+    assert found is not None
+    assert found.regions == expected
+
+
+def test_no_heading_in_other_files():
+    assert heading(b"") is None
+    assert heading(ROM) is None
+    assert heading(with_heading()[:0x180]) is None
+
+
+def test_names_archives_that_it_does_not_open():
+    assert archive_kind(b"7z\xbc\xaf\x27\x1c") == "7z"
+    assert archive_kind(b"Rar!\x1a\x07") == "RAR"
+    assert archive_kind(ROM) is None

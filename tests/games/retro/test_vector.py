@@ -1,0 +1,254 @@
+"""Workers: what a batch holds, exact resume in fresh processes, and what happens when one dies."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from multiprocessing.connection import Pipe
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from retro_agents.contract.envs import ended_episodes
+from retro_agents.games.retro.levels import Level
+from retro_agents.games.retro.make import make_env, make_vec
+from retro_agents.games.retro.vector import assign_levels
+from retro_agents.games.retro.worker import run_worker
+from retro_agents.ground.errors import UserError
+from tests.games.retro.streams import played
+
+LEVELS = [Level("Game", f"Act{i}") for i in range(5)]
+
+
+@pytest.fixture
+def make():
+    opened = []
+
+    def open_envs(*args, **kwargs):
+        opened.append(make_vec(*args, **kwargs))
+        return opened[-1]
+
+    yield open_envs
+    for envs in opened:
+        envs.close()
+
+
+def test_levels_are_shared_out_without_rotation():
+    rows = assign_levels(LEVELS, num_envs=2, rotate_every=0, seed=0)
+    assert rows == [LEVELS[0::2], LEVELS[1::2]]
+    rows = assign_levels(LEVELS[:2], num_envs=3, rotate_every=0, seed=0)
+    assert rows == [LEVELS[:1], LEVELS[1:2], LEVELS[:1]]
+
+
+@pytest.mark.parametrize("num_envs", [1, 2, 5, 8])
+def test_rotation_gives_every_level_the_same_share(num_envs):
+    rows = assign_levels(LEVELS, num_envs=num_envs, rotate_every=10, seed=3)
+    assert all(sorted(map(str, row)) == sorted(map(str, LEVELS)) for row in rows)
+    at_once = [str(row[0]) for row in rows]
+    counts = [at_once.count(str(level)) for level in LEVELS]
+    assert max(counts) - min(counts) <= 1
+
+
+def test_a_worker_plays_as_the_single_environment_does(playable, make):
+    level, config = playable
+    config = replace(config, episode_steps=60)
+    env = make_env(level, config)
+    envs = make([level], num_envs=2, config=config)
+    actions = np.random.default_rng(0).integers(0, 7, 150)
+    seeds = [7, 8]
+    single, _ = env.reset(seed=7)
+    batch, _ = envs.reset(seed=seeds)
+    np.testing.assert_array_equal(single, batch[0])
+    ended = 0
+    for action in actions:
+        single, reward, terminated, truncated, info = env.step(action)
+        batch, rewards, terminations, truncations, infos = envs.step(np.array([action, 0]))
+        assert (reward, terminated, truncated) == (rewards[0], terminations[0], truncations[0])
+        if terminated or truncated:
+            np.testing.assert_array_equal(single, infos["final_obs"][0])
+            assert infos["_final_obs"][0]
+            (episode,) = [e for e in ended_episodes(infos) if e["env"] == 0]
+            assert episode == {**info["episode_record"], "env": 0}
+            single, _ = env.reset()
+            ended += 1
+        np.testing.assert_array_equal(single, batch[0])
+    env.close()
+    assert ended >= 2
+
+
+def test_seeds_are_as_many_as_workers_and_may_be_numpys(either, make):
+    level, config = either
+    envs = make([level], num_envs=2, config=config)
+    for seeds in ([1], [1, 2, 3]):
+        with pytest.raises(AssertionError, match=f"{len(seeds)} seeds for 2 workers"):
+            envs.reset(seed=seeds)
+    envs.reset(seed=np.int64(3))
+    envs.reset(seed=list(np.arange(2)))
+
+
+def test_observations_stay_what_they_were_after_the_next_step(either, make):
+    level, config = either
+    envs = make([level], num_envs=1, config=config)
+    first, _ = envs.reset()
+    kept = first.copy()
+    for _ in range(30):
+        envs.step(np.array([1]))
+    np.testing.assert_array_equal(first, kept)
+
+
+def test_restored_in_fresh_processes_continues_exactly(playable, make):
+    level, config = playable
+    settings = {"num_envs": 2, "config": replace(config, episode_steps=55)}
+    envs = make([level], seed=3, **settings)
+    envs.reset()
+    played(envs, 130, seed=0)
+    saved = msgspec.msgpack.encode(envs.save_states())
+    expected = played(envs, 120, seed=1)
+    fresh = make([level], seed=99, **settings)
+    fresh.restore_states(msgspec.msgpack.decode(saved))
+    for theirs, ours in zip(expected, played(fresh, 120, seed=1), strict=True):
+        for a, b in zip(theirs[:4], ours[:4], strict=True):
+            np.testing.assert_array_equal(a, b)
+        assert theirs[4] == ours[4]
+    assert any(row[4] for row in expected)
+
+
+def test_another_number_of_environments_cannot_be_restored(either, make):
+    level, config = either
+    envs = make([level], num_envs=1, config=config)
+    with pytest.raises(UserError, match="--num-envs"):
+        envs.restore_states([{}, {}])
+
+
+@pytest.mark.parametrize(
+    ("begun", "flag"), [(True, "with --backtracking"), (False, "with --no-backtracking")]
+)
+def test_a_run_with_other_layers_cannot_be_restored(either, make, begun, flag):
+    level, config = either
+    first = make([level], num_envs=1, config=replace(config, backtracking=begun))
+    first.reset()
+    saved = first.save_states()
+    second = make([level], num_envs=1, config=replace(config, backtracking=not begun))
+    with pytest.raises(UserError, match=f"begun {flag}: resume with the same"):
+        second.restore_states(saved)
+
+
+def test_an_episode_is_cut_that_is_longer_than_a_limit_lowered_on_resuming(either, make):
+    level, config = either
+    first = make([level], num_envs=1, config=replace(config, episode_steps=0))
+    first.reset()
+    played(first, 8, seed=0)
+    second = make([level], num_envs=1, config=replace(config, episode_steps=5))
+    second.restore_states(first.save_states())
+    ((_, _, _, truncated, ended),) = played(second, 1, seed=1)
+    assert truncated[0] and ended[0]["l"] == 9
+
+
+def test_a_killed_worker_is_reported_and_ends_the_others(bramble, make):
+    level, config = bramble
+    envs = make([level], num_envs=2, config=config)
+    envs.reset()
+    os.kill(envs.workers[1], signal.SIGKILL)
+    with pytest.raises(RuntimeError, match=r"worker 1 .* ended by itself"):
+        for _ in range(3):
+            envs.step(np.zeros(2, np.int64))
+    assert envs.launcher is not None
+    assert envs.launcher.returncode is not None
+    with pytest.raises(RuntimeError, match="closed"):
+        envs.step(np.zeros(2, np.int64))
+
+
+def test_an_error_in_a_worker_reaches_the_parent(bramble, make):
+    level, config = bramble
+    envs = make([level], num_envs=1, config=config)
+    envs.reset()
+    with pytest.raises(RuntimeError, match="KeyError"):
+        envs.restore_states([{"AllowBacktracking": {}}])
+
+
+def test_what_is_missing_is_said_before_any_worker_starts(make):
+    with pytest.raises(UserError, match=r"no ROM: import your own with `scripts/import-roms"):
+        make([Level("SonicTheHedgehog-Genesis-v0", "GreenHillZone.Act1")], num_envs=1)
+    with pytest.raises(UserError, match="no scenario 'contest'"):
+        make([Level("Airstriker-Genesis-v0", "Level1")], num_envs=1)
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_workers_leave_when_the_parent_is_killed():
+    argv = [sys.executable, str(Path(__file__).parent / "parent.py")]
+    root = str(Path(__file__).parents[3])
+    env = {**os.environ, "PYTHONPATH": root}
+    with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        workers = [int(pid) for pid in parent.stdout.readline().split()]
+        parent.kill()
+    assert len(workers) == 2
+    deadline = time.monotonic() + 30
+    while any(map(is_running, workers)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not any(map(is_running, workers))
+
+
+def test_an_error_that_nobody_hears_any_more_ends_a_worker_quietly():
+    ours, theirs = Pipe()
+    ours.close()
+    setup = {"levels": [[("NoGame", "Level1")]], "config": {}, "rotate_every": 0}
+    run_worker(theirs, {**setup, "record_dir": None}, 0)
+    theirs.close()
+
+
+def test_steps_in_parts_equal_a_step_of_all(make, either):
+    level, config = either
+    outcomes = []
+    for parts in ([slice(0, 3)], [slice(0, 1), slice(1, 3)]):
+        envs = make([level], num_envs=3, config=config, seed=3)
+        seen = [envs.reset()[0]]
+        for step in range(12):
+            actions = (np.arange(3) + step) % 7
+            for part in parts:
+                envs.step_async(actions[part], part)
+            seen.append(envs.step_wait()[0])
+        outcomes.append(np.array(seen))
+    np.testing.assert_array_equal(*outcomes)
+
+
+def test_a_part_may_be_a_step_ahead_of_another(make, either):
+    level, config = either
+    outcomes = []
+    for ahead in (False, True):
+        envs = make([level], num_envs=3, config=config, seed=3)
+        first, rest = slice(0, 1), slice(1, 3)
+        envs.reset()
+        seen = []
+        envs.step_async(np.array([1]), first)
+        for _ in range(12):
+            envs.step_async(np.array([2, 1]), rest)
+            seen.append([values.tolist() for values in envs.step_wait(first)[:4]])
+            if ahead:
+                envs.step_async(np.array([1]), first)
+            seen.append([values.tolist() for values in envs.step_wait(rest)[:4]])
+            if not ahead:
+                envs.step_async(np.array([1]), first)
+        outcomes.append(seen)
+    assert outcomes[0] == outcomes[1]
+
+
+def test_no_worker_is_left_out_of_a_step(make, either):
+    envs = make([either[0]], num_envs=2, config=either[1])
+    envs.reset()
+    envs.step_async(np.array([1]), slice(0, 1))
+    with pytest.raises(AssertionError, match="without step_async"):
+        envs.step_wait()
+    with pytest.raises(AssertionError, match="twice"):
+        envs.step_async(np.array([1, 1]))

@@ -1,0 +1,191 @@
+"""Recordings play back to the very screens that were seen."""
+
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from retro_agents.games.retro import video
+from retro_agents.games.retro.make import make_contest_env, make_vec
+from retro_agents.games.retro.video import film_names, screens, write_video
+from retro_agents.ground.errors import UserError
+
+
+def test_playing_a_recording_shows_the_screens_that_were_seen(playable, tmp_path):
+    level, config = playable
+    settings = replace(config, frame_skip=1, episode_steps=90)
+    env = make_contest_env(level, settings, record_dir=tmp_path)
+    random = np.random.default_rng(0)
+    screen, _ = env.reset(seed=1)
+    seen = [screen]
+    ended = False
+    while not ended:
+        buttons = random.integers(0, 2, 12, np.int8)
+        buttons[3] = 0  # START would pause
+        screen, _, terminated, truncated, _ = env.step(buttons)
+        seen.append(screen)
+        ended = terminated or truncated
+    env.reset()
+    env.close()
+    recordings = sorted(tmp_path.glob("*.bk2"))
+    assert [path.name[-10:] for path in recordings] == ["000000.bk2", "000001.bk2"]
+    played = list(screens(recordings[0]))
+    assert len(played) == len(seen)
+    for ours, theirs in zip(played, seen, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_every_worker_records_into_its_own_folder(either, tmp_path):
+    level, config = either
+    envs = make_vec([level], num_envs=2, config=config, record_dir=tmp_path / "films")
+    envs.reset()
+    envs.step(np.array([1, 1]))
+    envs.close()
+    assert [p.name for p in sorted((tmp_path / "films").iterdir())] == ["env-00", "env-01"]
+    assert len(list(tmp_path.glob("films/env-0?/*.bk2"))) == 2
+
+
+def test_a_new_recorder_keeps_the_recordings_that_are_there(either, tmp_path):
+    level, config = either
+    (tmp_path / "films" / "env-00").mkdir(parents=True)
+    for name in ("other-000003.bk2", "mine.bk2"):
+        (tmp_path / "films" / "env-00" / name).touch()
+    for _ in range(2):
+        envs = make_vec([level], num_envs=1, config=config, record_dir=tmp_path / "films")
+        envs.reset()
+        envs.step(np.array([1]))
+        envs.close()
+    ends = sorted(path.stem.rpartition("-")[2] for path in tmp_path.glob("films/env-00/*.bk2"))
+    assert ends == ["000003", "000004", "000005", "mine"]
+
+
+def test_a_restored_environment_writes_the_running_recording_anew(bramble, tmp_path):
+    level, config = bramble
+    settings = replace(config, episode_steps=20)
+    envs = make_vec([level], num_envs=1, config=settings, record_dir=tmp_path / "a")
+    envs.reset()
+    for _ in range(30):
+        envs.step(np.array([1]))
+    saved = envs.save_states()
+    envs.close()
+    again = make_vec([level], num_envs=1, config=settings, record_dir=tmp_path / "b")
+    again.restore_states(saved)
+    again.close()
+    (second,) = (tmp_path / "b" / "env-00").iterdir()
+    assert second.name.endswith("000001.bk2")
+    first = list(screens(tmp_path / "a" / "env-00" / second.name))
+    np.testing.assert_array_equal(first, list(screens(second)))
+
+
+def test_a_run_saved_without_recording_keeps_every_recording_once_restored_into_one(
+    bramble, tmp_path
+):
+    level, config = bramble
+    settings = replace(config, episode_steps=10)
+    envs = make_vec([level], num_envs=1, config=settings)
+    envs.reset()
+    saved = envs.save_states()
+    envs.close()
+    again = make_vec([level], num_envs=1, config=settings, record_dir=tmp_path)
+    again.restore_states(saved)
+    for _ in range(15):
+        again.step(np.array([1]))
+    again.close()
+    recordings = sorted((tmp_path / "env-00").iterdir())
+    assert [path.name[-10:] for path in recordings] == ["000000.bk2", "000001.bk2"]
+
+
+def test_a_film_has_every_frame(tmp_path):
+    frames = [np.full((16, 32, 3), 8 * i, np.uint8) for i in range(20)]
+    path = write_video(tmp_path / "new" / "film.mp4", frames, scale=2)
+    film, read = cv2.VideoCapture(str(path)), []
+    while (picture := film.read())[0]:
+        read.append(picture[1])
+    film.release()
+    assert len(read) == 20
+    assert read[0].shape == (32, 64, 3)
+
+
+def test_a_film_that_is_broken_off_leaves_nothing_behind(tmp_path):
+    def frames():
+        yield np.zeros((16, 32, 3), np.uint8)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_video(tmp_path / "film.mp4", frames())
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_what_is_no_recording_is_refused_in_one_line(tmp_path):
+    (tmp_path / "x.bk2").write_bytes(b"nothing")
+    with zipfile.ZipFile(tmp_path / "zip.bk2", "w") as archive:
+        archive.writestr("another", "zip")
+    for name in ("x.bk2", "zip.bk2"):
+        with pytest.raises(UserError, match=r"not a \.bk2"):
+            next(screens(tmp_path / name))
+    command = [sys.executable, "-m", "retro_agents.games.retro.video", str(tmp_path / "none.bk2")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.fixture
+def recordings(bramble, tmp_path):
+    """One short recording of each of two workers; all their names are equal."""
+    level, config = bramble
+    envs = make_vec([level], num_envs=2, config=config, record_dir=tmp_path)
+    envs.reset()
+    envs.step(np.array([1, 1]))
+    envs.close()
+    return sorted(tmp_path.glob("env-0?/*.bk2"))
+
+
+def films(monkeypatch, *arguments):
+    """The command line."""
+    monkeypatch.setattr("sys.argv", ["retro_agents.games.retro.video", *map(str, arguments)])
+    video.main()
+
+
+def test_films_of_equal_name_in_one_folder_are_told_apart(recordings, tmp_path, monkeypatch):
+    films(monkeypatch, *recordings, "--folder", tmp_path / "films", "--scale", "1")
+    stem = recordings[0].stem
+    expected = [f"env-0{i}-{stem}.mp4" for i in range(2)]
+    assert sorted(path.name for path in (tmp_path / "films").iterdir()) == expected
+
+
+def test_a_films_name_is_its_recordings_where_that_is_enough():
+    assert film_names([Path("/env-00/a.bk2"), Path("/env-01/b.bk2")]) == ["a.mp4", "b.mp4"]
+    deep = [Path("/1/env/a.bk2"), Path("/2/env/a.bk2"), Path("/a.bk2")]
+    assert film_names(deep) == ["1-env-a.mp4", "2-env-a.mp4", "a.mp4"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--scale", "0"), "--scale must be 1 or more, not 0"),
+        (("--folder", "file"), "cannot write file/"),
+    ],
+)
+def test_a_film_that_cannot_be_is_one_line(recordings, monkeypatch, capsys, flags, words):
+    monkeypatch.chdir(recordings[0].parent)
+    Path("file").touch()
+    with pytest.raises(SystemExit) as error:
+        films(monkeypatch, recordings[0], *flags)
+    message = capsys.readouterr().err
+    assert error.value.code == 2
+    assert message.startswith(f"error: {words}") and message.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_recorded_into_is_one_line(bramble, tmp_path):
+    level, config = bramble
+    (tmp_path / "file").touch()
+    env = make_contest_env(level, config, record_dir=tmp_path / "file")
+    with pytest.raises(UserError, match=r"cannot write .*file"):
+        env.reset()
+    env.close()

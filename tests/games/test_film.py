@@ -1,0 +1,81 @@
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import imageio.v2 as imageio
+import numpy as np
+
+from rainbow.config import RainbowConfig
+from retro_agents.contract.envs import VectorEnv
+from retro_agents.games.families import film_first, make_for
+from retro_agents.run.checkpoint import save_checkpoint
+from retro_agents.run.config import from_dict
+
+LEVELS = "BrambleWood.Act1,BrambleWood.Act2"
+
+
+def test_first_rows_episodes_are_filmed_as_often_as_asked(tmp_path: Path) -> None:
+    small = {"levels": LEVELS, "num_envs": 2, "episode_steps": 10, "run_dir": str(tmp_path)}
+    config = from_dict(RainbowConfig, {**small, "video_every": 30})
+    with closing(make_for(config)) as envs:
+        envs.reset(seed=0)
+        assert not (tmp_path / "videos").exists()
+        for _ in range(40):  # episodes of 20 steps of both rows: the first, third and fourth end
+            envs.step(np.ones(2, np.int64))
+    names = sorted(path.name for path in (tmp_path / "videos").iterdir())
+    assert [name[:4] for name in names] == ["0001", "0002"]
+    assert all(name[5:] in ("BrambleWood.Act1.mp4", "BrambleWood.Act2.mp4") for name in names)
+    reader = imageio.get_reader(tmp_path / "videos" / names[0])
+    assert reader.count_frames() == 10
+    assert reader.get_data(5).shape == (84 * 3, 84 * 3, 3)
+    reader.close()
+
+
+def test_a_resumed_run_films_whole_episodes_and_counts_on(tmp_path: Path) -> None:
+    counters = {"env_steps": 50}
+    save_checkpoint(tmp_path / "checkpoints", agent="", config={}, counters=counters, tensors={})
+    small = {"levels": LEVELS, "num_envs": 2, "episode_steps": 10, "run_dir": str(tmp_path)}
+    config = from_dict(RainbowConfig, {**small, "video_every": 30, "resume": True})
+    with closing(make_for(config)) as envs:
+        envs.reset(seed=0)
+        for films in (0, 1):  # the episode that is under way, and the one that begins after 60
+            for _ in range(10):
+                envs.step(np.ones(2, np.int64))
+            assert len(list(tmp_path.glob("videos/*"))) == films
+
+
+def test_without_the_flag_there_is_no_folder(tmp_path: Path) -> None:
+    config = from_dict(RainbowConfig, {"levels": LEVELS, "num_envs": 1, "episode_steps": 3})
+    with closing(make_for(config)) as envs:
+        envs.reset(seed=0)
+        for _ in range(4):
+            envs.step(np.ones(1, np.int64))
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_film_has_the_level_that_was_played_where_the_next_has_begun(tmp_path: Path) -> None:
+    image, over = np.zeros((1, 3, 16, 16), np.uint8), np.ones(1, bool)
+    infos = {"final_obs": image, "episode_record": {"level": np.array(["coinrun:5"])}}
+    played = (image, np.zeros(1), over, ~over, infos)
+    spec = SimpleNamespace(channels=3)
+    envs = SimpleNamespace(env_spec=spec, levels=["coinrun:6"], step_wait=lambda part: played)
+    film_first(cast(VectorEnv, envs), tmp_path / "videos", every=10)
+    for _ in range(12):  # every tenth step's episode is filmed
+        envs.step_wait(None)
+    (tmp_path / "videos/0001-5.mp4").unlink()
+    for _ in range(10):
+        envs.step_wait(None)
+    names = sorted(path.name for path in (tmp_path / "videos").iterdir())
+    assert names == ["0002-5.mp4", "0003-5.mp4"]
+
+
+def test_where_others_play_too_their_steps_count(tmp_path: Path) -> None:
+    """Of four environments this process has two, so that 60 steps of all are 30 of its own."""
+    small = {"levels": LEVELS, "num_envs": 4, "episode_steps": 10, "run_dir": str(tmp_path)}
+    config = from_dict(RainbowConfig, {**small, "video_every": 60})
+    with closing(make_for(config, part=slice(0, 2))) as envs:
+        envs.reset(seed=0)
+        for _ in range(30):  # episodes of 20 steps: the first and the third are filmed
+            envs.step(np.ones(2, np.int64))
+    assert len(list(tmp_path.glob("videos/*"))) == 2

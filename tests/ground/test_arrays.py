@@ -1,0 +1,82 @@
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import zstandard
+
+from retro_agents.ground.arrays import (
+    PIECE,
+    StoredArrays,
+    pieces,
+    whole,
+)
+from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
+
+
+def store(folder: Path, array: object) -> StoredArrays:
+    """The array, saved and loaded as `x`."""
+    counters = {"env_steps": 0}
+    save_checkpoint(
+        folder, agent="a", config={}, counters=counters, tensors={}, arrays={"x": array}
+    )
+    return load_checkpoint(folder).arrays
+
+
+def big() -> np.ndarray:
+    """More than one piece, and no whole number of them."""
+    return np.random.default_rng(0).integers(0, 4, (3, PIECE // 2, 2), dtype=np.uint8)[:, 5:]
+
+
+def test_arrays_of_several_pieces_come_back(tmp_path: Path) -> None:
+    for array in (big(), big()[:, ::2], np.asfortranarray(big()[:, :1000]), big()[0]):
+        assert np.array_equal(store(tmp_path, array)["x"], array)
+
+
+def test_rows_come_in_their_order_and_never_many_megabytes_at_once(tmp_path: Path) -> None:
+    for array in (big()[0], big()[:, :1000].T):
+        found = list(store(tmp_path, array).pieces("x"))
+        assert np.array_equal(np.concatenate(found), array)
+        assert all(piece.nbytes <= PIECE for piece in found)
+    assert list(store(tmp_path, np.zeros((0, 3))).pieces("x")) == []
+
+
+def test_several_arrays_are_stored_as_one(tmp_path: Path) -> None:
+    parts = [big()[0, :7], big()[1, ::3], big()[2, :0]]
+    stored = store(tmp_path, parts)
+    for source in (stored, {"x": parts}, {"x": np.concatenate(parts)}):
+        assert np.array_equal(whole(source, "x"), np.concatenate(parts))
+        assert np.array_equal(np.concatenate(list(pieces(source, "x"))), np.concatenate(parts))
+    assert stored.stored["x"].shape == whole(stored, "x").shape
+
+
+def test_the_file_is_a_plain_npy_file_inside_zstd(tmp_path: Path) -> None:
+    array = np.arange(12.0).reshape(3, 4)
+    file = store(tmp_path, array).stored["x"].path.open("rb")
+    with zstandard.ZstdDecompressor().stream_reader(file) as stream:
+        assert np.array_equal(np.load(io.BytesIO(stream.read())), array)
+
+
+MEMORY = """
+import sys
+import numpy as np
+from pathlib import Path
+from retro_agents.ground.arrays import pieces
+from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
+def peak():  # not getrusage's, which a process has from the one that started it
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+rings = np.random.default_rng(0).integers(0, 9, (4, 1000, 100_000), dtype=np.uint8)
+before = peak()
+save_checkpoint(Path(sys.argv[1]), agent="a", config={}, counters={"env_steps": 0}, tensors={},
+                arrays={"x": [ring[:-1] for ring in rings]})
+assert sum(len(rows) for rows in pieces(load_checkpoint(sys.argv[1]).arrays, "x")) == 4 * 999
+print(peak() - before)
+"""
+
+
+def test_400_megabytes_pass_through_less_than_64(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", MEMORY, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 64e6

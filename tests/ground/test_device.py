@@ -1,0 +1,118 @@
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from retro_agents.ground.device import computes_in_bf16, memory_for, prepare_device
+from retro_agents.ground.errors import UserError
+from retro_agents.run.distributed import joined
+
+
+def test_auto_is_a_device_that_works() -> None:
+    device = prepare_device("auto")
+    assert torch.ones(2, device=device).sum() == 2
+    assert device.type == ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@pytest.mark.parametrize("name", ["cuda:99", "gpu", "", "cpu:x", "meta"])
+def test_a_device_that_is_not_there_is_a_user_error(name: str) -> None:
+    with pytest.raises(UserError, match="device"):
+        prepare_device(name)
+
+
+def test_a_driver_too_old_for_this_torch_is_a_user_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver counts its GPUs all the same."""
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(UserError, match="sees 0 CUDA devices"):
+        prepare_device("cuda")
+
+
+def test_more_processes_than_gpus_is_a_user_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("LOCAL_RANK", "99")
+    with pytest.raises(UserError, match="cuda:99"), joined("cuda"):
+        pass
+
+
+def test_threads_are_set_only_where_a_number_is_given() -> None:
+    before = torch.get_num_threads()
+    try:
+        prepare_device("cpu", threads=1)
+        assert torch.get_num_threads() == 1
+        prepare_device("cpu")
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("has", "expected"),
+    [
+        ({}, False),
+        ({"avx2": True, "avx512_bf16": False}, False),
+        ({"cpu_name": "Intel Xeon", "avx512_bf16": True}, False),
+        ({"cpu_name": "Intel Xeon", "avx512_bf16": True, "amx_bf16": True}, True),
+        ({"cpu_name": "AMD EPYC", "avx512_bf16": True}, True),
+    ],
+    ids=["unknown", "without", "Intel without AMX", "AMX", "AMD"],
+)
+def test_auto_is_bf16_where_the_processor_is_faster_in_it(
+    monkeypatch: pytest.MonkeyPatch, has: dict[str, bool | str], expected: bool
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
+    cpu = torch.device("cpu")
+    assert computes_in_bf16("auto", cpu) == expected
+    assert computes_in_bf16("bf16", cpu)
+    assert not computes_in_bf16("fp32", cpu)
+
+
+@pytest.mark.parametrize("has", [True, False], ids=["with", "without"])
+def test_auto_asks_the_gpu_that_is_used(monkeypatch: pytest.MonkeyPatch, has: bool) -> None:
+    asked = []
+
+    @contextlib.contextmanager
+    def use(device: torch.device) -> Iterator[None]:
+        asked.append(device)
+        yield
+
+    monkeypatch.setattr(torch.cuda, "device", use)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: has)
+    assert computes_in_bf16("auto", torch.device("cuda:1")) == has
+    assert asked == [torch.device("cuda:1")]
+
+
+@pytest.mark.parametrize("preset", ["rainbow/presets/laptop.yaml", "ppo2/presets/fast.yaml"])
+def test_presets_for_two_cores_suit_any_of_them(preset: str) -> None:
+    assert "precision: auto" in (Path(__file__).parents[2] / preset).read_text().splitlines()
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA is full"), MemoryError(), None])
+def test_a_lack_of_memory_is_a_user_error(error: Exception | None) -> None:
+    lack = pytest.raises(UserError, match="no memory for images; give fewer")
+    with lack, memory_for("images", instead="give fewer"):
+        if error is not None:
+            raise error
+        torch.zeros(2**50)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.zeros(10**20),
+        lambda: torch.nn.Linear(2, 10**12),
+        lambda: np.zeros(10**18),
+        lambda: np.zeros(10**19),
+    ],
+)
+def test_sizes_that_no_memory_has_are_a_lack_of_it(make: Callable[[], object]) -> None:
+    with pytest.raises(UserError, match="no memory"), memory_for("images", instead="give fewer"):
+        make()
+
+
+def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
+    with pytest.raises(RuntimeError, match="must match"), memory_for("images", instead=""):
+        torch.zeros(2) + torch.zeros(3)

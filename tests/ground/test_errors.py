@@ -1,0 +1,131 @@
+import importlib
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from retro_agents.ground.errors import UserError, command
+from tests.runs import ROOT
+
+
+def test_a_user_error_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    @command
+    def main() -> None:
+        raise UserError("no such level")
+
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == "error: no such level\n"
+
+
+def test_an_interrupt_is_exit_code_130(capsys: pytest.CaptureFixture[str]) -> None:
+    @command
+    def main() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_an_interrupt_says_what_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    @command
+    def main() -> None:
+        raise KeyboardInterrupt("--resume goes on")
+
+    with pytest.raises(SystemExit):
+        main()
+    assert capsys.readouterr().err == "interrupted; --resume goes on\n"
+
+
+def test_output_that_nobody_reads_ends_the_command_without_a_word() -> None:
+    says = "from retro_agents.ground.errors import command; command(lambda: print('word'))()"
+    line = f"{shlex.join([sys.executable, '-c', says])} | true; exit ${{PIPESTATUS[0]}}"
+    for buffered in ("", "1"):
+        env = {**os.environ, "PYTHONUNBUFFERED": buffered}
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=ROOT, env=env, capture_output=True, text=True
+        )
+        assert done.returncode in (0, 1) and done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "module", "extra"),
+    [
+        ("retro_agents.run.plot", ["{run}"], "matplotlib.figure", "report"),
+        ("retro_agents.games.retro.play", ["Airstriker-Genesis-v0:Level1"], "pygame", "play"),
+    ],
+)
+def test_a_module_of_an_extra_that_is_missing_is_named_with_it(
+    name: str,
+    words: list[str],
+    module: str,
+    extra: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "metrics.csv").write_text("step,loss\n1,2.0\n")
+    words = [word.format(run=tmp_path) for word in words]
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(sys, "argv", [name, *words])
+    main = importlib.import_module(name).main
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert f"{module.partition('.')[0]} is not installed" in error and f"[{extra}]" in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "says"),
+    [
+        (
+            "retro_agents.games.retro.play",
+            "LEVEL --scale x",
+            "--scale: invalid int value: 'x'; see --help",
+        ),
+        (
+            "retro_agents.games.retro.play",
+            "LEVEL --backend wasm",
+            "--backend: invalid choice: 'wasm'",
+        ),
+        ("retro_agents.games.retro.video", "", "required: "),
+        ("cartridge.levels.__main__", "new --seeds 5-2 --out x", "--seeds 5-2: expected a number"),
+        ("cartridge.levels.__main__", "new --out x", "required: --seed"),
+        (
+            "retro_agents.contest.report.__main__",
+            "{tmp}",
+            "contest.json: No such file or directory; give",
+        ),
+    ],
+)
+def test_bad_words_are_one_line_in_every_command(
+    name: str,
+    words: str,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", [name, *words.format(tmp=tmp_path).split()])
+    with pytest.raises(SystemExit) as stop:
+        importlib.import_module(name).main()
+    error = capsys.readouterr().err
+    assert stop.value.code == 2 and error.count("\n") == 1 and says in error
+
+
+def test_our_own_mistakes_keep_their_traceback() -> None:
+    @command
+    def main() -> None:
+        raise KeyError("bug")
+
+    with pytest.raises(KeyError):
+        main()

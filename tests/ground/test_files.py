@@ -1,0 +1,105 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from retro_agents.ground import files
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import (
+    drafted,
+    make_folder,
+    replace_text,
+    wait_for_lock,
+    write_json,
+    write_text,
+)
+
+
+def test_a_file_is_as_it_was_when_its_writer_is_stopped(tmp_path, monkeypatch):
+    path = tmp_path / "table.md"
+    replace_text(path, "old")
+
+    def stop(handle):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", stop)
+    with pytest.raises(KeyboardInterrupt):
+        replace_text(path, "new")
+    assert path.read_text() == "old"
+    monkeypatch.undo()
+    replace_text(path, "newer")
+    assert path.read_text() == "newer" and [*tmp_path.iterdir()] == [path]
+
+
+def test_a_lock_is_waited_for_and_left_where_the_file_system_has_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "PATIENCE", 0.0)
+    path = tmp_path / "lock"
+    with path.open("w") as one, path.open("w") as other:
+        wait_for_lock(one.fileno(), otherwise="held")
+        with pytest.raises(UserError, match="held"):
+            wait_for_lock(other.fileno(), otherwise="held")
+
+        def none(descriptor, *, blocking):
+            raise OSError
+
+        monkeypatch.setattr(files, "lock_descriptor", none)
+        wait_for_lock(other.fileno(), otherwise="held")
+
+
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    inside = tmp_path / "file/below/table.md"
+    for write in (lambda: write_text(inside, "text"), lambda: make_folder(inside), draft(inside)):
+        with pytest.raises(UserError, match="cannot write") as error:
+            write()
+        assert "\n" not in str(error.value)
+
+
+def test_a_folder_in_place_of_a_file_is_named():
+    for write in (lambda: write_text(Path(), "text"), draft(Path())):
+        with pytest.raises(UserError, match="it is a folder"):
+            write()
+
+
+def draft(path, error=None):
+    """Writes through `drafted`, and fails in the middle if told how."""
+
+    def write():
+        with drafted(path) as beside:
+            assert beside.suffix == path.suffix and beside.parent == path.parent
+            beside.write_text("new")
+            if error is not None:
+                raise error
+
+    return write
+
+
+def test_what_others_write_is_whole_or_as_it_was(tmp_path):
+    path = tmp_path / "new/film.mp4"
+    draft(path)()
+    assert path.read_text() == "new"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt):
+        draft(path, KeyboardInterrupt())()
+    with pytest.raises(UserError, match=r"film\.mp4: No space left; give a writable place"):
+        draft(path, OSError("No space left\nand the command's own words"))()
+    assert path.read_text() == "old" and [*path.parent.iterdir()] == [path]
+
+
+def test_what_the_work_lacks_is_not_taken_for_a_place_that_cannot_be_written(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        draft(tmp_path / "film.mp4", FileNotFoundError(2, "No such file", "proof.json"))()
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_folder_to_write_to_is_made_and_stays_empty(tmp_path):
+    for _ in range(2):
+        make_folder(tmp_path / "new/folder")
+    assert [*(tmp_path / "new/folder").iterdir()] == []
+
+
+def test_json_has_no_word_for_nan(tmp_path):
+    write_json(tmp_path / "new/result.json", {"mean": 1.5})
+    assert (tmp_path / "new/result.json").read_text() == '{\n  "mean": 1.5\n}\n'
+    with pytest.raises(ValueError, match="JSON"):
+        write_json(tmp_path / "new/result.json", {"mean": float("nan")})

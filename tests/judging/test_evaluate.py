@@ -1,0 +1,174 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from rainbow.agent import RainbowAgent, make_net
+from rainbow.config import RainbowConfig
+from retro_agents.contest.match.agents import RULES
+from retro_agents.games.families import make
+from retro_agents.games.procgen.config import ProcgenConfig
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.levels import Level
+from retro_agents.games.retro.references import reference
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.statistics import t_interval
+from retro_agents.judging.evaluate import (
+    agent_in,
+    main,
+    make_out,
+    play_level,
+)
+from retro_agents.judging.levels import playable_levels
+from retro_agents.judging.policies import contest_settings
+from retro_agents.judging.score import Episode
+from retro_agents.run.checkpoint import latest_checkpoint, load_agent
+from retro_agents.run.config import from_dict
+from retro_agents.run.folder import alone_in
+
+LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
+SHORT = EnvConfig(episode_steps=25)
+PRETRAINED = Path(__file__).parents[2] / "rainbow" / "pretrained"
+
+
+def test_same_seed_plays_the_same_episodes():
+    runs = [play_level(reference("random"), LEVEL, SHORT, episodes=2)[0] for _ in range(2)]
+    assert runs[0] == runs[1]
+    assert [episode.l for episode in runs[0]] == [25, 25]
+
+
+def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
+    words = ["--episodes", "3"]
+    monkeypatch.setattr("retro_agents.contest.match.agents.RULES", ())  # short episodes
+    small = {"image_height": 36, "image_width": 36, "hidden": 16, "episode_steps": 25}
+    config = from_dict(RainbowConfig, small)
+    RainbowAgent(make_net(config), config).save(tmp_path / "agent")
+    out = tmp_path / "out"
+    left_over = out / f".{LEVEL.state}"  # by an evaluation that was killed
+    left_over.mkdir(parents=True)
+    for number in range(3):
+        (left_over / f"{LEVEL.game}-{LEVEL.state}-{number:06d}.bk2").touch()
+    main([str(tmp_path / "agent"), "--levels", str(LEVEL), "--video", "--out", str(out), *words])
+    (row,) = json.loads((out / "result.json").read_text())["scores"]
+    assert row["episodes"] == 3
+    assert sorted(path.name for path in out.iterdir()) == [
+        "BrambleWood.Act1.bk2",
+        "BrambleWood.Act1.mp4",
+        "result.json",
+    ]
+    assert (out / "BrambleWood.Act1.bk2").stat().st_size > 0
+
+
+def test_one_episode_of_the_first_held_out_act_ends_without_progress(tmp_path, capsys):
+    for name, words in (("cut", []), ("whole", ["--whole"])):
+        main(["hold-right", "--out", str(tmp_path / name), *words])
+        (row,) = json.loads((tmp_path / name / "result.json").read_text())["scores"]
+        assert (row["label"], row["episodes"]) == ("BrambleWood.Act3", 1)
+    assert "300/300 seconds of play" in capsys.readouterr().err
+
+
+def test_levels_are_given_so_that_they_add_nothing_to_the_interval(tmp_path, monkeypatch):
+    def play(policy, level, settings, *, episodes, **_):
+        own = 100.0 if level.state.endswith("Act1") else 9000.0
+        returns = [own + number for number in range(episodes)]
+        return [Episode(str(level), r, 10, 0.5, False) for r in returns], []
+
+    monkeypatch.setattr("retro_agents.judging.evaluate.play_level", play)
+    levels = "BrambleWood.Act1,BrambleWood.Act2"
+    main(["random", "--levels", levels, "--episodes", "5", "--out", str(tmp_path / "out")])
+    row = json.loads((tmp_path / "out" / "result.json").read_text())["scores"][-1]
+    assert (row["label"], row["mean"]) == ("all levels", 4552.0)
+    assert (row["low"], row["high"]) == pytest.approx(t_interval([4550, 4551, 4552, 4553, 4554]))
+
+
+def test_an_evaluation_is_never_overwritten(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    made = [make_out(None), make_out(None), make_out(Path("given")), make_out(Path("given"))]
+    assert [str(out) for out in made[:2]] == ["runs/evaluation-001", "runs/evaluation-002"]
+    monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
+    command = ["random", "--levels", str(LEVEL), "--out", "given"]
+    with alone_in(Path("given")), pytest.raises(SystemExit):
+        main(command)
+    assert "another evaluation writes to given" in capsys.readouterr().err
+    Path("given/result.json").touch()
+    with pytest.raises(SystemExit):
+        main(command)
+    assert "given already holds an evaluation" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"agent": "nowhere"}, "checkpoint"),
+        ({"episodes": "0"}, "--episodes 0: expected a whole number"),
+        ({"out": f"{__file__}/below"}, "give a writable place"),
+        ({"agent": str(PRETRAINED), "device": "gpu"}, "unknown device"),
+        ({"levels": "procgen:coinrun"}, "python -m retro_agents.judging.procgen RUN"),
+        ({"levels": f"{LEVEL},SonicTheHedgehog-Genesis:GreenHillZone.Act1"}, "ROM"),
+    ],
+)
+def test_bad_input_is_one_line(change, words, capsys):
+    values = {"agent": "random", "episodes": "1", "levels": str(LEVEL)} | change
+    arguments = [values.pop("agent")]
+    for name, value in values.items():
+        arguments += [f"--{name}", value]
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1 and words in lines[0]
+
+
+def test_agent_sees_what_it_was_trained_with_and_plays_by_the_contests_rules():
+    seen = {"actions": 10, "colour": "rgb", "frame_stack": 2}
+    rules = {"stick_probability": 0.0, "episode_steps": 25, "scenario": "mine"}
+    assert {"frame_skip", *rules} == set(RULES)
+    assert contest_settings(EnvConfig(**seen, **rules)) == EnvConfig(**seen)
+    with pytest.raises(UserError, match="trained with --frame-skip 8, and the contest has 4"):
+        contest_settings(EnvConfig(frame_skip=8))
+
+
+def test_an_agent_of_another_family_is_refused_in_a_line():
+    with pytest.raises(UserError, match="levels of procgen, and the contest has others"):
+        contest_settings(ProcgenConfig())
+    with pytest.raises(UserError, match="procgen:coinrun is not of the games"):
+        make("procgen:coinrun", EnvConfig(), num_envs=1)
+    with pytest.raises(UserError, match="give levels of procgen"):
+        make("bramble-test", ProcgenConfig(), num_envs=1)
+
+
+def test_a_contests_folder_means_the_agent_in_it(tmp_path):
+    facts = {"name": "rainbow", "mode": "frozen", "checkpoint": str(PRETRAINED)}
+    (tmp_path / "contest.json").write_text(json.dumps(facts))
+    assert agent_in(tmp_path) == str(PRETRAINED)
+    (tmp_path / "contest.json").write_text(json.dumps({**facts, "mode": "adapt"}))
+    with pytest.raises(UserError, match="holds 0 agents: rainbow saved none"):
+        agent_in(tmp_path)
+    learned = [tmp_path / f"Game-Act1/seed-{seed}/agent" for seed in (0, 1)]
+    learned[0].mkdir(parents=True)
+    (tmp_path / "Game-Act1/seed-0.interrupted-1/agent").mkdir(parents=True)  # was set aside
+    assert agent_in(tmp_path) == str(learned[0])
+    learned[1].mkdir(parents=True)
+    with pytest.raises(UserError, match=r"holds 2 agents: give one, such as .*seed-0/agent"):
+        agent_in(tmp_path)
+    other, own = tmp_path / "other", {"mode": None, "checkpoint": ""}
+    other.mkdir()
+    (other / "contest.json").write_text(json.dumps({**own, "name": "mine:act"}))
+    with pytest.raises(UserError, match="holds 0 agents: mine:act saved none"):
+        agent_in(other)
+    (other / "contest.json").write_text(json.dumps({**own, "name": "random"}))
+    assert agent_in(other) == "random"
+    (other / "contest.json").write_text("{}")
+    with pytest.raises(UserError, match=r"contest\.json is damaged: it lacks checkpoint"):
+        agent_in(other)
+
+
+def test_a_level_that_is_meant_twice_is_played_once():
+    assert list(map(str, playable_levels(f"{LEVEL},{LEVEL}"))) == [str(LEVEL)]
+
+
+def test_a_shipped_agent_is_found_by_its_name_from_any_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert isinstance(load_agent("rainbow"), RainbowAgent)
+    (tmp_path / "rainbow").mkdir()  # of the same name, and no checkpoint
+    assert latest_checkpoint("rainbow").parent == PRETRAINED

@@ -1,0 +1,53 @@
+import pytest
+
+from retro_agents.experience.episodes import write_episodes
+from retro_agents.ground.errors import UserError
+from retro_agents.judging import list as listing
+from retro_agents.run.checkpoint import save_checkpoint
+from retro_agents.run.folder import RunFolder
+
+
+def test_what_there_is_is_listed():
+    assert len(list(listing.lines("levels", "bramble-test"))) == 11
+    assert "BrambleDash-Genesis-v0:BrambleWood.Act1" in listing.lines("levels", "")
+    assert any(
+        line.split() == ["bramble-train", "47", "levels"] for line in listing.lines("splits", "")
+    )
+    agents = {line.split()[0]: line for line in listing.lines("agents", "")}
+    assert all(f"--init {name}" in agents[name] for name in ("rainbow", "ppo2"))
+    assert "--init" not in agents["jerk"]
+    presets = "baseline, hybrid, mutating, recovering"
+    assert list(listing.lines("presets", "jerk")) == [f"jerk      {presets}"]
+
+
+def test_runs_are_listed_with_how_far_they_are(tmp_path):
+    for name in ("a", "b"):
+        run = RunFolder.create(tmp_path / name, {"seed": 1})
+    save_checkpoint(
+        run.checkpoints, agent="none", config={}, counters={"env_steps": 1200}, tensors={}
+    )
+    write_episodes(tmp_path / "episodes", [])  # a checkpoint, and no run
+    assert list(listing.lines("runs", str(tmp_path))) == [
+        f"{tmp_path / 'a'}  no checkpoint",
+        f"{tmp_path / 'b'}  saved at 1,200 steps",
+    ]
+
+
+def test_a_damaged_checkpoint_that_was_put_aside_is_none(tmp_path):
+    run = RunFolder.create(tmp_path, {"seed": 1})
+    for step in (5, 10):
+        steps = {"env_steps": step}
+        save_checkpoint(run.checkpoints, agent="none", config={}, counters=steps, tensors={})
+    (run.checkpoints / "step-000000010").rename(run.checkpoints / "step-000000010.damaged")
+    assert list(listing.lines("runs", str(tmp_path))) == [f"{tmp_path}  saved at 5 steps"]
+    (run.checkpoints / "step-000000005").rename(run.checkpoints / "step-000000005.damaged")
+    assert not run.has_checkpoint
+
+
+def test_what_is_not_there_is_said():
+    for what, of in (("levels", "nowhere"), ("presets", "nobody"), ("runs", "no/such")):
+        with pytest.raises(UserError):
+            list(listing.lines(what, of))
+    for what in ("agents", "splits"):
+        with pytest.raises(UserError, match=f"leave it out with {what}"):
+            list(listing.lines(what, "ppo2"))

@@ -1,0 +1,276 @@
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ppo2.train import parse, run
+from retro_agents.contract.episodes import Random, play_episodes
+from retro_agents.games.families import make, make_for
+from retro_agents.games.procgen.config import ProcgenConfig
+from retro_agents.games.procgen.games import SCORES, normalised
+from retro_agents.ground.errors import UserError
+from retro_agents.judging.procgen import main
+from retro_agents.judging.sight import PLAYS
+from retro_agents.run.config import replaced
+from retro_agents.run.folder import RunFolder
+from retro_agents.run.metrics import read_columns
+from tests.runs import latest_checkpoint
+
+QUICK = [
+    *("--preset", "procgen-easy", "--levels", "procgen:bigfish,bossfight", "--num-levels", "9"),
+    *("--num-envs", "4", "--rollout-steps", "32", "--encoder", "data-efficient", "--widths", ""),
+    *("--hidden", "16", "--timesteps", "256", "--minibatches", "2", "--epochs", "1"),
+    *("--device", "cpu", "--precision", "fp32", "--accumulate", "1", "--torch-threads", "1"),
+    *("--checkpoint-every", "128"),
+]
+JUDGED = ["--evaluate-every", "128", "--evaluate-episodes", "2"]
+
+
+def trained(folder, *flags):
+    config = parse([*QUICK, "--run-dir", str(folder), *flags])
+    envs = make_for(config)
+    run(envs, config, folder)
+    envs.close()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    sight = ["--sight-every", "128", "--sight-episodes", "2"]
+    return trained(tmp_path_factory.mktemp("run") / "a", *JUDGED, *sight)
+
+
+def weights(folder: Path):
+    folder = latest_checkpoint(folder)
+    return {name: (folder / name).read_bytes() for name in ("net.safetensors", "state.msgpack")}
+
+
+def test_evaluation_leaves_no_trace_in_the_run(finished, tmp_path):
+    without = trained(tmp_path / "b")
+    assert weights(finished) == weights(without)
+    assert (finished / "episodes.csv").read_bytes() == (without / "episodes.csv").read_bytes()
+    ours, plain = (read_columns(folder / "metrics.csv") for folder in (finished, without))
+    assert np.isfinite(ours["train_return"]).all() and np.isfinite(ours["test_std"]).all()
+    for name in PLAYS:
+        assert np.isfinite(ours[f"sight/{name}"]).all()
+    for kind in ("train", "test"):
+        games = [ours[f"{kind}_return/{game}"] for game in ("bigfish", "bossfight")]
+        np.testing.assert_allclose(np.mean(games, axis=0), ours[f"{kind}_return"])
+        assert np.isfinite(ours[f"{kind}_normalised_repository"]).all()
+    for name, column in plain.items():
+        np.testing.assert_array_equal(ours[name], column)
+
+
+def test_evaluation_leaves_no_trace_in_the_memory_of_a_run(tmp_path):
+    gru = ["--recurrent", "gru", "--recurrent-hidden", "8", "--sequence-steps", "16"]
+    judged = trained(tmp_path / "judged", *gru, *JUDGED)
+    plain = trained(tmp_path / "plain", *gru)
+    assert weights(judged) == weights(plain)
+    assert (judged / "episodes.csv").read_bytes() == (plain / "episodes.csv").read_bytes()
+    assert np.isfinite(read_columns(judged / "metrics.csv")["test_return"]).all()
+
+
+def test_a_run_that_was_stopped_goes_on_exactly(finished, tmp_path):
+    folder = trained(tmp_path / "c", *JUDGED, "--timesteps", "128",
+                     "--learning-rate-schedule", "constant")  # fmt: skip
+    whole = trained(tmp_path / "d", *JUDGED,
+                    "--learning-rate-schedule", "constant")  # fmt: skip
+    config = parse(["--run-dir", str(folder), "--resume", "--timesteps", "256"])
+    run(make_for(config), config, folder)
+    assert weights(folder) == weights(whole)
+    for name in ("metrics.csv", "episodes.csv"):
+        assert (folder / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_every_environment_plays_as_many_episodes():
+    envs = make("procgen:bigfish", ProcgenConfig(), num_envs=5)
+    episodes = play_episodes(Random(15, seed=0).act, envs, episodes=15, seed=1)
+    assert np.bincount([episode["env"] for episode in episodes]).tolist() == [3] * 5
+
+
+@pytest.mark.parametrize("policy", ["trained", "untrained", "random"])
+def test_a_run_is_evaluated_on_both_sets(finished, tmp_path, policy, capsys):
+    main([str(finished), "--episodes", "2", "--policy", policy, "--out", str(tmp_path / policy)])
+    result = json.loads((tmp_path / policy / "result.json").read_text())
+    assert result["policy"] == policy and result["env_steps"] == 256
+    assert result["test_levels"]["start"] == 1_000_000
+    for games in result["sets"].values():
+        assert list(games) == ["bigfish", "bossfight"]
+        for game, row in games.items():
+            assert (
+                row["mean"] == pytest.approx(np.mean(row["returns"])) and len(row["returns"]) == 2
+            )
+            low, high, *_ = SCORES[game]
+            assert row["normalised"]["paper"] == pytest.approx((row["mean"] - low) / (high - low))
+    assert "bossfight" in capsys.readouterr().out
+
+
+def test_each_set_is_scored_in_its_own_mode(tmp_path, monkeypatch):
+    flags = ["--levels", "procgen:coinrun", "--distribution-mode", "exploration"]
+    run = trained(tmp_path / "a", *flags, "--num-levels", "0", "--timesteps", "0")
+    played = {"procgen:coinrun": [{"r": 10.0, "l": 3, "finished": True}]}
+    monkeypatch.setattr("retro_agents.judging.procgen.evaluate", lambda *_, **__: played)
+    main([str(run), "--out", str(tmp_path), "--policy", "random"])
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["sets"]["train"]["coinrun"]["normalised"]["paper"] is None  # has no range
+    assert result["sets"]["test"]["coinrun"]["normalised"]["paper"] == 1.0
+    assert result["mode"] == "exploration" and result["test_levels"]["mode"] == "hard"
+
+
+def test_an_agent_that_does_not_play_is_not_loaded(finished, tmp_path, monkeypatch):
+    monkeypatch.delattr("retro_agents.judging.procgen.load_agent")
+    main([str(finished), "--episodes", "1", "--policy", "random", "--out", str(tmp_path)])
+    assert json.loads((tmp_path / "result.json").read_text())["train_seed"] == 0
+
+
+@pytest.mark.usefixtures("without_libgl")
+def test_a_missing_library_of_the_system_is_one_line(finished, tmp_path, capsys):
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as stop:
+        main([str(finished), "--episodes", "1", "--out", str(tmp_path / "out")])
+    said = capsys.readouterr().err
+    assert stop.value.code == 2 and said.count("\n") == 1
+    assert said.startswith("error: EnvPool does not start: libGL.so.1")
+    assert "apt-get install libgl1" in said and not [*(tmp_path / "out").iterdir()]
+
+
+def test_films_are_written(finished, tmp_path):
+    main([str(finished), "--episodes", "1", "--levels", "test", "--video", "--out", str(tmp_path)])
+    films = sorted(path.name for path in tmp_path.glob("*.mp4"))
+    assert films == ["bigfish-test.mp4", "bossfight-test.mp4"]
+
+
+def test_normalised_scores_by_hand():
+    assert normalised(6.5, "jumper", "easy") == pytest.approx(0.5)
+    assert normalised(5.5, "jumper", "easy", constants="repository") == pytest.approx(0.5)
+    assert normalised(35.0, "starpilot", "hard") == 1.0
+    assert np.isnan(normalised(1.0, "maze", "memory"))
+
+
+def test_other_runs_are_refused(tmp_path, corridor):
+    config = replaced(parse([]), timesteps=0, num_envs=2, device="cpu", image_height=36,
+                      image_width=36)  # fmt: skip
+    run(corridor(2), config, tmp_path / "retro")
+    with pytest.raises(SystemExit):
+        main([str(tmp_path / "retro")])
+    assert RunFolder.open(tmp_path / "retro").has_checkpoint
+    with pytest.raises(UserError, match=r"judging\.evaluate"):
+        main.__wrapped__([str(tmp_path / "retro")])
+
+
+@pytest.fixture
+def quickly(finished, tmp_path, monkeypatch):
+    """An evaluation of a copy of the finished run, in which nobody plays."""
+    folder = tmp_path / "a"
+    shutil.copytree(finished, folder)
+
+    def evaluate(policy, levels, settings, *, episodes, seed):
+        mean = settings.start_level / 1_000_000 + seed
+        return {
+            f"procgen:{game}": [{"r": mean, "l": 3, "finished": True}] * episodes
+            for game in ("bigfish", "bossfight")
+        }
+
+    monkeypatch.setattr("retro_agents.judging.procgen.evaluate", evaluate)
+    return folder, lambda *flags: main([str(folder), "--policy", "random", *flags])
+
+
+def test_evaluations_of_other_sets_levels_episodes_and_seeds_are_all_kept(quickly):
+    folder, judge = quickly
+    ways = [[], ["--levels", "train"], ["--levels", "test"], ["--test-levels", "all"],
+            ["--episodes", "2"], ["--seed", "1"]]  # fmt: skip
+    for flags in ways:
+        judge(*flags)
+    found = {path.parent.name: path for path in folder.glob("evaluations/*/result.json")}
+    step = latest_checkpoint(folder).name
+    endings = ["", "-train", "-test", "-all", "-2-episodes", "-seed-1"]
+    assert set(found) == {f"{step}-random{ending}" for ending in endings}
+    judge("--levels", "test", "train")  # the same again
+    assert len(list(folder.glob("evaluations/*"))) == len(endings)
+
+
+def test_a_result_of_another_evaluation_is_not_written_over(quickly, tmp_path, capsys):
+    _, judge = quickly
+    out = ["--out", str(tmp_path / "out")]
+    judge(*out, "--levels", "train")
+    before = (tmp_path / "out" / "result.json").read_bytes()
+    with pytest.raises(SystemExit):
+        judge(*out, "--levels", "test", "--seed", "1")
+    assert "other levels, seed" in " ".join(capsys.readouterr().err.split())
+    assert (tmp_path / "out" / "result.json").read_bytes() == before
+
+
+def test_a_result_of_other_weights_is_not_written_over(quickly, tmp_path, capsys):
+    _, judge = quickly
+    out = ["--out", str(tmp_path / "out")]
+    judge(*out, "--levels", "train")
+    path = tmp_path / "out" / "result.json"
+    before = json.loads(path.read_text())
+    path.write_text(json.dumps({**before, "checkpoint_sha256": "another"}))
+    with pytest.raises(SystemExit):
+        judge(*out, "--levels", "train")
+    assert "other checkpoint_sha256" in " ".join(capsys.readouterr().err.split())
+    del before["checkpoint_sha256"]  # as of older ones
+    path.write_text(json.dumps(before))
+    judge(*out, "--levels", "train")
+
+
+def test_a_test_of_sight_is_not_written_over_by_returns_alone(finished, tmp_path, quickly, capsys):
+    _, judge = quickly
+    judge("--out", str(tmp_path / "out"))
+    path = tmp_path / "out" / "result.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"sight": True}))
+    with pytest.raises(SystemExit):
+        judge("--out", str(tmp_path / "out"))
+    assert "other sight" in " ".join(capsys.readouterr().err.split())
+
+
+def test_where_nothing_can_be_written_nobody_plays(quickly, monkeypatch, capsys):
+    _, judge = quickly
+    monkeypatch.setattr(
+        "retro_agents.judging.procgen.evaluate", lambda *_, **__: pytest.fail("played")
+    )
+    with pytest.raises(SystemExit) as stopped:
+        judge("--out", "/dev/null/out")
+    assert stopped.value.code == 2 and "/dev/null" in capsys.readouterr().err
+
+
+def test_episodes_that_one_environment_would_have_to_play_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["runs/a", "--episodes", "67"])
+    assert "--episodes 67 cannot be dealt out evenly" in " ".join(capsys.readouterr().err.split())
+
+
+def test_help_names_the_sets(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "--levels [{train,test} ...]" in " ".join(capsys.readouterr().out.split())
+
+
+class Looks(Random):
+    """DOWN at pictures whose sum is even, else UP."""
+
+    def act(self, obs, *, explore=False, starts=None):
+        return np.where(obs.sum(axis=(1, 2, 3)) % 2, 5, 3)
+
+
+def test_sight_is_told_beside_the_returns(finished, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("retro_agents.judging.procgen.player", lambda *_: Looks(15, seed=0))
+    flags = ["--levels", "test", "--episodes", "4"]
+    main([str(finished), *flags, "--sight", "--out", str(tmp_path)])
+    sets = json.loads((tmp_path / "result.json").read_text())["sets"]
+    for game in ("bigfish", "bossfight"):
+        row = sets["test"][game]
+        assert set(row["sight"]) == {"shuffled", "blind"}
+        assert all(len(one["returns"]) == 4 for one in (row, *row["sight"].values()))
+        assert row["steps"] != row["sight"]["blind"]["steps"]
+    assert "shuff" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("flags", [["--policy", "random"], ["--episodes", "1"]])
+def test_sight_needs_pictures_of_others(flags, finished, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main([str(finished), "--sight", *flags])
+    assert stopped.value.code == 2 and "--sight" in capsys.readouterr().err

@@ -1,0 +1,274 @@
+import json
+import shutil
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+
+from retro_agents.ground.errors import UserError
+from retro_agents.judging.procgen_table import (
+    main,
+    plot_steps,
+    rows_of,
+    shared,
+)
+from retro_agents.run.metrics import EpisodeLog
+
+
+def evaluated(folder, name, game, tested, *, episodes=2, steps=2_000_000, agent="ppo2", **means):
+    """A result among a made up run's evaluations. means: of its sets."""
+    sets = {
+        key: {game: {"mean": mean, "returns": [mean] * episodes}} for key, mean in means.items()
+    }
+    test_levels = {"start": 0, "count": 0 if tested == "all" else 9}
+    result = {"agent": agent, "env_steps": steps, "sets": sets, "test_levels": test_levels}
+    (folder / "evaluations" / name).mkdir(parents=True)
+    (folder / "evaluations" / name / "result.json").write_text(json.dumps(result))
+
+
+def made_up(
+    folder,
+    *,
+    returns,
+    train=None,
+    test=None,
+    levels=200,
+    mode="easy",
+    game="coinrun",
+    steps=2_000_000,
+    agent="ppo2",
+    tested="unseen",
+    **fields,
+):
+    """A run's folder as far as the table reads it."""
+    folder.mkdir()
+    env = {"distribution_mode": mode, "num_levels": levels}
+    run = {"levels": f"procgen:{game}", "seed": ord(folder.name[-1]), "run_dir": str(folder)}
+    config = {"run": run, "env": env, "evaluation": {"evaluate_every": len(returns)}, **fields}
+    (folder / "config.json").write_text(json.dumps(config))
+    kept = folder / "checkpoints" / f"step-{steps:09d}"
+    kept.mkdir(parents=True)
+    (kept / "meta.json").write_text(json.dumps({"agent": agent, "counters": {"env_steps": steps}}))
+    with EpisodeLog(folder) as log:
+        for number, value in enumerate(returns, steps - len(returns) + 1):
+            log.log(number, 0, {"r": value, "l": 3, "level": f"{game}:{number}"})
+    if train is not None:
+        name, means = f"step-{steps:09d}-trained", {"train": train, "test": test}
+        evaluated(folder, name, game, tested, steps=steps, agent=agent, **means)
+    row = f"step,train_return,train_std,test_return,test_std\n1000,1,0.5,0,0.5\n{steps},9,1,8,1\n"
+    (folder / "metrics.csv").write_text(row)
+    return folder
+
+
+def test_seeds_are_one_row_beside_what_was_published(tmp_path, capsys):
+    runs = [
+        made_up(tmp_path / "a", returns=[0.0] * 50 + [8.0] * 100, train=8.0, test=7.0),
+        made_up(tmp_path / "b", returns=[10.0], train=9.0, test=7.5),
+    ]
+    twice = [*map(str, runs), f"{runs[0]}/../a"]
+    main([*twice, "--out", str(tmp_path / "t.md"), "--plot", str(tmp_path / "p.png"),
+          "--gap", str(tmp_path / "g.png")])  # fmt: skip
+    *_, row = (tmp_path / "t.md").read_text().splitlines()
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[:6] == ["coinrun", "easy", "200", "2,000,000", "ppo2", "2"]
+    means = [float(cell.partition(" ")[0]) for cell in (*cells[6:9], cells[10])]
+    assert means == [9.0, 8.5, 7.25, 1.25]
+    assert cells[9] == "unseen"
+    assert cells[11:] == ["0.700", "8.35 ± 0.12 → 7.83 on all (openai-easy-200)"]
+    assert (tmp_path / "p.png").stat().st_size > 5000 < (tmp_path / "g.png").stat().st_size
+
+
+def test_nothing_is_published_of_a_game_without_backgrounds(tmp_path):
+    env = {"distribution_mode": "easy", "num_levels": 200, "backgrounds": False}
+    run = made_up(tmp_path / "a", returns=[8.0], env=env)
+    main([str(run), "--out", str(tmp_path / "t.md")])
+    *_, row = (tmp_path / "t.md").read_text().splitlines()
+    assert row.startswith("| coinrun | easy | 200 | 2,000,000 |") and "openai" not in row
+
+
+def test_other_agents_and_settings_are_rows_of_their_own(tmp_path, capsys):
+    scores = {"returns": [8.0], "train": 8.0, "test": 7.0}
+    runs = [
+        made_up(tmp_path / "a", **scores, gamma=0.9, accumulate=1),
+        made_up(tmp_path / "b", **scores, gamma=0.9, accumulate=8),  # as one machine measured
+        made_up(tmp_path / "c", **scores, gamma=0.99),
+        made_up(tmp_path / "d", **scores, agent="sac"),
+    ]
+    main([*map(str, runs), "--out", str(tmp_path / "t.md"), "--plot", str(tmp_path / "p.svg"),
+          "--gap", str(tmp_path / "g.svg")])  # fmt: skip
+    rows = [line for line in (tmp_path / "t.md").read_text().splitlines() if "coinrun" in line]
+    cells = [[cell.strip() for cell in row.split("|")[5:7]] for row in rows]
+    assert cells == [["ppo2 gamma=0.9", "2"], ["ppo2 gamma=0.99", "1"], ["sac", "1"]]
+    for name in ("p.svg", "g.svg"):
+        drawn = (tmp_path / name).read_text()
+        assert all(f"{label} test" in drawn for label, _ in cells)
+
+
+def cells_of(folder, *runs):
+    """The table's rows, each as its cells."""
+    main([*map(str, runs), "--out", str(folder / "t.md")])
+    lines = (folder / "t.md").read_text().splitlines()
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "ppo2 |" in line]
+
+
+def test_runs_tested_on_other_levels_are_no_seeds_of_a_row(tmp_path, capsys):
+    both = made_up(tmp_path / "a", returns=[8.0], train=8.0, test=7.0)
+    evaluated(both, "step-002000000-trained-test-all", "coinrun", "all", test=6.0)
+    other = made_up(tmp_path / "b", returns=[8.0], train=9.0, test=5.0)
+    rows = cells_of(tmp_path, both, other)
+    assert [(row[5], row[7][:4], row[8][:4], row[9]) for row in rows] == [
+        ("1", "8.00", "6.00", "all"),
+        ("2", "8.50", "6.00", "unseen"),
+    ]
+
+
+def test_runs_tested_on_other_levels_while_they_learned_are_no_seeds_of_a_curve(tmp_path, capsys):
+    runs = [
+        made_up(tmp_path / name, returns=[8.0], evaluation={"test_levels": protocol})
+        for name, protocol in (("a", "auto"), ("b", "all"), ("c", "unseen"))
+    ]
+    flags = ["--out", str(tmp_path / "t.md"), "--plot", str(tmp_path / "p.svg")]
+    main([*map(str, runs), *flags])
+    drawn = (tmp_path / "p.svg").read_text()
+    for protocol in ("unseen", "all"):
+        assert f"tested on {protocol}, ppo2 test" in drawn
+
+
+def test_a_curve_is_of_the_steps_that_all_its_seeds_have():
+    often, seldom = np.arange(1000.0, 9000.0, 1000.0), np.arange(2000.0, 9000.0, 2000.0)
+    assert shared([often, seldom, often], "a").tolist() == [2000.0, 4000.0, 6000.0, 8000.0]
+    with pytest.raises(UserError, match="the runs of a were never"):
+        shared([often, often + 1.0], "a")
+
+
+def test_seeds_that_were_evaluated_at_other_steps_are_drawn_where_both_were(tmp_path, monkeypatch):
+    drawn = []
+    runs = {"seed": [tmp_path / "1", tmp_path / "2"]}
+    for folder, every in zip(runs["seed"], (1, 2), strict=True):
+        folder.mkdir()
+        rows = [f"{n},{n},1,{n},1" for n in range(every, 9, every)]
+        head = "step,train_return,train_std,test_return,test_std"
+        (folder / "metrics.csv").write_text("\n".join([head, *rows]) + "\n")
+    monkeypatch.setattr(Axes, "plot", lambda _, x, y, *args, **named: drawn.append((x, y)))
+    plot_steps(runs, tmp_path / "p.svg")
+    for steps, values in drawn:
+        assert steps.tolist() == values.tolist() == [2.0, 4.0, 6.0, 8.0]
+    assert len(drawn) == 2
+
+
+def test_the_two_sets_may_be_of_two_evaluations(tmp_path, capsys):
+    run = made_up(tmp_path / "a", returns=[4.0])
+    for name, means in (("train", {"train": 8.0}), ("test", {"test": 7.0})):
+        evaluated(run, f"step-002000000-trained-{name}", "coinrun", "unseen", **means)
+    evaluated(
+        run, "step-002000000-trained-test-1-episodes", "coinrun", "unseen", episodes=1, test=0
+    )
+    (row,) = cells_of(tmp_path, run)
+    assert row[7:12] == ["8.00", "7.00", "unseen", "1.00", "0.600"]
+
+
+def test_a_row_with_evaluations_is_of_these_alone_and_says_of_how_many_seeds(tmp_path, capsys):
+    runs = [
+        made_up(tmp_path / "a", returns=[2.0], train=8.0, test=7.0),
+        made_up(tmp_path / "b", returns=[4.0]),
+    ]
+    (row,) = cells_of(tmp_path, *runs)
+    assert row[5] == "2" and row[6].startswith("3.00 (")
+    assert row[7:12] == ["8.00, 1 of 2", "7.00, 1 of 2", "unseen", "1.00, 1 of 2", "0.600"]
+
+
+def test_a_run_that_ends_with_its_last_rollout_stands_beside_published_ones(tmp_path, capsys):
+    for name, steps in (("a", 25_001_984), ("b", 26_000_000)):
+        made_up(tmp_path / name, returns=[1.0], levels=0, game="bossfight", steps=steps)
+    rows = cells_of(tmp_path, tmp_path / "a", tmp_path / "b")
+    assert [row[-1] for row in rows] == [
+        "9.10 ± 0.70 (openai-easy); 8.85 ± 0.33 (cleanrl-easy)",
+        "",
+    ]
+
+
+def test_a_run_without_evaluation_has_its_training_alone(tmp_path, capsys):
+    run = made_up(tmp_path / "a", returns=[4.0, 6.0], levels=0, game="starpilot", steps=750_000)
+    (row,) = rows_of(run)
+    assert row.while_training == 5.0 and np.isnan(row.train)
+    main([str(run), "--out", str(tmp_path / "t.md")])
+    text = (tmp_path / "t.md").read_text()
+    assert "| 6.9" in text and " ± 0.3" in text and "(openai-easy)" in text  # 6.915, 0.335
+    assert "6.55 (train-procgen-pytorch-easy)" in text and "0.041" in text
+    with pytest.raises(UserError, match="--gap"):
+        main.__wrapped__([str(run), "--out", str(tmp_path / "t.md"), "--gap", "g.png"])
+
+
+def test_runs_without_evaluation_whose_episodes_end_apart_are_seeds_of_a_row(tmp_path, capsys):
+    runs = [made_up(tmp_path / name, returns=[6.0, 8.0]) for name in ("a", "b")]
+    episodes = (runs[0] / "episodes.csv").read_text()
+    (runs[0] / "episodes.csv").write_text(episodes.replace("2000000,", "1999999,"))
+    main([*map(str, runs), "--out", str(tmp_path / "t.md")])
+    assert "| 2,000,000 | ppo2 | 2 |" in (tmp_path / "t.md").read_text()
+
+
+def test_a_mean_score_is_over_games_of_the_same_settings(tmp_path, capsys):
+    games = {"a": ("coinrun", 10.0, 0.9), "b": ("coinrun", 5.0, 0.99), "c": ("heist", 3.5, 0.9)}
+    runs = [
+        made_up(tmp_path / name, returns=[mean], game=game, gamma=gamma)
+        for name, (game, mean, gamma) in games.items()
+    ]
+    runs.append(made_up(tmp_path / "d", returns=[0.0], agent="sac"))
+    main([*map(str, runs), "--out", str(tmp_path / "t.md")])
+    scores = [line for line in (tmp_path / "t.md").read_text().splitlines() if "Mean" in line]
+    kind = "ppo2 gamma=0.9 over 2 games, easy, 200 levels, 2,000,000 steps, while training"
+    assert scores == [f"Mean normalised score of {kind} (paper): 0.500"]  # of 1 and 0
+
+
+def test_mean_scores_are_of_one_mode_number_of_levels_and_steps(tmp_path, capsys):
+    games = {"a": "coinrun", "b": "heist"}
+    kinds = [{"mode": "hard"}, {"mode": "memory"}, {"levels": 0}, {"steps": 1_000}]
+    runs = [
+        made_up(tmp_path / f"{number}{name}", returns=[10.0 - number], game=game, **kind)
+        for number, kind in enumerate([*kinds, {"train": 3.5, "test": 1.0}], 1)
+        for name, game in games.items()
+        if (game, kind.get("mode")) != ("coinrun", "memory")
+    ]
+    main([*map(str, runs), "--out", str(tmp_path / "t.md")])
+    scores = [line for line in (tmp_path / "t.md").read_text().splitlines() if "Mean" in line]
+    parts = [line.partition(" games, ")[2].partition(" (paper): ") for line in scores]
+    assert {kind: float(score) for kind, _, score in parts} == {
+        "hard, 200 levels, 2,000,000 steps, while training": pytest.approx(0.838, abs=1e-3),
+        "easy, all levels, 2,000,000 steps, while training": pytest.approx(0.469, abs=1e-3),
+        "easy, 200 levels, 1,000 steps, while training": pytest.approx(0.292, abs=1e-3),
+        "easy, 200 levels, 2,000,000 steps, evaluated": -0.15,
+    }
+
+
+def test_a_run_without_checkpoint_and_evaluation_is_refused(tmp_path):
+    run = made_up(tmp_path / "a", returns=[4.0])
+    shutil.rmtree(run / "checkpoints")
+    with pytest.raises(UserError, match="neither"):
+        rows_of(run)
+
+
+def test_other_folders_are_refused(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"run": {"levels": "bramble-train"}}))
+    with pytest.raises(UserError, match="bramble-train"):
+        rows_of(tmp_path)
+
+
+def test_damaged_files_are_named(tmp_path):
+    run = made_up(tmp_path / "a", returns=[4.0], train=4.0, test=3.0)
+    (path,) = run.glob("evaluations/*/result.json")
+    path.write_text("{}")
+    with pytest.raises(UserError, match=r"result\.json is damaged: it lacks agent"):
+        rows_of(run)
+    shutil.rmtree(run / "evaluations")
+    (run / "episodes.csv").write_text("step,r\n1,4.0\n")
+    with pytest.raises(UserError, match=r"episodes\.csv is damaged: it lacks the column level"):
+        rows_of(run)
+    (run / "config.json").write_text("[]")
+    with pytest.raises(UserError, match=r"config\.json is no result: expected a run folder"):
+        rows_of(run)
+
+
+def test_an_unknown_range_of_scores_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main([str(tmp_path), "--constants", "papr"])
+    assert "expected one of paper, repository" in capsys.readouterr().err

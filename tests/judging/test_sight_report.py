@@ -1,0 +1,107 @@
+"""`python -m retro_agents.judging.evaluate --sight`: from a test's numbers to what is said of
+them."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from rainbow.agent import RainbowAgent, make_net
+from rainbow.config import RainbowConfig
+from retro_agents.games.families import make
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.judging.evaluate import main
+from retro_agents.judging.sight import PLAYS, Sight
+from retro_agents.judging.sight_report import (
+    by_level,
+    sight_table,
+    told,
+    verdict,
+)
+from retro_agents.run.config import from_dict
+
+GAME = "BrambleDash-Genesis-v0"
+LEVELS = [f"{GAME}:BrambleWood.Act3", f"{GAME}:RustCavern.Act2"]
+
+
+def sight(seeing, shuffled, blind):
+    """Of 4 rows, the levels dealt out to them in turn, one episode each."""
+    plays = zip(PLAYS, (seeing, shuffled, blind), strict=True)
+    return Sight({name: [{"r": r} for r in row] for name, row in plays}, 4, np.ones(2) / 2)
+
+
+def test_rows_are_those_to_which_make_deals_the_levels_out():
+    envs = make(",".join(LEVELS), EnvConfig(), num_envs=6)
+    envs.reset(seed=0)
+    assert envs.levels == LEVELS * 3
+    envs.close()
+    returns = np.array([[1, 2], [10, 20], [3, 4], [30, 40]])
+    assert by_level(returns, LEVELS) == {
+        LEVELS[0]: {0: 1, 1: 2, 2: 3, 3: 4},
+        LEVELS[1]: {0: 10, 1: 20, 2: 30, 3: 40},
+    }
+
+
+def test_it_sees_only_where_both_gains_are_surely_above_nothing():
+    high, low, wide = [100, 200, 101, 201], [10, 20, 11, 21], [0, 0, 300, 150]
+    numbers = told(sight(high, low, low), LEVELS, ["a", "b"])
+    assert numbers["seeing"]["mean"] == 150.5 and numbers["blind"]["mean"] == 15.5
+    assert numbers["seeing"]["levels"] == {LEVELS[0]: [100, 101], LEVELS[1]: [200, 201]}
+    assert numbers["shuffled"]["gain"]["mean"] == 135 and numbers["sees"]
+    low_end, mean, high_end = (numbers["seeing"][key] for key in ("low", "mean", "high"))
+    assert mean - low_end == pytest.approx(high_end - mean) == pytest.approx(12.706 / 2, abs=0.01)
+    assert numbers["frequencies"] == {"a": 0.5, "b": 0.5}
+    for others in ((wide, low), (low, wide), (high, low)):
+        assert not told(sight(high, *others), LEVELS, ["a", "b"])["sees"]
+    found = {"as it learns": numbers, "best action": {**numbers, "sees": False}}
+    assert verdict(found, "x") == "x: as it learns, it sees; best action, it is not shown to see."
+    shown = io.StringIO()
+    Console(width=80, file=shown).print(sight_table(found, title="x"))
+    lines = shown.getvalue().splitlines()
+    assert sum("+135" in line and "132 – 138" in line for line in lines) == 4
+
+
+def test_a_table_of_sight_fits_a_terminal():
+    play = {"mean": 1234.0, "low": -1234.0, "high": 10000.0}
+    plays = {"seeing": play, "shuffled": {**play, "gain": play}, "blind": {**play, "gain": play}}
+    shown = io.StringIO()
+    found = {"as it learns": plays, "best action": plays}
+    Console(width=80, file=shown).print(sight_table(found, title="x"))
+    assert shown.getvalue().count("-1,234 – 10,000") == 10
+
+
+def test_a_trained_agent_is_tested_both_ways(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("retro_agents.contest.match.agents.RULES", ())  # short episodes
+    small = {"image_height": 36, "image_width": 36, "hidden": 16, "episode_steps": 12}
+    config = from_dict(RainbowConfig, small)
+    RainbowAgent(make_net(config), config).save(tmp_path / "agent")
+    words = ["--sight", "--levels", ",".join(LEVELS), "--episodes", "2"]
+    for out in ("one", "two"):
+        main([str(tmp_path / "agent"), *words, "--out", str(tmp_path / out)])
+    assert "as it learns" in capsys.readouterr().out
+    results = [json.loads((tmp_path / out / "result.json").read_text()) for out in ("one", "two")]
+    assert results[0] == results[1]
+    assert results[0]["episodes"] == 2 and set(results[0]["sight"]) == {
+        "as it learns",
+        "best action",
+    }
+    for plays in results[0]["sight"].values():
+        assert sum(plays["frequencies"].values()) == pytest.approx(1)
+        for name in PLAYS:
+            assert [*map(len, plays[name]["levels"].values())] == [2, 2]
+
+
+def test_what_cannot_be_tested_is_one_line(tmp_path, capsys):
+    one, out = ["--levels", LEVELS[0]], ["--out", str(tmp_path / "out")]
+    for words, said in (
+        (["random", "--video"], "films nothing"),
+        (["random"], "random has no net that acts by what it sees"),
+        (["rainbow", "--episodes", "1"], "give --episodes 2 or more"),
+        (["rainbow", *one, "--episodes", "17"], "17 episodes make one row here"),
+    ):
+        with pytest.raises(SystemExit):
+            main([*words, "--sight", *out])
+        error = capsys.readouterr().err
+        assert said in error and error.count("\n") == 1 and not (tmp_path / "out").exists()

@@ -1,0 +1,204 @@
+"""Stable-Baselines3's PPO learns from the same settings, net and environments as PPO2."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("stable_baselines3")
+
+from stable_baselines3 import PPO
+
+from lab.benchmarks import sb3_ppo
+from lab.benchmarks.sb3 import Envs
+from ppo2.agent import load
+from ppo2.config import PPO2Config
+from ppo2.train import learn, parse
+from ppo2.training import Training
+from retro_agents.experience.return_scale import ReturnScale
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.config import flat, replaced, to_dict
+from retro_agents.run.distributed import Group
+from retro_agents.run.metrics import read_columns
+
+ENVS, STEPS = 8, 64
+SHARED = {  # used by the same code: levels, environments, net, when to stop, where files go
+    "levels", "timesteps", "num_envs", "rotate_every", "run_dir", "init",
+    "seed", "checkpoint_every", "device", "torch_threads", "actions", "frame_skip",
+    "stick_probability", "episode_steps", "backtracking", "reward_scale", "image_height",
+    "image_width", "colour", "frame_stack", "backend", "scenario", "encoder", "widths", "pool",
+    "hidden", "track", "initialisation",
+}  # fmt: skip
+TOLD = {
+    "rollout_steps", "minibatches", "epochs", "gamma", "lam", "learning_rate", "adam_epsilon",
+    "clip", "value_clip", "value_weight", "entropy_weight", "gradient_norm", "normalise",
+    "normalise_returns", "return_gamma",
+}  # fmt: skip
+MEANINGLESS = {  # without what is lacking or refused, or of speed only
+    "precision", "compile", "act_parts", "accumulate",
+    "recurrent_hidden", "sequence_steps",
+    "augment_share", "kl_aim", "rnd_kind",
+    "evaluate_episodes", "test_levels", "sight_episodes",
+}  # fmt: skip
+
+
+def small(**changes: Any) -> PPO2Config:
+    """The fast preset, one step of Adam per rollout, in the corridor."""
+    config = parse(["--preset", "fast"])
+    config = replaced(
+        config, precision="fp32", num_envs=ENVS, rollout_steps=STEPS, minibatches=1, epochs=1,
+        image_height=36, image_width=36, reward_scale=1.0, device="cpu", torch_threads=1,
+    )  # fmt: skip
+    return replaced(config, **changes)
+
+
+def told_of(config: PPO2Config) -> dict[str, Any]:
+    return sb3_ppo.settings(config)
+
+
+def make_model(config: PPO2Config, corridor: Callable[[int], Any]) -> PPO:
+    envs = Envs(corridor(config.run.num_envs), seed=0)
+    return PPO("CnnPolicy", envs, device="cpu", **told_of(config))
+
+
+def test_every_setting_is_shared_told_refused_or_meaningless() -> None:
+    groups = [SHARED, TOLD, set(sb3_ppo.LACKING), MEANINGLESS]
+    fields = set(flat(to_dict(PPO2Config())))
+    assert set.union(*groups) == fields
+    assert sum(map(len, groups)) == len(fields)
+
+
+def test_fast_preset_is_told_field_by_field() -> None:
+    config = parse(["--preset", "fast"])
+    told = told_of(config)
+    told.pop("policy_kwargs")
+    assert told == {
+        "n_steps": 128,
+        "batch_size": 256,  # 8 x 128 rows in 4 minibatches
+        "n_epochs": 3,
+        "gamma": 0.99,
+        "gae_lambda": 0.95,
+        "learning_rate": 5e-4,
+        "clip_range": 0.2,
+        "clip_range_vf": 0.2,
+        "normalize_advantage": True,
+        "ent_coef": 0.01,
+        "vf_coef": 0.25,
+        "max_grad_norm": 0.5,
+        "seed": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    [{"rnd": 0.1}, {"resume": True}, {"encoder": "impala"}, {"initialisation": "xavier"}],
+)
+def test_what_it_lacks_is_refused(lacking: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="Stable-Baselines3"):
+        told_of(small(**lacking))
+
+
+def fill(model: PPO, training: Training, corridor: Callable[[int], Any]) -> np.ndarray:
+    """One rollout of random actions, the same for both -> the observations after it."""
+    envs, buffer = corridor(ENVS), model.rollout_buffer
+    rng = np.random.default_rng(0)
+    obs, _ = envs.reset()
+    for t in range(STEPS):
+        actions = rng.choice([1, 6], size=ENVS, p=[0.7, 0.3])
+        training.collector.act(obs, slice(0, ENVS))
+        with torch.no_grad():
+            values, logp, _ = model.policy.evaluate_actions(
+                torch.from_numpy(obs), torch.from_numpy(actions)
+            )
+        rollout = training.collector.rollout
+        assert torch.allclose(rollout.values[t], values.flatten(), atol=1e-5)
+        rollout.actions[t], rollout.logp[t] = torch.from_numpy(actions), logp
+        starts = training.collector.starts.astype(np.float32)
+        before = obs
+        obs, rewards, terminated, truncated, infos = envs.step(actions)
+        everyone = slice(0, ENVS)
+        training.collector.add(
+            (rewards, terminated, truncated, infos), levels=envs.levels, part=everyone
+        )
+        buffer.add(before, actions[:, None], rewards, starts, values, logp)
+        assert not truncated.any()
+    return obs
+
+
+def test_one_update_has_the_gradients_of_ours(corridor: Callable[[int], Any]) -> None:
+    """Weights, values, advantages, loss weights and clipped gradients in one."""
+    config = small(normalise_returns=False)  # both are given the corridor's rewards
+    training = Training(config, ENVS)
+    model = make_model(config, corridor)
+    net = training.agent.net
+    for theirs, ours in sb3_ppo.pairs(model, net):
+        theirs.load_state_dict(ours.state_dict())
+    model.learn(0)  # sets up its logger
+    obs = fill(model, training, corridor)
+    dones = training.collector.starts.copy()
+    with torch.no_grad():
+        last = model.policy.predict_values(torch.from_numpy(obs))
+    model.rollout_buffer.compute_returns_and_advantage(last_values=last, dones=dones)
+    learn(training, obs)
+    model.train()
+    for theirs, ours in sb3_ppo.pairs(model, net):
+        for one, other in zip(theirs.parameters(), ours.parameters(), strict=True):
+            assert one.grad is not None and other.grad is not None
+            apart = (one.grad - other.grad).norm() / other.grad.norm()
+            assert apart < 0.005  # its deviation of advantages is of N−1 rows
+    settings = model.policy.optimizer.param_groups[0]
+    assert (settings["lr"], settings["eps"]) == (config.learning_rate, config.adam_epsilon)
+
+
+def test_rewards_are_scaled_as_ours(corridor: Callable[[int], Any]) -> None:
+    """At the last step of a rollout both know the same returns."""
+    config = replaced(small(), return_gamma=0.9)
+    envs = sb3_ppo.wrapped(corridor(ENVS), config)
+    plain = Envs(corridor(ENVS), seed=0)
+    envs.reset(), plain.reset()
+    rng = np.random.default_rng(0)
+    rewards, ended = np.zeros((2, STEPS, ENVS))
+    for t in range(STEPS):
+        actions = rng.choice([1, 6], size=ENVS, p=[0.7, 0.3])
+        obs, scaled, _, _ = envs.step(actions)
+        same, rewards[t], ended[t], _ = plain.step(actions)
+        assert np.array_equal(obs, same)
+    ours = ReturnScale(ENVS, gamma=0.9)(rewards, ended.astype(bool), Group())
+    assert rewards[-1].any()
+    np.testing.assert_allclose(scaled, ours[-1], rtol=1e-3)
+
+
+def test_initial_weights_are_alike(corridor: Callable[[int], Any]) -> None:
+    config = small()
+    model, training = make_model(config, corridor), Training(config, ENVS)
+    for theirs, ours in sb3_ppo.pairs(model, training.agent.net):
+        for one, other in zip(theirs.parameters(), ours.parameters(), strict=True):
+            assert one.shape == other.shape
+            assert one.norm().item() == pytest.approx(other.norm().item(), rel=1e-4)
+
+
+def test_run_stops_at_its_last_step_and_plays_as_ppo2(
+    corridor: Callable[[int], Any], tmp_path: Path
+) -> None:
+    steps = ENVS * (STEPS + 10)
+    agent = sb3_ppo.run(corridor(ENVS), small(timesteps=steps), tmp_path / "run")
+    saved = load_checkpoint(tmp_path / "run")
+    played = read_columns(tmp_path / "run" / "episodes.csv")["step"].max()
+    assert steps - ENVS < read_columns(tmp_path / "run" / "metrics.csv")["step"].max() <= steps
+    assert ENVS * STEPS < played <= steps
+    images = torch.from_numpy(corridor(ENVS).reset()[0])
+    loaded = load(saved.folder)
+    assert torch.equal(loaded.scores(images), agent.scores(images))
+
+
+def test_init_gives_the_weights(corridor: Callable[[int], Any], tmp_path: Path) -> None:
+    config = small(timesteps=0)
+    first = sb3_ppo.run(corridor(ENVS), config, tmp_path / "first")
+    other = replaced(config, seed=1)
+    second = sb3_ppo.run(corridor(ENVS), other, tmp_path / "second", init=tmp_path / "first")
+    images = torch.from_numpy(corridor(ENVS).reset()[0])
+    assert torch.equal(first.scores(images), second.scores(images))

@@ -1,0 +1,63 @@
+"""A test of sight as a kind of run, from its files to a study's tables."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from lab.studies.report import collect, page
+from lab.studies.sight import main
+from rainbow.agent import RainbowAgent, make_net
+from rainbow.config import RainbowConfig
+from retro_agents.judging.score import read_episodes
+from retro_agents.judging.sight import PLAYS
+from retro_agents.run.config import from_dict
+from retro_agents.sweeps.launcher import left, work
+from retro_agents.sweeps.study import Study
+
+GAME = "BrambleDash-Genesis-v0"
+LEVELS = [f"{GAME}:BrambleWood.Act3", f"{GAME}:RustCavern.Act2"]
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Path:
+    """An untrained one that sees little pictures."""
+    config = from_dict(RainbowConfig, {"image_height": 36, "image_width": 36, "hidden": 16})
+    RainbowAgent(make_net(config), config).save(tmp_path / "agent")
+    return tmp_path / "agent"
+
+
+def test_a_study_tells_what_its_three_plays_earned(
+    agent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def here(run: list[str], *_: object, **__: object) -> tuple[int, float]:
+        main(run[3:])
+        return 0, 0.5
+
+    monkeypatch.setattr("retro_agents.sweeps.launcher.ended", here)  # torch takes seconds to import
+    flags = f"--agent {agent} --draws --episodes 2"
+    kind = {"run": "lab.studies.sight", "together": True, "flags": flags}
+    values = {"levels": ",".join(LEVELS), "seeds": 2, "steps": 10, "kinds": {"eyes": kind}}
+    study, out = msgspec.convert(values, Study), tmp_path / "out"
+    work(study, left(study, ["eyes"], out), out, jobs=1, say=print)
+    folders = {play: out / "eyes/all-1" / ("" if play == "seeing" else play) for play in PLAYS}
+    for folder in folders.values():
+        episodes = read_episodes(folder)
+        assert sorted(one.level for one in episodes) == sorted(LEVELS * 2)
+        assert {one.l for one in episodes} == {10}
+    eyes = collect(study, out)["eyes"]
+    assert (eyes["episodes"], eyes["steps"]) == (8, 80)  # its own pictures count
+    assert eyes["cpu_hours"] == [0.5, 0.5]
+    assert "grown" not in eyes  # it learns nothing
+    for play in PLAYS[1:]:
+        by_level = eyes["sight"][play]
+        assert by_level.keys() == eyes["runs"].keys()
+        here = [one.r for one in read_episodes(folders[play]) if one.level == LEVELS[0]]
+        assert by_level["BrambleWood.Act3"]["1"] == pytest.approx(sum(here) / 2)
+    assert "seeing − blind, 95 %" in page({"kinds": {"eyes": eyes}, "compare": []})
+
+
+def test_a_player_that_looks_at_nothing_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["--agent", "random"])
+    assert stop.value.code == 2 and capsys.readouterr().err.count("\n") == 1

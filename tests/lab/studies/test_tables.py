@@ -1,0 +1,61 @@
+"""docs/results is what the stored results give."""
+
+import json
+
+import pytest
+
+from lab.studies import tables
+from lab.studies.plans import names, read
+from retro_agents.games.retro.integrations import rom_hash
+from retro_agents.ground.results import ROOT, read_result
+
+
+def test_stored_tables_are_those_of_the_stored_results() -> None:
+    stored = {path.name: path.read_text(encoding="utf-8") for path in tables.OUT.glob("*.md")}
+    index = stored.pop("README.md")
+    assert stored == tables.pages(), "run `python -m lab.studies tables`"
+    assert not [name for name in stored if f"({name})" not in index], "name it in README.md"
+
+
+@pytest.mark.parametrize(
+    "name", [p.stem for p in (ROOT / "lab" / "studies" / "results").glob("*.json")]
+)
+def test_a_stored_result_is_of_a_study_that_is_here(name: str) -> None:
+    assert name in names()
+    kinds = read_result(ROOT / "lab" / "studies" / "results" / f"{name}.json")["kinds"]
+    assert kinds.keys() & read(name).kinds
+
+
+def test_a_page_says_where_each_kind_comes_from() -> None:
+    stored = read_result(ROOT / "lab" / "studies" / "results" / "sight.json")
+    first, second, *_ = stored["kinds"]
+    machine = stored["machine"] | {"cores": 96}
+    for kind in stored["kinds"].values():
+        kind.pop("origin", None)
+    for kind in (first, second):
+        stored["kinds"][kind]["origin"] = {"command": "x", "commit": "y", "machine": machine}
+    before = [
+        one for one in tables.study_page("sight", stored).splitlines() if "From before" in one
+    ]
+    assert len(before) == 1
+    assert before[0].startswith(f"From before, {first}, {second}: `x` at commit y; 96 cores")
+
+
+def test_only_results_of_another_rom_are_marked() -> None:
+    here, other = ({"made": [{"roms": {tables.GAME: rom}}]} for rom in (rom_hash(tables.GAME), "f"))
+    assert tables.second([here]) == []
+    assert tables.second([here, other]) == [tables.SECOND]
+
+
+def test_rows_of_one_sort_share_a_table_and_many_numbers_stand_below_each_other() -> None:
+    rows = json.loads(
+        '[{"case": "a", "ms": 0.5}, {"case": "b", "ms": 1500.25},'
+        '{"ratio": "a/b", "value": 0.333333, "all": [0.3, 0.4], "at_least": 2.5},'
+        '{"ratio": "b/a", "value": 3.0, "all": [3.0]}]'
+    )
+    wide = {"case": "parts", **{f"call_{i}_ms": float(i) for i in range(9)}}
+    cases, ratios, parts = tables.row_tables([*rows, wide])
+    assert cases.splitlines()[2:] == ["| a | 0.5 |", "| b | 1,500 |"]
+    assert ratios.splitlines()[0] == "| ratio | value | all | aim: at least |"
+    assert ratios.splitlines()[2:] == ["| a/b | 0.333 | 0.3, 0.4 | 2.5 |", "| b/a | 3 | 3 |  |"]
+    assert parts.splitlines()[0] == "| case | parts |" and "| call 3 ms | 3 |" in parts

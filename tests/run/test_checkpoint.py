@@ -1,0 +1,293 @@
+import json
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import retro_agents
+import retro_agents.run.checkpoint
+from retro_agents.ground.errors import Damaged, UserError
+from retro_agents.run.checkpoint import (
+    latest_checkpoint,
+    load_agent,
+    load_checkpoint,
+    load_to_resume,
+    save_checkpoint,
+)
+
+ARRAYS = {
+    "frames": np.arange(5 * 4 * 3, dtype=np.uint8).reshape(5, 4, 3),
+    "sliced": np.arange(60.0).reshape(6, 10)[:, 2:7],
+    "empty": np.zeros((0, 3), np.float32),
+    "scalar": np.array(7),
+    "flags": np.array([True, False]),
+}
+STATE = {"bytes": b"\x00\xff", "nested": [{"a": 1.5, "b": None}], "text": "x"}
+
+
+def save(folder: Path, step: int, **changes: Any) -> Path:
+    channels_last = torch.arange(24.0).reshape(1, 2, 3, 4).to(memory_format=torch.channels_last)
+    given: dict[str, Any] = {
+        "agent": "rainbow",
+        "config": {"seed": step},
+        "counters": {"env_steps": step, "updates": step // 4},
+        "tensors": {"net": {"w": channels_last, "b": torch.ones(2, dtype=torch.bfloat16)}},
+        "arrays": ARRAYS,
+        "state": STATE,
+    }
+    return save_checkpoint(folder, **(given | changes))
+
+
+def test_everything_comes_back(tmp_path: Path) -> None:
+    folder = save(tmp_path / "checkpoints", 1234)
+    assert folder == tmp_path / "checkpoints" / "step-000001234"
+    for place in (tmp_path, tmp_path / "checkpoints", folder):
+        found = load_checkpoint(place)
+        assert (found.folder, found.agent) == (folder, "rainbow")
+        assert found.config == {"seed": 1234}
+        assert found.counters == {"env_steps": 1234, "updates": 308}
+        assert found.state == STATE
+        assert torch.equal(found.tensors["net"]["w"], torch.arange(24.0).reshape(1, 2, 3, 4))
+        assert found.tensors["net"]["b"].dtype == torch.bfloat16
+        assert set(found.arrays) == set(ARRAYS)
+        for name, array in ARRAYS.items():
+            assert found.arrays[name].dtype == array.dtype
+            assert np.array_equal(found.arrays[name], array)
+
+
+def test_tensors_that_share_memory_are_saved(tmp_path: Path) -> None:
+    w = torch.ones(3, 2)
+    save(tmp_path, 1, tensors={"net": {"a": w, "b": w.t()}})
+    assert load_checkpoint(tmp_path).tensors["net"]["b"].shape == (2, 3)
+
+
+def test_only_the_newest_stay(tmp_path: Path) -> None:
+    for step in (10, 200, 1000):
+        save(tmp_path, step, keep=2)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["step-000000200", "step-000001000"]
+    assert latest_checkpoint(tmp_path).name == "step-000001000"
+
+
+def test_saving_the_same_step_again_replaces_it(tmp_path: Path) -> None:
+    save(tmp_path, 10)
+    save(tmp_path, 10, config={"seed": 77})
+    assert load_checkpoint(tmp_path).config == {"seed": 77}
+    assert [p.name for p in tmp_path.iterdir()] == ["step-000000010"]
+
+
+def test_a_checkpoint_behind_a_later_one_is_refused_and_that_one_kept(tmp_path: Path) -> None:
+    save(tmp_path, 20)
+    with pytest.raises(UserError, match=r"later checkpoint, step-000000020; give another folder"):
+        save(tmp_path, 10)
+    assert load_checkpoint(tmp_path).counters["env_steps"] == 20
+
+
+def test_a_kill_between_the_two_renames_leaves_the_replaced_one(tmp_path: Path) -> None:
+    save(tmp_path, 10).rename(tmp_path / "step-000000010.replaced")
+    assert load_checkpoint(tmp_path).counters["env_steps"] == 10
+
+
+def test_a_checkpoint_is_not_gone_before_its_successor_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(tmp_path, 10, config={"seed": 1})
+    rename = Path.rename
+
+    def stop(path: Path, target: Path) -> Path:
+        if path.name.startswith(".draft-step"):
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", stop)
+    with pytest.raises(KeyboardInterrupt):
+        save(tmp_path, 10, config={"seed": 2})
+    assert load_checkpoint(tmp_path).config == {"seed": 1}
+
+
+def test_a_file_that_cannot_be_written_leaves_the_previous_checkpoint(tmp_path: Path) -> None:
+    previous = save(tmp_path, 10)
+    before = {p.name: p.read_bytes() for p in previous.iterdir()}
+    noise = np.random.default_rng(0).integers(0, 255, 10_000, dtype=np.uint8)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, limits[1]))
+    try:
+        with pytest.raises(UserError, match="File too large") as caught:
+            save(tmp_path, 20, arrays={"frames": noise})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "\n" not in str(caught.value)
+    assert [p.name for p in tmp_path.iterdir()] == ["step-000000010"]
+    assert {p.name: p.read_bytes() for p in previous.iterdir()} == before
+    assert load_checkpoint(tmp_path).counters["env_steps"] == 10
+
+
+def test_a_really_full_disk_leaves_the_previous_checkpoint(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("may not mount a small disk here")
+    try:
+        noise = np.random.default_rng(0).integers(0, 255, 400_000, dtype=np.uint8)
+        save(disk, 10)
+        with pytest.raises(UserError, match="No space left on device"):
+            save(disk, 20, arrays={"frames": noise})
+        assert load_checkpoint(disk).counters["env_steps"] == 10
+        assert [p.name for p in disk.iterdir()] == ["step-000000010"]
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("name", ["net.safetensors", "frames.npy.zst", "state.msgpack"])
+def test_a_cut_off_file_is_a_user_error(tmp_path: Path, name: str) -> None:
+    path = save(tmp_path, 10) / name
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(UserError, match="is cut off"):
+        load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["net.safetensors", "state.msgpack", "config.json"])
+def test_a_changed_file_is_a_user_error(tmp_path: Path, name: str) -> None:
+    path = save(tmp_path, 10) / name
+    data = bytearray(path.read_bytes())
+    data[-2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(UserError, match="checksum"):
+        load_checkpoint(tmp_path)
+
+
+def test_a_changed_array_is_a_user_error_when_it_is_read(tmp_path: Path) -> None:
+    path = save(tmp_path, 10) / "frames.npy.zst"
+    good = path.read_bytes()
+    for place in range(len(good)):
+        data = bytearray(good)
+        data[place] ^= 1
+        path.write_bytes(data)
+        with pytest.raises(UserError, match="is damaged"):
+            _ = load_checkpoint(tmp_path).arrays["frames"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": "other"}'])
+def test_foreign_meta_is_a_user_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "meta.json").write_text(text)
+    with pytest.raises(UserError, match=r"meta\.json"):
+        load_checkpoint(tmp_path)
+
+
+def test_odd_meta_is_a_user_error(tmp_path: Path) -> None:
+    folder = save(tmp_path, 10)
+    meta = json.loads((folder / "meta.json").read_text())
+    for change, says in (
+        ({"version": 99}, "format version 99"),
+        ({"files": {"../../x": {"size": 1, "sha256": ""}}}, "lacks its file"),
+        ({"files": {}}, "lacks its file"),
+        ({"files": 3}, "is damaged"),
+        ({"counters": {"env_steps": "x"}}, "is damaged"),
+    ):
+        (folder / "meta.json").write_text(json.dumps(meta | change))
+        with pytest.raises(UserError, match=says):
+            load_checkpoint(tmp_path)
+
+
+def test_nothing_to_load_is_a_user_error(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such folder"):
+        load_checkpoint(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="a file, not a folder"):
+        load_checkpoint(tmp_path / "file")
+    with pytest.raises(UserError, match=r"no meta\.json .* comes with one \(rainbow, ppo2\)"):
+        load_checkpoint(tmp_path)
+
+
+def test_a_missing_file_is_a_user_error(tmp_path: Path) -> None:
+    (save(tmp_path, 10) / "frames.npy.zst").unlink()
+    with pytest.raises(UserError, match="lacks its file 'frames"):
+        load_checkpoint(tmp_path)
+
+
+def test_objects_and_paths_cannot_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        save(tmp_path, 1, arrays={"x": np.array([object()])})
+    with pytest.raises(ValueError, match="cannot name a file"):
+        save(tmp_path, 1, arrays={"../x": np.zeros(1)})
+    assert list(tmp_path.iterdir()) == []
+
+
+KILLED = """
+import sys, numpy as np
+from pathlib import Path
+from retro_agents.run.checkpoint import save_checkpoint
+noise = np.random.default_rng(0).integers(0, 255, 4_000_000, dtype=np.uint8)
+for step in range(1, 10_000):
+    save_checkpoint(Path(sys.argv[1]), agent="rainbow", config={}, counters={"env_steps": step},
+                    tensors={}, arrays={"noise": noise})
+    print(step, flush=True)
+"""
+
+
+def test_a_kill_at_any_moment_leaves_a_whole_checkpoint(tmp_path: Path) -> None:
+    for number in range(4):
+        folder = tmp_path / str(number)
+        child = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(folder)], stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None
+        said = int(child.stdout.readline())
+        time.sleep(0.007 * number)
+        child.send_signal(signal.SIGKILL)
+        said = max([said, *map(int, child.stdout.read().split())])
+        child.wait()
+        child.stdout.close()
+        found = load_checkpoint(folder)
+        assert found.counters["env_steps"] >= said
+        assert len(found.arrays["noise"]) == 4_000_000
+        save(folder, 20_000)  # clears what the killed one left
+        assert all(p.name.startswith("step-") for p in folder.iterdir())
+
+
+@pytest.fixture
+def agent_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    package = tmp_path / "packages" / "checkpoint_agent"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("from checkpoint_agent.agent import load\n")
+    (package / "agent.py").write_text("def load(folder, *, device):\n    return folder, device\n")
+    monkeypatch.syspath_prepend(str(package.parent))
+    return "checkpoint_agent"
+
+
+def test_load_agent_calls_the_named_package(tmp_path: Path, agent_package: str) -> None:
+    folder = save(tmp_path / "checkpoints", 10, agent=agent_package)
+    assert retro_agents.load_agent(tmp_path, device="cpu") == (folder, "cpu")
+    sys.modules.pop("checkpoint_agent.agent")
+    sys.modules.pop("checkpoint_agent")
+
+
+@pytest.mark.parametrize("agent", ["not_installed", "os", "json", "../x", "", "os.path"])
+def test_load_agent_imports_only_agent_packages(tmp_path: Path, agent: str) -> None:
+    save(tmp_path, 10, agent=agent)
+    with pytest.raises(UserError, match="not installed here"):
+        load_agent(tmp_path)
+
+
+def test_a_checkpoint_that_another_process_put_aside_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older, newer = (save(tmp_path / "checkpoints", step) for step in (1, 2))
+
+    def load(folder: Path) -> Any:
+        if folder == newer:
+            newer.rename(newer.with_name(newer.name + ".damaged"))
+            raise Damaged("cut off")
+        return load_checkpoint(folder)
+
+    monkeypatch.setattr(retro_agents.run.checkpoint, "load_checkpoint", load)
+    assert load_to_resume(tmp_path).folder == older
+    assert newer.with_name(newer.name + ".damaged").is_dir()

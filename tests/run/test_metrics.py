@@ -1,0 +1,196 @@
+import math
+import resource
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from retro_agents.ground.errors import UserError
+from retro_agents.run.metrics import (
+    PROJECT,
+    EpisodeLog,
+    Metrics,
+    read_columns,
+)
+
+EPISODE = {"r": 812.25, "l": 300, "level": "Bramble:A.Act1", "progress": 0.5, "finished": False}
+
+
+def test_rows_read_back_exactly(tmp_path: Path) -> None:
+    with Metrics(tmp_path, tensorboard=False) as metrics:
+        metrics.log(4, {"loss": 0.1, "count": 3})
+        metrics.log(8, {"loss": np.float32(1 / 3), "count": np.int64(2**60)})
+    assert (tmp_path / "metrics.csv").read_text() == (
+        f"step,loss,count\n4,0.1,3\n8,{float(np.float32(1 / 3))!r},{2**60}\n"
+    )
+    assert read_columns(tmp_path / "metrics.csv")["loss"][0] == 0.1
+
+
+def test_each_row_is_on_disk_at_once(tmp_path: Path) -> None:
+    metrics = Metrics(tmp_path, tensorboard=False)
+    metrics.log(1, {"a": 1})
+    assert (tmp_path / "metrics.csv").read_text() == "step,a\n1,1\n"
+    metrics.close()
+
+
+def test_a_row_that_cannot_be_written_is_a_user_error(tmp_path: Path) -> None:
+    with Metrics(tmp_path, tensorboard=False) as metrics:
+        metrics.log(1, {"a": 1})
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len("step,a\n1,1\n"), limits[1]))
+        try:
+            with pytest.raises(UserError, match=r"cannot write .*metrics\.csv: File too large"):
+                metrics.log(2, {"a": 2})
+            metrics.close()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (tmp_path / "metrics.csv").read_text() == "step,a\n1,1\n"
+
+
+def test_columns_may_appear_and_be_missing_later(tmp_path: Path) -> None:
+    with Metrics(tmp_path, tensorboard=False) as metrics:
+        metrics.log(1, {"a": 1})
+        metrics.log(2, {"b": 2.5})
+        metrics.log(3, {"a": math.inf, "b": math.nan})
+    columns = read_columns(tmp_path / "metrics.csv")
+    assert list(columns) == ["step", "a", "b"]
+    assert np.array_equal(columns["a"], [1, np.nan, np.inf], equal_nan=True)
+    assert np.array_equal(columns["b"], [np.nan, 2.5, np.nan], equal_nan=True)
+
+
+def test_resuming_drops_rows_after_the_checkpoint_and_a_cut_off_one(tmp_path: Path) -> None:
+    with Metrics(tmp_path, tensorboard=False) as metrics:
+        for step in (1, 2, 3):
+            metrics.log(step, {"a": step})
+    path = tmp_path / "metrics.csv"
+    path.write_text(path.read_text() + "2,")
+    with Metrics(tmp_path, resume_step=2, tensorboard=False) as metrics:
+        metrics.log(4, {"a": 40, "b": 1})
+    assert path.read_text() == "step,a,b\n1,1,\n2,2,\n4,40,1\n"
+
+
+def test_resuming_without_a_file_starts_one(tmp_path: Path) -> None:
+    with Metrics(tmp_path, resume_step=2, tensorboard=False) as metrics:
+        metrics.log(3, {"a": 1})
+    assert (tmp_path / "metrics.csv").read_text() == "step,a\n3,1\n"
+
+
+def test_a_resumed_run_writes_the_file_of_an_uninterrupted_one(tmp_path: Path) -> None:
+    values = {step: {"loss": step / 7} | ({"late": step} if step > 5 else {}) for step in range(9)}
+    for name in ("whole", "broken"):
+        (tmp_path / name).mkdir()
+        with Metrics(tmp_path / name, tensorboard=False) as metrics:
+            for step in range(9):
+                metrics.log(step, values[step])
+    with Metrics(tmp_path / "broken", resume_step=3, tensorboard=False) as metrics:
+        for step in range(4, 9):
+            metrics.log(step, values[step])
+    files = [(tmp_path / name / "metrics.csv").read_text() for name in ("whole", "broken")]
+    assert files[0] == files[1]
+
+
+def test_a_damaged_table_is_a_user_error(tmp_path: Path) -> None:
+    for text in (b"a,b\n1,2\n", b"step,a\n1\n", b"\nstep\n1\n", b"step,a\nx,1\n", b"\xff,a\n1,2\n"):
+        (tmp_path / "metrics.csv").write_bytes(text)
+        with pytest.raises(UserError, match="is damaged"):
+            Metrics(tmp_path, resume_step=1, tensorboard=False)
+
+
+def test_tensorboard_gets_the_same_numbers_and_forgets_what_was_dropped(tmp_path: Path) -> None:
+    with Metrics(tmp_path) as metrics:
+        for step in (1, 2, 3):
+            metrics.log(step, {"loss": step / 2})
+    with Metrics(tmp_path, resume_step=2) as metrics:
+        metrics.log(4, {"loss": 9.0})
+    events = EventAccumulator(str(tmp_path), purge_orphaned_data=True)
+    events.Reload()
+    assert [(e.step, e.value) for e in events.Scalars("train/loss")] == [
+        (1, 0.5),
+        (2, 1.0),
+        (4, 9.0),
+    ]
+
+
+def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[tuple[str, object]] = []
+    sink = SimpleNamespace(
+        init=lambda **values: said.append(("init", values)),
+        log=lambda values, step: said.append((f"log {step}", values)),
+        finish=lambda: said.append(("finish", None)),
+    )
+    monkeypatch.setitem(sys.modules, "trackio", sink)
+    config = {"run": {"seed": 3}}
+    returns = {"mean_return": 7.0, "min_return": 2.25, "max_return": 9.0}
+    with (
+        EpisodeLog(tmp_path) as log,
+        Metrics(tmp_path, track="trackio", config=config, rollout=log.rollout) as metrics,
+    ):
+        metrics.log(4, {"loss": 0.5, **returns})
+        log.log(5, 0, EPISODE)
+        log.log(6, 0, EPISODE | {"r": 2.25, "level": "Bramble:A.Act2", "finished": True})
+        log.log(6, 1, EPISODE | {"r": 4.0, "level": "Bramble:B.Act1", "progress": 0.75})
+        log.log(7, 0, EPISODE | {"r": 4.0, "level": "Bramble:B.Act1", "finished": True})
+        metrics.log(8, {"loss": 0.25, "sight/blind": 3.0})
+    names = [name for name, _ in said]
+    assert names == ["init", "log 4", "log 8", "finish"]
+    assert said[0][1] == {"project": PROJECT, "name": tmp_path.name, "config": config}
+    last = dict(said[2][1])  # type: ignore[call-overload]
+    assert last.pop("time/steps_per_second") > 0
+    assert last == {
+        "train/loss": 0.25,
+        "sight/blind": 3.0,
+        "rollout/return/A": (812.25 + 2.25) / 2,
+        "rollout/return/B": 4.0,
+        "rollout/finished": 0.5,
+        "rollout/length": 300,
+        "rollout/furthest": 0.75,
+    }
+    events = EventAccumulator(str(tmp_path))
+    events.Reload()
+    assert {*(f"rollout/{name}" for name in returns), *last} <= set(events.Tags()["scalars"])
+    (text,) = events.Tensors("config/text_summary")
+    assert b"seed: 3" in text.tensor_proto.string_val[0]
+    assert (tmp_path / "metrics.csv").read_text().splitlines()[0] == (
+        "step,loss,mean_return,min_return,max_return,sight/blind"
+    )
+
+
+def test_levels_that_are_seeds_count_as_their_game(tmp_path: Path) -> None:
+    with EpisodeLog(tmp_path) as log:
+        for seed, r in ((17, 2.0), (1234567, 6.0)):
+            log.log(seed, 0, EPISODE | {"r": r, "level": f"bigfish:{seed}"})
+        found = log.rollout()
+    assert [name for name in found if "return" in name] == ["rollout/return/bigfish"]
+    assert found["rollout/return/bigfish"] == 4.0
+
+
+def test_episodes_have_fixed_columns_and_resume(tmp_path: Path) -> None:
+    with EpisodeLog(tmp_path) as log:
+        log.log(100, 0, EPISODE)
+        log.log(200, 1, EPISODE | {"finished": True, "extra": 1})
+    with EpisodeLog(tmp_path, resume_step=150) as log:
+        log.log(160, 2, EPISODE | {"progress": np.float64(1.0), "finished": np.True_})
+    assert (tmp_path / "episodes.csv").read_text() == (
+        "step,env,level,r,l,progress,finished\n"
+        "100,0,Bramble:A.Act1,812.25,300,0.5,0\n"
+        "160,2,Bramble:A.Act1,812.25,300,1.0,1\n"
+    )
+    with EpisodeLog(tmp_path, resume_step=160) as log:
+        log.log(170, 0, {"r": 1.0, "l": 3, "level": "corridor", "finished": False})
+    assert (tmp_path / "episodes.csv").read_text().endswith("\n170,0,corridor,1.0,3,,0\n")
+    columns = read_columns(tmp_path / "episodes.csv")
+    assert list(columns["level"]) == ["Bramble:A.Act1"] * 2 + ["corridor"]
+
+
+def test_reading_nothing_is_a_user_error(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot read"):
+        read_columns(tmp_path / "metrics.csv")
+    with EpisodeLog(tmp_path):
+        pass
+    with pytest.raises(UserError, match="no rows yet"):
+        read_columns(tmp_path / "episodes.csv")

@@ -1,0 +1,97 @@
+import pytest
+import torch
+
+from retro_agents.run.optimiser import (
+    Adam,
+    AdamW,
+    RMSprop,
+    optimiser_tensors,
+    restore_optimiser,
+)
+
+
+def step(net: torch.nn.Module, optimiser: torch.optim.Optimizer, seed: int) -> None:
+    x = torch.randn(8, 3, generator=torch.Generator().manual_seed(seed))
+    optimiser.zero_grad()
+    net(x).square().mean().backward()
+    optimiser.step()
+
+
+@pytest.mark.parametrize(
+    ("ours", "original", "settings"),
+    [
+        (Adam, torch.optim.Adam, {"fused": True}),
+        (Adam, torch.optim.Adam, {"weight_decay": 0.1, "maximize": True}),
+        (AdamW, torch.optim.AdamW, {"weight_decay": 0.1, "fused": True}),
+        (RMSprop, torch.optim.RMSprop, {"alpha": 0.9}),
+    ],
+)
+def test_ours_take_the_originals_steps(ours, original, settings) -> None:
+    nets = [torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)]
+    nets[1].load_state_dict(nets[0].state_dict())
+    made = [
+        kind(net.parameters(), lr=0.01, **settings)
+        for net, kind in zip(nets, (ours, original), strict=True)
+    ]
+    before = nets[0].weight.clone()
+    for seed in range(3):
+        for net, optimiser in zip(nets, made, strict=True):
+            step(net, optimiser, seed)
+    assert torch.equal(nets[0].weight, nets[1].weight) and not torch.equal(nets[0].weight, before)
+
+
+@pytest.mark.parametrize("tensor_rate", [False, True])
+def test_a_restored_adam_takes_the_same_steps(tensor_rate: bool) -> None:
+    def adam(net: torch.nn.Module) -> torch.optim.Optimizer:
+        rate = torch.tensor(0.01) if tensor_rate else 0.01
+        return torch.optim.Adam(net.parameters(), lr=rate)
+
+    net = torch.nn.Linear(3, 2)
+    optimiser = adam(net)
+    for seed in range(3):
+        step(net, optimiser, seed)
+    tensors = optimiser_tensors(optimiser)
+    copy = torch.nn.Linear(3, 2)
+    copy.load_state_dict(net.state_dict())
+    restored = adam(copy)
+    restore_optimiser(restored, {key: t.clone() for key, t in tensors.items()})
+    for seed in range(3, 6):
+        step(net, optimiser, seed)
+        step(copy, restored, seed)
+    assert torch.equal(net.weight, copy.weight)
+
+
+def test_a_run_that_goes_on_with_another_learning_rate_has_that_one() -> None:
+    net = torch.nn.Linear(3, 2)
+    optimiser = torch.optim.Adam(net.parameters(), lr=0.01)
+    step(net, optimiser, 0)
+    other = torch.optim.Adam(net.parameters(), lr=0.5)
+    restore_optimiser(other, optimiser_tensors(optimiser))
+    assert other.param_groups[0]["lr"] == 0.5
+    assert other.state[net.weight]["step"] == 1
+
+
+def test_restored_state_is_laid_out_like_its_parameter() -> None:
+    def make() -> tuple[torch.nn.Module, torch.optim.Optimizer]:
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.Flatten())
+        net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        return net, torch.optim.Adam(net.parameters(), lr=0.01, fused=True)
+
+    def learn(net: torch.nn.Module, optimiser: torch.optim.Optimizer) -> None:
+        optimiser.zero_grad()
+        images = torch.randn(2, 3, 5, 5, generator=torch.Generator().manual_seed(1))
+        net(images).square().mean().backward()
+        optimiser.step()
+
+    net, optimiser = make()
+    learn(net, optimiser)
+    tensors = optimiser_tensors(optimiser)
+    copy, restored = make()
+    copy.load_state_dict(net.state_dict())
+    # As a file gives them back: contiguous.
+    restore_optimiser(restored, {k: t.clone().contiguous() for k, t in tensors.items()})
+    for one in ((net, optimiser), (copy, restored)):
+        learn(*one)
+    for left, right in zip(net.parameters(), copy.parameters(), strict=True):
+        assert torch.equal(left, right)
