@@ -13,12 +13,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from es.config import ESConfig
-from retro_agents.contract.policy import (
-    Actions,
-    Flags,
-    Images,
-    ScoringPolicy,
-)
+from retro_agents.contract.policy import Actions, Flags, Images, ScoringPolicy
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.net_agent import NetAgent
 from retro_agents.run.agents import check_alike, find

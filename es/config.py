@@ -6,13 +6,7 @@ from typing import Any, Literal
 from retro_agents.contract.envs import EnvSettings
 from retro_agents.games.families import TRAINING, env_settings
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.ranges import (
-    Count,
-    Natural,
-    NonNegative,
-    Positive,
-    check,
-)
+from retro_agents.ground.ranges import Count, Natural, NonNegative, Positive, check
 from retro_agents.nets.settings import EncoderName
 from retro_agents.run.config import hidden, only_with
 from retro_agents.run.settings import RunSettings

@@ -12,13 +12,7 @@ from impala.agent import ImpalaAgent
 from impala.config import ImpalaConfig
 from impala.memory import Sequences, sequences_of
 from retro_agents.contract.envs import VectorEnv
-from retro_agents.experience.actors import (
-    Actors,
-    Here,
-    Weights,
-    actor_seed,
-    on_ray,
-)
+from retro_agents.experience.actors import Actors, Here, Weights, actor_seed, on_ray
 from retro_agents.experience.collector import Collector
 from retro_agents.experience.saving import restore_run
 from retro_agents.games.families import make_for

@@ -5,14 +5,7 @@ from dataclasses import dataclass
 from retro_agents.contract.envs import EnvSettings
 from retro_agents.games.families import HELD_OUT, env_settings
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.ranges import (
-    Count,
-    Natural,
-    NonNegative,
-    Share,
-    Threads,
-    check,
-)
+from retro_agents.ground.ranges import Count, Natural, NonNegative, Share, Threads, check
 from retro_agents.run.config import only_with
 from retro_agents.run.settings import RunSettings
 

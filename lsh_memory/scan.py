@@ -18,17 +18,7 @@ from typing import final
 
 import numpy as np
 
-from lsh_memory.kernels import (
-    BLOCK,
-    COARSE,
-    PART,
-    WORD,
-    Floats,
-    Slots,
-    nearest,
-    sign_code,
-    similar,
-)
+from lsh_memory.kernels import BLOCK, COARSE, PART, WORD, Floats, Slots, nearest, sign_code, similar
 from lsh_memory.storage import Storage
 
 ROUNDS = 2

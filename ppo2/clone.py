@@ -20,30 +20,13 @@ from torch.nn import functional as F
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.demonstrations import UNKNOWN, Demonstrations, of_episodes
-from retro_agents.contract.envs import (
-    EnvSettings,
-    Expert,
-    VectorEnv,
-    ended_episodes,
-)
+from retro_agents.contract.envs import EnvSettings, Expert, VectorEnv, ended_episodes
 from retro_agents.experience.episodes import check_played_alike, episodes_of
-from retro_agents.games.families import (
-    TRAINING,
-    env_settings,
-    expert_of,
-    make,
-)
+from retro_agents.games.families import TRAINING, env_settings, expert_of, make
 from retro_agents.ground.device import memory_for, prepare_device
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.progress import Progress
-from retro_agents.ground.ranges import (
-    Count,
-    NonNegative,
-    Positive,
-    Seed,
-    Share,
-    check,
-)
+from retro_agents.ground.ranges import Count, NonNegative, Positive, Seed, Share, check
 from retro_agents.ground.seeding import seed_everything
 from retro_agents.nets.actor_critic import make_actor_critic, sample_actions
 from retro_agents.nets.settings import NetSettings

@@ -12,12 +12,7 @@ from numpy.typing import NDArray
 from rainbow.config import RainbowConfig
 from rainbow.training import Step, Training
 from retro_agents.contract.envs import VectorEnv, ended_episodes
-from retro_agents.experience.actors import (
-    OnRay,
-    Weights,
-    actor_seed,
-    on_ray,
-)
+from retro_agents.experience.actors import OnRay, Weights, actor_seed, on_ray
 from retro_agents.games.families import make_for
 from retro_agents.run.config import replaced
 

@@ -5,15 +5,7 @@ from typing import Literal
 
 from retro_agents.contract.envs import EnvSettings
 from retro_agents.games.families import TRAINING, env_settings
-from retro_agents.ground.ranges import (
-    Count,
-    Natural,
-    NonNegative,
-    Positive,
-    Share,
-    Threads,
-    check,
-)
+from retro_agents.ground.ranges import Count, Natural, NonNegative, Positive, Share, Threads, check
 from retro_agents.judging.settings import EvaluationSettings
 from retro_agents.nets.settings import NetSettings
 from retro_agents.run.config import only_with

@@ -14,12 +14,7 @@ from rich.console import Console
 
 from jerk import recordings as jerk_recordings
 from retro_agents.contest.match.agents import Agent, make_config
-from retro_agents.contract.policy import (
-    Actions,
-    Flags,
-    Images,
-    Policy,
-)
+from retro_agents.contract.policy import Actions, Flags, Images, Policy
 from retro_agents.games.families import make_for
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.integrations import check_playable
@@ -39,12 +34,7 @@ from retro_agents.judging.score import (
     score_table,
     unfinished_episodes,
 )
-from retro_agents.judging.watch import (
-    Moment,
-    film,
-    moments_of,
-    watch,
-)
+from retro_agents.judging.watch import Moment, film, moments_of, watch
 from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.config import load_config, replaced, to_dict

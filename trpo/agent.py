@@ -10,12 +10,7 @@ from torch import Tensor, nn
 from retro_agents.ground.device import memory_for
 from retro_agents.nets.actor_critic import make_trunk
 from retro_agents.nets.encoders import Encoder
-from retro_agents.nets.initialise import (
-    POLICY_GAIN,
-    VALUE_GAIN,
-    orthogonal,
-    xavier,
-)
+from retro_agents.nets.initialise import POLICY_GAIN, VALUE_GAIN, orthogonal, xavier
 from retro_agents.nets.net_agent import PolicyAgent
 from trpo.config import TRPOConfig
 

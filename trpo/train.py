@@ -18,12 +18,7 @@ from retro_agents.contract.envs import VectorEnv
 from retro_agents.contract.policy import OnCheckpoint, reached
 from retro_agents.experience.collector import Collector
 from retro_agents.experience.rollouts import minibatches
-from retro_agents.experience.saving import (
-    check_run,
-    reports,
-    restore_run,
-    save_run,
-)
+from retro_agents.experience.saving import check_run, reports, restore_run, save_run
 from retro_agents.games.families import make_for, train
 from retro_agents.ground.device import prepare_device
 from retro_agents.ground.errors import command

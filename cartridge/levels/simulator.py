@@ -11,12 +11,7 @@ from cartridge.levels import pack
 from cartridge.levels.cells import Act
 from cartridge.levels.console import Status
 from retro_agents.games.retro.config import EnvConfig
-from retro_agents.games.retro.engine import (
-    LINE,
-    Games,
-    assemble,
-    quick_call,
-)
+from retro_agents.games.retro.engine import LINE, Games, assemble, quick_call
 from retro_agents.games.retro.levels import Level
 
 

@@ -19,12 +19,7 @@ from unittest.mock import patch
 import numpy as np
 
 from lab.benchmarks import cases
-from lab.benchmarks.cases import (
-    Options,
-    Repeat,
-    Row,
-    Rows,
-)
+from lab.benchmarks.cases import Options, Repeat, Row, Rows
 from lab.benchmarks.parts import TimeOver, preset_config, timed
 from retro_agents.ground.errors import command
 

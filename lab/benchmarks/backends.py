@@ -17,13 +17,7 @@ from typing import Any
 from unittest.mock import patch
 
 from lab.benchmarks import cases
-from lab.benchmarks.cases import (
-    BACKENDS,
-    Options,
-    Repeat,
-    Row,
-    Rows,
-)
+from lab.benchmarks.cases import BACKENDS, Options, Repeat, Row, Rows
 from lab.benchmarks.parts import TimeOver, cpu_seconds, preset_config
 from lab.benchmarks.peers.stopwatch import LEVEL
 from retro_agents.games.families import make_for

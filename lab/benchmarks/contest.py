@@ -18,15 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.benchmarks.cases import (
-    BACKENDS,
-    Options,
-    Repeat,
-    Rows,
-    median_cases,
-    ratio_rows,
-    run,
-)
+from lab.benchmarks.cases import BACKENDS, Options, Repeat, Rows, median_cases, ratio_rows, run
 from lab.benchmarks.parts import cpu_seconds
 from lab.benchmarks.peers.stopwatch import LEVEL
 from retro_agents.contest.wire.client import RemoteEnv

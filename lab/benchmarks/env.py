@@ -11,21 +11,8 @@ import gymnasium
 import numpy as np
 import stable_retro
 
-from lab.benchmarks.cases import (
-    Options,
-    Repeat,
-    Row,
-    Rows,
-    median_cases,
-    ratio_rows,
-    run,
-)
-from lab.benchmarks.parts import (
-    env_only,
-    make_envs,
-    one_env,
-    timed,
-)
+from lab.benchmarks.cases import Options, Repeat, Row, Rows, median_cases, ratio_rows, run
+from lab.benchmarks.parts import env_only, make_envs, one_env, timed
 from lab.benchmarks.peers.stopwatch import LEVEL, WORKERS
 from retro_agents.games.families import make
 from retro_agents.games.procgen.config import ProcgenConfig

@@ -15,12 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lab.benchmarks import cases
-from lab.benchmarks.cases import (
-    Options,
-    Repeat,
-    Row,
-    Rows,
-)
+from lab.benchmarks.cases import Options, Repeat, Row, Rows
 from lab.benchmarks.peers.stopwatch import LEVEL
 from retro_agents.ground.errors import UserError, command
 from retro_agents.run.metrics import read_columns

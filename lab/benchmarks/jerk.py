@@ -18,19 +18,8 @@ from jerk.config import JerkConfig
 from jerk.policy import EMBEDDING, Embedder, taken_policy
 from jerk.train import parse, run
 from lab.benchmarks import cases
-from lab.benchmarks.cases import (
-    Options,
-    Repeat,
-    Row,
-    Rows,
-    median_cases,
-)
-from lab.benchmarks.parts import (
-    cpu_seconds,
-    make_envs,
-    preset_config,
-    timed,
-)
+from lab.benchmarks.cases import Options, Repeat, Row, Rows, median_cases
+from lab.benchmarks.parts import cpu_seconds, make_envs, preset_config, timed
 from lsh_memory import EpisodicMemory, MemoryConfig
 from retro_agents.ground.errors import UserError, command
 from retro_agents.run.checkpoint import load_checkpoint

@@ -10,23 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from lab.benchmarks.cases import (
-    Options,
-    Repeat,
-    Row,
-    Rows,
-    median_cases,
-    median_row,
-    run,
-)
+from lab.benchmarks.cases import Options, Repeat, Row, Rows, median_cases, median_row, run
 from lab.benchmarks.peers.environments import peer_python
-from lab.benchmarks.peers.neighbours import (
-    K,
-    Searcher,
-    embeddings,
-    measure,
-    subset,
-)
+from lab.benchmarks.peers.neighbours import K, Searcher, embeddings, measure, subset
 from retro_agents.ground.errors import command
 from retro_agents.ground.files import file_hash
 from retro_agents.ground.results import ROOT

@@ -15,19 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lab.benchmarks import cases
-from lab.benchmarks.cases import (
-    Options,
-    Repeat,
-    Row,
-    Rows,
-)
-from lab.benchmarks.parts import (
-    cpu_seconds,
-    env_only,
-    make_envs,
-    preset_config,
-    run_until,
-)
+from lab.benchmarks.cases import Options, Repeat, Row, Rows
+from lab.benchmarks.parts import cpu_seconds, env_only, make_envs, preset_config, run_until
 from lab.benchmarks.peers.stopwatch import WORKERS
 from ppo2.config import PPO2Config
 from ppo2.train import learn, parse, run

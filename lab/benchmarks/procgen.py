@@ -14,12 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.benchmarks import cases
-from lab.benchmarks.cases import (
-    Options,
-    Repeat,
-    Row,
-    Rows,
-)
+from lab.benchmarks.cases import Options, Repeat, Row, Rows
 from lab.benchmarks.peers.environments import peer_python
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.results import ROOT

@@ -10,20 +10,10 @@ from typing import Any
 import numpy as np
 
 from lab.benchmarks import cases, parts
-from lab.benchmarks.cases import (
-    Options,
-    Repeat,
-    Row,
-    Rows,
-)
+from lab.benchmarks.cases import Options, Repeat, Row, Rows
 from lab.benchmarks.peers import stopwatch
 from lab.benchmarks.peers.neighbours import resident
-from lab.benchmarks.peers.stopwatch import (
-    BATCH_SIZE,
-    STEPS_PER_UPDATE,
-    WORKERS,
-    Stopwatch,
-)
+from lab.benchmarks.peers.stopwatch import BATCH_SIZE, STEPS_PER_UPDATE, WORKERS, Stopwatch
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import Learner

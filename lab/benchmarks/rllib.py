@@ -15,12 +15,7 @@ from math import lcm
 from typing import Any
 
 from lab.benchmarks import cases
-from lab.benchmarks.cases import (
-    Options,
-    Repeat,
-    Row,
-    Rows,
-)
+from lab.benchmarks.cases import Options, Repeat, Row, Rows
 from lab.benchmarks.parts import preset_config, run_until
 from lab.benchmarks.peers.environments import peer_python
 from lab.benchmarks.peers.stopwatch import Stopwatch

@@ -16,12 +16,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 from torch import nn
 
-from lab.benchmarks.sb3 import (
-    Envs,
-    Recorder,
-    policy_kwargs,
-    refuse_others,
-)
+from lab.benchmarks.sb3 import Envs, Recorder, policy_kwargs, refuse_others
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.train import make_envs, parse, resolve

@@ -14,12 +14,7 @@ from typing import Any
 
 from sb3_contrib import QRDQN
 
-from lab.benchmarks.sb3 import (
-    Envs,
-    Recorder,
-    policy_kwargs,
-    refuse_others,
-)
+from lab.benchmarks.sb3 import Envs, Recorder, policy_kwargs, refuse_others
 from rainbow.config import RainbowConfig
 from rainbow.train import parse
 from retro_agents.games.families import make_for, train

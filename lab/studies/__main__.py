@@ -24,12 +24,7 @@ from retro_agents.ground.ranges import Count, Natural
 from retro_agents.ground.results import read_result, store, write_result
 from retro_agents.run.config import parse_command, positional
 from retro_agents.sweeps.launcher import left, work
-from retro_agents.sweeps.study import (
-    Study,
-    chosen,
-    made,
-    references,
-)
+from retro_agents.sweeps.study import Study, chosen, made, references
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,15 +12,7 @@ from typing import Any
 import numpy as np
 
 from lab.studies.procgen_pages import course_page, entry_page
-from lab.studies.report import (
-    MARK,
-    OUT,
-    as_runs,
-    mean_of,
-    origin,
-    page,
-    span,
-)
+from lab.studies.report import MARK, OUT, as_runs, mean_of, origin, page, span
 from retro_agents.games.retro.bramble import GAME, REFERENCES
 from retro_agents.games.retro.integrations import rom_hash
 from retro_agents.ground import statistics

@@ -13,13 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from retro_agents.contest.match.agents import (
-    SERVER_GONE,
-    Agent,
-    play,
-    resolve,
-    split_flags,
-)
+from retro_agents.contest.match.agents import SERVER_GONE, Agent, play, resolve, split_flags
 from retro_agents.contest.signals import hold_leash
 from retro_agents.contest.wire.protocol import GymRemoteError, ResetError
 from retro_agents.ground.errors import command

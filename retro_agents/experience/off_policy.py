@@ -18,12 +18,7 @@ from retro_agents.ground import seeding
 from retro_agents.ground.device import memory_for, prepare_device
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.generators import generator_state, set_generator_state
-from retro_agents.run.checkpoint import (
-    Checkpoint,
-    load_checkpoint,
-    load_to_resume,
-    save_checkpoint,
-)
+from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, load_to_resume, save_checkpoint
 from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 
 

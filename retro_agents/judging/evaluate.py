@@ -33,21 +33,9 @@ from retro_agents.ground.results import read_result, store
 from retro_agents.ground.statistics import t_interval
 from retro_agents.judging.levels import playable_levels
 from retro_agents.judging.policies import load_policy
-from retro_agents.judging.score import (
-    Episode,
-    Score,
-    score,
-    score_table,
-    shown_names,
-)
+from retro_agents.judging.score import Episode, Score, score, score_table, shown_names
 from retro_agents.judging.sight import PLAYS
-from retro_agents.judging.sight_report import (
-    WAYS,
-    check_testable,
-    sight_of,
-    sight_table,
-    verdict,
-)
+from retro_agents.judging.sight_report import WAYS, check_testable, sight_of, sight_table, verdict
 from retro_agents.judging.watch import Moment, film, keep_best, watch
 from retro_agents.run.config import parse_command, positional
 from retro_agents.run.folder import alone_in, numbered_folder

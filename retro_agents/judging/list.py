@@ -13,12 +13,7 @@ from typing import Literal
 from retro_agents.games.families import level_names, split_names
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import CHECKPOINT, complete_checkpoints, step_of
-from retro_agents.run.agents import (
-    AGENTS,
-    find,
-    is_package,
-    shipped,
-)
+from retro_agents.run.agents import AGENTS, find, is_package, shipped
 from retro_agents.run.config import parse_command, positional, preset_names
 
 

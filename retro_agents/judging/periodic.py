@@ -10,19 +10,9 @@ import numpy as np
 from retro_agents.contract.envs import row_seeds
 from retro_agents.contract.episodes import even_rows, play_episodes
 from retro_agents.contract.policy import Policy
-from retro_agents.games.families import (
-    level_names,
-    level_sets,
-    make,
-    normalised_scores,
-)
+from retro_agents.games.families import level_names, level_sets, make, normalised_scores
 from retro_agents.ground.seeding import aside
-from retro_agents.judging.sight import (
-    PATIENCE,
-    PLAYS,
-    ROWS,
-    measure,
-)
+from retro_agents.judging.sight import PATIENCE, PLAYS, ROWS, measure
 
 
 def evaluate(

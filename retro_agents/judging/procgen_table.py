@@ -21,12 +21,7 @@ from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import complete_checkpoints, write_text
 from retro_agents.ground.results import read_result
 from retro_agents.ground.statistics import t_interval
-from retro_agents.run.config import (
-    flat,
-    parse_command,
-    positional,
-    to_dict,
-)
+from retro_agents.run.config import flat, parse_command, positional, to_dict
 from retro_agents.run.metrics import read_columns
 from retro_agents.run.plot import picture
 

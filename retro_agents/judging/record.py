@@ -20,13 +20,7 @@ from retro_agents.contract.envs import Expert, VectorEnv
 from retro_agents.contract.episodes import Act
 from retro_agents.contract.policy import Actions, Flags, Images
 from retro_agents.experience.episodes import Episode, write_episodes
-from retro_agents.games.families import (
-    TRAINING,
-    expert_of,
-    level_names,
-    make,
-    settings_class,
-)
+from retro_agents.games.families import TRAINING, expert_of, level_names, make, settings_class
 from retro_agents.ground.errors import command
 from retro_agents.ground.files import new_folder
 from retro_agents.ground.progress import Progress

@@ -16,12 +16,7 @@ from numpy.typing import NDArray
 
 from retro_agents.contract.envs import VectorEnv, row_seeds
 from retro_agents.contract.episodes import Act, play_episodes
-from retro_agents.contract.policy import (
-    Actions,
-    Flags,
-    Images,
-    Policy,
-)
+from retro_agents.contract.policy import Actions, Flags, Images, Policy
 from retro_agents.ground.errors import UserError
 
 PLAYS = ("seeing", "shuffled", "blind")

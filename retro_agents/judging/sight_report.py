@@ -21,13 +21,7 @@ from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import Runs
 from retro_agents.judging.score import interval_text
-from retro_agents.judging.sight import (
-    PLAYS,
-    ROWS,
-    Sight,
-    check_rows,
-    measure,
-)
+from retro_agents.judging.sight import PLAYS, ROWS, Sight, check_rows, measure
 
 WAYS = {"as it learns": True, "best action": False}
 """How it acts -> explore, of `Policy`."""

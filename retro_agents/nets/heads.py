@@ -9,12 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from retro_agents.nets.initialise import POLICY_GAIN, VALUE_GAIN, orthogonal
-from retro_agents.nets.noisy import (
-    Noise,
-    NoisyLinear,
-    PlainLinear,
-    sample_noises,
-)
+from retro_agents.nets.noisy import Noise, NoisyLinear, PlainLinear, sample_noises
 
 T = TypeVar("T")
 COSINES = 64

@@ -13,11 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from retro_agents.contract.policy import Agent
 from retro_agents.ground.errors import UserError
 from retro_agents.run.command_line import flag_with
-from retro_agents.run.config import (
-    nearest_text,
-    replaced,
-    to_dict,
-)
+from retro_agents.run.config import nearest_text, replaced, to_dict
 
 if TYPE_CHECKING:
     pass  # slow to import

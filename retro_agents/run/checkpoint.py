@@ -26,20 +26,9 @@ import numpy as np
 import safetensors.torch
 import torch
 
-from retro_agents.ground.arrays import (
-    Rows,
-    StoredArray,
-    StoredArrays,
-    describe,
-    write_array,
-)
+from retro_agents.ground.arrays import Rows, StoredArray, StoredArrays, describe, write_array
 from retro_agents.ground.errors import Damaged, UserError
-from retro_agents.ground.files import (
-    ASIDE,
-    CHECKPOINT,
-    complete_checkpoints,
-    step_of,
-)
+from retro_agents.ground.files import ASIDE, CHECKPOINT, complete_checkpoints, step_of
 from retro_agents.run.agents import AGENTS, find, is_package, shipped
 from retro_agents.run.command_line import flag_with
 from retro_agents.run.config import from_dict, to_dict

@@ -7,12 +7,7 @@ from typing import Any, Literal
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, Natural
 from retro_agents.ground.results import ROOT
-from retro_agents.run.config import (
-    nearest_text,
-    only_with,
-    preset_names,
-    read_file,
-)
+from retro_agents.run.config import nearest_text, only_with, preset_names, read_file
 
 PLANS = ROOT / "lab" / "plans"
 

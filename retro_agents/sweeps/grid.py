@@ -12,12 +12,7 @@ from retro_agents.games.families import check_levels, levels_with
 from retro_agents.ground.errors import UserError
 from retro_agents.judging.tables import NOTHING, number, table
 from retro_agents.run.agents import find
-from retro_agents.run.config import (
-    flat,
-    load_config,
-    nearest_text,
-    to_dict,
-)
+from retro_agents.run.config import flat, load_config, nearest_text, to_dict
 from retro_agents.run.metrics import read_columns
 from retro_agents.run.plot import picture
 from retro_agents.sweeps.config import SweepConfig

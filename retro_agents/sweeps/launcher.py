@@ -26,16 +26,7 @@ from retro_agents.judging.sight import PLAYS
 from retro_agents.run.folder import alone_in
 from retro_agents.run.metrics import read_columns
 from retro_agents.sweeps import losses
-from retro_agents.sweeps.study import (
-    REFERENCE,
-    Cell,
-    Study,
-    cells,
-    made_with,
-    needed,
-    needs,
-    short,
-)
+from retro_agents.sweeps.study import REFERENCE, Cell, Study, cells, made_with, needed, needs, short
 
 POLL = 0.05
 """Seconds between looks at a run that goes on."""

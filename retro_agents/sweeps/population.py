@@ -26,13 +26,7 @@ from retro_agents.run.config import flat, replaced, to_dict
 from retro_agents.run.folder import alone_in
 from retro_agents.run.plot import plot_curves
 from retro_agents.sweeps.config import SweepConfig
-from retro_agents.sweeps.grid import (
-    TAKEN,
-    WIDE,
-    agent_config,
-    as_number,
-    words_of,
-)
+from retro_agents.sweeps.grid import TAKEN, WIDE, agent_config, as_number, words_of
 
 QUANTILE, RESAMPLE = 0.25, 0.2
 NAME = "population"

@@ -14,14 +14,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.run.agents import AGENTS as NAMED
 from retro_agents.run.agents import find, is_package
 from retro_agents.run.checkpoint import save_checkpoint
-from retro_agents.run.config import (
-    flat,
-    from_dict,
-    load_config,
-    preset_names,
-    replaced,
-    to_dict,
-)
+from retro_agents.run.config import flat, from_dict, load_config, preset_names, replaced, to_dict
 from retro_agents.run.settings import RunSettings
 from tests.agents.tiny import AGENTS, ROOT, tiny
 

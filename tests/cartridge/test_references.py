@@ -14,13 +14,7 @@ from cartridge.levels.simulator import Simulator
 from cartridge.levels.splits import held_out, level_names
 from cartridge.levels.zones import name_of
 from retro_agents.games.retro import bramble
-from retro_agents.games.retro.references import (
-    HOLD,
-    JUMP,
-    PERIOD,
-    REFERENCES,
-    RIGHT,
-)
+from retro_agents.games.retro.references import HOLD, JUMP, PERIOD, REFERENCES, RIGHT
 from retro_agents.ground.errors import UserError
 
 ACTS = all_acts()

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from retro_agents.contest.wire.remote_vec import RemoteVectorEnv
-from retro_agents.contract.envs import (
-    EnvSpec,
-    ended_episodes,
-    row_seeds,
-    saved_states,
-)
+from retro_agents.contract.envs import EnvSpec, ended_episodes, row_seeds, saved_states
 from retro_agents.games import families
 from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.games.retro.config import EnvConfig

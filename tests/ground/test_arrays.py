@@ -6,12 +6,7 @@ from pathlib import Path
 import numpy as np
 import zstandard
 
-from retro_agents.ground.arrays import (
-    PIECE,
-    StoredArrays,
-    pieces,
-    whole,
-)
+from retro_agents.ground.arrays import PIECE, StoredArrays, pieces, whole
 from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
 
 

@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.results import (
-    ROOT,
-    commit,
-    installed,
-    read_result,
-    store,
-    write_result,
-)
+from retro_agents.ground.results import ROOT, commit, installed, read_result, store, write_result
 
 STORED = sorted(ROOT.glob("*/results/*.json"))
 

@@ -6,12 +6,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from retro_agents.ground.errors import UserError
-from retro_agents.judging.procgen_table import (
-    main,
-    plot_steps,
-    rows_of,
-    shared,
-)
+from retro_agents.judging.procgen_table import main, plot_steps, rows_of, shared
 from retro_agents.run.metrics import EpisodeLog
 
 

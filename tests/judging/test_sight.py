@@ -12,13 +12,7 @@ from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import parse_levels
 from retro_agents.games.retro.make import make_vec
 from retro_agents.ground.errors import UserError
-from retro_agents.judging.sight import (
-    APART,
-    MOMENTS,
-    PLAYS,
-    Shuffled,
-    measure,
-)
+from retro_agents.judging.sight import APART, MOMENTS, PLAYS, Shuffled, measure
 
 ACTIONS, LENGTH = 4, 25
 

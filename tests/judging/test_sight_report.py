@@ -14,12 +14,7 @@ from retro_agents.games.families import make
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.judging.evaluate import main
 from retro_agents.judging.sight import PLAYS, Sight
-from retro_agents.judging.sight_report import (
-    by_level,
-    sight_table,
-    told,
-    verdict,
-)
+from retro_agents.judging.sight_report import by_level, sight_table, told, verdict
 from retro_agents.run.config import from_dict
 
 GAME = "BrambleDash-Genesis-v0"

@@ -14,15 +14,7 @@ from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_env
 from retro_agents.games.retro.references import reference
 from retro_agents.judging.evaluate import play_level
-from retro_agents.judging.watch import (
-    Moment,
-    Screen,
-    film,
-    moments_of,
-    picture,
-    values_of,
-    watch,
-)
+from retro_agents.judging.watch import Moment, Screen, film, moments_of, picture, values_of, watch
 
 LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
 NAMES = EnvConfig().spec().action_names

@@ -5,15 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from ppo2.clone import (
-    CloneConfig,
-    Lessons,
-    Student,
-    action_weights,
-    clone,
-    cloning_losses,
-    main,
-)
+from ppo2.clone import CloneConfig, Lessons, Student, action_weights, clone, cloning_losses, main
 from retro_agents.experience.episodes import Episode, write_episodes
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_agent

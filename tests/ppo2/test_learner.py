@@ -7,13 +7,7 @@ import torch
 from torch.nn.modules.module import register_module_forward_hook
 
 from ppo2.config import PPO2Config
-from ppo2.learner import (
-    Learner,
-    adapted,
-    approximate_kl,
-    clipped_surrogate,
-    value_losses,
-)
+from ppo2.learner import Learner, adapted, approximate_kl, clipped_surrogate, value_losses
 from retro_agents.experience.augmentation import Augmentation
 from retro_agents.experience.rollouts import Batch, minibatches
 from retro_agents.ground.errors import UserError

@@ -11,13 +11,7 @@ from retro_agents.ground import files
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import write_json
 from retro_agents.run.checkpoint import latest_checkpoint
-from retro_agents.run.folder import (
-    RunFolder,
-    alone_in,
-    interruptible,
-    numbered_folder,
-    reports,
-)
+from retro_agents.run.folder import RunFolder, alone_in, interruptible, numbered_folder, reports
 from retro_agents.run.settings import RunSettings
 
 

@@ -9,12 +9,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from retro_agents.ground.errors import UserError
-from retro_agents.run.metrics import (
-    PROJECT,
-    EpisodeLog,
-    Metrics,
-    read_columns,
-)
+from retro_agents.run.metrics import PROJECT, EpisodeLog, Metrics, read_columns
 
 EPISODE = {"r": 812.25, "l": 300, "level": "Bramble:A.Act1", "progress": 0.5, "finished": False}
 

@@ -1,13 +1,7 @@
 import pytest
 import torch
 
-from retro_agents.run.optimiser import (
-    Adam,
-    AdamW,
-    RMSprop,
-    optimiser_tensors,
-    restore_optimiser,
-)
+from retro_agents.run.optimiser import Adam, AdamW, RMSprop, optimiser_tensors, restore_optimiser
 
 
 def step(net: torch.nn.Module, optimiser: torch.optim.Optimizer, seed: int) -> None:

@@ -8,13 +8,7 @@ import pytest
 
 from retro_agents.ground.errors import UserError
 from retro_agents.run.metrics import EpisodeLog, Metrics
-from retro_agents.run.plot import (
-    main,
-    mean_curve,
-    plot_curves,
-    read_curve,
-    smooth,
-)
+from retro_agents.run.plot import main, mean_curve, plot_curves, read_curve, smooth
 
 
 @pytest.fixture

@@ -8,12 +8,7 @@ import torch
 from retro_agents.run.config import replaced
 from sac.agent import make_net
 from sac.config import SACConfig
-from sac.learner import (
-    Learner,
-    critic_errors,
-    soft_values,
-    temperature_loss,
-)
+from sac.learner import Learner, critic_errors, soft_values, temperature_loss
 from tests.experience.batches import random_batch
 
 SMALL = replaced(SACConfig(), image_height=36, image_width=36, hidden=32, temperature=0.7)

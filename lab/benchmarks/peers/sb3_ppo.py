@@ -13,18 +13,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecFrameStack, VecTransposeImage
 
 from lab.benchmarks.env import usual_env
-from lab.benchmarks.peers.stopwatch import (
-    LEVEL,
-    WORKERS,
-    arguments,
-    report,
-)
-from lab.benchmarks.ppo2 import (
-    EPOCHS,
-    MINIBATCHES,
-    ROLLOUT_STEPS,
-    Cycles,
-)
+from lab.benchmarks.peers.stopwatch import LEVEL, WORKERS, arguments, report
+from lab.benchmarks.ppo2 import EPOCHS, MINIBATCHES, ROLLOUT_STEPS, Cycles
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.make import make_env
 

@@ -26,13 +26,7 @@ from retro_agents.judging.policies import RULES, contest_settings, load_policy
 from retro_agents.judging.score import steps_of
 from retro_agents.run import agents as package
 from retro_agents.run.checkpoint import load_agent
-from retro_agents.run.config import (
-    flat,
-    load_config,
-    nearest_text,
-    replaced,
-    to_dict,
-)
+from retro_agents.run.config import flat, load_config, nearest_text, replaced, to_dict
 from retro_agents.run.folder import RunFolder
 from retro_agents.run.settings import RunSettings
 

@@ -12,12 +12,7 @@ from numpy.typing import NDArray
 
 from retro_agents.contest.match.folder import read_facts
 from retro_agents.contest.match.job import BEST
-from retro_agents.contest.match.scores import (
-    ContestScores,
-    LevelScore,
-    Played,
-    read_scores,
-)
+from retro_agents.contest.match.scores import ContestScores, LevelScore, Played, read_scores
 from retro_agents.contest.report.charts import Curve
 from retro_agents.contest.report.films import Film, film
 from retro_agents.games.retro.bramble import GAME, REFERENCES

@@ -17,13 +17,7 @@ from retro_agents.contest.report.charts import (
     told,
     values_at,
 )
-from retro_agents.contest.report.contests import (
-    BINS,
-    Entry,
-    Shown,
-    level_names,
-    mean_curve,
-)
+from retro_agents.contest.report.contests import BINS, Entry, Shown, level_names, mean_curve
 
 TOP = 10_000.0
 """Contest reward of a level finished at once: the right end of the bars."""

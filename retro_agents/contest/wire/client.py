@@ -12,12 +12,7 @@ import gymnasium
 import numpy as np
 
 from retro_agents.contest.wire import protocol
-from retro_agents.contest.wire.connection import (
-    Connection,
-    Gone,
-    Late,
-    TooLong,
-)
+from retro_agents.contest.wire.connection import Connection, Gone, Late, TooLong
 from retro_agents.contest.wire.protocol import (
     Envelope,
     GymRemoteError,

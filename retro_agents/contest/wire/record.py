@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any, final
 
 from retro_agents.contest.signals import signals_held
-from retro_agents.games.retro.integrations import (
-    rom_hash,
-)
+from retro_agents.games.retro.integrations import rom_hash
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.wrappers import progress_of
 from retro_agents.ground.errors import UserError

@@ -12,13 +12,7 @@ import gymnasium
 import numpy as np
 
 from retro_agents.contest.wire import protocol
-from retro_agents.contest.wire.connection import (
-    Connection,
-    Gone,
-    Late,
-    TooLong,
-    time_left,
-)
+from retro_agents.contest.wire.connection import Connection, Gone, Late, TooLong, time_left
 from retro_agents.contest.wire.limits import Limits
 from retro_agents.contest.wire.protocol import (
     GymRemoteError,

@@ -10,13 +10,7 @@ from retro_agents.contract.envs import EnvSpec
 from retro_agents.contract.frames import parse_offsets
 from retro_agents.games.procgen.games import ACTIONS
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.ranges import (
-    Count,
-    Natural,
-    Positive,
-    Share,
-    check,
-)
+from retro_agents.ground.ranges import Count, Natural, Positive, Share, check
 
 LAST_LEVEL = 2**31 - 1
 SIZE, COLOURS = 64, 3

@@ -11,12 +11,7 @@ import numpy as np
 
 from retro_agents.contract.envs import ended_episodes
 from retro_agents.games.procgen.config import COLOURS, SIZE, ProcgenConfig
-from retro_agents.games.procgen.games import (
-    ACTIONS,
-    FRAMES_PER_SECOND,
-    NOTHING,
-    parse_games,
-)
+from retro_agents.games.procgen.games import ACTIONS, FRAMES_PER_SECOND, NOTHING, parse_games
 from retro_agents.games.procgen.vector import ProcgenVectorEnv, make_vec
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.ranges import Count, Natural, Seed

@@ -10,13 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retro_agents.contract.envs import EnvSpec
-from retro_agents.ground.ranges import (
-    Count,
-    Natural,
-    Positive,
-    Share,
-    check,
-)
+from retro_agents.ground.ranges import Count, Natural, Positive, Share, check
 
 SEVEN = ("LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B")
 ACTIONS = {7: SEVEN, 10: (*SEVEN, "", "LEFT B", "RIGHT B")}

@@ -13,12 +13,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from retro_agents.games.retro.integrations import (
-    file_of,
-    games,
-    has_rom,
-    is_native,
-)
+from retro_agents.games.retro.integrations import file_of, games, has_rom, is_native
 from retro_agents.games.retro.levels import parse_levels
 from retro_agents.games.retro.splits import split_names
 from retro_agents.ground.cores import free_cores

@@ -20,13 +20,7 @@ import wasmtime
 from gymnasium.utils.seeding import np_random
 
 from retro_agents.games.retro.config import ACTIONS, EnvConfig
-from retro_agents.games.retro.integrations import (
-    CODE,
-    PACK,
-    act_names,
-    file_of,
-    head_of,
-)
+from retro_agents.games.retro.integrations import CODE, PACK, act_names, file_of, head_of
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground.errors import UserError
 

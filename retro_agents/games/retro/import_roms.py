@@ -13,12 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from retro_agents.games.retro.rom_library import (
-    Library,
-    Line,
-    build_games,
-    import_files,
-)
+from retro_agents.games.retro.rom_library import Library, Line, build_games, import_files
 from retro_agents.ground.errors import Parser, command
 
 

@@ -18,13 +18,7 @@ from ppo2.config import PPO2Config
 from rainbow.agent import RainbowAgent
 from rainbow.agent import make_net as make_rainbow
 from rainbow.config import RainbowConfig
-from retro_agents.contest.match.agents import (
-    Agent,
-    make_config,
-    play,
-    play_function,
-    resolve,
-)
+from retro_agents.contest.match.agents import Agent, make_config, play, play_function, resolve
 from retro_agents.contest.wire.protocol import WallClockTimeoutError
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import make_actor_critic as make_ppo2

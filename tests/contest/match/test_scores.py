@@ -3,12 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from retro_agents.contest.match.scores import (
-    as_json,
-    markdown,
-    read_played,
-    read_scores,
-)
+from retro_agents.contest.match.scores import as_json, markdown, read_played, read_scores
 from retro_agents.ground.errors import UserError
 
 

@@ -6,14 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from retro_agents.contest.report.charts import (
-    Curve,
-    histogram,
-    line_chart,
-    stroke,
-    svg,
-    told,
-)
+from retro_agents.contest.report.charts import Curve, histogram, line_chart, stroke, svg, told
 
 NAN = float("nan")
 

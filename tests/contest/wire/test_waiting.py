@@ -5,12 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from retro_agents.contest.wire import waiting as spin_wait
-from retro_agents.contest.wire.waiting import (
-    LONGEST_SECONDS,
-    RESTS,
-    SHORT_SECONDS,
-    SpinWait,
-)
+from retro_agents.contest.wire.waiting import LONGEST_SECONDS, RESTS, SHORT_SECONDS, SpinWait
 
 
 @pytest.fixture

@@ -6,12 +6,7 @@ import zipfile
 import pytest
 
 from retro_agents.games.retro import rom_files as files
-from retro_agents.games.retro.rom_files import (
-    archive_kind,
-    dumps,
-    heading,
-    read_contents,
-)
+from retro_agents.games.retro.rom_files import archive_kind, dumps, heading, read_contents
 
 ROM = bytes(range(256)) * 128  # 32 KiB: two blocks of a Super Magic Drive dump
 

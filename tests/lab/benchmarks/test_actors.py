@@ -6,15 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from lab.benchmarks.actors import (
-    COUNTS,
-    LATENCY,
-    NETWORKS,
-    TIMES_FASTER,
-    Costs,
-    simulate,
-    table,
-)
+from lab.benchmarks.actors import COUNTS, LATENCY, NETWORKS, TIMES_FASTER, Costs, simulate, table
 
 COSTS = Costs(
     play=0.5, learn=0.1, take=0.02, steps=256, block_bytes=7_000_000, weights_bytes=800_000

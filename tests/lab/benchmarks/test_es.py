@@ -6,13 +6,7 @@ import pytest
 from es.agent import ESAgent
 from es.config import ESConfig
 from es.memory import Noise
-from lab.benchmarks.es import (
-    CLAIM,
-    LAYERS,
-    main,
-    schedule,
-    simulate,
-)
+from lab.benchmarks.es import CLAIM, LAYERS, main, schedule, simulate
 
 
 @pytest.mark.parametrize("layer", list(LAYERS))

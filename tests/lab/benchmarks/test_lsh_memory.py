@@ -5,14 +5,7 @@ import pytest
 
 from lab.benchmarks import lsh_memory
 from lab.benchmarks.peers.environments import requirements
-from lab.benchmarks.peers.neighbours import (
-    K,
-    embeddings,
-    exact_search,
-    measure,
-    recall,
-    subset,
-)
+from lab.benchmarks.peers.neighbours import K, embeddings, exact_search, measure, recall, subset
 
 
 def units(rows, seed=0):

@@ -7,13 +7,7 @@ import numpy as np
 import pytest
 
 from lab.studies import procgen_pages
-from lab.studies.course import (
-    GAMMA,
-    evaluate,
-    method,
-    runs_in,
-    varied,
-)
+from lab.studies.course import GAMMA, evaluate, method, runs_in, varied
 from lab.studies.procgen_pages import by_number
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.results import ROOT, machine, store

@@ -14,13 +14,7 @@ import pytest
 
 from retro_agents.ground.errors import UserError
 from retro_agents.run import folder as run_folder
-from retro_agents.sweeps.launcher import (
-    ended,
-    last_tenth,
-    left,
-    record_of,
-    work,
-)
+from retro_agents.sweeps.launcher import ended, last_tenth, left, record_of, work
 from retro_agents.sweeps.study import Study, cells
 
 

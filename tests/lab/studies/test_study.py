@@ -11,15 +11,7 @@ from lab.studies.plans import names, read
 from retro_agents.contest.match.agents import split_flags
 from retro_agents.ground.errors import UserError
 from retro_agents.run.config import flat, parse_command, to_dict
-from retro_agents.sweeps.study import (
-    REFERENCE,
-    Study,
-    cells,
-    chosen,
-    made_with,
-    needed,
-    needs,
-)
+from retro_agents.sweeps.study import REFERENCE, Study, cells, chosen, made_with, needed, needs
 
 EVERY = [(name, kind) for name in names() for kind in read(name).kinds]
 PARSERS = {
