@@ -14,7 +14,7 @@ from retro_agents.games.retro.video import screens, write_video
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import drafted
 
-FILM = Path(__file__).parent / "film.gif"
+FILM = Path("runs/film.gif")
 ZONES = ("SpiralMeadow", "EmberFoundry", "SkyIsles")
 SECONDS = 12
 FPS, GIF_FPS = 30, 15
