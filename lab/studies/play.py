@@ -1,6 +1,7 @@
-"""How far does a player come that learns nothing more? Plays levels under contest rules.
+"""Players that learn nothing more, as kinds of a study: on levels under the contest's rules.
 
 python -m lab.studies.play --agent runs/joint --draws --levels bramble-test --run-dir runs/frozen
+python -m lab.studies.play --sight --agent rainbow/pretrained --draws --run-dir runs/sight
 """
 
 import contextlib
@@ -10,39 +11,46 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from retro_agents.games.families import level_names, make
-from retro_agents.ground.errors import command
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.files import make_folder
 from retro_agents.ground.ranges import Count, Natural, Seed
 from retro_agents.judging.policies import load_policy
 from retro_agents.judging.score import steps_of, unfinished_episodes
+from retro_agents.judging.sight import PATIENCE, PLAYS
+from retro_agents.judging.sight_report import check_testable, tested
 from retro_agents.run.config import parse_command, replaced
 from retro_agents.run.metrics import EpisodeLog
-from retro_agents.sweeps.study import new_run
 
 
 @dataclasses.dataclass(frozen=True)
 class PlayConfig:
-    """Play levels in turn, one episode each, without learning."""
+    """Play levels in turn, one episode each, without learning, or test whether the player sees."""
 
     agent: str = "random"
-    """A checkpoint or run folder; or random, hold-right, run-and-jump."""
+    """A checkpoint, run folder or shipped agent's name; or random, hold-right, run-and-jump."""
     draws: bool = False
     """Act as it does while it learns, such as by draws from its policy."""
+    sight: bool = False
+    """Play by its own pictures, by those of other moments, and by draws of its own action
+    frequencies."""
     levels: str = "bramble-test"
     """Splits and GAME:STATE with commas between, or a CSV with columns game,state."""
     timesteps: Count = 10_000
-    """Agent steps in all; the episode under way then counts with what it reached."""
+    """Agent steps in all; the episode under way then counts with what it reached. With --sight:
+    those after which an episode is cut."""
     episodes: Natural = 0
-    """Episodes on each level, after which it ends before that; 0: as many as there are."""
+    """Episodes on each level, after which it ends before that; 0: as many as there are. With
+    --sight: those of each of the three plays; 0: ten."""
     episode_steps: Count = 4_500
-    """Agent steps after which an episode is cut."""
+    """Agent steps after which an episode is cut, without --sight."""
     seed: Seed = 0
     """Of the environment and of the player's chance."""
     run_dir: Path = Path("runs/frozen")
-    """Its episodes.csv goes here."""
+    """Its episodes.csv goes here; those of the other two plays of --sight below."""
 
 
 def play(config: PlayConfig) -> None:
-    """Write the episodes. UserError: there is no such agent."""
+    """Write the episodes. Raises UserError if there is no such agent."""
     policy, settings = load_policy(config.agent, seed=config.seed)
     settings = replaced(settings.with_raw_rewards(), episode_steps=config.episode_steps)
     left = config.episodes * len(level_names(config.levels)) or math.inf
@@ -62,10 +70,38 @@ def play(config: PlayConfig) -> None:
             log.log(steps, 0, dataclasses.asdict(cut))
 
 
+def play_sight(config: PlayConfig) -> None:
+    """Write the episodes of all three plays. Raises UserError if there is no such agent, or it
+    looks at nothing."""
+    policy, settings = load_policy(config.agent, seed=config.seed)
+    levels, episodes = level_names(config.levels), config.episodes or 10
+    check_testable(policy, config.agent, levels=len(levels), episodes=episodes)
+    settings = replaced(settings, episode_steps=config.timesteps)
+    options = {"seed": config.seed, "explore": config.draws, "patience": PATIENCE}
+    new_run(config.run_dir)
+    sight = tested(policy, levels, settings, episodes=episodes, **options)
+    for name in PLAYS:
+        folder, steps = config.run_dir / ("" if name == PLAYS[0] else name), 0
+        make_folder(folder)
+        with EpisodeLog(folder) as log:
+            for episode in sight.played[name]:
+                steps += episode["l"]
+                log.log(steps, episode["env"], episode)
+
+
+def new_run(run_dir: Path) -> None:
+    """Make the folder of a run that begins. Raises UserError if it holds a run already, or cannot
+    be written."""
+    if (run_dir / "episodes.csv").exists():
+        raise UserError(f"{run_dir} already holds a run; give another --run-dir")
+    make_folder(run_dir)
+
+
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Play as the command line says."""
-    play(parse_command(PlayConfig, argv, command="python -m lab.studies.play"))
+    config = parse_command(PlayConfig, argv, command="python -m lab.studies.play")
+    (play_sight if config.sight else play)(config)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ that kind's run of the same level and seed, or of its only one; `<INPUT>` is an 
 import re
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,7 +14,6 @@ import msgspec
 from retro_agents.games.families import level_names as names_of
 from retro_agents.games.retro.integrations import games, rom_hash
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import make_folder
 from retro_agents.ground.ranges import Natural
 from retro_agents.run.config import nearest_text
 
@@ -120,13 +118,6 @@ def needs(study: Study, kind: str) -> list[str]:
 def level_names(levels: str) -> tuple[str, ...]:
     """GAME:STATE of all levels of a specification."""
     return tuple(names_of(levels))
-
-
-def new_run(run_dir: Path) -> None:
-    """Make the folder of a run that begins. UserError: it holds one, or cannot be written."""
-    if (run_dir / "episodes.csv").exists():
-        raise UserError(f"{run_dir} already holds a run; give another --run-dir")
-    make_folder(run_dir)
 
 
 def short(level: str) -> str:

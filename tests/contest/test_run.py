@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from jerk.train import main as train_jerk
 from rainbow.train import main as train_rainbow
 from retro_agents.contest.match.agents import Agent, resolve
-from retro_agents.contest.match.folder import difference
+from retro_agents.contest.match.folder import difference, job_folders
 from retro_agents.contest.run import main
+from retro_agents.judging.score import episode_columns
 from retro_agents.run.checkpoint import load_agent
 from tests.agents.tiny import AGENTS
 
@@ -334,3 +336,18 @@ def test_other_agent_in_the_same_folder_is_refused(
     with pytest.raises(SystemExit):
         contest(tmp_path, "random", steps=20)
     assert "another ROM of BrambleDash" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_jerk_plays_the_same_episodes_in_a_contest_as_in_training(tmp_path: Path) -> None:
+    words = ["--levels", "ThornKeep.Act1", "--timesteps", "2000"]
+    out, preset = tmp_path / "contest", ["--preset", "recovering"]
+    main(["--agent", "jerk", *words, "--first-seed", "3", "--seeds", "1", "--no-record",
+          "--out", str(out), "--", *preset])  # fmt: skip
+    train_jerk([*words, *preset, "--seed", "3", "--run-dir", str(tmp_path / "run")])
+    (job,) = job_folders(out)
+    judged, trained = episode_columns(job), episode_columns(tmp_path / "run")
+    whole = judged["complete"].astype(bool)
+    assert whole.sum() > 3
+    for name in ("step", "r", "l", "finished"):
+        assert judged[name][whole].tolist() == trained[name].tolist(), name

@@ -18,11 +18,6 @@ steps: 120
 kinds:
   played/random: {{run: lab.studies.play, flags: --agent random --episode-steps 50}}
   searched/before: {{run: jerk.train, flags: --preset baseline --episode-steps 50}}
-  searched/engine:
-    run: lab.studies.engine
-    together: true
-    steps: 3000
-    flags: --preset mutating
 compare:
   - [searched/before, played/random]
 """
@@ -40,7 +35,7 @@ def test_tiny_study_is_run_told_and_gone_on_with(
     assert "2 runs to do" in said and "| before − random |" in said
     assert (tmp_path / "out" / "result.md").read_text() in said
     result = json.loads((tmp_path / "out" / "result.json").read_text())
-    assert set(result["kinds"]) == {"played/random", "searched/before", "searched/engine"}
+    assert set(result["kinds"]) == {"played/random", "searched/before"}
     random = result["kinds"]["played/random"]
     assert set(random["runs"]["BrambleWood.Act3"]) == {"0"}  # of one seed now
     assert random["steps"] == 120 and random["episodes"] == 3  # the last one is cut

@@ -6,9 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from lab.studies import contest, play, sight
 from lab.studies.plans import names, read
-from retro_agents.contest.match.agents import split_flags
+from lab.studies.play import PlayConfig
 from retro_agents.ground.errors import UserError
 from retro_agents.run.config import flat, parse_command, to_dict
 from retro_agents.sweeps.study import REFERENCE, Study, cells, chosen, made_with, needed, needs
@@ -17,22 +16,16 @@ EVERY = [(name, kind) for name in names() for kind in read(name).kinds]
 PARSERS = {
     "lab.benchmarks.sb3_ppo": "ppo2.train",
     "lab.benchmarks.sb3_qrdqn": "rainbow.train",
-    "lab.studies.contest": "jerk.train",
-    "lab.studies.engine": "jerk.train",
 }
 """Modules that take another's flags."""
-PLAYERS = {"lab.studies.play": play.PlayConfig, "lab.studies.sight": sight.SightConfig}
 
 
 def parsed(study: Study, kind: str) -> dict[str, Any]:
     """The settings that a kind's module makes of its flags."""
     found = study.kinds[kind]
     words = [REFERENCE.sub("some", word) for word in found.words]
-    if found.run in PLAYERS:
-        return to_dict(parse_command(PLAYERS[found.run], words, command="play"))
-    if found.run == "lab.studies.contest":
-        own, words = map(list, split_flags(words))
-        assert parse_command(contest.ContestConfig, own, command="contest").agent == "jerk"
+    if found.run == "lab.studies.play":
+        return to_dict(parse_command(PlayConfig, words, command="play"))
     module = importlib.import_module(PARSERS.get(found.run, found.run))
     return flat(to_dict(module.parse(words)))
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from lab.studies.play import main
 from lab.studies.report import collect, page
-from lab.studies.sight import main
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from retro_agents.judging.score import read_episodes
@@ -21,7 +21,7 @@ LEVELS = [f"{GAME}:BrambleWood.Act3", f"{GAME}:RustCavern.Act2"]
 
 @pytest.fixture
 def agent(tmp_path: Path) -> Path:
-    """An untrained one that sees little pictures."""
+    """An untrained agent that sees small pictures."""
     config = from_dict(RainbowConfig, {"image_height": 36, "image_width": 36, "hidden": 16})
     RainbowAgent(make_net(config), config).save(tmp_path / "agent")
     return tmp_path / "agent"
@@ -35,8 +35,8 @@ def test_a_study_tells_what_its_three_plays_earned(
         return 0, 0.5
 
     monkeypatch.setattr("retro_agents.sweeps.launcher.ended", here)  # torch takes seconds to import
-    flags = f"--agent {agent} --draws --episodes 2"
-    kind = {"run": "lab.studies.sight", "together": True, "flags": flags}
+    flags = f"--sight --agent {agent} --draws --episodes 2"
+    kind = {"run": "lab.studies.play", "together": True, "flags": flags}
     values = {"levels": ",".join(LEVELS), "seeds": 2, "steps": 10, "kinds": {"eyes": kind}}
     study, out = msgspec.convert(values, Study), tmp_path / "out"
     work(study, left(study, ["eyes"], out), out, jobs=1, say=print)
@@ -57,7 +57,20 @@ def test_a_study_tells_what_its_three_plays_earned(
     assert "seeing − blind, 95 %" in page({"kinds": {"eyes": eyes}, "compare": []})
 
 
-def test_a_player_that_looks_at_nothing_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--sight", "--agent", "random"], "no net that acts by what it sees"),
+        (["--sight", "--agent", "ppo2"], "already holds a run; give another --run-dir"),
+        (["--agent", "random"], "already holds a run; give another --run-dir"),
+    ],
+)
+def test_mistakes_are_one_line_and_a_run_that_is_there_stays(
+    flags: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "episodes.csv").write_text("mine")
     with pytest.raises(SystemExit) as stop:
-        main(["--agent", "random"])
-    assert stop.value.code == 2 and capsys.readouterr().err.count("\n") == 1
+        main([*flags, "--levels", "bramble-test", "--run-dir", str(tmp_path)])
+    said = capsys.readouterr().err
+    assert stop.value.code == 2 and says in said and said.count("\n") == 1
+    assert (tmp_path / "episodes.csv").read_text() == "mine"
