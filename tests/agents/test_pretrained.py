@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 NEVER_SEEN = parse_levels("bramble-test")
 
 
-def random_play() -> float:
+def random_play():
     """Mean return of random play on the same acts."""
     with REFERENCES.open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["agent"] == "random"]

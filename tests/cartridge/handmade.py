@@ -5,8 +5,6 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import stable_retro
-
 from cartridge import build_states
 from cartridge.levels.cells import Spawn, SpawnKind
 from cartridge.levels.paint import metatile_shapes
@@ -38,12 +36,12 @@ class TestAct:
     width: int = 340
     water_y: int = 0xFFFF
 
-    def put(self, kind: str, x: int, *args: int, y: int = GROUND) -> "TestAct":
+    def put(self, kind, x, *args, y=GROUND):
         """Add an object; its kind in small letters."""
         self.spawns.append(Spawn(x, y, SpawnKind[kind.upper()], *args))
         return self
 
-    def cells(self) -> list[int]:
+    def cells(self):
         """The map, column by column."""
         columns = [[0] * FLOOR + [1] * (ROWS - FLOOR) for _ in range(self.width)]
         for first, width in self.holes:
@@ -53,7 +51,7 @@ class TestAct:
                 cells[row : row + height] = [shape] * height
         return [METATILES.index(shape) for column in columns for shape in column]
 
-    def source(self) -> str:
+    def source(self):
         """C of the map and the spawns."""
         spawns = "".join(
             f"{{{s.kind:d}, {s.arg}, {s.x}, {s.y}, {s.arg2 & 255}, {s.arg3}}},\n"
@@ -65,7 +63,7 @@ class TestAct:
             f"static const Spawn {self.name}_spawns[] = {{\n{spawns}}};\n"
         )
 
-    def row(self) -> str:
+    def row(self):
         """Its line in the table of acts."""
         return (
             f"{{0, 1, {self.width}, {ROWS}, {self.name}_map, {self.name}_spawns, "
@@ -73,7 +71,7 @@ class TestAct:
         )
 
 
-def build(acts: list[TestAct], folder: Path) -> None:
+def build(acts, folder):
     """Compile the engine with these acts; the game lies in folder / GAME afterwards."""
     generated, game = folder / "generated", folder / GAME
     generated.mkdir(parents=True)
@@ -94,6 +92,6 @@ def build(acts: list[TestAct], folder: Path) -> None:
     )
 
 
-def boot(folder: Path) -> stable_retro.RetroEnv:
+def boot(folder):
     """The game at its title."""
     return build_states.boot(GAME, integration=folder)

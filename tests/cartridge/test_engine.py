@@ -16,14 +16,14 @@ AIR, CHARGE = 1, 4
 CHARGED = [oracle.DOWN, oracle.DOWN, *(oracle.DASH, oracle.DOWN) * 4]
 
 
-def act(terrain: Terrain, *spawns: Spawn) -> Act:
+def act(terrain, *spawns):
     """An act of this ground, that begins in its sixth column."""
     terrain.ground(60)
     columns = tuple(tuple(column) for column in terrain.columns)
     return Act(0, 1, columns, spawns, (88, GROUND), (len(columns) - 30) * CELL, ())
 
 
-def test_who_flies_into_a_steep_slope_lands_on_it() -> None:
+def test_who_flies_into_a_steep_slope_lands_on_it():
     terrain = Terrain(floor=FLOOR)
     terrain.ground(30)
     terrain.up45(12)
@@ -41,7 +41,7 @@ def test_who_flies_into_a_steep_slope_lands_on_it() -> None:
     assert landed
 
 
-def test_who_charges_on_a_platform_that_crumbles_falls_without_his_charge() -> None:
+def test_who_charges_on_a_platform_that_crumbles_falls_without_his_charge():
     terrain = Terrain(floor=FLOOR)
     terrain.ground(5)
     terrain.gap(20)
@@ -54,7 +54,7 @@ def test_who_charges_on_a_platform_that_crumbles_falls_without_his_charge() -> N
     assert not any(f & AIR and f & CHARGE for f in flags)
 
 
-def test_check_finds_a_ramp_that_ends_at_a_hole() -> None:
+def test_check_finds_a_ramp_that_ends_at_a_hole():
     made = make_act(0, 1)
     terrain = Terrain(floor=FLOOR)
     terrain.ground(20)
@@ -64,7 +64,7 @@ def test_check_finds_a_ramp_that_ends_at_a_hole() -> None:
     assert "column 23: a ramp without a wall on its high side" in check.problems(ramp)
 
 
-def test_who_falls_against_the_end_of_a_ramp_is_not_put_onto_it() -> None:
+def test_who_falls_against_the_end_of_a_ramp_is_not_put_onto_it():
     """A whole block ends the ramp, as every ramp of an act does."""
     terrain = Terrain(floor=FLOOR)
     terrain.ground(8)

@@ -23,13 +23,13 @@ LEVELS = parse_levels(NAME)
 
 
 @pytest.fixture(scope="module")
-def knowing() -> Expert:
+def knowing():
     made = Expert(LEVELS, EnvConfig(), practice=5)
     made.library(str(LEVELS[0]))
     return made
 
 
-def test_what_is_read_from_a_row_is_what_the_search_sees() -> None:
+def test_what_is_read_from_a_row_is_what_the_search_sees():
     simulator, plan = Simulator([ACT]), oracle.read_proof(NAME)
     envs = make_vec(LEVELS, num_envs=2, config=EnvConfig(stick_probability=0.0))
     envs.reset(seed=0)
@@ -43,7 +43,7 @@ def test_what_is_read_from_a_row_is_what_the_search_sees() -> None:
     envs.close()
 
 
-def test_it_does_what_the_robust_oracle_does(knowing: Expert) -> None:
+def test_it_does_what_the_robust_oracle_does(knowing):
     envs = make_vec(LEVELS, num_envs=3, config=EnvConfig())
     envs.reset(seed=5)
     library = knowing.library(str(LEVELS[0]))
@@ -62,7 +62,7 @@ def test_it_does_what_the_robust_oracle_does(knowing: Expert) -> None:
     envs.close()
 
 
-def test_effort_makes_a_way_of_fewer_actions() -> None:
+def test_effort_makes_a_way_of_fewer_actions():
     simulator = Simulator([ACT])
     with_effort = oracle.plan(simulator, ACT, effort=EFFORT)
     without = oracle.plan(simulator, ACT)
@@ -71,7 +71,7 @@ def test_effort_makes_a_way_of_fewer_actions() -> None:
     assert oracle.replay(simulator, NAME, with_effort).finished
 
 
-def test_where_no_easy_way_is_found_the_proof_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_easy_way_is_found_the_proof_serves(monkeypatch):
     monkeypatch.setattr(expert, "BUDGET", 3)
     builder = robust.Builder(Simulator([ACT]), ACT, Random(0), effort=EFFORT)
     plan = builder.build(oracle.read_proof(NAME), episodes=0)
@@ -88,8 +88,6 @@ def test_where_no_easy_way_is_found_the_proof_serves(monkeypatch: pytest.MonkeyP
         (NAME, EnvConfig(backend="emulator"), "leave out --actions"),
     ],
 )
-def test_what_it_must_not_or_cannot_advise_on(
-    levels: str, config: EnvConfig, complaint: str
-) -> None:
+def test_what_it_must_not_or_cannot_advise_on(levels, config, complaint):
     with pytest.raises(UserError, match=complaint):
         Expert(parse_levels(levels), config)

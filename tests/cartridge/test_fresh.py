@@ -1,8 +1,6 @@
 """A fresh cartridge from another seed."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ from stable_retro.data import Integrations
 from cartridge import build_states
 from cartridge.levels import fresh, oracle
 from cartridge.levels.__main__ import main
-from cartridge.levels.cells import Act
 from cartridge.levels.check import problems
 from cartridge.levels.generator import SEED, all_acts, make_act
 from cartridge.levels.splits import level_names
@@ -23,9 +20,7 @@ from retro_agents.games.retro.make import make_env, make_vec
 from retro_agents.ground.errors import UserError
 
 
-def test_cartridges_without_a_compiler_are_learned_on_side_by_side(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_cartridges_without_a_compiler_are_learned_on_side_by_side(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(fresh, "which", lambda name: None)
     monkeypatch.setattr(fresh, "finishable", lambda seed: ((act, [1]) for act in all_acts(seed)))
     monkeypatch.setattr("sys.argv", ["levels", "new", "--seeds", "8-9", "--out", str(tmp_path)])
@@ -58,32 +53,28 @@ def test_cartridges_without_a_compiler_are_learned_on_side_by_side(
 
 
 @pytest.mark.parametrize("seed", [SEED, -1])
-def test_seed_of_the_acts_that_agents_train_on_is_refused(tmp_path: Path, seed: int) -> None:
+def test_seed_of_the_acts_that_agents_train_on_is_refused(tmp_path, seed):
     with pytest.raises(UserError, match=f"--seed {seed}: expected 0 or more, and not {SEED}"):
         list(fresh.make_all([seed], out=tmp_path))
 
 
-def test_a_taken_folder_is_left_alone(tmp_path: Path) -> None:
+def test_a_taken_folder_is_left_alone(tmp_path):
     (tmp_path / "BrambleDash7-Genesis-v0").mkdir()
     with pytest.raises(UserError, match="choose another seed or folder"):
         list(fresh.make_all([7], out=tmp_path))
 
 
-def test_a_place_that_cannot_be_written_is_refused_before_the_search(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_place_that_cannot_be_written_is_refused_before_the_search(monkeypatch, tmp_path):
     monkeypatch.setattr(fresh, "finishable", lambda seed: pytest.fail("searched"))
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=r"cannot write .*a writable place"):
         list(fresh.make_all([7], out=tmp_path / "file"))
 
 
-def test_an_act_that_cannot_be_finished_gets_another_layout(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_act_that_cannot_be_finished_gets_another_layout(monkeypatch):
     tried = []
 
-    def stuck_once(simulator: object, act: object) -> list[int]:
+    def stuck_once(simulator, act):
         tried.append(act)
         if len(tried) == 1:
             raise UserError("stuck")
@@ -95,8 +86,8 @@ def test_an_act_that_cannot_be_finished_gets_another_layout(
     assert tried[0] == make_act(0, 1, 7, layout=0)
 
 
-def test_a_seed_without_any_way_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stuck(simulator: object, act: object) -> list[int]:
+def test_a_seed_without_any_way_is_a_clear_error(monkeypatch):
+    def stuck(simulator, act):
         raise UserError("stuck")
 
     monkeypatch.setattr(oracle, "plan", stuck)
@@ -105,7 +96,7 @@ def test_a_seed_without_any_way_is_a_clear_error(monkeypatch: pytest.MonkeyPatch
         fresh._finishable(0, 1, 7)
 
 
-def test_a_cartridge_says_its_acts(tmp_path: Path) -> None:
+def test_a_cartridge_says_its_acts(tmp_path):
     folder = tmp_path / "BrambleDash7-Genesis-v0"
     folder.mkdir()
     layouts = [3, *[0] * 57]
@@ -115,12 +106,12 @@ def test_a_cartridge_says_its_acts(tmp_path: Path) -> None:
     assert fresh.acts_of("BrambleDash-Genesis-v0") == all_acts()
 
 
-def test_a_game_that_does_not_say_its_acts_is_one_line(tmp_path: Path) -> None:
+def test_a_game_that_does_not_say_its_acts_is_one_line(tmp_path):
     with pytest.raises(UserError, match=r"no .*acts\.json: expected a game that"):
         fresh.acts_of("Nowhere-Genesis-v0", integration=tmp_path)
 
 
-def test_acts_of_another_seed_can_be_finished() -> None:
+def test_acts_of_another_seed_can_be_finished():
     act, actions = fresh._finishable(11, 2, 99)
     assert problems(act) == []
     assert len(actions) > 100
@@ -128,10 +119,8 @@ def test_acts_of_another_seed_can_be_finished() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("console_compiler")
-def test_fresh_cartridge_has_states_and_can_be_finished(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def first_alone(seed: int) -> Iterator[tuple[Act, list[int]]]:
+def test_fresh_cartridge_has_states_and_can_be_finished(monkeypatch, tmp_path):
+    def first_alone(seed):
         yield fresh._finishable(0, 1, seed)
         yield from ((act, [1]) for act in all_acts(seed)[1:])
 

@@ -3,8 +3,6 @@
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -12,7 +10,7 @@ import pytest
 
 from cartridge.levels import check, emit, physics, splits
 from cartridge.levels.art import canvas
-from cartridge.levels.cells import CELL, DRY, HEIGHT, Act, Cell, Shape, SpawnKind, shape_of
+from cartridge.levels.cells import CELL, DRY, HEIGHT, Cell, Shape, SpawnKind, shape_of
 from cartridge.levels.cells import surface_height as height_at
 from cartridge.levels.chunks import PIECES, left
 from cartridge.levels.chunks.land import wall
@@ -28,12 +26,12 @@ ACTS = all_acts()
 NAMES = splits.level_names()
 
 
-def faults(wrong: Callable[[Act], object]) -> dict[str, object]:
+def faults(wrong):
     """What is wrong with which act; empty when all is well."""
     return {name_of(act): wrong(act) for act in ACTS if wrong(act)}
 
 
-def test_committed_c_data_and_splits_are_what_the_generator_writes(tmp_path: Path) -> None:
+def test_committed_c_data_and_splits_are_what_the_generator_writes(tmp_path):
     paths = emit.emit(tmp_path / "c", split_folder=tmp_path / "splits")
     assert {path.name for path in paths} == {
         *("zones.c", "acts.c", "shapes.c", "sprites.c", "title.c"),
@@ -44,14 +42,14 @@ def test_committed_c_data_and_splits_are_what_the_generator_writes(tmp_path: Pat
         assert (home / path.name).read_bytes() == path.read_bytes(), f"{path.name}: run emit"
 
 
-def test_act_is_a_function_of_zone_number_and_seed() -> None:
+def test_act_is_a_function_of_zone_number_and_seed():
     assert make_act(1, 2) == make_act(1, 2)
     assert make_act(1, 2, seed=2) != make_act(1, 2)
     assert make_act(1, 2, layout=1) != make_act(1, 2)
     assert make_act(1, 3).columns != make_act(1, 2).columns
 
 
-def test_58_acts_in_14_zones_11_held_out_of_which_3_in_2_unseen_zones() -> None:
+def test_58_acts_in_14_zones_11_held_out_of_which_3_in_2_unseen_zones():
     assert [name_of(act) for act in ACTS] == NAMES
     assert (len(NAMES), len(ZONES), len(splits.held_out())) == (58, 14, 11)
     train = set(NAMES) - set(splits.held_out())
@@ -62,18 +60,18 @@ def test_58_acts_in_14_zones_11_held_out_of_which_3_in_2_unseen_zones() -> None:
     assert len(set(known)) == len(known) == 8
 
 
-def test_no_two_acts_share_their_layout() -> None:
+def test_no_two_acts_share_their_layout():
     assert len({act.columns for act in ACTS}) == len(ACTS)
     openings = Counter(act.columns[: act.width // 2] for act in ACTS)
     assert max(openings.values()) == 1
 
 
-def test_no_act_of_another_seed_is_an_act_of_this_one() -> None:
+def test_no_act_of_another_seed_is_an_act_of_this_one():
     other = {act.columns for act in all_acts(seed=12345)}
     assert not other & {act.columns for act in ACTS}
 
 
-def test_openings_are_the_zones_but_in_another_order_from_seed_to_seed() -> None:
+def test_openings_are_the_zones_but_in_another_order_from_seed_to_seed():
     for index, zone in enumerate(ZONES):
         names = set(" ".join(zone.opening).split())
         openings = set()
@@ -84,34 +82,34 @@ def test_openings_are_the_zones_but_in_another_order_from_seed_to_seed() -> None
         assert len(openings) > 2
 
 
-def test_stones_and_ornaments_depend_on_the_seed() -> None:
+def test_stones_and_ornaments_depend_on_the_seed():
     act = make_act(0, 1)
     assert paint(dataclasses.replace(act, seed=2)) != paint(act)
 
 
-def test_acts_break_no_rule() -> None:
+def test_acts_break_no_rule():
     assert faults(check.problems) == {}
 
 
-def test_acts_of_other_seeds_break_no_rule() -> None:
+def test_acts_of_other_seeds_break_no_rule():
     for seed in (7, 8):
         for zone in range(len(ZONES)):
             assert check.problems(make_act(zone, 1, seed)) == []
 
 
-def test_acts_are_six_to_ten_thousand_pixels_wide() -> None:
+def test_acts_are_six_to_ten_thousand_pixels_wide():
     assert faults(lambda act: not 6000 <= act.width * CELL <= 10000) == {}
 
 
-def test_metatiles_collide_as_their_cells_do() -> None:
+def test_metatiles_collide_as_their_cells_do():
     shapes = metatile_shapes()
     for act in ACTS[::6]:
         for column, metatiles in zip(act.columns, paint(act), strict=True):
             assert [shapes[m] for m in metatiles] == [shape_of(cell) for cell in column]
 
 
-def test_every_act_has_one_end_post_and_one_checkpoint() -> None:
-    def wrong(act: Act) -> bool:
+def test_every_act_has_one_end_post_and_one_checkpoint():
+    def wrong(act):
         kinds = Counter(spawn.kind for spawn in act.spawns)
         posts = [spawn.x for spawn in act.spawns if spawn.kind is SpawnKind.END_POST]
         return posts != [act.end_x] or kinds[SpawnKind.CHECKPOINT] != 1
@@ -119,37 +117,37 @@ def test_every_act_has_one_end_post_and_one_checkpoint() -> None:
     assert faults(wrong) == {}
 
 
-def test_every_act_has_its_special_obstacles_from_the_middle_on() -> None:
-    def wrong(act: Act) -> bool:
+def test_every_act_has_its_special_obstacles_from_the_middle_on():
+    def wrong(act):
         special = [column for name, column in act.chunks if PIECES[name].kind != "none"]
         return len(special) != SPECIALS[act.number - 1] or special[0] < 0.43 * act.width
 
     assert faults(wrong) == {}
 
 
-def test_a_sixth_act_would_have_as_many_special_obstacles_as_the_fifth() -> None:
+def test_a_sixth_act_would_have_as_many_special_obstacles_as_the_fifth():
     names = [name for name, _ in make_act(0, 6).chunks]
     assert sum(PIECES[name].kind != "none" for name in names) == SPECIALS[4]
 
 
-def test_something_stops_a_runner_in_the_first_two_fifths() -> None:
+def test_something_stops_a_runner_in_the_first_two_fifths():
     harmless = {"crack", "hill22", "valley22", "valley45", "hill45", "ascent", "descent", "rings"}
 
-    def wrong(act: Act) -> bool:
+    def wrong(act):
         first = next(column for name, column in act.chunks if name not in {*harmless, "islands"})
         return first * CELL > act.start[0] + 0.4 * (act.end_x - act.start[0])
 
     assert faults(wrong) == {}
 
 
-def test_every_piece_and_every_object_comes_up_somewhere() -> None:
+def test_every_piece_and_every_object_comes_up_somewhere():
     pieces = {name for act in ACTS for name, _ in act.chunks}
     kinds = {spawn.kind for act in ACTS for spawn in act.spawns}
     assert set(PIECES) - pieces <= {"flat"}
     assert kinds == set(SpawnKind)
 
 
-def test_zones_mix_different_pieces() -> None:
+def test_zones_mix_different_pieces():
     mixtures = [frozenset({**zone.easy, **zone.late, **zone.special}) for zone in ZONES]
     assert len(set(mixtures)) == len(ZONES)
     for zone in ZONES:
@@ -157,16 +155,16 @@ def test_zones_mix_different_pieces() -> None:
         assert named <= set(PIECES), zone.name
 
 
-def test_mixture_is_written_as_names_with_weights() -> None:
+def test_mixture_is_written_as_names_with_weights():
     assert _mix("wall pit*2 crack*0.5") == {"wall": 1.0, "pit": 2.0, "crack": 0.5}
 
 
-def test_water_lies_in_acts_of_zones_with_water() -> None:
+def test_water_lies_in_acts_of_zones_with_water():
     for act in ACTS:
         assert (act.water_y < DRY) == (ZONES[act.zone].water_row < NO_WATER)
 
 
-def test_every_gate_has_its_switch_to_the_left() -> None:
+def test_every_gate_has_its_switch_to_the_left():
     for act in ACTS:
         for gate in (spawn for spawn in act.spawns if spawn.kind is SpawnKind.GATE):
             switches = [
@@ -179,7 +177,7 @@ def test_every_gate_has_its_switch_to_the_left() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PIECES))
-def test_piece_draws_within_the_act_and_lets_ground_follow(name: str) -> None:
+def test_piece_draws_within_the_act_and_lets_ground_follow(name):
     piece = PIECES[name]
     for hard in (0.0, 0.5, 1.0):
         terrain = Terrain(floor=LOWEST_FLOOR - piece.down)
@@ -192,7 +190,7 @@ def test_piece_draws_within_the_act_and_lets_ground_follow(name: str) -> None:
         assert all(0 < spawn.x < terrain.x * CELL for spawn in terrain.spawns)
 
 
-def test_blocks_above_a_gate_are_higher_than_a_jump_from_the_ledge() -> None:
+def test_blocks_above_a_gate_are_higher_than_a_jump_from_the_ledge():
     terrain = Terrain(floor=20)
     left.switch_cave(terrain, Random(0), 0.0)
     gate = next(spawn for spawn in terrain.spawns if spawn.kind is SpawnKind.GATE)
@@ -201,44 +199,44 @@ def test_blocks_above_a_gate_are_higher_than_a_jump_from_the_ledge() -> None:
     assert (20 - top) * CELL > physics.rise_of(physics.JUMP_SPEED) + 10
 
 
-def broken(act: Act, columns: dict[int, list[Cell]]) -> Act:
+def broken(act, columns):
     """The act with some columns replaced."""
     kept = [columns.get(i, list(column)) for i, column in enumerate(act.columns)]
     return dataclasses.replace(act, columns=tuple(tuple(column) for column in kept), spawns=())
 
 
-def test_check_finds_a_wall_that_is_too_high() -> None:
+def test_check_finds_a_wall_that_is_too_high():
     wall_of_rock = broken(make_act(0, 1), {120: [Cell.EMPTY] * 5 + [Cell.BLOCK] * (HEIGHT - 5)})
     assert any("a wall of" in problem for problem in check.problems(wall_of_rock))
 
 
-def test_check_finds_a_hole_that_is_too_wide() -> None:
+def test_check_finds_a_hole_that_is_too_wide():
     hole = broken(make_act(0, 1), {column: [Cell.EMPTY] * HEIGHT for column in range(100, 130)})
     assert any("a hole of" in problem for problem in check.problems(hole))
 
 
-def test_check_finds_an_enemy_in_rock() -> None:
+def test_check_finds_an_enemy_in_rock():
     made = make_act(0, 1)
     walker = dataclasses.replace(made.spawns[0], kind=SpawnKind.WALKER, y=31 * CELL)
     wrong = dataclasses.replace(made, spawns=tuple(sorted((walker, *made.spawns[1:]))))
     assert any("stands in rock" in problem for problem in check.problems(wrong))
 
 
-def test_check_finds_too_many_objects() -> None:
+def test_check_finds_too_many_objects():
     made = make_act(0, 1)
     ring = next(spawn for spawn in made.spawns if spawn.kind is SpawnKind.RING)
     wrong = dataclasses.replace(made, spawns=tuple(sorted((ring,) * 250 + made.spawns)))
     assert any("objects, expected at most 255" in problem for problem in check.problems(wrong))
 
 
-def test_emit_refuses_an_act_that_breaks_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_emit_refuses_an_act_that_breaks_a_rule(monkeypatch):
     monkeypatch.setattr(emit, "problems", lambda act: ["a wall of 99 rows"])
     with pytest.raises(ValueError, match=r"BrambleWood\.Act1: a wall of 99 rows"):
         emit.checked(ACTS)
 
 
 @pytest.mark.parametrize("cells", [("UP22_LOW", "UP22_HIGH"), ("DOWN22_HIGH", "DOWN22_LOW")])
-def test_gentle_slope_joins_without_a_step(cells: tuple[str, str]) -> None:
+def test_gentle_slope_joins_without_a_step(cells):
     left, right = (Cell[name] for name in cells)
     heights = [height_at(cell, x) for cell in (left, right) for x in range(CELL)]
     steps = {b - a for a, b in itertools.pairwise(heights)}
@@ -246,7 +244,7 @@ def test_gentle_slope_joins_without_a_step(cells: tuple[str, str]) -> None:
     assert {heights[0], heights[-1]} == {1, 16}
 
 
-def test_terrain_returns_to_its_height_after_a_hill() -> None:
+def test_terrain_returns_to_its_height_after_a_hill():
     terrain = Terrain(floor=20)
     terrain.up22(3)
     terrain.up45(2)
@@ -258,27 +256,27 @@ def test_terrain_returns_to_its_height_after_a_hill() -> None:
     assert terrain.columns[-1][19:21] == [Cell.EMPTY, Cell.GROUND]
 
 
-def test_wall_of_the_hardest_act_can_be_jumped() -> None:
+def test_wall_of_the_hardest_act_can_be_jumped():
     terrain = Terrain(floor=20)
     wall(terrain, Random(0), 1.0)
     top = min(row for column in terrain.columns for row in range(HEIGHT) if column[row])
     assert 20 - top <= physics.wall_cells()
 
 
-def test_jump_height_is_speed_squared_over_twice_gravity() -> None:
+def test_jump_height_is_speed_squared_over_twice_gravity():
     assert physics.rise_of(6.5) == pytest.approx(6.5**2 / (2 * 56 / 256))
     assert physics.air_frames(rise=97) == 0
     assert physics.air_frames() == pytest.approx(2 * 6.5 / (56 / 256))
 
 
-def test_colour_words_hold_three_bits_each() -> None:
+def test_colour_words_hold_three_bits_each():
     assert word("731") == 0x026E
     assert colours("000 777") == ("000", "777")
     with pytest.raises(ValueError, match="'78'"):
         colours("000 78")
 
 
-def test_mirrored_tiles_are_kept_once() -> None:
+def test_mirrored_tiles_are_kept_once():
     tile = canvas.blank(8, 8)
     tile[0, 0] = 5
     tiles = TileSet(first=10, limit=1)
@@ -292,13 +290,13 @@ def test_mirrored_tiles_are_kept_once() -> None:
         tiles.add(tile, palette=2)
 
 
-def test_sprite_tiles_run_down_then_right() -> None:
+def test_sprite_tiles_run_down_then_right():
     sprite = canvas.blank(16, 16)
     sprite[8, 0] = 15
     assert sprite_words(sprite)[1][0] == 0xF0000000
 
 
-def test_shapes_table_covers_every_metatile_number() -> None:
+def test_shapes_table_covers_every_metatile_number():
     shapes = metatile_shapes()
     assert len(shapes) == 256
     assert set(shapes) == set(Shape)

@@ -2,9 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Hashable
 from itertools import product
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -16,10 +14,10 @@ from cartridge.levels.paint import paint
 from retro_agents.ground.errors import UserError
 
 
-def slowly(a: list[Hashable], b: list[Hashable]) -> int:
+def slowly(a, b):
     """The longest common run, by trying every pair of places."""
 
-    def run(i: int, j: int) -> int:
+    def run(i, j):
         length = 0
         while i + length < len(a) and j + length < len(b) and a[i + length] == b[j + length]:
             length += 1
@@ -28,14 +26,14 @@ def slowly(a: list[Hashable], b: list[Hashable]) -> int:
     return max((run(i, j) for i, j in product(range(len(a)), range(len(b)))), default=0)
 
 
-def test_longest_run_equals_that_of_trying_every_pair_of_places() -> None:
+def test_longest_run_equals_that_of_trying_every_pair_of_places():
     rng = Random(0)
     for _ in range(50):
         a, b = ([rng.randrange(3) for _ in range(rng.randint(1, 30))] for _ in range(2))
         assert likeness.longest([[list(a)], [list(b)]]) == slowly(list(a), list(b))
 
 
-def test_a_column_is_its_picture_and_its_objects_wherever_the_pattern_stands() -> None:
+def test_a_column_is_its_picture_and_its_objects_wherever_the_pattern_stands():
     act = make_act(0, 1)
     columns = likeness.seen(act)
     ring = next(s for s in act.spawns if s.kind is SpawnKind.RING)
@@ -46,7 +44,7 @@ def test_a_column_is_its_picture_and_its_objects_wherever_the_pattern_stands() -
     assert paint(act)[first] != paint(act)[first + 1]
 
 
-def test_outline_is_the_same_at_another_height() -> None:
+def test_outline_is_the_same_at_another_height():
     act = make_act(0, 1)
     lower = [(Cell.EMPTY, *column[:-1]) for column in act.columns]
     spawns = tuple(dataclasses.replace(s, y=s.y + CELL) for s in act.spawns)
@@ -54,7 +52,7 @@ def test_outline_is_the_same_at_another_height() -> None:
     assert likeness.outline(moved)[1:] == likeness.outline(act)[1:]
 
 
-def test_no_held_out_act_of_the_shipped_cartridge_repeats_a_training_act() -> None:
+def test_no_held_out_act_of_the_shipped_cartridge_repeats_a_training_act():
     acts = all_acts()
     columns = [likeness.seen(act) for act in acts]
     run = likeness.longest(likeness.by_split(acts, columns))
@@ -63,22 +61,22 @@ def test_no_held_out_act_of_the_shipped_cartridge_repeats_a_training_act() -> No
     assert stored["shipped_held_out_and_training"] == run, "run the tool `likeness` anew"
 
 
-def test_stored_runs_over_ten_seeds_are_short() -> None:
+def test_stored_runs_over_ten_seeds_are_short():
     stored = json.loads(likeness.FILE.read_text())
     assert stored["command"].endswith("--seeds 10")
     assert max(stored["longest_run"]["seen"].values()) <= likeness.MOST
 
 
-def test_no_run_goes_beyond_an_act_or_counts_within_a_group() -> None:
+def test_no_run_goes_beyond_an_act_or_counts_within_a_group():
     assert likeness.longest([[[1, 2], [3, 4]], [[1, 2, 3, 4]]]) == 2
     assert likeness.longest([[[1, 2], [1, 2]], [[5]]]) == 0
 
 
-def test_an_act_repeats_itself_whole() -> None:
+def test_an_act_repeats_itself_whole():
     columns = likeness.seen(make_act(0, 1))
     assert likeness.longest([[columns], [columns]]) == len(columns)
 
 
-def test_seeds_below_one_are_refused(tmp_path: Path) -> None:
+def test_seeds_below_one_are_refused(tmp_path):
     with pytest.raises(UserError, match="--seeds must be 1 or more"):
         likeness.write(0, tmp_path / "likeness.json")

@@ -1,14 +1,12 @@
 """What the objects do, each in an act made for it, compiled with the real engine."""
 
 import itertools
-from collections.abc import Iterator
 
 import pytest
-import stable_retro
 
 from cartridge import build_states
 from tests.cartridge import handmade
-from tests.cartridge.handmade import GROUND, Info, TestAct
+from tests.cartridge.handmade import GROUND, TestAct
 
 AIR, BALL, HURT, WATER, LOOP = 1, 2, 16, 64, 128
 """Bits of the RAM variable `flags`."""
@@ -39,7 +37,7 @@ for place in range(200):
 
 
 @pytest.fixture(scope="module")
-def env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[stable_retro.RetroEnv]:
+def env(tmp_path_factory):
     if handmade.COMPILER is None:
         pytest.skip("no m68k-linux-gnu-gcc")
     folder = tmp_path_factory.mktemp("game")
@@ -49,28 +47,26 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[stable_retro.Retro
     game.close()
 
 
-def play(
-    env: stable_retro.RetroEnv, act: str, x: int, *script: tuple[int, tuple[str, ...]]
-) -> list[Info]:
+def play(env, act, x, *script):
     """The infos of every frame of a script of (frames, buttons), begun at x in an act."""
     build_states.start_act(env, list(ACTS).index(act) + 1, x=x)
     return [build_states.step(env, *held) for frames, held in script for _ in range(frames)]
 
 
-def swing(frame: int, reach: int, period: int) -> int:
+def swing(frame, reach, period):
     """A triangle wave between -reach and reach, beginning in the middle, upward."""
     way = frame % period * 4 * reach // period
     return way if way < reach else 2 * reach - way if way < 3 * reach else way - 4 * reach
 
 
-def test_an_enemy_hurts_a_walker_and_dies_of_a_ball(env: stable_retro.RetroEnv) -> None:
+def test_an_enemy_hurts_a_walker_and_dies_of_a_ball(env):
     walked = play(env, "walker", 300, (120, ("RIGHT",)))
     rolled = play(env, "walker", 300, *DASH, (40, ("RIGHT",)))
     assert walked[-1]["lives"] == 2
     assert rolled[-1]["lives"] == 3 and rolled[-1]["x"] > 460 and rolled[-1]["score"] == 100
 
 
-def test_rings_are_collected_and_lost_instead_of_a_life(env: stable_retro.RetroEnv) -> None:
+def test_rings_are_collected_and_lost_instead_of_a_life(env):
     infos = play(env, "walker", 750, (200, ("RIGHT",)))
     hurt = next(n for n, i in enumerate(infos) if i["flags"] & HURT)
     assert infos[hurt - 1]["rings"] == 1 and infos[hurt - 1]["score"] == 10
@@ -78,21 +74,19 @@ def test_rings_are_collected_and_lost_instead_of_a_life(env: stable_retro.RetroE
     assert infos[hurt]["lives"] == 3
 
 
-def test_springs_throw_higher_than_a_jump(env: stable_retro.RetroEnv) -> None:
+def test_springs_throw_higher_than_a_jump(env):
     for x, rise in ((408, 185), (808, 386)):
         infos = play(env, "spring", x, (100, ()))
         assert GROUND - min(i["y"] for i in infos) == pytest.approx(rise, abs=10)
 
 
-def test_forward_spring_throws_to_the_right_and_keeps_the_ground(
-    env: stable_retro.RetroEnv,
-) -> None:
+def test_forward_spring_throws_to_the_right_and_keeps_the_ground(env):
     infos = play(env, "springs", 300, (110, ("RIGHT",)))
     assert max(i["speed_x"] for i in infos) == 10 * 256
     assert not any(i["flags"] & AIR for i in infos)
 
 
-def test_back_spring_throws_to_the_left_and_steers_for_a_while(env: stable_retro.RetroEnv) -> None:
+def test_back_spring_throws_to_the_left_and_steers_for_a_while(env):
     infos = play(env, "springs", 1100, (130, ("RIGHT",)))
     thrown = next(n for n, i in enumerate(infos) if i["speed_x"] < 0)
     assert infos[thrown]["speed_x"] == -8 * 256
@@ -100,26 +94,26 @@ def test_back_spring_throws_to_the_left_and_steers_for_a_while(env: stable_retro
     assert infos[-1]["speed_x"] > 0, "after that, the buttons count again"
 
 
-def test_breakable_wall_stops_a_runner_and_a_jumper(env: stable_retro.RetroEnv) -> None:
+def test_breakable_wall_stops_a_runner_and_a_jumper(env):
     ran = play(env, "breakable", 300, (120, ("RIGHT",)))
     jumped = play(env, "breakable", 300, *JUMP_OVER * 2)
     assert max(i["x"] for i in ran) == max(i["x"] for i in jumped) == 480 - 9
 
 
-def test_breakable_wall_gives_way_to_a_roll_and_keeps_its_speed(env: stable_retro.RetroEnv) -> None:
+def test_breakable_wall_gives_way_to_a_roll_and_keeps_its_speed(env):
     infos = play(env, "breakable", 400, *DASH, (40, ("RIGHT",)))
     assert infos[-1]["x"] > 520
     assert min(i["speed_x"] for i in infos[34:]) > 8 * 256
     assert infos[-1]["score"] == 50
 
 
-def test_slow_roll_does_not_break_a_wall(env: stable_retro.RetroEnv) -> None:
+def test_slow_roll_does_not_break_a_wall(env):
     infos = play(env, "breakable", 424, (20, ("RIGHT",)), (60, ("RIGHT", "DOWN")))
     assert any(i["flags"] & BALL for i in infos)
     assert max(i["x"] for i in infos) == 480 - 9
 
 
-def test_gate_opens_for_good_once_its_switch_is_touched(env: stable_retro.RetroEnv) -> None:
+def test_gate_opens_for_good_once_its_switch_is_touched(env):
     shut = play(env, "gate", 300, (100, ("RIGHT",)))
     left_first = play(env, "gate", 160, (40, ("LEFT",)), (260, ("RIGHT",)))
     assert max(i["x"] for i in shut) == 480 - 9 and shut[-1]["switches"] == 0
@@ -127,7 +121,7 @@ def test_gate_opens_for_good_once_its_switch_is_touched(env: stable_retro.RetroE
     assert max(i["x"] for i in left_first) == 880 - 9, "the other gate has another id"
 
 
-def test_platform_carries_over_a_hole_as_the_frame_counter_says(env: stable_retro.RetroEnv) -> None:
+def test_platform_carries_over_a_hole_as_the_frame_counter_says(env):
     infos = play(env, "platform_x", 470, (148, ()), (38, ("RIGHT",)), (4, ("LEFT",)), (235, ()))
     on = [i for i in infos[-200:] if i["y"] == GROUND and not i["flags"] & AIR]
     assert len(on) == 200
@@ -135,21 +129,21 @@ def test_platform_carries_over_a_hole_as_the_frame_counter_says(env: stable_retr
     assert len(away) == 1
 
 
-def test_platform_lifts_the_hero(env: stable_retro.RetroEnv) -> None:
+def test_platform_lifts_the_hero(env):
     infos = play(env, "platform_y", 504, (10, ()), (30, ("B",)), (300, ()))
     heights = [i["y"] for i in infos[80:]]
     assert min(heights) < GROUND - 70 and not any(i["flags"] & AIR for i in infos[100:])
     assert max(abs(a - b) for a, b in itertools.pairwise(heights)) <= 2
 
 
-def test_crumbling_platform_falls_after_its_time(env: stable_retro.RetroEnv) -> None:
+def test_crumbling_platform_falls_after_its_time(env):
     infos = play(env, "crumble", 470, (40, ("RIGHT",)), (20, ("LEFT",)), (200, ()))
     lost = next(n for n, i in enumerate(infos) if i["lives"] == 2)
     on = [n for n, i in enumerate(infos[:lost]) if i["x"] >= 480 and not i["flags"] & AIR]
     assert len(on) == 32
 
 
-def test_crumbled_platform_comes_back(env: stable_retro.RetroEnv) -> None:
+def test_crumbled_platform_comes_back(env):
     touch = ((34, ("RIGHT",)), (18, ("LEFT",)), (60, ()))
     onto = ((34, ("RIGHT",)), (3, ("LEFT",)), (5, ()))
     soon = play(env, "crumble", 470, *touch, *onto)
@@ -159,14 +153,14 @@ def test_crumbled_platform_comes_back(env: stable_retro.RetroEnv) -> None:
     assert late[-1]["x"] > 490 and late[-1]["y"] == GROUND and not late[-1]["flags"] & AIR
 
 
-def test_piston_hurts_only_in_the_second_half_of_its_period(env: stable_retro.RetroEnv) -> None:
+def test_piston_hurts_only_in_the_second_half_of_its_period(env):
     waited = play(env, "piston", 408, (100, ()))
     passed = play(env, "piston", 385, (100, ("RIGHT",)))
     assert next(i["frame_counter"] for i in waited if i["lives"] == 2) in (60, 61, 62)
     assert passed[-1]["x"] > 440 and passed[-1]["lives"] == 3
 
 
-def test_booster_and_loop(env: stable_retro.RetroEnv) -> None:
+def test_booster_and_loop(env):
     infos = play(env, "loop", 300, (200, ("RIGHT",)))
     assert max(i["speed_x"] for i in infos) >= 10 * 256
     around = [i for i in infos if i["flags"] & LOOP]
@@ -174,19 +168,19 @@ def test_booster_and_loop(env: stable_retro.RetroEnv) -> None:
     assert infos[-1]["x"] > 900 and not infos[-1]["flags"] & LOOP
 
 
-def test_loop_turns_back_who_only_runs(env: stable_retro.RetroEnv) -> None:
+def test_loop_turns_back_who_only_runs(env):
     infos = play(env, "loop", 500, (400, ("RIGHT",)))
     assert any(i["flags"] & LOOP for i in infos)
     assert max(i["x"] for i in infos) < 860
     assert any(i["speed_x"] < -256 for i in infos)
 
 
-def test_loop_cannot_be_jumped_through(env: stable_retro.RetroEnv) -> None:
+def test_loop_cannot_be_jumped_through(env):
     infos = play(env, "loop", 640, *JUMP_OVER * 6)
     assert max(i["x"] for i in infos) <= 808 + 40
 
 
-def test_water_is_slow_and_jumps_are_high(env: stable_retro.RetroEnv) -> None:
+def test_water_is_slow_and_jumps_are_high(env):
     ran = play(env, "water", 300, (300, ("RIGHT",)))
     assert max(i["speed_x"] for i in ran) == 896
     assert all(i["flags"] & WATER for i in ran)
@@ -194,21 +188,21 @@ def test_water_is_slow_and_jumps_are_high(env: stable_retro.RetroEnv) -> None:
     assert 125 <= GROUND - min(i["y"] for i in jumped) <= 145
 
 
-def test_wind_drives_the_hero_in_the_air(env: stable_retro.RetroEnv) -> None:
+def test_wind_drives_the_hero_in_the_air(env):
     jump = ((4, ()), (30, ("B",)), (20, ()))
     against, along = play(env, "wind", 800, *jump), play(env, "wind", 2400, *jump)
     assert against[-1]["x"] < 760 and along[-1]["x"] > 2440
     assert all(i["x"] == 800 for i in play(env, "wind", 800, (60, ())))
 
 
-def test_checkpoint_is_where_the_act_begins_again(env: stable_retro.RetroEnv) -> None:
+def test_checkpoint_is_where_the_act_begins_again(env):
     infos = play(env, "checkpoint", 560, (340, ("RIGHT",)))
     dead = next(n for n, i in enumerate(infos) if i["lives"] == 2)
     again = next(i for i in infos[dead:] if i["mode"] == 1 and i["frame_counter"])
     assert 600 <= again["x"] <= 610
 
 
-def test_shooter_hits_from_afar_and_can_be_jumped(env: stable_retro.RetroEnv) -> None:
+def test_shooter_hits_from_afar_and_can_be_jumped(env):
     stood = play(env, "shooter", 360, (150, ()))
     jumped = play(env, "shooter", 360, (108, ()), (30, ("B",)), (20, ()))
     dead = next(i["frame_counter"] for i in stood if i["lives"] == 2)
@@ -216,14 +210,14 @@ def test_shooter_hits_from_afar_and_can_be_jumped(env: stable_retro.RetroEnv) ->
     assert jumped[-1]["lives"] == 3
 
 
-def test_jumper_comes_and_leaps_and_dies_of_a_ball(env: stable_retro.RetroEnv) -> None:
+def test_jumper_comes_and_leaps_and_dies_of_a_ball(env):
     stood = play(env, "jumper", 420, (240, ()))
     rolled = play(env, "jumper", 300, *DASH, (60, ("RIGHT",)))
     assert stood[-1]["lives"] == 2
     assert rolled[-1]["lives"] == 3 and rolled[-1]["score"] == 100
 
 
-def test_a_crowd_of_objects_costs_no_frame(env: stable_retro.RetroEnv) -> None:
+def test_a_crowd_of_objects_costs_no_frame(env):
     for x in range(400, 3400, 600):
         build_states.start_act(env, list(ACTS).index("crowd") + 1, x=x)
         for frame in range(60):

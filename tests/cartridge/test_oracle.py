@@ -1,6 +1,5 @@
 """Every act can be finished: the committed proofs replay, some of them in the emulator."""
 
-from collections.abc import Iterator
 from random import Random
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 
 from cartridge.levels import oracle
 from cartridge.levels.cells import SpawnKind
-from cartridge.levels.console import MASKS, Console, Status, open_console
+from cartridge.levels.console import MASKS, open_console
 from cartridge.levels.generator import all_acts
 from cartridge.levels.simulator import Simulator
 from cartridge.levels.splits import held_out, level_names
@@ -21,40 +20,38 @@ SAMPLE = [LEVELS[0], *held_out()[3:10:2]]
 
 
 @pytest.fixture(scope="module")
-def console() -> Iterator[Console]:
+def console():
     with open_console() as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def simulator() -> Simulator:
+def simulator():
     return Simulator(ACTS)
 
 
 @pytest.mark.parametrize("level", SAMPLE)
-def test_proof_finishes_its_act_without_lag(console: Console, level: str) -> None:
+def test_proof_finishes_its_act_without_lag(console, level):
     status = oracle.replay(console, level, oracle.read_proof(level))
     assert status.finished and not status.lost, level
     assert 9700 < status.score <= 10000, level
     assert console.env.data.lookup_value("lag") == 0, level
 
 
-def test_all_58_proofs_finish_their_acts(simulator: Simulator) -> None:
+def test_all_58_proofs_finish_their_acts(simulator):
     for level in LEVELS:
         status = oracle.replay(simulator, level, oracle.read_proof(level))
         assert status.finished and status.score > 9700, level
 
 
-def test_there_is_one_compact_proof_for_every_act() -> None:
+def test_there_is_one_compact_proof_for_every_act():
     sizes = {path.stem: path.stat().st_size for path in oracle.PROOFS.glob("*.json")}
     assert sorted(sizes) == sorted(LEVELS)
     assert max(sizes.values()) < 4000
 
 
 @pytest.mark.parametrize("level", SAMPLE[:3])
-def test_simulator_equals_the_emulator_step_by_step(
-    console: Console, simulator: Simulator, level: str
-) -> None:
+def test_simulator_equals_the_emulator_step_by_step(console, simulator, level):
     actions = oracle.read_proof(level)
     rng = Random(level)
     stuck = [rng.random() < 0.25 for _ in actions]
@@ -66,9 +63,7 @@ def test_simulator_equals_the_emulator_step_by_step(
             break
 
 
-def test_simulator_equals_the_emulator_at_random_play(
-    console: Console, simulator: Simulator
-) -> None:
+def test_simulator_equals_the_emulator_at_random_play(console, simulator):
     rng = Random(1)
     for level in (LEVELS[16], LEVELS[23], LEVELS[27]):
         actions = [rng.choice((0, 1, 1, 1, 1, 3, 4, 5, 6, 6)) for _ in range(400)]
@@ -77,7 +72,7 @@ def test_simulator_equals_the_emulator_at_random_play(
         assert simulator.play(actions) == console.play(actions)
 
 
-def test_restored_state_goes_on_exactly(console: Console) -> None:
+def test_restored_state_goes_on_exactly(console):
     rng = Random(3)
     console.start(LEVELS[4])
     for _ in range(40):
@@ -85,7 +80,7 @@ def test_restored_state_goes_on_exactly(console: Console) -> None:
     state = console.save()
     actions = [rng.randrange(7) for _ in range(120)]
 
-    def play() -> tuple[list[Status], np.ndarray, np.ndarray]:
+    def play():
         console.restore(state)
         statuses = [console.act(action) for action in actions]
         return statuses, console.env.em.get_screen().copy(), console.env.get_ram().copy()
@@ -96,7 +91,7 @@ def test_restored_state_goes_on_exactly(console: Console) -> None:
     assert np.array_equal(first[2], second[2])
 
 
-def test_restored_simulator_goes_on_exactly(simulator: Simulator) -> None:
+def test_restored_simulator_goes_on_exactly(simulator):
     rng = Random(4)
     simulator.start(LEVELS[30])
     simulator.play([rng.choice((1, 1, 6)) for _ in range(60)])
@@ -109,17 +104,17 @@ def test_restored_simulator_goes_on_exactly(simulator: Simulator) -> None:
 
 
 @pytest.mark.parametrize("index", [0, 16, 30, 56])
-def test_search_finds_its_way_through_an_act(simulator: Simulator, index: int) -> None:
+def test_search_finds_its_way_through_an_act(simulator, index):
     actions = oracle.plan(simulator, ACTS[index])
     assert oracle.replay(simulator, LEVELS[index], actions).finished
 
 
-def test_search_that_runs_out_says_where(simulator: Simulator) -> None:
+def test_search_that_runs_out_says_where(simulator):
     with pytest.raises(UserError, match=r"BrambleWood.Act1: the oracle is stuck at x = \d+"):
         oracle.plan(simulator, ACTS[0], budget=2)
 
 
-def test_time_tells_states_apart_only_near_what_moves_by_the_clock(simulator: Simulator) -> None:
+def test_time_tells_states_apart_only_near_what_moves_by_the_clock(simulator):
     act = next(a for a in ACTS if any(s.kind is SpawnKind.PISTON for s in a.spawns))
     cell = oracle.cells_of(act)
     status = simulator.start(name_of(act))
@@ -129,14 +124,14 @@ def test_time_tells_states_apart_only_near_what_moves_by_the_clock(simulator: Si
     assert cell(status._replace(x=piston)) != cell(later._replace(x=piston))
 
 
-def test_score_is_the_contest_formula(console: Console) -> None:
+def test_score_is_the_contest_formula(console):
     end = oracle.replay(console, LEVELS[1], oracle.read_proof(LEVELS[1]))
     assert end.score == pytest.approx(9000 + 1000 * (1 - end.frame / 18000), abs=1)
     middle = oracle.replay(console, LEVELS[1], oracle.read_proof(LEVELS[1])[:100])
     assert middle.score == pytest.approx(9000 * middle.part, abs=1)
 
 
-def test_holding_right_finishes_no_act(simulator: Simulator) -> None:
+def test_holding_right_finishes_no_act(simulator):
     for level in LEVELS:
         simulator.start(level)
         status, _ = simulator.play((oracle.RIGHT,) * 1500)
@@ -144,7 +139,7 @@ def test_holding_right_finishes_no_act(simulator: Simulator) -> None:
         assert 0.02 <= status.part <= 0.65, level
 
 
-def test_console_sticks_as_the_contest_does(console: Console) -> None:
+def test_console_sticks_as_the_contest_does(console):
     console.start(LEVELS[0])
     console.play((oracle.RIGHT,) * 4)
     state = console.save()
@@ -155,7 +150,7 @@ def test_console_sticks_as_the_contest_does(console: Console) -> None:
     assert console.status() == late
 
 
-def test_written_actions_are_read_back() -> None:
+def test_written_actions_are_read_back():
     actions = [1, 1, 1, 6, 6, 3, 0, 5]
     assert oracle.encode(actions) == "R3 J2 r1 L1 D1"
     assert oracle.decode(oracle.encode(actions)) == actions

@@ -1,13 +1,11 @@
 """How the hero moves: speeds in pixels / 256 a frame, on terrain found in the acts."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-import stable_retro
 
 from cartridge import build_states
-from cartridge.levels.cells import CELL, DRY, Act, Cell, SpawnKind
+from cartridge.levels.cells import CELL, DRY, Cell, SpawnKind
 from cartridge.levels.generator import all_acts
 
 PLAIN = {
@@ -40,19 +38,19 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def env() -> Iterator[stable_retro.RetroEnv]:
+def env():
     game = build_states.boot()
     yield game
     game.close()
 
 
-def play(env: stable_retro.RetroEnv, place: Place, *script: tuple[int, tuple[str, ...]]) -> list:
+def play(env, place, *script):
     """The infos of every frame of a script of (frames, buttons), begun at a place."""
     build_states.start_act(env, place.act, x=place.x)
     return [build_states.step(env, *held) for frames, held in script for _ in range(frames)]
 
 
-def surface(act: Act, column: int) -> tuple[int, Cell]:
+def surface(act, column):
     """Row and kind of the cell that the lowest ground ends with; row -1 over a pit."""
     cells = act.columns[column]
     row = max((r for r, cell in enumerate(cells) if cell is not Cell.EMPTY), default=-1)
@@ -61,7 +59,7 @@ def surface(act: Act, column: int) -> tuple[int, Cell]:
     return row, cells[row] if row >= 0 else Cell.EMPTY
 
 
-def longest(*kinds: Cell, level: bool = False) -> tuple[Place, int]:
+def longest(*kinds, level=False):
     """The longest stretch whose surface is of these kinds: where it begins, and its columns."""
     best, place = 0, Place(1, 0)
     for number, act in PLAIN.items():
@@ -75,7 +73,7 @@ def longest(*kinds: Cell, level: bool = False) -> tuple[Place, int]:
     return place, best
 
 
-def free(act: Act, first: int, last: int) -> bool:
+def free(act, first, last):
     """Whether nothing but rings lies on these columns."""
     objects = [s for s in act.spawns if s.kind not in (SpawnKind.RING, SpawnKind.END_POST)]
     return not any(first - 5 <= s.x // CELL <= last + 5 for s in objects) and (
@@ -87,7 +85,7 @@ FLAT, FLAT_COLUMNS = longest(Cell.GROUND, level=True)
 FLAT = Place(FLAT.act, FLAT.x + 2 * CELL)
 
 
-def test_the_seven_actions_do_seven_things(env: stable_retro.RetroEnv) -> None:
+def test_the_seven_actions_do_seven_things(env):
     ends = set()
     for action in ACTIONS:
         last = play(env, FLAT, (30, ("RIGHT",)), (60, ()), (24, action))[-1]
@@ -95,14 +93,14 @@ def test_the_seven_actions_do_seven_things(env: stable_retro.RetroEnv) -> None:
     assert len(ends) == len(ACTIONS)
 
 
-def test_running_gains_12_a_frame_up_to_6_pixels(env: stable_retro.RetroEnv) -> None:
+def test_running_gains_12_a_frame_up_to_6_pixels(env):
     assert FLAT_COLUMNS >= 34, "the acts have no flat stretch that is long enough"
     speeds = [i["speed_x"] for i in play(env, FLAT, (140, ("RIGHT",)))]
     assert speeds[:3] == [12, 24, 36]
     assert max(speeds) == speeds[-1] == 6 * 256
 
 
-def test_letting_go_slows_by_12_and_turning_by_128(env: stable_retro.RetroEnv) -> None:
+def test_letting_go_slows_by_12_and_turning_by_128(env):
     coast = [i["speed_x"] for i in play(env, FLAT, (40, ("RIGHT",)), (3, ()))]
     turn = [i["speed_x"] for i in play(env, FLAT, (40, ("RIGHT",)), (3, ("LEFT",)))]
     assert coast[-1] == coast[39] - 36
@@ -110,7 +108,7 @@ def test_letting_go_slows_by_12_and_turning_by_128(env: stable_retro.RetroEnv) -
 
 
 @pytest.mark.parametrize("button", ["A", "B", "C"])
-def test_longer_presses_jump_higher(env: stable_retro.RetroEnv, button: str) -> None:
+def test_longer_presses_jump_higher(env, button):
     heights = []
     for held in (2, 8, 40):
         infos = play(env, FLAT, (2, ()), (held, (button,)), (60 - held, ()))
@@ -120,7 +118,7 @@ def test_longer_presses_jump_higher(env: stable_retro.RetroEnv, button: str) -> 
     assert 85 <= heights[2] <= 100 and heights[0] <= 60
 
 
-def test_down_crouches_at_rest_and_rolls_at_speed(env: stable_retro.RetroEnv) -> None:
+def test_down_crouches_at_rest_and_rolls_at_speed(env):
     crouched = play(env, FLAT, (8, ("DOWN",)))[-1]
     rolled = play(env, FLAT, (60, ("RIGHT",)), (8, ("DOWN",)))
     assert crouched["flags"] == CROUCH and crouched["speed_x"] == 0
@@ -128,7 +126,7 @@ def test_down_crouches_at_rest_and_rolls_at_speed(env: stable_retro.RetroEnv) ->
     assert rolled[59]["speed_x"] - 8 * 6 <= rolled[-1]["speed_x"] < rolled[59]["speed_x"]
 
 
-def test_spin_dash_starts_fast_and_charging_adds_speed(env: stable_retro.RetroEnv) -> None:
+def test_spin_dash_starts_fast_and_charging_adds_speed(env):
     press = ((4, ("DOWN", "B")), (4, ("DOWN",)))
     once = play(env, FLAT, *press, (2, ("RIGHT",)))
     often = play(env, FLAT, *press * 4, (2, ("RIGHT",)))
@@ -139,7 +137,7 @@ def test_spin_dash_starts_fast_and_charging_adds_speed(env: stable_retro.RetroEn
     assert left[-1]["speed_x"] <= -1500
 
 
-def test_slopes_speed_up_and_slow_down(env: stable_retro.RetroEnv) -> None:
+def test_slopes_speed_up_and_slow_down(env):
     up, rows = longest(Cell.UP22_LOW, Cell.UP22_HIGH)
     down, _ = longest(Cell.DOWN22_LOW, Cell.DOWN22_HIGH)
     assert rows >= 4
@@ -149,7 +147,7 @@ def test_slopes_speed_up_and_slow_down(env: stable_retro.RetroEnv) -> None:
     assert 0 < speeds["up"] < speeds["flat"] < speeds["down"]
 
 
-def test_rolling_down_a_slope_is_faster_than_running(env: stable_retro.RetroEnv) -> None:
+def test_rolling_down_a_slope_is_faster_than_running(env):
     down, _ = longest(Cell.DOWN45)
     place = Place(down.act, down.x - 8)
     run = play(env, place, (22, ("RIGHT",)), (10, ("RIGHT",)))
@@ -158,7 +156,7 @@ def test_rolling_down_a_slope_is_faster_than_running(env: stable_retro.RetroEnv)
     assert roll[-1]["speed_x"] > run[-1]["speed_x"] > 0
 
 
-def test_a_steep_slope_slides_and_a_gentle_one_holds(env: stable_retro.RetroEnv) -> None:
+def test_a_steep_slope_slides_and_a_gentle_one_holds(env):
     steep, _ = longest(Cell.DOWN45)
     gentle, _ = longest(Cell.DOWN22_LOW, Cell.DOWN22_HIGH)
     slid = play(env, Place(steep.act, steep.x + 8), (20, ()))[-1]
@@ -167,7 +165,7 @@ def test_a_steep_slope_slides_and_a_gentle_one_holds(env: stable_retro.RetroEnv)
     assert held["speed_x"] == 0 and held["x"] == gentle.x + 8
 
 
-def test_feet_stay_on_the_slope_at_every_speed(env: stable_retro.RetroEnv) -> None:
+def test_feet_stay_on_the_slope_at_every_speed(env):
     for kinds in ((Cell.UP22_LOW, Cell.UP22_HIGH), (Cell.DOWN22_LOW, Cell.DOWN22_HIGH)):
         place, columns = longest(*kinds)
         sign = 1 if Cell.DOWN22_LOW in kinds else -1
@@ -182,7 +180,7 @@ def test_feet_stay_on_the_slope_at_every_speed(env: stable_retro.RetroEnv) -> No
             assert abs(info["y"] - first["y"] - rise) <= 1
 
 
-def test_spikes_kill_from_above(env: stable_retro.RetroEnv) -> None:
+def test_spikes_kill_from_above(env):
     columns = (
         (n, c)
         for n, act in PLAIN.items()
@@ -193,7 +191,7 @@ def test_spikes_kill_from_above(env: stable_retro.RetroEnv) -> None:
     assert play(env, Place(act, column * CELL + 8), (10, ()))[-1]["lives"] == 2
 
 
-def test_walls_stop_even_a_full_dash(env: stable_retro.RetroEnv) -> None:
+def test_walls_stop_even_a_full_dash(env):
     wall = next(
         (n, c)
         for n, act in PLAIN.items()

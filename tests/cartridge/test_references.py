@@ -2,7 +2,6 @@
 
 import csv
 import statistics
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -23,49 +22,45 @@ AGENTS = (*REFERENCES, "oracle", "robust-oracle")
 
 
 @pytest.fixture(scope="module")
-def simulator() -> Simulator:
+def simulator():
     return Simulator(ACTS)
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[dict[str, str]]:
+def rows():
     with bramble.REFERENCES.open() as file:
         return list(csv.DictReader(file))
 
 
-def mean(rows: list[dict[str, str]], agent: str) -> float:
+def mean(rows, agent):
     """Mean return of a player over the held-out acts."""
     kept = (r for r in rows if r["agent"] == agent and r["level"] in held_out())
     return statistics.mean(float(row["mean_return"]) for row in kept)
 
 
-def test_every_player_is_measured_on_every_act(rows: list[dict[str, str]]) -> None:
+def test_every_player_is_measured_on_every_act(rows):
     assert [(r["level"], r["agent"]) for r in rows] == [(n, a) for n in LEVELS for a in AGENTS]
 
 
-def test_held_out_acts_are_as_hard_as_asked_for(rows: list[dict[str, str]]) -> None:
+def test_held_out_acts_are_as_hard_as_asked_for(rows):
     assert 300 <= mean(rows, "random") <= 1500
     assert mean(rows, "run-and-jump") < 4000
     assert mean(rows, "robust-oracle") > 9000
     assert mean(rows, "oracle") > 9800
 
 
-def test_the_oracle_finishes_every_act_and_holding_right_none(rows: list[dict[str, str]]) -> None:
+def test_the_oracle_finishes_every_act_and_holding_right_none(rows):
     finished = {r["level"] for r in rows if r["agent"] == "oracle" and r["finished"] == "1"}
     assert finished == set(LEVELS)
     assert all(row["finished"] == "0" for row in rows if row["agent"] == "hold-right")
 
 
-def test_run_and_jump_ends_before_going_left_waiting_or_speed_in_five_acts(
-    rows: list[dict[str, str]],
-) -> None:
+def test_run_and_jump_ends_before_going_left_waiting_or_speed_in_five_acts(rows):
     stopped = [row for row in rows if row["agent"] == "run-and-jump" and row["level"] in held_out()]
     assert sum(row["kind"] in ("left", "wait", "speed") for row in stopped) >= 5
 
 
-def test_rows_are_what_measuring_gives(
-    simulator: Simulator, rows: list[dict[str, str]], tmp_path: Path
-) -> None:
+def test_rows_are_what_measuring_gives(simulator, rows, tmp_path):
     act = ACTS[LEVELS.index("EmberFoundry.Act3")]
     again = [
         references.measure(simulator, act, "hold-right"),
@@ -79,13 +74,13 @@ def test_rows_are_what_measuring_gives(
     assert written == [r for r in rows if r["level"] == name_of(act) and r["agent"] in agents]
 
 
-def test_a_table_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+def test_a_table_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot write"):
         references.write([], tmp_path / "file" / "some.csv")
 
 
-def test_an_episode_in_the_emulator_equals_one_in_the_simulator(simulator: Simulator) -> None:
+def test_an_episode_in_the_emulator_equals_one_in_the_simulator(simulator):
     level, actions = "ThornKeep.Act1", references.blind_actions("run-and-jump", seed=0)
     end = references.blind_episode(simulator, level, actions, Random(5))
     rng = Random(5)
@@ -95,34 +90,34 @@ def test_an_episode_in_the_emulator_equals_one_in_the_simulator(simulator: Simul
         assert console.play(actions, stuck=stuck) == (end.status, end.steps)
 
 
-def test_player_that_sees_plays_as_the_blind_one_does(simulator: Simulator) -> None:
+def test_player_that_sees_plays_as_the_blind_one_does(simulator):
     actions = references.blind_actions("run-and-jump", seed=0)
     steps = iter(actions)
     seeing = references.episode(simulator, LEVELS[3], lambda status: next(steps), Random(5))
     assert seeing == references.blind_episode(simulator, LEVELS[3], actions, Random(5))
 
 
-def test_furthest_point_is_not_where_the_episode_ends(simulator: Simulator) -> None:
+def test_furthest_point_is_not_where_the_episode_ends(simulator):
     actions = [oracle.RIGHT] * 15 + [oracle.LEFT] * 30
     end = references.blind_episode(simulator, LEVELS[0], actions, Random(0))
     assert end.furthest > end.status.x + 50
 
 
-def test_player_in_the_csv_is_the_one_of_the_contest() -> None:
+def test_player_in_the_csv_is_the_one_of_the_contest():
     actions = references.blind_actions("run-and-jump", seed=0)
     assert actions[: 2 * PERIOD] == ([JUMP] * HOLD + [RIGHT] * (PERIOD - HOLD)) * 2
     assert len(actions) == references.STEP_LIMIT
 
 
-def test_random_episodes_are_a_function_of_the_seed(simulator: Simulator) -> None:
-    def play(seed: int) -> references.End:
+def test_random_episodes_are_a_function_of_the_seed(simulator):
+    def play(seed):
         actions = references.blind_actions("random", seed=seed)
         return references.blind_episode(simulator, LEVELS[0], actions, Random(seed))
 
     assert play(5) == play(5) != play(6)
 
 
-def test_old_action_holds_a_frame_longer_only_after_the_first_step(simulator: Simulator) -> None:
+def test_old_action_holds_a_frame_longer_only_after_the_first_step(simulator):
     simulator.start(LEVELS[0])
     first = simulator.play((oracle.RIGHT,), stuck=(True,))[0]
     simulator.start(LEVELS[0])
@@ -132,7 +127,7 @@ def test_old_action_holds_a_frame_longer_only_after_the_first_step(simulator: Si
     assert simulator.play((oracle.RIGHT, oracle.LEFT))[0].x < late.x
 
 
-def test_obstacle_ahead_is_the_one_that_begins_next() -> None:
+def test_obstacle_ahead_is_the_one_that_begins_next():
     act = ACTS[0]
     (_, second), (name, third) = act.chunks[1], act.chunks[2]
     assert references.obstacle_at(act, third * 16 - references.AHEAD) == name

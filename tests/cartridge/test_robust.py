@@ -17,26 +17,24 @@ ACT = ACTS[5]
 
 
 @pytest.fixture(scope="module")
-def simulator() -> Simulator:
+def simulator():
     return Simulator([ACT])
 
 
 @pytest.fixture(scope="module")
-def practised(simulator: Simulator) -> Library:
+def practised(simulator):
     plan = oracle.read_proof(name_of(ACT))
     return Builder(simulator, ACT, Random(0)).build(plan, episodes=30)
 
 
-def test_practice_beats_the_plan_alone(simulator: Simulator, practised: Library) -> None:
+def test_practice_beats_the_plan_alone(simulator, practised):
     alone = Builder(simulator, ACT, Random(0)).build(oracle.read_proof(name_of(ACT)), episodes=0)
     taught = robust.measure(simulator, ACT, practised)
     assert taught.finished > robust.measure(simulator, ACT, alone).finished
     assert taught.finished >= robust.EPISODES // 2
 
 
-def test_measuring_neither_saves_nor_restores_nor_learns(
-    simulator: Simulator, practised: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_measuring_neither_saves_nor_restores_nor_learns(simulator, practised, monkeypatch):
     before = repr(practised)
     monkeypatch.setattr(robust, "EPISODES", 2)
     monkeypatch.setattr(simulator, "save", None)
@@ -44,15 +42,13 @@ def test_measuring_neither_saves_nor_restores_nor_learns(
     assert repr(practised) == before
 
 
-def test_measuring_is_repeatable(
-    simulator: Simulator, practised: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_measuring_is_repeatable(simulator, practised, monkeypatch):
     monkeypatch.setattr(robust, "EPISODES", 3)
     first = robust.measure(simulator, ACT, practised)
     assert robust.measure(simulator, ACT, practised) == first
 
 
-def test_clocks_of_two_periods_are_never_less_than_nothing_apart() -> None:
+def test_clocks_of_two_periods_are_never_less_than_nothing_apart():
     here = (0, 0, 0, 0, 0)
     for other in (200, 10, 63):
         there = (*here[:4], other)
@@ -60,7 +56,7 @@ def test_clocks_of_two_periods_are_never_less_than_nothing_apart() -> None:
         assert 0.0 <= library._away(there, here, 64) <= 32 / library.CLOCK
 
 
-def small_library(simulator: Simulator) -> Library:
+def small_library(simulator):
     made = Library([0] * 20)
     status = simulator.start(name_of(ACT))
     made.add(status._replace(x=100), Memory(), oracle.RIGHT)
@@ -68,14 +64,14 @@ def small_library(simulator: Simulator) -> Library:
     return made
 
 
-def test_the_nearest_state_gives_the_advice(simulator: Simulator) -> None:
+def test_the_nearest_state_gives_the_advice(simulator):
     made, status = small_library(simulator), simulator.start(name_of(ACT))
     for x, action in ((104, oracle.RIGHT), (117, oracle.JUMP)):
         found = made.find(status._replace(x=x), Memory())
         assert found is not None and found.action == action
 
 
-def test_advice_that_led_astray_is_trusted_less(simulator: Simulator) -> None:
+def test_advice_that_led_astray_is_trusted_less(simulator):
     made, status = small_library(simulator), simulator.start(name_of(ACT))
     jump = made.find(status._replace(x=117), Memory())
     assert jump is not None
@@ -84,26 +80,26 @@ def test_advice_that_led_astray_is_trusted_less(simulator: Simulator) -> None:
     assert found is not None and found.action == oracle.RIGHT
 
 
-def test_another_pose_or_a_far_place_has_no_advice(simulator: Simulator) -> None:
+def test_another_pose_or_a_far_place_has_no_advice(simulator):
     made, status = small_library(simulator), simulator.start(name_of(ACT))
     assert made.find(status._replace(x=100, flags=1), Memory()) is None
     assert made.find(status._replace(x=300), Memory()) is None
     assert made.find(status._replace(x=100), Memory(held=oracle.JUMP)) is None
 
 
-def test_last_action_in_a_state_counts(simulator: Simulator) -> None:
+def test_last_action_in_a_state_counts(simulator):
     made, status = small_library(simulator), simulator.start(name_of(ACT))
     made.add(status._replace(x=100), Memory(), oracle.LEFT)
     found = made.find(status._replace(x=100), Memory())
     assert found is not None and found.action == oracle.LEFT
 
 
-def test_clocks_go_round() -> None:
+def test_clocks_go_round():
     assert library._away((0, 0, 0, 0, 2), (0, 0, 0, 0, 118), 120) == 4 / library.CLOCK
     assert Advice((0, 0, 0, 0, 0), 1).distrust == 0
 
 
-def test_time_counts_only_near_what_moves_by_the_clock() -> None:
+def test_time_counts_only_near_what_moves_by_the_clock():
     act = next(a for a in ACTS if any(s.kind is SpawnKind.PISTON for s in a.spawns))
     periods = library.periods_of(act)
     piston = next(s for s in act.spawns if s.kind is SpawnKind.PISTON)

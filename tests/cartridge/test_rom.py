@@ -5,7 +5,6 @@ import re
 import shutil
 import struct
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 import stable_retro
 
 from cartridge import build_states
-from cartridge.levels.cells import Act, Cell
+from cartridge.levels.cells import Cell
 from cartridge.levels.generator import all_acts
 from cartridge.levels.splits import level_names
 from retro_agents.games.retro.bramble import GAME
@@ -24,7 +23,7 @@ NAMES = level_names()
 
 
 @pytest.fixture
-def env() -> Iterator[stable_retro.RetroEnv]:
+def env():
     """The game at its title; tests go to the act they need."""
     game = build_states.boot()
     yield game
@@ -32,7 +31,7 @@ def env() -> Iterator[stable_retro.RetroEnv]:
 
 
 @pytest.fixture(scope="module")
-def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def rebuilt(tmp_path_factory):
     """A folder with rom.md and rom.elf, compiled anew."""
     if COMPILER is None:
         pytest.skip("no m68k-linux-gnu-gcc")
@@ -45,7 +44,7 @@ def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def scripted(frame: int) -> list[str]:
+def scripted(frame):
     """A lively run: right, with jumps, rolls and some ways back."""
     if frame % 200 > 170:
         return ["LEFT"]
@@ -57,14 +56,14 @@ def scripted(frame: int) -> list[str]:
     return buttons
 
 
-def test_committed_rom_equals_a_rebuild(rebuilt: Path) -> None:
+def test_committed_rom_equals_a_rebuild(rebuilt):
     version = subprocess.run(["m68k-linux-gnu-gcc", "-dumpversion"], capture_output=True, text=True)
     if version.stdout.split(".")[0].strip() != "12":
         pytest.skip("the committed ROM was built with gcc 12")
     assert (rebuilt / "rom.md").read_bytes() == (build_states.FOLDER / "rom.md").read_bytes()
 
 
-def test_no_word_is_read_at_an_odd_address(rebuilt: Path) -> None:
+def test_no_word_is_read_at_an_odd_address(rebuilt):
     listing = subprocess.run(
         ["m68k-linux-gnu-objdump", "-d", rebuilt / "rom.elf"],
         capture_output=True,
@@ -79,7 +78,7 @@ def test_no_word_is_read_at_an_odd_address(rebuilt: Path) -> None:
     assert re.findall(words + odd, listing) == []
 
 
-def test_header_checksum_is_the_sum_of_the_words_behind_it() -> None:
+def test_header_checksum_is_the_sum_of_the_words_behind_it():
     rom = (build_states.FOLDER / "rom.md").read_bytes()
     assert rom[0x100:0x110] == b"SEGA MEGA DRIVE "
     assert struct.unpack(">I", rom[0x1A4:0x1A8])[0] == len(rom) - 1
@@ -87,14 +86,14 @@ def test_header_checksum_is_the_sum_of_the_words_behind_it() -> None:
     assert struct.unpack(">H", rom[0x18E:0x190])[0] == words.sum() % 65536
 
 
-def test_states_equal_rebuilt_states(env: stable_retro.RetroEnv) -> None:
+def test_states_equal_rebuilt_states(env):
     assert {p.stem for p in build_states.FOLDER.glob("*.state")} == set(NAMES)
     for name, state in build_states.act_states(env):
         saved = gzip.decompress((build_states.FOLDER / f"{name}.state").read_bytes())
         assert saved == state, name
 
 
-def test_states_begin_at_the_start_of_their_act(env: stable_retro.RetroEnv) -> None:
+def test_states_begin_at_the_start_of_their_act(env):
     acts = set()
     for name in NAMES:
         env.em.set_state(gzip.decompress((build_states.FOLDER / f"{name}.state").read_bytes()))
@@ -111,7 +110,7 @@ def test_states_begin_at_the_start_of_their_act(env: stable_retro.RetroEnv) -> N
     assert len(acts) == len(NAMES)
 
 
-def test_every_frame_is_one_step_of_the_game_without_lag(env: stable_retro.RetroEnv) -> None:
+def test_every_frame_is_one_step_of_the_game_without_lag(env):
     for number in range(1, len(NAMES) + 1):
         before = build_states.start_act(env, number)
         for frame in range(150):
@@ -124,7 +123,7 @@ def test_every_frame_is_one_step_of_the_game_without_lag(env: stable_retro.Retro
 
 
 @pytest.mark.parametrize("number", range(2, len(NAMES), 11))
-def test_same_inputs_give_the_same_memory(env: stable_retro.RetroEnv, number: int) -> None:
+def test_same_inputs_give_the_same_memory(env, number):
     build_states.start_act(env, number)
     state = env.em.get_state()
     trajectories = []
@@ -140,7 +139,7 @@ def test_same_inputs_give_the_same_memory(env: stable_retro.RetroEnv, number: in
     assert len(set(trajectories[0][0])) == 6
 
 
-def test_a_pit_costs_a_life_and_the_act_begins_again(env: stable_retro.RetroEnv) -> None:
+def test_a_pit_costs_a_life_and_the_act_begins_again(env):
     number, x = next((n, x) for n, act in enumerate(all_acts(), start=1) for x in pits(act))
     info = build_states.start_act(env, number, x=x - 8)
     for _ in range(120):
@@ -156,15 +155,13 @@ def test_a_pit_costs_a_life_and_the_act_begins_again(env: stable_retro.RetroEnv)
     assert info["mode"] == 1 and info["lives"] == 2 and info["x"] == info["start_x"]
 
 
-def pits(act: Act) -> list[int]:
+def pits(act):
     """Left edges of the columns without ground, pixels."""
     empty = [all(cell is Cell.EMPTY for cell in column) for column in act.columns]
     return [16 * i for i in range(1, act.width) if empty[i] and not empty[i - 1]]
 
 
-def test_start_leads_from_the_title_to_the_first_act_and_a_lost_game_back(
-    env: stable_retro.RetroEnv,
-) -> None:
+def test_start_leads_from_the_title_to_the_first_act_and_a_lost_game_back(env):
     assert build_states.step(env)["mode"] == 0
     infos = [build_states.step(env, *(("START",) if i == 0 else ())) for i in range(60)]
     assert (infos[-1]["mode"], infos[-1]["zone"], infos[-1]["act"]) == (1, 1, 1)
@@ -175,7 +172,7 @@ def test_start_leads_from_the_title_to_the_first_act_and_a_lost_game_back(
     assert (infos[-1]["mode"], infos[-1]["lives"]) == (0, 3)
 
 
-def test_end_latches_with_progress_and_bonus(env: stable_retro.RetroEnv) -> None:
+def test_end_latches_with_progress_and_bonus(env):
     end = build_states.start_act(env, 1)["end_x"]
     build_states.start_act(env, 1, x=end - 30)
     for _ in range(60):
@@ -192,7 +189,7 @@ def test_end_latches_with_progress_and_bonus(env: stable_retro.RetroEnv) -> None
 
 
 @pytest.mark.parametrize("scenario", ["contest", "scenario"])
-def test_reward_is_the_contests(scenario: str) -> None:
+def test_reward_is_the_contests(scenario):
     stable_retro.data.Integrations.add_custom_path(str(build_states.INTEGRATION))
     game = stable_retro.make(
         GAME,
@@ -207,7 +204,7 @@ def test_reward_is_the_contests(scenario: str) -> None:
     game.close()
 
 
-def check_rewards(game: stable_retro.RetroEnv) -> None:
+def check_rewards(game):
     """Rewards of a run there, back and there again, against 9000 times the progress made."""
     total, lowest = 0.0, 0.0
     for frame in range(240):

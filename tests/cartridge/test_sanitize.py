@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,7 @@ CARTRIDGE = build_states.INTEGRATION.parent
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def program(tmp_path_factory):
     """It, built anew."""
     for name in ("clang", "make"):
         if shutil.which(name) is None:
@@ -24,15 +23,13 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def test_a_program_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+def test_a_program_that_is_not_there_is_one_line(tmp_path):
     with pytest.raises(UserError, match="make -C cartridge sanitized"):
         next(sanitize.play(tmp_path / "none", 1))
 
 
 @pytest.mark.slow
-def test_all_kinds_of_play_are_without_a_finding(
-    program: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_kinds_of_play_are_without_a_finding(program, monkeypatch):
     monkeypatch.setattr(sanitize, "STEPS", 200)
     monkeypatch.setattr(sanitize, "PROOFS", 1)
     monkeypatch.setattr(sanitize, "RANDOM", 1)
@@ -43,9 +40,7 @@ def test_all_kinds_of_play_are_without_a_finding(
 
 
 @pytest.mark.slow
-def test_recorded_play_that_ends_elsewhere_is_found(
-    program: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recorded_play_that_ends_elsewhere_is_found(program, monkeypatch):
     monkeypatch.setattr(sanitize, "learned", lambda seed: iter([(0, bytes(100))]))
     monkeypatch.setattr(sanitize, "PROOFS", 0)
     monkeypatch.setattr(sanitize, "RANDOM", 0)

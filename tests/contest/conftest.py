@@ -5,8 +5,6 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -28,23 +26,23 @@ class ToyEnv(gymnasium.Env):
     Terminated on the step that reaches `length`, truncated on the one that reaches `cut`.
     """
 
-    def __init__(self, *, length: int = 5, cut: int = 0) -> None:
+    def __init__(self, *, length=5, cut=0):
         self.action_space = gymnasium.spaces.MultiBinary(12)
         self.observation_space = gymnasium.spaces.Box(0, 255, (6, 8, 3), np.uint8)
         self.length, self.cut = length, cut
         self.steps = 0
 
-    def screen(self, action: int) -> np.ndarray:
+    def screen(self, action):
         noise = self.np_random.integers(0, 256, (6, 8, 3)).astype(np.uint8)
         noise[0, 0] = self.steps % 256, action % 256, action // 256
         return noise
 
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+    def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         self.steps = 0
         return self.screen(0), {"level": "toy"}
 
-    def step(self, action: np.ndarray) -> Any:
+    def step(self, action):
         assert action.shape == (12,) and action.dtype == np.int8
         self.steps += 1
         number = int(sum(int(bit) << i for i, bit in enumerate(action)))
@@ -56,13 +54,13 @@ class ToyEnv(gymnasium.Env):
 class Running:
     """A server in a thread. `ended()` waits for its end and gives what `serve` returned."""
 
-    def __init__(self, env: gymnasium.Env, root: Path, limits: Limits) -> None:
+    def __init__(self, env, root, limits):
         self.folder, self.results = root / "shared", root / "results"
         self.record = Record(self.results, facts={"level": "toy"})
         self.outcome: GymRemoteError | None = None
         self.error: BaseException | None = None
 
-        def work() -> None:
+        def work():
             try:
                 with meeting_place(self.folder) as folder:
                     self.outcome = serve(env, folder, limits=limits, record=self.record, seed=7)
@@ -72,7 +70,7 @@ class Running:
         self.thread = threading.Thread(target=work, daemon=True)
         self.thread.start()
 
-    def socket(self) -> str:
+    def socket(self):
         """Path of its socket, once it is there."""
         path = self.folder / "sock"
         deadline = time.monotonic() + WAIT
@@ -81,16 +79,16 @@ class Running:
             time.sleep(0.002)
         return str(path)
 
-    def paths(self) -> tuple[Path, Path]:
+    def paths(self):
         """Its socket and its screen."""
         return self.folder / "sock", self.folder / "ob"
 
-    def ended(self) -> GymRemoteError | None:
+    def ended(self):
         self.thread.join(WAIT)
         assert not self.thread.is_alive(), "the server hangs"
         return self.outcome
 
-    def dismiss(self) -> None:
+    def dismiss(self):
         """End a server that still waits for a client."""
         while self.thread.is_alive():
             with (
@@ -104,29 +102,29 @@ class Running:
                 client.recv(4096)
             self.thread.join(0.05)
 
-    def rows(self) -> list[tuple[float, int]]:
+    def rows(self):
         """(return, length) of each row of monitor.csv."""
         lines = (self.results / "monitor.csv").read_text().splitlines()
         assert lines[0] == "r,l,t"
         cells = [line.split(",") for line in lines[1:]]
         return [(float(r), int(length)) for r, length, _ in cells]
 
-    def result(self) -> dict[str, Any]:
+    def result(self):
         found: dict[str, Any] = json.loads((self.results / "result.json").read_text())
         return found
 
 
 @pytest.fixture
-def toy() -> type[ToyEnv]:
+def toy():
     return ToyEnv
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
+def start(tmp_path):
     """start(env=…, timesteps=…, wall_clock=…, stall=…) -> Running."""
     servers: list[Running] = []
 
-    def make(env: gymnasium.Env | None = None, **limits: Any) -> Running:
+    def make(env=None, **limits):
         root = tmp_path / str(len(servers))
         root.mkdir()
         limits = {"timesteps": 1000, "wall_clock": WAIT, "stall": WAIT, **limits}

@@ -4,21 +4,19 @@ import contextlib
 import json
 import socket
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 RESET = {"type": "update", "content": {"reset": True}}
 
 
-def press(number: Any) -> dict[str, Any]:
+def press(number):
     return {"type": "update", "content": {"ac": number}}
 
 
 class Raw:
     """Messages by hand."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(30)
         try:
@@ -28,10 +26,10 @@ class Raw:
             raise
         self.buffer = b""
 
-    def send(self, data: bytes) -> None:
+    def send(self, data):
         self.sock.sendall(data)
 
-    def read(self) -> Any:
+    def read(self):
         """The next message; None at the end."""
         while b"\f" not in self.buffer:
             chunk = self.sock.recv(4096)
@@ -42,25 +40,25 @@ class Raw:
         message, _, self.buffer = self.buffer.partition(b"\f")
         return json.loads(message)
 
-    def ask(self, message: Any) -> Any:
+    def ask(self, message):
         data = message if isinstance(message, bytes) else json.dumps(message).encode()
         self.send(data + b"\f")
         return self.read()
 
 
 @contextmanager
-def raw_of(client: Raw) -> Iterator[Raw]:
+def raw_of(client):
     try:
         yield client
     finally:
         client.sock.close()
 
 
-def raw(server: Any) -> Any:
+def raw(server):
     return raw_of(Raw(server.socket()))
 
 
-def patient(server: Any) -> Any:
+def patient(server):
     """As `raw`, past the description, for a server that is busy with its last visitor's leaving."""
     deadline = time.monotonic() + 30
     while True:

@@ -25,7 +25,7 @@ SMALL_NET = ["--hidden", "16", "--image-height", "36", "--image-width", "36"]
 
 
 @pytest.fixture(autouse=True)
-def findable(monkeypatch: pytest.MonkeyPatch) -> None:
+def findable(monkeypatch):
     """example_agent can be imported, here and in the processes."""
     monkeypatch.syspath_prepend(str(HERE))
     monkeypatch.setenv("PYTHONPATH", str(HERE))
@@ -33,14 +33,14 @@ def findable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # the test's own stays
 
 
-def facts_of(*flags: str, name: str = "rainbow") -> dict[str, Any]:
+def facts_of(*flags, name="rainbow"):
     """contest.json of an agent that adapts with these flags, as it is read back."""
     agent = resolve(Agent(name, device="cpu", flags=flags))
     found: dict[str, Any] = json.loads(json.dumps({**agent.facts(), **LIMITS}))
     return found
 
 
-def test_content_of_a_config_file_tells_contests_apart(tmp_path: Path) -> None:
+def test_content_of_a_config_file_tells_contests_apart(tmp_path):
     file = tmp_path / "mine.yaml"
     file.write_text("n_step: 3\n")
     before = facts_of("--config", str(file))
@@ -51,7 +51,7 @@ def test_content_of_a_config_file_tells_contests_apart(tmp_path: Path) -> None:
     assert difference(tmp_path, after, facts_of("--n-step", "7")) == "", "the same in other words"
 
 
-def test_content_of_what_the_flags_name_tells_contests_apart(tmp_path: Path) -> None:
+def test_content_of_what_the_flags_name_tells_contests_apart(tmp_path):
     scripts, policy = tmp_path / "mine.yaml", tmp_path / "policy"
     scripts.write_text("- parts: []\n")
     load_agent("ppo2").save(policy)
@@ -68,25 +68,25 @@ def test_content_of_what_the_flags_name_tells_contests_apart(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["sight_every: 1000", "actors: 2"])
-def test_what_a_file_sets_for_levels_of_ones_own_is_left_out(tmp_path: Path, name: str) -> None:
+def test_what_a_file_sets_for_levels_of_ones_own_is_left_out(tmp_path, name):
     (tmp_path / "mine.yaml").write_text(f"{name}\nn_step: 7\n")
     settings = facts_of("--config", str(tmp_path / "mine.yaml"))["settings"]
     assert (settings["n_step"], settings[name.partition(":")[0]]) == (7, 0)
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_a_contest_of_any_package_can_be_gone_on_with(tmp_path: Path, name: str) -> None:
+def test_a_contest_of_any_package_can_be_gone_on_with(tmp_path, name):
     """It is known again by what its folder says."""
     now = {**resolve(Agent(name, device="cpu")).facts(), **LIMITS}
     assert difference(tmp_path, facts_of(name=name), now) == ""
 
 
-def contest(out: Path, agent: str, *flags: str, levels: str = LEVEL, steps: int = 100) -> None:
+def contest(out, agent, *flags, levels=LEVEL, steps=100):
     own = ["--agent", agent, "--levels", levels, "--timesteps", str(steps), "--out", str(out)]
     main([*own, *(flags if "--seeds" in flags else ("--seeds", "1", *flags))])
 
 
-def jobs(out: Path) -> dict[str, Any]:
+def jobs(out):
     """result.json of each job, by its folder's name."""
     return {
         f"{path.parent.parent.name.rpartition('-')[2]}/{path.parent.name}": json.loads(
@@ -97,7 +97,7 @@ def jobs(out: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def checkpoint(tmp_path_factory):
     """A tiny Rainbow."""
     folder = tmp_path_factory.mktemp("trained") / "run"
     flags = ["--levels", LEVEL, "--num-envs", "1", "--rotate-every", "0", "--timesteps", "30"]
@@ -105,7 +105,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_level_and_seed_is_played_and_scored(tmp_path: Path) -> None:
+def test_every_level_and_seed_is_played_and_scored(tmp_path):
     contest(tmp_path, "random", "--seeds", "2", "--workers", "2", levels=f"{LEVEL},{OTHER}")
     found = jobs(tmp_path)
     assert list(found) == [
@@ -135,45 +135,41 @@ def test_every_level_and_seed_is_played_and_scored(tmp_path: Path) -> None:
     assert len({result["mean_return"] for result in found.values()}) > 2  # seeds differ
 
 
-def test_same_seed_gives_the_same_result(tmp_path: Path) -> None:
+def test_same_seed_gives_the_same_result(tmp_path):
     for name in ("a", "b"):
         contest(tmp_path / name, "run-and-jump", "--no-record")
     returns = [jobs(tmp_path / name)["EmberFoundry.Act3/seed-0"]["mean_return"] for name in "ab"]
     assert returns[0] == returns[1]
 
 
-def test_function_of_the_user_plays_until_the_limit(tmp_path: Path) -> None:
+def test_function_of_the_user_plays_until_the_limit(tmp_path):
     contest(tmp_path, "example_agent:play")
     (result,) = jobs(tmp_path).values()
     assert (result["steps"], result["status"]) == (100, "complete")
     assert len(result["agent"]["code_sha256"]) == 64
 
 
-def test_example_is_the_one_in_the_readme() -> None:
+def test_example_is_the_one_in_the_readme():
     source = (HERE / "example_agent.py").read_text()
     example = source[source.index("def play(") : source.index("def crash(")].strip()
     assert example in (HERE.parents[1] / "retro_agents" / "contest" / "README.md").read_text()
 
 
-def test_agent_that_leaves_has_played(tmp_path: Path) -> None:
+def test_agent_that_leaves_has_played(tmp_path):
     contest(tmp_path, "example_agent:leave")
     (result,) = jobs(tmp_path).values()
     assert (result["steps"], result["status"]) == (30, "complete")
     assert "seed 0: the run ended early (the client closed)" in (tmp_path / "table.md").read_text()
 
 
-def test_what_an_agent_leaves_running_is_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_an_agent_leaves_running_is_ended(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 1.0)
     contest(tmp_path, "example_agent:leave_a_child")
     contest(tmp_path, "example_agent:leave_a_child")  # a child would hold the lock
     assert "nothing left to do" in capsys.readouterr().err
 
 
-def test_agent_that_changes_during_a_contest_plays_no_further_level(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_agent_that_changes_during_a_contest_plays_no_further_level(tmp_path, monkeypatch, capsys):
     file = tmp_path / "changing_agent.py"
     file.write_text("def play(env):\n    env.reset()\n    open(__file__, 'a').write('#')\n")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -187,9 +183,7 @@ def test_agent_that_changes_during_a_contest_plays_no_further_level(
 @pytest.mark.parametrize(
     ("function", "steps"), [("crash", 60), ("kill_itself", 40), ("reset_in_mid_episode", 50)]
 )
-def test_crashed_agent_counts_what_it_reached(
-    tmp_path: Path, function: str, steps: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_crashed_agent_counts_what_it_reached(tmp_path, function, steps, capsys):
     contest(tmp_path, f"example_agent:{function}")
     (result,) = jobs(tmp_path).values()
     assert (result["steps"], result["status"]) == (steps, "crashed")
@@ -202,9 +196,7 @@ def test_crashed_agent_counts_what_it_reached(
     assert not list(tmp_path.glob("*/*interrupted*"))
 
 
-def test_agent_that_crashes_before_playing_is_played_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_agent_that_crashes_before_playing_is_played_again(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("retro_agents.contest.match.job.GRACE_SECONDS", 0.0)
     with pytest.raises(SystemExit) as stop:
         contest(tmp_path, "example_agent:crash_before_playing")
@@ -214,7 +206,7 @@ def test_agent_that_crashes_before_playing_is_played_again(
     assert (result["steps"], result["status"]) == (0, "crashed")
 
 
-def test_package_adapts_through_its_own_loop(tmp_path: Path, checkpoint: Path) -> None:
+def test_package_adapts_through_its_own_loop(tmp_path, checkpoint):
     flags = ["--checkpoint", str(checkpoint), "--device", "cpu", "--", "--learning-starts", "20"]
     contest(tmp_path, "rainbow", *flags)
     (result,) = jobs(tmp_path).values()
@@ -234,7 +226,7 @@ def test_package_adapts_through_its_own_loop(tmp_path: Path, checkpoint: Path) -
 
 
 @pytest.mark.parametrize("mode", ["frozen", "explore"])
-def test_package_that_does_not_adapt_only_acts(tmp_path: Path, checkpoint: Path, mode: str) -> None:
+def test_package_that_does_not_adapt_only_acts(tmp_path, checkpoint, mode):
     flags = ["--checkpoint", str(checkpoint), "--mode", mode, "--device", "cpu"]
     contest(tmp_path, "rainbow", *flags)
     (result,) = jobs(tmp_path).values()
@@ -244,8 +236,8 @@ def test_package_that_does_not_adapt_only_acts(tmp_path: Path, checkpoint: Path,
 
 
 def test_wrong_setting_of_the_agent_ends_the_contest_with_its_own_words(
-    tmp_path: Path, checkpoint: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    tmp_path, checkpoint, capsys
+):
     flags = ["--checkpoint", str(checkpoint), "--device", "cpu", "--", "--hidden", "32"]
     with pytest.raises(SystemExit) as stop:
         contest(tmp_path, "rainbow", *flags)
@@ -255,7 +247,7 @@ def test_wrong_setting_of_the_agent_ends_the_contest_with_its_own_words(
     assert jobs(tmp_path)["EmberFoundry.Act3/seed-0"]["status"] == "complete"
 
 
-def test_interrupted_level_is_played_again_and_its_records_are_kept(tmp_path: Path) -> None:
+def test_interrupted_level_is_played_again_and_its_records_are_kept(tmp_path):
     contest(tmp_path, "random")
     path = next(tmp_path.glob("*/seed-0/result.json"))
     result = json.loads(path.read_text())
@@ -267,7 +259,7 @@ def test_interrupted_level_is_played_again_and_its_records_are_kept(tmp_path: Pa
     assert len(list(tmp_path.glob("*/seed-0.interrupted-1/monitor.csv"))) == 1
 
 
-def test_what_another_agent_only_began_is_not_counted(tmp_path: Path) -> None:
+def test_what_another_agent_only_began_is_not_counted(tmp_path):
     contest(tmp_path, "hold-right", "--no-record", steps=20)
     path = next(tmp_path.glob("*/seed-0/result.json"))
     result = json.loads(path.read_text())
@@ -306,9 +298,7 @@ def test_what_another_agent_only_began_is_not_counted(tmp_path: Path) -> None:
         (["--agent", "random", "--wall-clock", "soon"], "length of time"),
     ],
 )
-def test_mistakes_of_the_user_are_one_line(
-    tmp_path: Path, flags: list[str], word: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_of_the_user_are_one_line(tmp_path, flags, word, capsys):
     at = flags.index("--") if "--" in flags else len(flags)
     with pytest.raises(SystemExit) as stop:
         main([*flags[:at], "--out", str(tmp_path / "out"), *flags[at:]])
@@ -318,9 +308,7 @@ def test_mistakes_of_the_user_are_one_line(
     assert error.count("\n") == 1
 
 
-def test_other_agent_in_the_same_folder_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_agent_in_the_same_folder_is_refused(tmp_path, capsys):
     contest(tmp_path, "random", steps=20)
     for agent, flags, word in (
         ("hold-right", ("--timesteps", "20"), "name random, not hold-right"),

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ LEVEL = "BrambleDash-Genesis-v0:SnowRidge.Act4"
 
 
 @pytest.fixture(autouse=True)
-def own_signals(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def own_signals(monkeypatch):
     """What `main` does with signals is not for the test's process. A shell starts what it puts in
     the background deaf to SIGINT, and children inherit that: here they hear it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -29,7 +28,7 @@ def own_signals(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def run_command(out: Path, *flags: str) -> subprocess.Popen[bytes]:
+def run_command(out, *flags):
     command = [
         sys.executable,
         "-m",
@@ -43,7 +42,7 @@ def run_command(out: Path, *flags: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def wait_for_episodes(out: Path, count: int) -> list[str]:
+def wait_for_episodes(out, count):
     """Rows of the one job's monitor.csv, once there are so many."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
@@ -55,7 +54,7 @@ def wait_for_episodes(out: Path, count: int) -> list[str]:
     raise AssertionError("no episode")
 
 
-def processes_of(out: Path) -> list[int]:
+def processes_of(out):
     """Whoever names the folder in its command line, this test apart."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
@@ -68,7 +67,7 @@ def processes_of(out: Path) -> list[int]:
     return found
 
 
-def gone(out: Path) -> bool:
+def gone(out):
     deadline = time.monotonic() + 30
     while processes_of(out):
         if time.monotonic() > deadline:
@@ -78,9 +77,7 @@ def gone(out: Path) -> bool:
 
 
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_interrupted_contest_keeps_its_episodes_and_leaves_no_process(
-    tmp_path: Path, kind: signal.Signals
-) -> None:
+def test_interrupted_contest_keeps_its_episodes_and_leaves_no_process(tmp_path, kind):
     with run_command(tmp_path) as process:
         before = wait_for_episodes(tmp_path, 2)
         time.sleep(random.Random(int(kind)).random())
@@ -100,8 +97,8 @@ def test_interrupted_contest_keeps_its_episodes_and_leaves_no_process(
 
 
 def test_level_that_was_played_to_its_last_step_is_over_whatever_interrupts_its_agent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     flags = ["--agent", "example_agent:linger", "--timesteps", "50"]
     with run_command(tmp_path, *flags) as process:
@@ -115,7 +112,7 @@ def test_level_that_was_played_to_its_last_step_is_over_whatever_interrupts_its_
     assert result_of(tmp_path)["status"] == "complete"
 
 
-def result_of(out: Path) -> dict[str, Any]:
+def result_of(out):
     """Of the one job, as far as it is."""
     found: dict[str, Any] = {}
     for path in out.glob("*/seed-0/result.json"):
@@ -123,7 +120,7 @@ def result_of(out: Path) -> dict[str, Any]:
     return found
 
 
-def test_killed_server_is_an_interruption_and_costs_no_ended_episode(tmp_path: Path) -> None:
+def test_killed_server_is_an_interruption_and_costs_no_ended_episode(tmp_path):
     with run_command(tmp_path) as process:
         before = wait_for_episodes(tmp_path, 2)
         time.sleep(random.Random(5).random())
@@ -136,13 +133,11 @@ def test_killed_server_is_an_interruption_and_costs_no_ended_episode(tmp_path: P
     assert json.loads((tmp_path / "result.json").read_text())["jobs"][0]["status"] == "interrupted"
 
 
-def is_server(pid: int) -> bool:
+def is_server(pid):
     return b"retro_agents.contest.serve" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
-def test_folder_is_one_contest_at_a_time(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folder_is_one_contest_at_a_time(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
     with run_command(tmp_path) as process:
         wait_for_episodes(tmp_path, 1)

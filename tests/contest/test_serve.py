@@ -5,9 +5,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +23,7 @@ LEVEL = parse_levels("bramble-test")[0]
 
 
 @contextlib.contextmanager
-def serving(folder: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
+def serving(folder, *flags):
     command = [sys.executable, "-m", "retro_agents.contest.serve", LEVEL.game, LEVEL.state]
     command += ["--dir", str(folder), "--seed", "5", *flags]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -35,19 +33,17 @@ def serving(folder: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def remote(folder: Path) -> Any:
+def remote(folder):
     return wrap_agent(RemoteEnv(folder, level=str(LEVEL)), EnvConfig())
 
 
-def read_result(folder: Path) -> dict[str, Any]:
+def read_result(folder):
     found: dict[str, Any] = json.loads((folder / "result.json").read_text())
     return found
 
 
 @pytest.mark.parametrize("backend", ["native", "emulator"])
-def test_cartridge_is_played_through_the_socket_exactly_as_locally(
-    tmp_path: Path, backend: Literal["native", "emulator"]
-) -> None:
+def test_cartridge_is_played_through_the_socket_exactly_as_locally(tmp_path, backend):
     folder = tmp_path / "shared"
     flags = [] if backend == "native" else ["--backend", backend]
     with serving(folder, "--timesteps", "120", *flags) as process:
@@ -78,7 +74,7 @@ def test_cartridge_is_played_through_the_socket_exactly_as_locally(
     assert result["mean_return"] == pytest.approx(np.mean(returns))
 
 
-def test_stopped_server_tells_the_agent_and_completes_its_records(tmp_path: Path) -> None:
+def test_stopped_server_tells_the_agent_and_completes_its_records(tmp_path):
     folder, results = tmp_path / "shared", tmp_path / "results"
     with serving(folder, "--results", str(results), "--record") as process:
         env = remote(folder)
@@ -97,7 +93,7 @@ def test_stopped_server_tells_the_agent_and_completes_its_records(tmp_path: Path
     assert len(list((results / "bk2").glob("*.bk2"))) == 1
 
 
-def test_server_on_a_leash_does_not_wait_when_its_starter_has_gone(tmp_path: Path) -> None:
+def test_server_on_a_leash_does_not_wait_when_its_starter_has_gone(tmp_path):
     command = [
         sys.executable,
         "-m",
@@ -112,19 +108,17 @@ def test_server_on_a_leash_does_not_wait_when_its_starter_has_gone(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("12h", 43200), ("1.5m", 90), ("7s", 7), ("8", 8)])
-def test_lengths_of_time_are_read(text: str, seconds: float) -> None:
+def test_lengths_of_time_are_read(text, seconds):
     assert parse_seconds(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-1h", "1d", "nan"])
-def test_other_lengths_of_time_are_refused(text: str) -> None:
+def test_other_lengths_of_time_are_refused(text):
     with pytest.raises(UserError, match="length of time"):
         parse_seconds(text)
 
 
-def test_mistakes_of_the_user_are_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_of_the_user_are_one_line(tmp_path, capsys):
     for flags, word in (
         ([LEVEL.game, "Nowhere.Act1"], "no state"),
         ([LEVEL.game, LEVEL.state, "--timesteps", "0"], "timesteps"),

@@ -6,7 +6,7 @@ from tests.es.lanes import LEVELS
 
 
 @pytest.fixture
-def quick() -> ESConfig:
+def quick():
     return replaced(
         ESConfig(),
         levels=",".join(LEVELS),

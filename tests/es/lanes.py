@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ class Lanes(Corridor):
 
     resets_rows = True
 
-    def __init__(self, num_envs: int, *, pause: float = 0.0) -> None:
+    def __init__(self, num_envs, *, pause=0.0):
         super().__init__(num_envs)
         self.pause = pause
         self.lanes = [0] * num_envs
@@ -32,7 +31,7 @@ class Lanes(Corridor):
         self.begun: list[Start] = []
         self.stepped = 0
 
-    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(self, *, seed=None, options=None):
         if options is None:
             return super().reset()
         for env in np.flatnonzero(options["reset_mask"]):
@@ -43,7 +42,7 @@ class Lanes(Corridor):
             self.begun.append(start)
         return self.stacks.copy(), {}
 
-    def step_wait(self, part: slice = slice(None)) -> tuple[np.ndarray, ...]:
+    def step_wait(self, part=slice(None)):
         time.sleep(self.pause)
         rows = range(self.num_envs)[part]
         self.stepped += len(rows)

@@ -10,13 +10,12 @@ if __name__ == "__main__":
 
 from es.config import ESConfig
 from es.master import together
-from es.mpi import World
 from es.train import run
 from retro_agents.run.config import from_dict
 from tests.es.lanes import Lanes
 
 
-def work(world: World) -> None:
+def work(world):
     run_dir = Path(sys.argv[1])
     config = from_dict(ESConfig, json.loads(Path(sys.argv[2]).read_text()))
     pause = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0

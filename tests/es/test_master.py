@@ -14,7 +14,7 @@ from tests.runs import interrupted
 ROOT = Path(__file__).parents[2]
 
 
-def with_mpi(*arguments: str) -> "subprocess.CompletedProcess[str]":
+def with_mpi(*arguments):
     return subprocess.run(
         [str(MPIRUN), "-n", "2", sys.executable, *arguments],
         cwd=ROOT,

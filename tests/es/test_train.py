@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 
-from es.config import ESConfig
 from es.mpi import Agreed, World
 from es.train import run, train_in_world
 from retro_agents.ground.errors import UserError
@@ -146,18 +145,18 @@ def test_metrics_are_those_of_the_episodes(quick, tmp_path):
     assert (np.diff(timing["seconds"]) > 0).all() and (timing["steps_per_second"] > 0).all()
 
 
-def config_file(tmp_path, config: ESConfig) -> str:
+def config_file(tmp_path, config):
     path = tmp_path / "config.json"
     path.write_text(json.dumps(to_dict(config)))
     return str(path)
 
 
-def command(processes: int, run_dir: Path, config: str, *more: str) -> list[str]:
+def command(processes, run_dir, config, *more):
     script = str(Path(__file__).parent / "lanes_master.py")
     return [str(MPIRUN), "-n", str(processes), sys.executable, script, str(run_dir), config, *more]
 
 
-def with_mpi(processes: int, run_dir: Path, config: str) -> None:
+def with_mpi(processes, run_dir, config):
     done = subprocess.run(
         command(processes, run_dir, config), capture_output=True, text=True, timeout=280
     )
@@ -185,7 +184,7 @@ def test_run_of_one_process_is_resumed_on_two(quick, tmp_path):
     assert whole_run(tmp_path / "parts") == whole_run(tmp_path / "whole")
 
 
-def alive(pid: int) -> bool:
+def alive(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
     except FileNotFoundError:

@@ -10,12 +10,12 @@ from retro_agents.experience.replay import Replay
 STACK, N_STEP, GAMMA = 3, 3, 0.9
 
 
-def frame(number: int) -> np.ndarray:
+def frame(number):
     """A 1×2×2 image that says which frame it is."""
     return np.frombuffer(np.uint32(number).tobytes(), np.uint8).reshape(1, 2, 2)
 
 
-def number_of(image: np.ndarray) -> int:
+def number_of(image):
     return int(np.frombuffer(image.tobytes(), np.uint32)[0])
 
 
@@ -30,7 +30,7 @@ class Step:
 class World:
     """Scripted environments that keep the whole past, written for clearness only."""
 
-    def __init__(self, num_envs: int, lengths: list[int], ends: list[str], seed: int = 0) -> None:
+    def __init__(self, num_envs, lengths, ends, seed=0):
         self.rng = np.random.default_rng(seed)
         self.count = 1
         self.lengths, self.ends = lengths, ends
@@ -38,18 +38,18 @@ class World:
         self.finals: dict[int, list[int]] = {}  # newest frame of an episode's last obs -> final obs
         self.obs = [self.fresh() for _ in range(num_envs)]
 
-    def fresh(self) -> list[int]:
+    def fresh(self):
         self.count += 1
         return [self.count] * STACK
 
-    def following(self, obs: list[int]) -> list[int]:
+    def following(self, obs):
         self.count += 1
         return [*obs[1:], self.count]
 
-    def images(self, rows: list[list[int]]) -> np.ndarray:
+    def images(self, rows):
         return np.stack([np.concatenate([frame(f) for f in row]) for row in rows])
 
-    def step(self, replay: Replay) -> np.ndarray:
+    def step(self, replay):
         envs = range(len(self.obs))
         actions = self.rng.integers(7, size=len(self.obs))
         rewards = self.rng.normal(size=len(self.obs)).astype(np.float32)
@@ -75,7 +75,7 @@ class World:
             self.images(reached),
         )
 
-    def cut(self, replay: Replay, envs: list[int]) -> None:
+    def cut(self, replay, envs):
         """Begin new episodes there, whatever is under way."""
         for e in envs:
             if episode := self.episodes[e][-1]:
@@ -87,7 +87,7 @@ class World:
             self.obs[e] = self.fresh()
         replay.cut(np.array(envs))
 
-    def expected(self) -> dict[int, tuple]:
+    def expected(self):
         """Newest frame of obs -> (obs, action, return, next_obs, discount), if it is complete."""
         table = {}
         for e, episodes in enumerate(self.episodes):
@@ -113,7 +113,7 @@ class World:
         return table
 
 
-def make_replay(capacity: int, num_envs: int, **options) -> Replay:
+def make_replay(capacity, num_envs, **options):
     return Replay(
         capacity,
         num_envs,
@@ -126,11 +126,11 @@ def make_replay(capacity: int, num_envs: int, **options) -> Replay:
     )
 
 
-def drawable(replay: Replay) -> np.ndarray:
+def drawable(replay):
     return np.flatnonzero(replay.tree.leaves)
 
 
-def assert_all_drawable_are_right(replay: Replay, world: World) -> set[int]:
+def assert_all_drawable_are_right(replay, world):
     """Check each transition that could be drawn; return the newest frames of their observations."""
     indices = drawable(replay)
     batch = replay.gather(indices, np.ones(len(indices), np.float32))

@@ -1,5 +1,4 @@
 from contextlib import closing
-from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -15,7 +14,7 @@ from retro_agents.run.config import from_dict
 LEVELS = "BrambleWood.Act1,BrambleWood.Act2"
 
 
-def test_first_rows_episodes_are_filmed_as_often_as_asked(tmp_path: Path) -> None:
+def test_first_rows_episodes_are_filmed_as_often_as_asked(tmp_path):
     small = {"levels": LEVELS, "num_envs": 2, "episode_steps": 10, "run_dir": str(tmp_path)}
     config = from_dict(RainbowConfig, {**small, "video_every": 30})
     with closing(make_for(config)) as envs:
@@ -32,7 +31,7 @@ def test_first_rows_episodes_are_filmed_as_often_as_asked(tmp_path: Path) -> Non
     reader.close()
 
 
-def test_a_resumed_run_films_whole_episodes_and_counts_on(tmp_path: Path) -> None:
+def test_a_resumed_run_films_whole_episodes_and_counts_on(tmp_path):
     counters = {"env_steps": 50}
     save_checkpoint(tmp_path / "checkpoints", agent="", config={}, counters=counters, tensors={})
     small = {"levels": LEVELS, "num_envs": 2, "episode_steps": 10, "run_dir": str(tmp_path)}
@@ -45,7 +44,7 @@ def test_a_resumed_run_films_whole_episodes_and_counts_on(tmp_path: Path) -> Non
             assert len(list(tmp_path.glob("videos/*"))) == films
 
 
-def test_without_the_flag_there_is_no_folder(tmp_path: Path) -> None:
+def test_without_the_flag_there_is_no_folder(tmp_path):
     config = from_dict(RainbowConfig, {"levels": LEVELS, "num_envs": 1, "episode_steps": 3})
     with closing(make_for(config)) as envs:
         envs.reset(seed=0)
@@ -54,7 +53,7 @@ def test_without_the_flag_there_is_no_folder(tmp_path: Path) -> None:
     assert not any(tmp_path.iterdir())
 
 
-def test_a_film_has_the_level_that_was_played_where_the_next_has_begun(tmp_path: Path) -> None:
+def test_a_film_has_the_level_that_was_played_where_the_next_has_begun(tmp_path):
     image, over = np.zeros((1, 3, 16, 16), np.uint8), np.ones(1, bool)
     infos = {"final_obs": image, "episode_record": {"level": np.array(["coinrun:5"])}}
     played = (image, np.zeros(1), over, ~over, infos)
@@ -70,7 +69,7 @@ def test_a_film_has_the_level_that_was_played_where_the_next_has_begun(tmp_path:
     assert names == ["0002-5.mp4", "0003-5.mp4"]
 
 
-def test_where_others_play_too_their_steps_count(tmp_path: Path) -> None:
+def test_where_others_play_too_their_steps_count(tmp_path):
     """Of four environments this process has two, so that 60 steps of all are 30 of its own."""
     small = {"levels": LEVELS, "num_envs": 4, "episode_steps": 10, "run_dir": str(tmp_path)}
     config = from_dict(RainbowConfig, {**small, "video_every": 60})

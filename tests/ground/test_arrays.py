@@ -1,16 +1,15 @@
 import io
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import zstandard
 
-from retro_agents.ground.arrays import PIECE, StoredArrays, pieces, whole
+from retro_agents.ground.arrays import PIECE, pieces, whole
 from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
 
 
-def store(folder: Path, array: object) -> StoredArrays:
+def store(folder, array):
     """The array, saved and loaded as `x`."""
     counters = {"env_steps": 0}
     save_checkpoint(
@@ -19,17 +18,17 @@ def store(folder: Path, array: object) -> StoredArrays:
     return load_checkpoint(folder).arrays
 
 
-def big() -> np.ndarray:
+def big():
     """More than one piece, and no whole number of them."""
     return np.random.default_rng(0).integers(0, 4, (3, PIECE // 2, 2), dtype=np.uint8)[:, 5:]
 
 
-def test_arrays_of_several_pieces_come_back(tmp_path: Path) -> None:
+def test_arrays_of_several_pieces_come_back(tmp_path):
     for array in (big(), big()[:, ::2], np.asfortranarray(big()[:, :1000]), big()[0]):
         assert np.array_equal(store(tmp_path, array)["x"], array)
 
 
-def test_rows_come_in_their_order_and_never_many_megabytes_at_once(tmp_path: Path) -> None:
+def test_rows_come_in_their_order_and_never_many_megabytes_at_once(tmp_path):
     for array in (big()[0], big()[:, :1000].T):
         found = list(store(tmp_path, array).pieces("x"))
         assert np.array_equal(np.concatenate(found), array)
@@ -37,7 +36,7 @@ def test_rows_come_in_their_order_and_never_many_megabytes_at_once(tmp_path: Pat
     assert list(store(tmp_path, np.zeros((0, 3))).pieces("x")) == []
 
 
-def test_several_arrays_are_stored_as_one(tmp_path: Path) -> None:
+def test_several_arrays_are_stored_as_one(tmp_path):
     parts = [big()[0, :7], big()[1, ::3], big()[2, :0]]
     stored = store(tmp_path, parts)
     for source in (stored, {"x": parts}, {"x": np.concatenate(parts)}):
@@ -46,7 +45,7 @@ def test_several_arrays_are_stored_as_one(tmp_path: Path) -> None:
     assert stored.stored["x"].shape == whole(stored, "x").shape
 
 
-def test_the_file_is_a_plain_npy_file_inside_zstd(tmp_path: Path) -> None:
+def test_the_file_is_a_plain_npy_file_inside_zstd(tmp_path):
     array = np.arange(12.0).reshape(3, 4)
     file = store(tmp_path, array).stored["x"].path.open("rb")
     with zstandard.ZstdDecompressor().stream_reader(file) as stream:
@@ -71,7 +70,7 @@ print(peak() - before)
 """
 
 
-def test_400_megabytes_pass_through_less_than_64(tmp_path: Path) -> None:
+def test_400_megabytes_pass_through_less_than_64(tmp_path):
     command = [sys.executable, "-c", MEMORY, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert int(done.stdout) < 64e6

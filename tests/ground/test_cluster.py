@@ -5,11 +5,11 @@ import pytest
 from retro_agents.ground.cluster import STARTS, patiently
 
 
-def starts_after(failures: int, message: str = "Timed out waiting for file"):
+def starts_after(failures, message="Timed out waiting for file"):
     """A start that fails so often, and the list of its calls."""
     calls: list[int] = []
 
-    def start() -> str:
+    def start():
         calls.append(len(calls))
         if len(calls) <= failures:
             raise RuntimeError(message)

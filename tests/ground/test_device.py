@@ -1,5 +1,4 @@
 import contextlib
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,19 +10,19 @@ from retro_agents.ground.errors import UserError
 from retro_agents.run.distributed import joined
 
 
-def test_auto_is_a_device_that_works() -> None:
+def test_auto_is_a_device_that_works():
     device = prepare_device("auto")
     assert torch.ones(2, device=device).sum() == 2
     assert device.type == ("cuda" if torch.cuda.is_available() else "cpu")
 
 
 @pytest.mark.parametrize("name", ["cuda:99", "gpu", "", "cpu:x", "meta"])
-def test_a_device_that_is_not_there_is_a_user_error(name: str) -> None:
+def test_a_device_that_is_not_there_is_a_user_error(name):
     with pytest.raises(UserError, match="device"):
         prepare_device(name)
 
 
-def test_a_driver_too_old_for_this_torch_is_a_user_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_too_old_for_this_torch_is_a_user_error(monkeypatch):
     """The driver counts its GPUs all the same."""
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
@@ -31,14 +30,14 @@ def test_a_driver_too_old_for_this_torch_is_a_user_error(monkeypatch: pytest.Mon
         prepare_device("cuda")
 
 
-def test_more_processes_than_gpus_is_a_user_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_processes_than_gpus_is_a_user_error(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("LOCAL_RANK", "99")
     with pytest.raises(UserError, match="cuda:99"), joined("cuda"):
         pass
 
 
-def test_threads_are_set_only_where_a_number_is_given() -> None:
+def test_threads_are_set_only_where_a_number_is_given():
     before = torch.get_num_threads()
     try:
         prepare_device("cpu", threads=1)
@@ -60,9 +59,7 @@ def test_threads_are_set_only_where_a_number_is_given() -> None:
     ],
     ids=["unknown", "without", "Intel without AMX", "AMX", "AMD"],
 )
-def test_auto_is_bf16_where_the_processor_is_faster_in_it(
-    monkeypatch: pytest.MonkeyPatch, has: dict[str, bool | str], expected: bool
-) -> None:
+def test_auto_is_bf16_where_the_processor_is_faster_in_it(monkeypatch, has, expected):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
     cpu = torch.device("cpu")
     assert computes_in_bf16("auto", cpu) == expected
@@ -71,11 +68,11 @@ def test_auto_is_bf16_where_the_processor_is_faster_in_it(
 
 
 @pytest.mark.parametrize("has", [True, False], ids=["with", "without"])
-def test_auto_asks_the_gpu_that_is_used(monkeypatch: pytest.MonkeyPatch, has: bool) -> None:
+def test_auto_asks_the_gpu_that_is_used(monkeypatch, has):
     asked = []
 
     @contextlib.contextmanager
-    def use(device: torch.device) -> Iterator[None]:
+    def use(device):
         asked.append(device)
         yield
 
@@ -86,12 +83,12 @@ def test_auto_asks_the_gpu_that_is_used(monkeypatch: pytest.MonkeyPatch, has: bo
 
 
 @pytest.mark.parametrize("preset", ["rainbow/presets/laptop.yaml", "ppo2/presets/fast.yaml"])
-def test_presets_for_two_cores_suit_any_of_them(preset: str) -> None:
+def test_presets_for_two_cores_suit_any_of_them(preset):
     assert "precision: auto" in (Path(__file__).parents[2] / preset).read_text().splitlines()
 
 
 @pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA is full"), MemoryError(), None])
-def test_a_lack_of_memory_is_a_user_error(error: Exception | None) -> None:
+def test_a_lack_of_memory_is_a_user_error(error):
     lack = pytest.raises(UserError, match="no memory for images; give fewer")
     with lack, memory_for("images", instead="give fewer"):
         if error is not None:
@@ -108,11 +105,11 @@ def test_a_lack_of_memory_is_a_user_error(error: Exception | None) -> None:
         lambda: np.zeros(10**19),
     ],
 )
-def test_sizes_that_no_memory_has_are_a_lack_of_it(make: Callable[[], object]) -> None:
+def test_sizes_that_no_memory_has_are_a_lack_of_it(make):
     with pytest.raises(UserError, match="no memory"), memory_for("images", instead="give fewer"):
         make()
 
 
-def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
+def test_other_errors_are_not_taken_for_a_lack_of_memory():
     with pytest.raises(RuntimeError, match="must match"), memory_for("images", instead=""):
         torch.zeros(2) + torch.zeros(3)

@@ -3,7 +3,6 @@ import os
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -11,9 +10,9 @@ from retro_agents.ground.errors import UserError, command
 from tests.runs import ROOT
 
 
-def test_a_user_error_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_user_error_is_one_line_and_exit_code_2(capsys):
     @command
-    def main() -> None:
+    def main():
         raise UserError("no such level")
 
     with pytest.raises(SystemExit) as stop:
@@ -22,9 +21,9 @@ def test_a_user_error_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err == "error: no such level\n"
 
 
-def test_an_interrupt_is_exit_code_130(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupt_is_exit_code_130(capsys):
     @command
-    def main() -> None:
+    def main():
         raise KeyboardInterrupt
 
     with pytest.raises(SystemExit) as stop:
@@ -33,9 +32,9 @@ def test_an_interrupt_is_exit_code_130(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().err == "interrupted\n"
 
 
-def test_an_interrupt_says_what_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupt_says_what_it_is_told(capsys):
     @command
-    def main() -> None:
+    def main():
         raise KeyboardInterrupt("--resume goes on")
 
     with pytest.raises(SystemExit):
@@ -43,7 +42,7 @@ def test_an_interrupt_says_what_it_is_told(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().err == "interrupted; --resume goes on\n"
 
 
-def test_output_that_nobody_reads_ends_the_command_without_a_word() -> None:
+def test_output_that_nobody_reads_ends_the_command_without_a_word():
     says = "from retro_agents.ground.errors import command; command(lambda: print('word'))()"
     line = f"{shlex.join([sys.executable, '-c', says])} | true; exit ${{PIPESTATUS[0]}}"
     for buffered in ("", "1"):
@@ -62,14 +61,8 @@ def test_output_that_nobody_reads_ends_the_command_without_a_word() -> None:
     ],
 )
 def test_a_module_of_an_extra_that_is_missing_is_named_with_it(
-    name: str,
-    words: list[str],
-    module: str,
-    extra: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    name, words, module, extra, tmp_path, monkeypatch, capsys
+):
     (tmp_path / "metrics.csv").write_text("step,loss\n1,2.0\n")
     words = [word.format(run=tmp_path) for word in words]
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
@@ -107,14 +100,7 @@ def test_a_module_of_an_extra_that_is_missing_is_named_with_it(
         ),
     ],
 )
-def test_bad_words_are_one_line_in_every_command(
-    name: str,
-    words: str,
-    says: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_bad_words_are_one_line_in_every_command(name, words, says, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [name, *words.format(tmp=tmp_path).split()])
     with pytest.raises(SystemExit) as stop:
         importlib.import_module(name).main()
@@ -122,9 +108,9 @@ def test_bad_words_are_one_line_in_every_command(
     assert stop.value.code == 2 and error.count("\n") == 1 and says in error
 
 
-def test_our_own_mistakes_keep_their_traceback() -> None:
+def test_our_own_mistakes_keep_their_traceback():
     @command
-    def main() -> None:
+    def main():
         raise KeyError("bug")
 
     with pytest.raises(KeyError):

@@ -8,16 +8,16 @@ from retro_agents.ground.progress import Progress
 class Clock:
     now = 100.0
 
-    def __call__(self) -> float:
+    def __call__(self):
         return self.now
 
 
 class Terminal(io.StringIO):
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 
-def run(total: int, *, per_second: int, start: int = 0) -> list[str]:
+def run(total, *, per_second, start=0):
     clock, stream = Clock(), io.StringIO()
     with Progress(total, "training", start=start, stream=stream, clock=clock) as progress:
         for step in range(start + 1, total + 1):
@@ -26,7 +26,7 @@ def run(total: int, *, per_second: int, start: int = 0) -> list[str]:
     return stream.getvalue().splitlines()
 
 
-def test_plain_lines_come_every_ten_seconds_and_at_the_end() -> None:
+def test_plain_lines_come_every_ten_seconds_and_at_the_end():
     assert run(200, per_second=8) == [
         "training: 80/200 steps, 8 steps/s, 15 s left, loss 0.3333",
         "training: 160/200 steps, 8 steps/s, 5 s left, loss 0.3333",
@@ -34,18 +34,18 @@ def test_plain_lines_come_every_ten_seconds_and_at_the_end() -> None:
     ]
 
 
-def test_a_short_run_says_one_line() -> None:
+def test_a_short_run_says_one_line():
     assert run(3, per_second=10) == [
         "training: 3/3 steps in 0 s, 10 steps/s, 0 s left, loss 0.3333"
     ]
 
 
-def test_speed_of_a_resumed_run_counts_its_own_steps_only() -> None:
+def test_speed_of_a_resumed_run_counts_its_own_steps_only():
     last = run(1050, per_second=10, start=1000)[-1]
     assert last.startswith("training: 1050/1050 steps in 5 s, 10 steps/s")
 
 
-def test_a_run_that_is_over_says_that_nothing_is_left() -> None:
+def test_a_run_that_is_over_says_that_nothing_is_left():
     said = ["training: nothing left to do, 50 of 30 steps were done before"]
     assert run(30, per_second=10, start=50) == said
     stream = Terminal()
@@ -54,14 +54,14 @@ def test_a_run_that_is_over_says_that_nothing_is_left() -> None:
     assert "nothing left to do, 30 of 30 steps" in stream.getvalue()
 
 
-def test_units_other_than_steps_are_named() -> None:
+def test_units_other_than_steps_are_named():
     stream = io.StringIO()
     with Progress(1, "evaluate", unit="episodes", stream=stream) as progress:
         progress.update(1)
     assert stream.getvalue().startswith("evaluate: 1/1 episodes in 0 s")
 
 
-def test_speed_is_of_the_last_half_minute() -> None:
+def test_speed_is_of_the_last_half_minute():
     clock = Clock()
     progress = Progress(10**6, "x", stream=io.StringIO(), clock=clock)
     step = 0
@@ -72,7 +72,7 @@ def test_speed_is_of_the_last_half_minute() -> None:
     assert progress.steps_per_second() == pytest.approx(10, rel=0.05)
 
 
-def test_speed_is_of_whole_stretches_of_playing_and_learning() -> None:
+def test_speed_is_of_whole_stretches_of_playing_and_learning():
     clock, stream = Clock(), io.StringIO()
     with Progress(2000, "x", stream=stream, clock=clock) as progress:
         for stretch in (0, 500):
@@ -90,7 +90,7 @@ def test_speed_is_of_whole_stretches_of_playing_and_learning() -> None:
     assert lines[-1] == "x: 1200/2000 steps, 2 steps/s, 6 min 40 s left"
 
 
-def test_less_than_one_a_second_is_still_a_speed() -> None:
+def test_less_than_one_a_second_is_still_a_speed():
     clock, stream = Clock(), io.StringIO()
     with Progress(6, "sight", unit="plays", stream=stream, clock=clock) as progress:
         clock.now += 15
@@ -98,7 +98,7 @@ def test_less_than_one_a_second_is_still_a_speed() -> None:
     assert "0.2 plays/s" in stream.getvalue()
 
 
-def test_nothing_is_said_of_a_speed_while_nothing_moves() -> None:
+def test_nothing_is_said_of_a_speed_while_nothing_moves():
     clock, stream = Clock(), io.StringIO()
     progress = Progress(10, "x", stream=stream, clock=clock)
     for _ in range(2):
@@ -107,7 +107,7 @@ def test_nothing_is_said_of_a_speed_while_nothing_moves() -> None:
     assert stream.getvalue() == "x: 0/10 steps\n" * 2
 
 
-def test_numbers_stay_until_they_change() -> None:
+def test_numbers_stay_until_they_change():
     clock, stream = Clock(), io.StringIO()
     with Progress(4, "x", stream=stream, clock=clock) as progress:
         progress.update(1, {"loss": 1.0, "q": 5.0})
@@ -116,13 +116,13 @@ def test_numbers_stay_until_they_change() -> None:
     assert "loss 2, q 5" in stream.getvalue()
 
 
-def test_nothing_done_yet_is_no_division_by_zero() -> None:
+def test_nothing_done_yet_is_no_division_by_zero():
     progress = Progress(4, "x", stream=io.StringIO(), clock=Clock())
     assert progress.steps_per_second() == 0.0
     progress.update(0)
 
 
-def test_long_times_are_readable() -> None:
+def test_long_times_are_readable():
     clock, stream = Clock(), io.StringIO()
     with Progress(100_000, "x", stream=stream, clock=clock) as progress:
         clock.now += 10
@@ -130,7 +130,7 @@ def test_long_times_are_readable() -> None:
     assert "27 h 46 min left" in stream.getvalue()
 
 
-def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_gets_a_bar(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
     with Progress(10, "training", stream=stream) as progress:
@@ -139,7 +139,7 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "━" in stream.getvalue()
 
 
-def test_the_newest_numbers_come_first_and_whole_ones_stay_whole() -> None:
+def test_the_newest_numbers_come_first_and_whole_ones_stay_whole():
     clock, stream = Clock(), io.StringIO()
     with Progress(4, "x", stream=stream, clock=clock) as progress:
         progress.update(1, {"updates": 3})
@@ -147,14 +147,14 @@ def test_the_newest_numbers_come_first_and_whole_ones_stay_whole() -> None:
     assert "loss 0.25, updates 123,456" in stream.getvalue()
 
 
-def test_only_the_first_numbers_are_shown() -> None:
+def test_only_the_first_numbers_are_shown():
     stream = io.StringIO()
     with Progress(4, "x", stream=stream, clock=Clock()) as progress:
         progress.update(1, dict.fromkeys("abcdefgh", 1.0))
     assert stream.getvalue().endswith("a 1, b 1, c 1, d 1, e 1\n")
 
 
-def test_the_score_comes_before_all_others() -> None:
+def test_the_score_comes_before_all_others():
     stream = io.StringIO()
     with Progress(4, "x", stream=stream, clock=Clock()) as progress:
         progress.update(1, {**dict.fromkeys("abcdefgh", 1.0), "mean_return": 7.0})

@@ -20,7 +20,7 @@ MODULES = (
 )
 
 
-def said(python: Path | str, module: str, where: Path, *flags: str) -> str:
+def said(python, module, where, *flags):
     done = subprocess.run(
         [python, *flags, "-m", module, "--help"], cwd=where, capture_output=True, text=True
     )
@@ -30,7 +30,7 @@ def said(python: Path | str, module: str, where: Path, *flags: str) -> str:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
+def checkout(tmp_path):
     """The packages, without a .venv beside them."""
     for name in {"retro_agents", *(module.partition(".")[0] for module in MODULES)}:
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("pretrained"))
@@ -38,7 +38,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_a_command_without_our_packages_says_how_to_go_on(module: str, checkout: Path) -> None:
+def test_a_command_without_our_packages_says_how_to_go_on(module, checkout):
     """-S: without what is installed."""
     assert ".venv is missing: run scripts/install" in said(sys.executable, module, checkout, "-S")
     (checkout / ".venv/bin").mkdir(parents=True)
@@ -49,7 +49,7 @@ def test_a_command_without_our_packages_says_how_to_go_on(module: str, checkout:
 
 @pytest.mark.skipif(not OLD, reason="needs an old Python, as pyenv keeps them")
 @pytest.mark.parametrize("module", MODULES)
-def test_an_old_python_is_told_so(module: str, checkout: Path) -> None:
+def test_an_old_python_is_told_so(module, checkout):
     for python in OLD:
         words = said(python, module, checkout)
         assert "is too old: 3.11 or newer is needed; .venv is missing: run scripts/install" in words

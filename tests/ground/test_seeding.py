@@ -12,7 +12,7 @@ from retro_agents.run.config import from_dict
 from retro_agents.run.settings import RunSettings
 
 
-def draws() -> list[float]:
+def draws():
     return [
         random.random(),
         random.gauss(0, 1),
@@ -23,7 +23,7 @@ def draws() -> list[float]:
     ]
 
 
-def test_the_same_seed_gives_the_same_draws() -> None:
+def test_the_same_seed_gives_the_same_draws():
     seed_everything(5)
     first = draws()
     seed_everything(5)
@@ -32,13 +32,13 @@ def test_the_same_seed_gives_the_same_draws() -> None:
     assert draws() != first
 
 
-def test_a_config_takes_every_seed_that_the_generators_take() -> None:
+def test_a_config_takes_every_seed_that_the_generators_take():
     seed_everything(from_dict(RunSettings, {"seed": 2**63 - 1}).seed)
     with pytest.raises(UserError, match="--seed 18446744073709551616: expected a whole number"):
         from_dict(RunSettings, {"seed": 2**64})
 
 
-def test_states_go_on_exactly_even_through_msgpack() -> None:
+def test_states_go_on_exactly_even_through_msgpack():
     seed_everything(1)
     draws()
     saved = msgspec.msgpack.encode(rng_state())
@@ -48,7 +48,7 @@ def test_states_go_on_exactly_even_through_msgpack() -> None:
 
 
 @pytest.mark.parametrize("kind", [np.random.PCG64, np.random.Philox, np.random.MT19937])
-def test_generators_go_on_exactly(kind: type[np.random.BitGenerator]) -> None:
+def test_generators_go_on_exactly(kind):
     generator = np.random.Generator(kind(3))
     generator.random(7)
     saved = msgspec.msgpack.encode(generator_state(generator))

@@ -1,9 +1,7 @@
 """Intervals and comparisons against slow or hand-worked ones."""
 
 import math
-from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,14 +26,14 @@ ONE = {"a": {0: 1.0, 1: 5.0, 2: 6.0}, "b": {0: 10.0, 1: 12.0, 2: 11.0}}
 OTHER = {"a": {0: 5.0, 1: 0.0, 2: 2.0}, "b": {0: 11.0, 1: 30.0, 2: 9.0}}
 
 
-def test_t_interval_is_that_of_the_tables() -> None:
+def test_t_interval_is_that_of_the_tables():
     # n = 3: t = 4.302653 with 2 degrees of freedom; deviation 1, so 4.302653 / sqrt(3).
     assert t_interval([1.0, 2.0, 3.0]) == pytest.approx((-0.484138, 4.484138), abs=1e-5)
     # n = 2: t = 12.7062; the half width is 12.7062 times half the distance.
     assert t_interval([10.0, 12.0]) == pytest.approx((11 - 12.7062, 11 + 12.7062), abs=1e-3)
 
 
-def test_a_slope_has_the_interval_of_its_residuals() -> None:
+def test_a_slope_has_the_interval_of_its_residuals():
     # Slope 6 / 5; residuals −.2, .6, −.6, .2, so the error is sqrt(.8 / 2 / 5); with 2 degrees of
     # freedom t = 4.302653.
     slope, (low, high) = slope_interval([0, 1, 2, 3], [0, 2, 2, 4])
@@ -44,13 +42,13 @@ def test_a_slope_has_the_interval_of_its_residuals() -> None:
     assert all(map(math.isnan, slope_interval([1, 1, 1], [1, 2, 3])[1]))
 
 
-def test_welch_interval_has_the_degrees_of_freedom_of_both() -> None:
+def test_welch_interval_has_the_degrees_of_freedom_of_both():
     one, other = [1.0, 2.0, 3.0, 4.0], [10.0, 20.0, 60.0]
     scipys = stats.ttest_ind(one, other, equal_var=False).confidence_interval(0.95)
     assert welch_interval(one, other) == pytest.approx((float(scipys.low), float(scipys.high)))
 
 
-def test_equal_values_have_intervals_of_no_width_and_one_value_has_none() -> None:
+def test_equal_values_have_intervals_of_no_width_and_one_value_has_none():
     assert t_interval([5.0] * 7) == (5.0, 5.0)
     assert welch_interval([5.0] * 3, [2.0] * 2) == (3.0, 3.0)
     assert welch_interval([0.1 + 0.2, 0.3], [1.0, 1.0]) == pytest.approx((-0.7, -0.7))
@@ -64,18 +62,18 @@ def test_equal_values_have_intervals_of_no_width_and_one_value_has_none() -> Non
     assert all(math.isnan(end) for end in nothing)
 
 
-def outcomes(levels: list[list[float]]) -> Iterator[list[list[float]]]:
+def outcomes(levels):
     """Every draw, with replacement, of each level's runs: all equally probable."""
     return product(*(product(level, repeat=len(level)) for level in levels))  # type: ignore[return-value]
 
 
-def exact(values: list[float]) -> tuple[float, float]:
+def exact(values):
     """The 2.5 and 97.5 percentiles of all outcomes."""
     low, high = np.percentile(values, [2.5, 97.5])
     return float(low), float(high)
 
 
-def test_strata_are_drawn_from_each_by_itself() -> None:
+def test_strata_are_drawn_from_each_by_itself():
     levels = [list(level.values()) for level in ONE.values()]
     every = [slow_middle([x for level in drawn for x in level]) for drawn in outcomes(levels)]
     assert interquartile_interval(ONE) == pytest.approx(exact(every), abs=0.1)
@@ -83,19 +81,19 @@ def test_strata_are_drawn_from_each_by_itself() -> None:
     assert interquartile_interval({"a": {0: 1.0, 1: 1.0}, "b": {0: 9.0, 1: 9.0}}) == (5.0, 5.0)
 
 
-def slow_middle(values: list[float]) -> float:
+def slow_middle(values):
     """Mean without the lowest and the highest quarter, rounded down."""
     cut = len(values) // 4
     kept = sorted(values)[cut : len(values) - cut]
     return sum(kept) / len(kept)
 
 
-def test_interquartile_mean_leaves_a_quarter_out_at_each_end() -> None:
+def test_interquartile_mean_leaves_a_quarter_out_at_each_end():
     assert interquartile_mean({"a": {0: 1.0, 1: 2.0}, "b": {0: 4.0, 1: 900.0}}) == 3.0
     assert interquartile_mean(ONE) == slow_middle([1.0, 5.0, 6.0, 10.0, 12.0, 11.0])
 
 
-def slow_improvement(one: Any, other: Any) -> float:
+def slow_improvement(one, other):
     """Pair by pair."""
     levels = []
     for level in one:
@@ -108,7 +106,7 @@ def slow_improvement(one: Any, other: Any) -> float:
     return sum(levels) / len(levels)
 
 
-def test_improvement_counts_pairs_of_a_level_and_ties_half() -> None:
+def test_improvement_counts_pairs_of_a_level_and_ties_half():
     assert improvement(ONE, OTHER) == pytest.approx(slow_improvement(ONE, OTHER))
     assert improvement(ONE, OTHER) + improvement(OTHER, ONE) == pytest.approx(1.0)
     u = stats.mannwhitneyu([1.0, 5.0, 6.0], [5.0, 0.0, 2.0]).statistic
@@ -117,11 +115,11 @@ def test_improvement_counts_pairs_of_a_level_and_ties_half() -> None:
     assert 0.0 <= low < improvement(ONE, OTHER) < high <= 1.0
 
 
-def test_profile_is_the_share_of_runs_above() -> None:
+def test_profile_is_the_share_of_runs_above():
     assert profile(ONE, [0.0, 5.0, 11.0, 12.0]) == [1.0, 4 / 6, 1 / 6, 0.0]
 
 
-def test_levels_count_alike_and_a_seed_once() -> None:
+def test_levels_count_alike_and_a_seed_once():
     runs = {"a": {0: 1.0, 1: 3.0}, "b": {0: 10.0}}
     assert mean(runs) == 6.0
     assert seed_means(runs) == [5.5]  # seed 1 lacks a level
@@ -129,22 +127,20 @@ def test_levels_count_alike_and_a_seed_once() -> None:
     assert seed_means({}) == []
 
 
-def test_shared_are_the_levels_of_both_with_all_their_seeds() -> None:
+def test_shared_are_the_levels_of_both_with_all_their_seeds():
     one, other = shared({**ONE, "c": {0: 1.0}}, {"a": {2: 7.0, 5: 1.0}, "c": {1: 1.0}})
     assert one == {"a": ONE["a"], "c": {0: 1.0}}
     assert other == {"a": {2: 7.0, 5: 1.0}, "c": {1: 1.0}}
 
 
-def test_interval_does_not_depend_on_how_many_are_drawn_at_a_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_interval_does_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch):
     runs = {"a": dict(enumerate(np.random.default_rng(0).normal(size=40).tolist()))}
     whole = interquartile_interval(runs)
     monkeypatch.setattr(statistics, "BLOCK", 1000)
     assert interquartile_interval(runs) == whole
 
 
-def test_intervals_cover_the_mean_about_as_often_as_they_say() -> None:
+def test_intervals_cover_the_mean_about_as_often_as_they_say():
     rng = np.random.default_rng(0)
     covered = 0
     for _ in range(400):

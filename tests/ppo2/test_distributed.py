@@ -30,7 +30,7 @@ FLAGS = [
 ]
 
 
-def two_processes(run_dir: Path, *flags: str) -> list[str]:
+def two_processes(run_dir, *flags):
     """The command of a run in two processes."""
     return [
         *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
@@ -46,12 +46,12 @@ PROCGEN = [
 ]
 
 
-def in_two_processes(run_dir: Path, *flags: str) -> None:
+def in_two_processes(run_dir, *flags):
     command = two_processes(run_dir, *flags)
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=240)
 
 
-def assert_equal_runs(one: Path, other: Path, *, episodes: int = 16) -> None:
+def assert_equal_runs(one, other, *, episodes=16):
     """Equal but for the order in which floating-point numbers were added up."""
     assert (one / "episodes.csv").read_text() == (other / "episodes.csv").read_text()
     assert len(read_columns(one / "episodes.csv")["step"]) >= episodes

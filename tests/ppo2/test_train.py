@@ -1,7 +1,6 @@
 import json
 import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -122,7 +121,7 @@ def test_run_resumed_within_a_rollout_equals_an_uninterrupted_one(corridor, tmp_
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
 
-def command_line(run_dir: Path) -> list[str]:
+def command_line(run_dir):
     return [
         *(sys.executable, "-m", "ppo2.train", "--levels", f"{LEVEL},{LEVEL[:-1]}2"),
         *("--run-dir", str(run_dir), "--num-envs", "2", "--rotate-every", "60"),

@@ -33,7 +33,7 @@ ARRAYS = {
 STATE = {"bytes": b"\x00\xff", "nested": [{"a": 1.5, "b": None}], "text": "x"}
 
 
-def save(folder: Path, step: int, **changes: Any) -> Path:
+def save(folder, step, **changes):
     channels_last = torch.arange(24.0).reshape(1, 2, 3, 4).to(memory_format=torch.channels_last)
     given: dict[str, Any] = {
         "agent": "rainbow",
@@ -46,7 +46,7 @@ def save(folder: Path, step: int, **changes: Any) -> Path:
     return save_checkpoint(folder, **(given | changes))
 
 
-def test_everything_comes_back(tmp_path: Path) -> None:
+def test_everything_comes_back(tmp_path):
     folder = save(tmp_path / "checkpoints", 1234)
     assert folder == tmp_path / "checkpoints" / "step-000001234"
     for place in (tmp_path, tmp_path / "checkpoints", folder):
@@ -63,45 +63,43 @@ def test_everything_comes_back(tmp_path: Path) -> None:
             assert np.array_equal(found.arrays[name], array)
 
 
-def test_tensors_that_share_memory_are_saved(tmp_path: Path) -> None:
+def test_tensors_that_share_memory_are_saved(tmp_path):
     w = torch.ones(3, 2)
     save(tmp_path, 1, tensors={"net": {"a": w, "b": w.t()}})
     assert load_checkpoint(tmp_path).tensors["net"]["b"].shape == (2, 3)
 
 
-def test_only_the_newest_stay(tmp_path: Path) -> None:
+def test_only_the_newest_stay(tmp_path):
     for step in (10, 200, 1000):
         save(tmp_path, step, keep=2)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["step-000000200", "step-000001000"]
     assert latest_checkpoint(tmp_path).name == "step-000001000"
 
 
-def test_saving_the_same_step_again_replaces_it(tmp_path: Path) -> None:
+def test_saving_the_same_step_again_replaces_it(tmp_path):
     save(tmp_path, 10)
     save(tmp_path, 10, config={"seed": 77})
     assert load_checkpoint(tmp_path).config == {"seed": 77}
     assert [p.name for p in tmp_path.iterdir()] == ["step-000000010"]
 
 
-def test_a_checkpoint_behind_a_later_one_is_refused_and_that_one_kept(tmp_path: Path) -> None:
+def test_a_checkpoint_behind_a_later_one_is_refused_and_that_one_kept(tmp_path):
     save(tmp_path, 20)
     with pytest.raises(UserError, match=r"later checkpoint, step-000000020; give another folder"):
         save(tmp_path, 10)
     assert load_checkpoint(tmp_path).counters["env_steps"] == 20
 
 
-def test_a_kill_between_the_two_renames_leaves_the_replaced_one(tmp_path: Path) -> None:
+def test_a_kill_between_the_two_renames_leaves_the_replaced_one(tmp_path):
     save(tmp_path, 10).rename(tmp_path / "step-000000010.replaced")
     assert load_checkpoint(tmp_path).counters["env_steps"] == 10
 
 
-def test_a_checkpoint_is_not_gone_before_its_successor_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_is_not_gone_before_its_successor_is_there(tmp_path, monkeypatch):
     save(tmp_path, 10, config={"seed": 1})
     rename = Path.rename
 
-    def stop(path: Path, target: Path) -> Path:
+    def stop(path, target):
         if path.name.startswith(".draft-step"):
             raise KeyboardInterrupt
         return rename(path, target)
@@ -112,7 +110,7 @@ def test_a_checkpoint_is_not_gone_before_its_successor_is_there(
     assert load_checkpoint(tmp_path).config == {"seed": 1}
 
 
-def test_a_file_that_cannot_be_written_leaves_the_previous_checkpoint(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_leaves_the_previous_checkpoint(tmp_path):
     previous = save(tmp_path, 10)
     before = {p.name: p.read_bytes() for p in previous.iterdir()}
     noise = np.random.default_rng(0).integers(0, 255, 10_000, dtype=np.uint8)
@@ -129,7 +127,7 @@ def test_a_file_that_cannot_be_written_leaves_the_previous_checkpoint(tmp_path: 
     assert load_checkpoint(tmp_path).counters["env_steps"] == 10
 
 
-def test_a_really_full_disk_leaves_the_previous_checkpoint(tmp_path: Path) -> None:
+def test_a_really_full_disk_leaves_the_previous_checkpoint(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)]
@@ -147,7 +145,7 @@ def test_a_really_full_disk_leaves_the_previous_checkpoint(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["net.safetensors", "frames.npy.zst", "state.msgpack"])
-def test_a_cut_off_file_is_a_user_error(tmp_path: Path, name: str) -> None:
+def test_a_cut_off_file_is_a_user_error(tmp_path, name):
     path = save(tmp_path, 10) / name
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(UserError, match="is cut off"):
@@ -155,7 +153,7 @@ def test_a_cut_off_file_is_a_user_error(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["net.safetensors", "state.msgpack", "config.json"])
-def test_a_changed_file_is_a_user_error(tmp_path: Path, name: str) -> None:
+def test_a_changed_file_is_a_user_error(tmp_path, name):
     path = save(tmp_path, 10) / name
     data = bytearray(path.read_bytes())
     data[-2] ^= 1
@@ -164,7 +162,7 @@ def test_a_changed_file_is_a_user_error(tmp_path: Path, name: str) -> None:
         load_checkpoint(tmp_path)
 
 
-def test_a_changed_array_is_a_user_error_when_it_is_read(tmp_path: Path) -> None:
+def test_a_changed_array_is_a_user_error_when_it_is_read(tmp_path):
     path = save(tmp_path, 10) / "frames.npy.zst"
     good = path.read_bytes()
     for place in range(len(good)):
@@ -176,13 +174,13 @@ def test_a_changed_array_is_a_user_error_when_it_is_read(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": "other"}'])
-def test_foreign_meta_is_a_user_error(tmp_path: Path, text: str) -> None:
+def test_foreign_meta_is_a_user_error(tmp_path, text):
     (tmp_path / "meta.json").write_text(text)
     with pytest.raises(UserError, match=r"meta\.json"):
         load_checkpoint(tmp_path)
 
 
-def test_odd_meta_is_a_user_error(tmp_path: Path) -> None:
+def test_odd_meta_is_a_user_error(tmp_path):
     folder = save(tmp_path, 10)
     meta = json.loads((folder / "meta.json").read_text())
     for change, says in (
@@ -197,7 +195,7 @@ def test_odd_meta_is_a_user_error(tmp_path: Path) -> None:
             load_checkpoint(tmp_path)
 
 
-def test_nothing_to_load_is_a_user_error(tmp_path: Path) -> None:
+def test_nothing_to_load_is_a_user_error(tmp_path):
     with pytest.raises(UserError, match="no such folder"):
         load_checkpoint(tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
@@ -207,13 +205,13 @@ def test_nothing_to_load_is_a_user_error(tmp_path: Path) -> None:
         load_checkpoint(tmp_path)
 
 
-def test_a_missing_file_is_a_user_error(tmp_path: Path) -> None:
+def test_a_missing_file_is_a_user_error(tmp_path):
     (save(tmp_path, 10) / "frames.npy.zst").unlink()
     with pytest.raises(UserError, match="lacks its file 'frames"):
         load_checkpoint(tmp_path)
 
 
-def test_objects_and_paths_cannot_be_saved(tmp_path: Path) -> None:
+def test_objects_and_paths_cannot_be_saved(tmp_path):
     with pytest.raises(TypeError):
         save(tmp_path, 1, arrays={"x": np.array([object()])})
     with pytest.raises(ValueError, match="cannot name a file"):
@@ -233,7 +231,7 @@ for step in range(1, 10_000):
 """
 
 
-def test_a_kill_at_any_moment_leaves_a_whole_checkpoint(tmp_path: Path) -> None:
+def test_a_kill_at_any_moment_leaves_a_whole_checkpoint(tmp_path):
     for number in range(4):
         folder = tmp_path / str(number)
         child = subprocess.Popen(
@@ -254,7 +252,7 @@ def test_a_kill_at_any_moment_leaves_a_whole_checkpoint(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def agent_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def agent_package(tmp_path, monkeypatch):
     package = tmp_path / "packages" / "checkpoint_agent"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("from checkpoint_agent.agent import load\n")
@@ -263,7 +261,7 @@ def agent_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "checkpoint_agent"
 
 
-def test_load_agent_calls_the_named_package(tmp_path: Path, agent_package: str) -> None:
+def test_load_agent_calls_the_named_package(tmp_path, agent_package):
     folder = save(tmp_path / "checkpoints", 10, agent=agent_package)
     assert retro_agents.load_agent(tmp_path, device="cpu") == (folder, "cpu")
     sys.modules.pop("checkpoint_agent.agent")
@@ -271,18 +269,16 @@ def test_load_agent_calls_the_named_package(tmp_path: Path, agent_package: str) 
 
 
 @pytest.mark.parametrize("agent", ["not_installed", "os", "json", "../x", "", "os.path"])
-def test_load_agent_imports_only_agent_packages(tmp_path: Path, agent: str) -> None:
+def test_load_agent_imports_only_agent_packages(tmp_path, agent):
     save(tmp_path, 10, agent=agent)
     with pytest.raises(UserError, match="not installed here"):
         load_agent(tmp_path)
 
 
-def test_a_checkpoint_that_another_process_put_aside_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_that_another_process_put_aside_is_passed_over(tmp_path, monkeypatch):
     older, newer = (save(tmp_path / "checkpoints", step) for step in (1, 2))
 
-    def load(folder: Path) -> Any:
+    def load(folder):
         if folder == newer:
             newer.rename(newer.with_name(newer.name + ".damaged"))
             raise Damaged("cut off")

@@ -2,7 +2,6 @@ import dataclasses
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -20,25 +19,25 @@ class Config:
     steps: int = 3
 
 
-def config_of(run: RunFolder) -> dict[str, object]:
+def config_of(run):
     return json.loads((run.path / "config.json").read_text())
 
 
 @pytest.fixture
-def unwritable(tmp_path: Path) -> Path:
+def unwritable(tmp_path):
     """A place no folder can be made in, for root too: below a file."""
     (tmp_path / "file").write_text("")
     return tmp_path / "file" / "run"
 
 
-def test_create_writes_the_config_and_the_folders(tmp_path: Path) -> None:
+def test_create_writes_the_config_and_the_folders(tmp_path):
     run = RunFolder.create(tmp_path / "a" / "b", Config(steps=7))
     assert config_of(run) == {"steps": 7}
     assert run.checkpoints.is_dir()
     assert config_of(RunFolder.open(run.path)) == {"steps": 7}
 
 
-def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
+def test_a_run_is_never_overwritten(tmp_path):
     RunFolder.create(tmp_path / "a", {"x": 1})
     with pytest.raises(UserError, match=r"already holds a run.* saved no checkpoint"):
         RunFolder.create(tmp_path / "a", {"x": 2})
@@ -50,7 +49,7 @@ def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
     assert config_of(RunFolder.open(tmp_path / "a")) == {"x": 1}
 
 
-def test_two_do_not_write_to_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_do_not_write_to_one_run(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "PATIENCE", 0.1)
     with (
         alone_in(tmp_path),
@@ -62,7 +61,7 @@ def test_two_do_not_write_to_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert not [*tmp_path.iterdir()]
 
 
-def test_who_is_not_alone_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_is_not_alone_writes_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "PATIENCE", 0.1)
     begun = reports(tmp_path, SimpleNamespace(run=RunSettings(timesteps=1)), "ppo2", env_steps=0)
     with alone_in(tmp_path), pytest.raises(UserError, match="another process"), begun:
@@ -70,7 +69,7 @@ def test_who_is_not_alone_writes_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     assert not (tmp_path / "config.json").exists()
 
 
-def test_a_run_is_not_gone_on_with_behind_its_newest_checkpoint(tmp_path: Path) -> None:
+def test_a_run_is_not_gone_on_with_behind_its_newest_checkpoint(tmp_path):
     folder, saved = RunFolder(tmp_path), tmp_path / "checkpoints" / "step-000000200"
     folder.check_newest(0)
     saved.mkdir(parents=True)
@@ -80,7 +79,7 @@ def test_a_run_is_not_gone_on_with_behind_its_newest_checkpoint(tmp_path: Path) 
         folder.check_newest(100)
 
 
-def test_open_needs_a_run(tmp_path: Path) -> None:
+def test_open_needs_a_run(tmp_path):
     with pytest.raises(UserError, match="not a run folder"):
         RunFolder.open(tmp_path)
     for name in ("config.json", "meta.json"):
@@ -89,7 +88,7 @@ def test_open_needs_a_run(tmp_path: Path) -> None:
         RunFolder.open(tmp_path)
 
 
-def test_an_unwritable_place_is_a_user_error(unwritable: Path) -> None:
+def test_an_unwritable_place_is_a_user_error(unwritable):
     with pytest.raises(UserError, match=r"cannot write .* give a writable place"):
         RunFolder.create(unwritable, Config())
     with pytest.raises(UserError, match=r"cannot write .* give a writable place"):
@@ -97,15 +96,15 @@ def test_an_unwritable_place_is_a_user_error(unwritable: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_read_only_folder_is_a_user_error(tmp_path: Path) -> None:
+def test_a_read_only_folder_is_a_user_error(tmp_path):
     RunFolder.create(tmp_path / "a", Config())
     (tmp_path / "a").chmod(0o500)
     with pytest.raises(UserError, match=r"cannot write .* give a writable place"):
         RunFolder.open(tmp_path / "a")
 
 
-def test_an_interrupt_says_how_a_run_with_a_checkpoint_goes_on(tmp_path: Path) -> None:
-    def said() -> tuple[object, ...]:
+def test_an_interrupt_says_how_a_run_with_a_checkpoint_goes_on(tmp_path):
+    def said():
         with pytest.raises(KeyboardInterrupt) as stop, interruptible(tmp_path):
             raise KeyboardInterrupt
         return stop.value.args
@@ -115,18 +114,18 @@ def test_an_interrupt_says_how_a_run_with_a_checkpoint_goes_on(tmp_path: Path) -
     assert said() == (f"--run-dir {tmp_path} --resume goes on from the last checkpoint",)
 
 
-def test_numbered_folders_count_up(tmp_path: Path) -> None:
+def test_numbered_folders_count_up(tmp_path):
     names = [numbered_folder(tmp_path / "runs", "demo").name for _ in range(3)]
     assert names == ["demo-001", "demo-002", "demo-003"]
 
 
-def test_numbered_folders_of_many_at_once_are_all_different(tmp_path: Path) -> None:
+def test_numbered_folders_of_many_at_once_are_all_different(tmp_path):
     with ThreadPoolExecutor(8) as pool:
         made = [*pool.map(lambda _: numbered_folder(tmp_path, "evaluation"), range(80))]
     assert len({*made}) == 80
 
 
-def test_a_config_that_goes_on_replaces_the_one_before(tmp_path: Path) -> None:
+def test_a_config_that_goes_on_replaces_the_one_before(tmp_path):
     run = RunFolder.create(tmp_path, {"run": {"steps": 1, "resume": False}})
     run.write_config({"run": {"steps": 2, "resume": True}})
     assert config_of(run) == {"run": {"steps": 2, "resume": False}}

@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -19,17 +18,17 @@ class UnsentError(Exception):
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def hub(tmp_path, monkeypatch):
     root = tmp_path / "hub"
 
     class Api:
-        def create_repo(self, name: str, *, exist_ok: bool) -> None:
+        def create_repo(self, name, *, exist_ok):
             (root / name).mkdir(parents=True, exist_ok=exist_ok)
 
-        def upload_folder(self, *, repo_id: str, folder_path: Path) -> str:
+        def upload_folder(self, *, repo_id, folder_path):
             return str(shutil.copytree(folder_path, root / repo_id, dirs_exist_ok=True))
 
-    def download(name: str, *, local_dir: Path) -> None:
+    def download(name, *, local_dir):
         if name == "me/away":
             raise UnsentError("Name or service not known")
         if not (root / name).is_dir():
@@ -46,9 +45,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def test_a_pushed_agent_is_pulled_with_its_card_and_film(
-    hub: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pushed_agent_is_pulled_with_its_card_and_film(hub, tmp_path, capsys):
     film = tmp_path / "any.mp4"
     film.write_bytes(b"film")
     main(["push", str(PRETRAINED), "me/fox", "--film", str(film)])
@@ -61,7 +58,7 @@ def test_a_pushed_agent_is_pulled_with_its_card_and_film(
 
 
 @pytest.mark.usefixtures("hub")
-def test_a_pull_that_was_cut_off_goes_on(tmp_path: Path) -> None:
+def test_a_pull_that_was_cut_off_goes_on(tmp_path):
     main(["push", str(PRETRAINED), "me/cut"])
     command = ["pull", "me/cut", str(tmp_path / "pulled")]
     with pytest.raises(SystemExit):
@@ -82,13 +79,7 @@ def test_a_pull_that_was_cut_off_goes_on(tmp_path: Path) -> None:
         (["pull", "me/fox", "."], "is there already"),
     ],
 )
-def test_mistakes_are_one_line(
-    arguments: list[str],
-    words: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_mistakes_are_one_line(arguments, words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as stop:
         main(arguments)

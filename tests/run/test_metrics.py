@@ -1,7 +1,6 @@
 import math
 import resource
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +13,7 @@ from retro_agents.run.metrics import PROJECT, EpisodeLog, Metrics, read_columns
 EPISODE = {"r": 812.25, "l": 300, "level": "Bramble:A.Act1", "progress": 0.5, "finished": False}
 
 
-def test_rows_read_back_exactly(tmp_path: Path) -> None:
+def test_rows_read_back_exactly(tmp_path):
     with Metrics(tmp_path, tensorboard=False) as metrics:
         metrics.log(4, {"loss": 0.1, "count": 3})
         metrics.log(8, {"loss": np.float32(1 / 3), "count": np.int64(2**60)})
@@ -24,14 +23,14 @@ def test_rows_read_back_exactly(tmp_path: Path) -> None:
     assert read_columns(tmp_path / "metrics.csv")["loss"][0] == 0.1
 
 
-def test_each_row_is_on_disk_at_once(tmp_path: Path) -> None:
+def test_each_row_is_on_disk_at_once(tmp_path):
     metrics = Metrics(tmp_path, tensorboard=False)
     metrics.log(1, {"a": 1})
     assert (tmp_path / "metrics.csv").read_text() == "step,a\n1,1\n"
     metrics.close()
 
 
-def test_a_row_that_cannot_be_written_is_a_user_error(tmp_path: Path) -> None:
+def test_a_row_that_cannot_be_written_is_a_user_error(tmp_path):
     with Metrics(tmp_path, tensorboard=False) as metrics:
         metrics.log(1, {"a": 1})
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -45,7 +44,7 @@ def test_a_row_that_cannot_be_written_is_a_user_error(tmp_path: Path) -> None:
     assert (tmp_path / "metrics.csv").read_text() == "step,a\n1,1\n"
 
 
-def test_columns_may_appear_and_be_missing_later(tmp_path: Path) -> None:
+def test_columns_may_appear_and_be_missing_later(tmp_path):
     with Metrics(tmp_path, tensorboard=False) as metrics:
         metrics.log(1, {"a": 1})
         metrics.log(2, {"b": 2.5})
@@ -56,7 +55,7 @@ def test_columns_may_appear_and_be_missing_later(tmp_path: Path) -> None:
     assert np.array_equal(columns["b"], [np.nan, 2.5, np.nan], equal_nan=True)
 
 
-def test_resuming_drops_rows_after_the_checkpoint_and_a_cut_off_one(tmp_path: Path) -> None:
+def test_resuming_drops_rows_after_the_checkpoint_and_a_cut_off_one(tmp_path):
     with Metrics(tmp_path, tensorboard=False) as metrics:
         for step in (1, 2, 3):
             metrics.log(step, {"a": step})
@@ -67,13 +66,13 @@ def test_resuming_drops_rows_after_the_checkpoint_and_a_cut_off_one(tmp_path: Pa
     assert path.read_text() == "step,a,b\n1,1,\n2,2,\n4,40,1\n"
 
 
-def test_resuming_without_a_file_starts_one(tmp_path: Path) -> None:
+def test_resuming_without_a_file_starts_one(tmp_path):
     with Metrics(tmp_path, resume_step=2, tensorboard=False) as metrics:
         metrics.log(3, {"a": 1})
     assert (tmp_path / "metrics.csv").read_text() == "step,a\n3,1\n"
 
 
-def test_a_resumed_run_writes_the_file_of_an_uninterrupted_one(tmp_path: Path) -> None:
+def test_a_resumed_run_writes_the_file_of_an_uninterrupted_one(tmp_path):
     values = {step: {"loss": step / 7} | ({"late": step} if step > 5 else {}) for step in range(9)}
     for name in ("whole", "broken"):
         (tmp_path / name).mkdir()
@@ -87,14 +86,14 @@ def test_a_resumed_run_writes_the_file_of_an_uninterrupted_one(tmp_path: Path) -
     assert files[0] == files[1]
 
 
-def test_a_damaged_table_is_a_user_error(tmp_path: Path) -> None:
+def test_a_damaged_table_is_a_user_error(tmp_path):
     for text in (b"a,b\n1,2\n", b"step,a\n1\n", b"\nstep\n1\n", b"step,a\nx,1\n", b"\xff,a\n1,2\n"):
         (tmp_path / "metrics.csv").write_bytes(text)
         with pytest.raises(UserError, match="is damaged"):
             Metrics(tmp_path, resume_step=1, tensorboard=False)
 
 
-def test_tensorboard_gets_the_same_numbers_and_forgets_what_was_dropped(tmp_path: Path) -> None:
+def test_tensorboard_gets_the_same_numbers_and_forgets_what_was_dropped(tmp_path):
     with Metrics(tmp_path) as metrics:
         for step in (1, 2, 3):
             metrics.log(step, {"loss": step / 2})
@@ -109,9 +108,7 @@ def test_tensorboard_gets_the_same_numbers_and_forgets_what_was_dropped(tmp_path
     ]
 
 
-def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(tmp_path, monkeypatch):
     said: list[tuple[str, object]] = []
     sink = SimpleNamespace(
         init=lambda **values: said.append(("init", values)),
@@ -155,7 +152,7 @@ def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(
     )
 
 
-def test_levels_that_are_seeds_count_as_their_game(tmp_path: Path) -> None:
+def test_levels_that_are_seeds_count_as_their_game(tmp_path):
     with EpisodeLog(tmp_path) as log:
         for seed, r in ((17, 2.0), (1234567, 6.0)):
             log.log(seed, 0, EPISODE | {"r": r, "level": f"bigfish:{seed}"})
@@ -164,7 +161,7 @@ def test_levels_that_are_seeds_count_as_their_game(tmp_path: Path) -> None:
     assert found["rollout/return/bigfish"] == 4.0
 
 
-def test_episodes_have_fixed_columns_and_resume(tmp_path: Path) -> None:
+def test_episodes_have_fixed_columns_and_resume(tmp_path):
     with EpisodeLog(tmp_path) as log:
         log.log(100, 0, EPISODE)
         log.log(200, 1, EPISODE | {"finished": True, "extra": 1})
@@ -182,7 +179,7 @@ def test_episodes_have_fixed_columns_and_resume(tmp_path: Path) -> None:
     assert list(columns["level"]) == ["Bramble:A.Act1"] * 2 + ["corridor"]
 
 
-def test_reading_nothing_is_a_user_error(tmp_path: Path) -> None:
+def test_reading_nothing_is_a_user_error(tmp_path):
     with pytest.raises(UserError, match="cannot read"):
         read_columns(tmp_path / "metrics.csv")
     with EpisodeLog(tmp_path):

@@ -4,7 +4,7 @@ import torch
 from retro_agents.run.optimiser import Adam, AdamW, RMSprop, optimiser_tensors, restore_optimiser
 
 
-def step(net: torch.nn.Module, optimiser: torch.optim.Optimizer, seed: int) -> None:
+def step(net, optimiser, seed):
     x = torch.randn(8, 3, generator=torch.Generator().manual_seed(seed))
     optimiser.zero_grad()
     net(x).square().mean().backward()
@@ -20,7 +20,7 @@ def step(net: torch.nn.Module, optimiser: torch.optim.Optimizer, seed: int) -> N
         (RMSprop, torch.optim.RMSprop, {"alpha": 0.9}),
     ],
 )
-def test_ours_take_the_originals_steps(ours, original, settings) -> None:
+def test_ours_take_the_originals_steps(ours, original, settings):
     nets = [torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)]
     nets[1].load_state_dict(nets[0].state_dict())
     made = [
@@ -35,8 +35,8 @@ def test_ours_take_the_originals_steps(ours, original, settings) -> None:
 
 
 @pytest.mark.parametrize("tensor_rate", [False, True])
-def test_a_restored_adam_takes_the_same_steps(tensor_rate: bool) -> None:
-    def adam(net: torch.nn.Module) -> torch.optim.Optimizer:
+def test_a_restored_adam_takes_the_same_steps(tensor_rate):
+    def adam(net):
         rate = torch.tensor(0.01) if tensor_rate else 0.01
         return torch.optim.Adam(net.parameters(), lr=rate)
 
@@ -55,7 +55,7 @@ def test_a_restored_adam_takes_the_same_steps(tensor_rate: bool) -> None:
     assert torch.equal(net.weight, copy.weight)
 
 
-def test_a_run_that_goes_on_with_another_learning_rate_has_that_one() -> None:
+def test_a_run_that_goes_on_with_another_learning_rate_has_that_one():
     net = torch.nn.Linear(3, 2)
     optimiser = torch.optim.Adam(net.parameters(), lr=0.01)
     step(net, optimiser, 0)
@@ -65,14 +65,14 @@ def test_a_run_that_goes_on_with_another_learning_rate_has_that_one() -> None:
     assert other.state[net.weight]["step"] == 1
 
 
-def test_restored_state_is_laid_out_like_its_parameter() -> None:
-    def make() -> tuple[torch.nn.Module, torch.optim.Optimizer]:
+def test_restored_state_is_laid_out_like_its_parameter():
+    def make():
         torch.manual_seed(0)
         net = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.Flatten())
         net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         return net, torch.optim.Adam(net.parameters(), lr=0.01, fused=True)
 
-    def learn(net: torch.nn.Module, optimiser: torch.optim.Optimizer) -> None:
+    def learn(net, optimiser):
         optimiser.zero_grad()
         images = torch.randn(2, 3, 5, 5, generator=torch.Generator().manual_seed(1))
         net(images).square().mean().backward()

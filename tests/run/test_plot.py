@@ -1,6 +1,5 @@
 import shutil
 import sys
-from pathlib import Path
 
 import imageio.v3 as imageio
 import numpy as np
@@ -12,7 +11,7 @@ from retro_agents.run.plot import main, mean_curve, plot_curves, read_curve, smo
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> list[Path]:
+def runs(tmp_path):
     folders = []
     for seed in range(2):
         folder = tmp_path / f"seed-{seed}"
@@ -26,18 +25,18 @@ def runs(tmp_path: Path) -> list[Path]:
     return folders
 
 
-def slow_smooth(values: np.ndarray, window: int) -> list[float]:
+def slow_smooth(values, window):
     return [float(np.mean(values[max(i - window + 1, 0) : i + 1])) for i in range(len(values))]
 
 
-def test_smoothing_equals_the_slow_mean() -> None:
+def test_smoothing_equals_the_slow_mean():
     values = np.random.default_rng(0).normal(size=37)
     for window in (1, 2, 20, 100):
         _, smoothed = smooth(np.arange(37), values, window=window)
         assert np.allclose(smoothed, slow_smooth(values, window))
 
 
-def test_the_mean_curve_covers_what_all_runs_know() -> None:
+def test_the_mean_curve_covers_what_all_runs_know():
     a = (np.array([0.0, 10.0]), np.array([0.0, 10.0]))
     b = (np.array([2.0, 8.0]), np.array([4.0, 10.0]))
     steps, values = mean_curve([a, b])
@@ -45,7 +44,7 @@ def test_the_mean_curve_covers_what_all_runs_know() -> None:
     assert np.allclose(values, steps + 1)
 
 
-def test_a_column_comes_from_episodes_else_metrics_without_gaps(runs: list[Path]) -> None:
+def test_a_column_comes_from_episodes_else_metrics_without_gaps(runs):
     steps, values = read_curve(runs[1], "r")
     assert (values == steps + 1).all()
     steps, values = read_curve(runs[0], "loss")
@@ -53,14 +52,14 @@ def test_a_column_comes_from_episodes_else_metrics_without_gaps(runs: list[Path]
     assert np.isfinite(values).all()
 
 
-def test_an_unknown_column_names_the_known_ones(runs: list[Path], tmp_path: Path) -> None:
+def test_an_unknown_column_names_the_known_ones(runs, tmp_path):
     with pytest.raises(UserError, match=r"no column 'los'; it has: step, .*, env"):
         read_curve(runs[0], "los")
     with pytest.raises(UserError, match="not a run folder"):
         read_curve(tmp_path, "loss")
 
 
-def test_metrics_are_drawn_before_an_episode_has_ended(runs: list[Path]) -> None:
+def test_metrics_are_drawn_before_an_episode_has_ended(runs):
     with EpisodeLog(runs[0]):
         pass
     assert len(read_curve(runs[0], "loss")[0]) == 16
@@ -71,12 +70,12 @@ def test_metrics_are_drawn_before_an_episode_has_ended(runs: list[Path]) -> None
         read_curve(runs[0], "loss")
 
 
-def test_the_mean_of_curves_that_never_meet_is_empty(tmp_path: Path) -> None:
+def test_the_mean_of_curves_that_never_meet_is_empty(tmp_path):
     a, b = (np.array([8.0]), np.array([1.0])), (np.array([4.0]), np.array([1.0]))
     assert [len(each) for each in mean_curve([a, b])] == [0, 0]
 
 
-def test_the_png_is_drawn(runs: list[Path], tmp_path: Path) -> None:
+def test_the_png_is_drawn(runs, tmp_path):
     out = plot_curves(
         {"both": runs, "a$^$": runs[:1]},
         tmp_path / "new" / "c.png",
@@ -88,7 +87,7 @@ def test_the_png_is_drawn(runs: list[Path], tmp_path: Path) -> None:
     assert picture[..., :3].std() > 5
 
 
-def test_an_unwritable_place_is_a_user_error(runs: list[Path]) -> None:
+def test_an_unwritable_place_is_a_user_error(runs):
     with pytest.raises(UserError, match="cannot write"):
         plot_curves({"a": runs}, runs[0] / "episodes.csv" / "c.png")
 
@@ -104,14 +103,7 @@ def test_an_unwritable_place_is_a_user_error(runs: list[Path]) -> None:
         (None, "RUN"),
     ],
 )
-def test_mistakes_are_told_in_one_line(
-    runs: list[Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    words: list[str] | None,
-    said: str,
-) -> None:
+def test_mistakes_are_told_in_one_line(runs, tmp_path, monkeypatch, capsys, words, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     before = sorted(tmp_path.rglob("*"))
@@ -123,9 +115,7 @@ def test_mistakes_are_told_in_one_line(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_runs_of_the_same_name_are_told_apart_by_their_paths(
-    runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_of_the_same_name_are_told_apart_by_their_paths(runs, tmp_path, monkeypatch):
     drawn: list[list[str]] = []
     monkeypatch.setattr(
         "retro_agents.run.plot.plot_curves", lambda curves, *_, **__: drawn.append([*curves])
@@ -139,12 +129,7 @@ def test_runs_of_the_same_name_are_told_apart_by_their_paths(
     assert drawn == [["seed-0", "seed-1"], paths, ["c"]]
 
 
-def test_the_command_draws_and_says_where(
-    runs: list[Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_command_draws_and_says_where(runs, tmp_path, monkeypatch, capsys):
     names = [str(run) for run in runs]
     argv = ["plot", *names, "--label", "a", "a", "--out", str(tmp_path / "c.png")]
     monkeypatch.setattr(sys, "argv", argv)

@@ -1,7 +1,6 @@
 """A contest's folder without having played."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 
@@ -11,9 +10,7 @@ GAME = "BrambleDash-Genesis-v0"
 LEVELS = ("BrambleWood.Act3", "SnowRidge.Act4")
 
 
-def write_contest(
-    out: Path, name: str, *, seeds: int, score: float, level: str = "", game: str = GAME
-) -> Path:
+def write_contest(out, name, *, seeds, score, level="", game=GAME):
     """A contest's folder: ten episodes of 100 steps on each level, returns around `score`."""
     rng = np.random.default_rng(0)
     rom = rom_hash(GAME)

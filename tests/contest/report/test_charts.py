@@ -2,39 +2,36 @@ import re
 
 import numpy as np
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
 
 from retro_agents.contest.report.charts import Curve, histogram, line_chart, stroke, svg, told
 
 NAN = float("nan")
 
 
-def curve(y: ArrayLike, **bounds: ArrayLike) -> Curve:
+def curve(y, **bounds):
     """Of agent 0, over 0, 50, 100, …"""
     values = np.asarray(y, float)
     low_high = {name: np.asarray(bound, float) for name, bound in bounds.items()}
     return Curve("a", 0, 50.0 * np.arange(len(values)), values, **low_high)
 
 
-def lines(*curves: Curve) -> Figure:
+def lines(*curves):
     return line_chart(curves, x_label="steps")
 
 
-def axes(figure: Figure) -> Axes:
+def axes(figure):
     (found,) = figure.axes
     return found
 
 
-def drawn_line(figure: Figure) -> str:
+def drawn_line(figure):
     """The path of the only line."""
     text = svg(figure, told="")
     (path,) = re.findall(r'<path d="([^"]+)"[^>]*style="fill: none; stroke: var\(--c0\)', text)
     return str(path)
 
 
-def test_values_are_drawn_over_round_axes_that_begin_at_0() -> None:
+def test_values_are_drawn_over_round_axes_that_begin_at_0():
     chart = axes(lines(curve([500.0, 9321.0]), curve([NAN, 40.0, 100.0])))
     assert chart.lines[0].get_xydata().tolist() == [[0.0, 500.0], [50.0, 9321.0]]
     assert chart.get_xlim() == (0.0, 100.0)
@@ -42,40 +39,40 @@ def test_values_are_drawn_over_round_axes_that_begin_at_0() -> None:
     assert chart.get_ylim() == (0.0, 10000.0)
 
 
-def test_what_lies_below_0_is_shown() -> None:
+def test_what_lies_below_0_is_shown():
     low, high = axes(lines(curve([-120.0, 300.0]))).get_ylim()
     assert low <= -120.0 and high >= 300.0
 
 
-def test_band_lies_between_its_bounds() -> None:
+def test_band_lies_between_its_bounds():
     chart = axes(lines(curve([2.0, 30.0], low=[1.0, 20.0], high=[3.0, 40.0])))
     (band,) = chart.collections
     corners = {tuple(point) for point in band.get_paths()[0].vertices.tolist()}
     assert corners == {(0.0, 1.0), (0.0, 3.0), (50.0, 20.0), (50.0, 40.0)}
 
 
-def test_line_breaks_where_there_is_no_value() -> None:
+def test_line_breaks_where_there_is_no_value():
     path = drawn_line(lines(curve([NAN, 1.0, 2.0, NAN, 3.0, 4.0])))
     assert (path.count("M"), path.count("L")) == (2, 2)
 
 
 @pytest.mark.parametrize(("y", "dots"), [([NAN, 1.0, NAN], 1), ([1.0, 2.0, NAN], 0)])
-def test_a_point_by_itself_is_drawn(y: list[float], dots: int) -> None:
+def test_a_point_by_itself_is_drawn(y, dots):
     assert svg(lines(curve(y)), told="").count("<use") == dots
 
 
-def test_chart_without_a_value_is_drawn() -> None:
+def test_chart_without_a_value_is_drawn():
     assert axes(lines(curve([NAN, NAN]))).get_ylim() == (0.0, 10.0)
     assert axes(lines()).get_xlim() == (0.0, 1.0)
 
 
-def test_bars_are_as_high_as_their_shares() -> None:
+def test_bars_are_as_high_as_their_shares():
     chart = axes(histogram(np.array([0.25, 0.0, 0.5, 0.25]), number=0, x_label="x"))
     bars = [(bar.get_x(), bar.get_height()) for bar in chart.patches]
     assert bars == [(0.0, 25.0), (25.0, 0.0), (50.0, 50.0), (75.0, 25.0)]
 
 
-def test_chart_has_the_pages_colours_and_words() -> None:
+def test_chart_has_the_pages_colours_and_words():
     figures = [lines(curve([1.0, 2.0], low=[0.0, 1.0], high=[2.0, 3.0])) for _ in range(2)]
     first, again = (svg(figure, told='a "<b>" ends') for figure in figures)
     assert first == again
@@ -84,10 +81,10 @@ def test_chart_has_the_pages_colours_and_words() -> None:
     assert {"var(--c0)", "var(--soft)", "var(--line)"} <= set(re.findall(r"var\([^)]*\)", first))
 
 
-def test_curve_is_told_by_its_end() -> None:
+def test_curve_is_told_by_its_end():
     assert told(curve([1.0, 3.0, NAN])) == "a ends at 3"
     assert told(curve([NAN])) == "a has no ended episode"
 
 
-def test_lines_of_many_agents_differ() -> None:
+def test_lines_of_many_agents_differ():
     assert len({stroke(number) for number in range(32)}) == 32

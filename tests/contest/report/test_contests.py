@@ -18,7 +18,7 @@ from retro_agents.ground.errors import UserError
 from tests.contest.report.made_up import GAME, LEVELS, write_contest
 
 
-def test_bands_span_the_seeds(tmp_path: Path) -> None:
+def test_bands_span_the_seeds(tmp_path):
     (entry,) = read_entries([write_contest(tmp_path, "mine", seeds=3, score=5000.0)])
     level = f"{GAME}:{LEVELS[0]}"
     seeds = np.stack([entry.curves[level, seed] for seed in range(3)])[:, -1]
@@ -28,7 +28,7 @@ def test_bands_span_the_seeds(tmp_path: Path) -> None:
     np.testing.assert_allclose(ends, [seeds.min(), seeds.mean(), seeds.max()])
 
 
-def test_curve_is_the_score_so_far() -> None:
+def test_curve_is_the_score_so_far():
     rows = {
         "step": np.array([31.0, 40.0, 100.0]),
         "r": np.array([10.0, 30.0, 2.0]),
@@ -44,7 +44,7 @@ def test_curve_is_the_score_so_far() -> None:
 
 
 @pytest.mark.parametrize("gap", [False, True])
-def test_curves_end_where_the_leaderboard_is(tmp_path: Path, gap: bool) -> None:
+def test_curves_end_where_the_leaderboard_is(tmp_path, gap):
     out = write_contest(tmp_path / "a", "x", seeds=2, score=1000.0)
     for level, seed in ((LEVELS[0], 0), (LEVELS[1], 1)) if gap else ():
         shutil.rmtree(next(out.glob(f"*{level}")) / f"seed-{seed}")
@@ -57,18 +57,18 @@ def test_curves_end_where_the_leaderboard_is(tmp_path: Path, gap: bool) -> None:
         read_entries([out])
 
 
-def test_a_run_that_ended_early_keeps_its_score_in_the_mean() -> None:
+def test_a_run_that_ended_early_keeps_its_score_in_the_mean():
     y = np.array([np.nan, 10.0, 4.0, np.nan, np.nan])
     np.testing.assert_array_equal(held(y), [np.nan, 10.0, 4.0, 4.0, 4.0])
 
 
-def test_progress_falls_into_twentieths() -> None:
+def test_progress_falls_into_twentieths():
     shares = progress_shares(np.array([0.0, 0.049, 0.5, 1.0]))
     assert (shares[0], shares[10], shares[19]) == (0.5, 0.25, 0.25)
     assert progress_shares(np.zeros(0)).sum() == 0
 
 
-def test_references_of_levels_that_are_not_known_are_left_out(tmp_path: Path) -> None:
+def test_references_of_levels_that_are_not_known_are_left_out(tmp_path):
     out = write_contest(tmp_path / "a", "x", seeds=1, score=1.0)
     assert set(read_references(read_entries([out]))) >= {
         f"{name} (reference)" for name in ("random", "hold-right", "run-and-jump", "oracle")
@@ -77,14 +77,14 @@ def test_references_of_levels_that_are_not_known_are_left_out(tmp_path: Path) ->
     assert read_references(read_entries([out])) == {}
 
 
-def test_references_are_not_those_of_another_cartridge(tmp_path: Path) -> None:
+def test_references_are_not_those_of_another_cartridge(tmp_path):
     out = write_contest(tmp_path / "a", "x", seeds=1, score=1.0)
     for path in out.glob("*/seed-*/result.json"):
         path.write_text(path.read_text().replace("BrambleDash-", "BrambleDash7-"))
     assert read_references(read_entries([out])) == {}
 
 
-def test_labels_differ_where_folders_have_the_same_name(tmp_path: Path) -> None:
+def test_labels_differ_where_folders_have_the_same_name(tmp_path):
     folders = [
         write_contest(tmp_path / at / "run", "rainbow", seeds=1, score=score)
         for at, score in (("a", 2000.0), ("b", 1000.0))
@@ -93,9 +93,7 @@ def test_labels_differ_where_folders_have_the_same_name(tmp_path: Path) -> None:
     assert labels == [f"rainbow [{folder}]" for folder in folders]
 
 
-def test_this_folder_has_its_name_in_labels(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_this_folder_has_its_name_in_labels(tmp_path, monkeypatch):
     for name, score in (("a", 2000.0), ("b", 1000.0)):
         write_contest(tmp_path / name, "rainbow", seeds=1, score=score)
     monkeypatch.chdir(tmp_path / "a")

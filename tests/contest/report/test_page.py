@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,7 +25,7 @@ VOID = {"meta", "link", "br", "img", "input", "source"}
 class Checker(HTMLParser):
     """Tags that open and close in order; what the page would load; its text; its tables' cells."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
         self.open: list[str] = []
         self.loads: list[str] = []
@@ -36,7 +35,7 @@ class Checker(HTMLParser):
         self.close()
         assert self.open == []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         if tag not in VOID:
             self.open.append(tag)
         if tag == "table":
@@ -47,20 +46,20 @@ class Checker(HTMLParser):
             self.rows[-1].append("")
         self.loads += [v or "" for name, v in attrs if name in ("src", "href", "poster")]
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag, attrs):
         pass  # closed by itself
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.words.append(data)
         if {"th", "td"} & set(self.open):
             self.rows[-1][-1] += f" {data}"
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(tmp_path_factory):
     """A page of two contests, one with a name that must be escaped, and one film."""
     root = tmp_path_factory.mktemp("report")
     good = write_contest(root / "good", "mine:<b>&play", seeds=3, score=5000.0)
@@ -78,14 +77,14 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return page
 
 
-def test_page_is_whole_and_loads_nothing(report: Path) -> None:
+def test_page_is_whole_and_loads_nothing(report):
     found = Checker(report.read_text())
     assert all(text.startswith("data:") for text in found.loads)
     assert "Two <agents>" in found.words and "mine:<b>&play" in found.words
     assert report.stat().st_size < 1_000_000
 
 
-def test_page_has_scores_references_and_a_film(report: Path) -> None:
+def test_page_has_scores_references_and_a_film(report):
     text = report.read_text()
     agents = [row[0].split()[0] for row in Checker(text).tables["leaderboard"][1:]]
     assert agents.index("oracle") < agents.index("mine:<b>&play") < agents.index("random")
@@ -104,9 +103,7 @@ def test_page_has_scores_references_and_a_film(report: Path) -> None:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 @pytest.mark.parametrize("width", [390, 1200])
-def test_browser_shows_the_comparison_and_nothing_too_wide(
-    report: Path, tmp_path: Path, width: int
-) -> None:
+def test_browser_shows_the_comparison_and_nothing_too_wide(report, tmp_path, width):
     """Headless Chromium runs the page's script, in a frame as wide as a phone or a desk."""
     outer = tmp_path / "outer.html"
     inner = json.dumps(report.read_text()).replace("</", "<\\/")
@@ -133,7 +130,7 @@ def test_browser_shows_the_comparison_and_nothing_too_wide(
     assert re.fullmatch(r"1,000 steps: mine:&lt;b&gt;&amp;play [45],\d{3}, random \d{3}", found[4])
 
 
-def test_one_agent_and_other_levels_make_a_page_too(tmp_path: Path) -> None:
+def test_one_agent_and_other_levels_make_a_page_too(tmp_path):
     one = write_contest(tmp_path / "one", "rainbow", seeds=1, score=10.0)
     other = write_contest(tmp_path / "two", "rainbow", seeds=1, score=20.0, level=LEVELS[0])
     for folders in ([one], [one, other]):
@@ -144,7 +141,7 @@ def test_one_agent_and_other_levels_make_a_page_too(tmp_path: Path) -> None:
         assert ("rainbow [two]" in text) == (len(folders) == 2)
 
 
-def test_agents_with_other_numbers_of_steps_are_ranked_apart(tmp_path: Path) -> None:
+def test_agents_with_other_numbers_of_steps_are_ranked_apart(tmp_path):
     much = write_contest(tmp_path / "much", "much", seeds=1, score=5000.0)
     little = write_contest(tmp_path / "little", "little", seeds=1, score=9000.0)
     facts = json.loads((much / "contest.json").read_text())
@@ -157,9 +154,7 @@ def test_agents_with_other_numbers_of_steps_are_ranked_apart(tmp_path: Path) -> 
     assert text.count('class="best"') == 2 * len(LEVELS) and "different numbers of steps" in text
 
 
-def test_recording_of_another_rom_is_not_filmed_and_the_page_says_why(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_recording_of_another_rom_is_not_filmed_and_the_page_says_why(tmp_path, capsys):
     out = write_contest(tmp_path / "old", "x", seeds=1, score=10.0, level=LEVELS[0])
     (path,) = out.glob("*/seed-0/result.json")
     path.write_text(path.read_text().replace(rom_hash(GAME), "0" * 40))
@@ -172,7 +167,7 @@ def test_recording_of_another_rom_is_not_filmed_and_the_page_says_why(
     assert f"no film of {GAME}:{LEVELS[0]}: {said}" in capsys.readouterr().err
 
 
-def test_states_of_the_same_name_are_shown_with_their_games(tmp_path: Path) -> None:
+def test_states_of_the_same_name_are_shown_with_their_games(tmp_path):
     folders = [
         write_contest(tmp_path / game, "x", seeds=1, score=score, level=LEVELS[0], game=game)
         for game, score in ((GAME, 5000.0), ("Other-v0", 100.0))
@@ -186,9 +181,7 @@ def test_states_of_the_same_name_are_shown_with_their_games(tmp_path: Path) -> N
     assert [set(json.loads(levels)) for levels in data[:2]] == [set(rows[:2]), set(rows[2:])]
 
 
-def test_folder_without_a_contest_is_a_mistake_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_folder_without_a_contest_is_a_mistake_in_one_line(tmp_path, capsys):
     for folders, words in (
         ([str(tmp_path)], "give a folder that retro_agents.contest.run wrote"),
         ([], "arguments are required: DIR"),
@@ -200,7 +193,7 @@ def test_folder_without_a_contest_is_a_mistake_in_one_line(
     assert not (tmp_path / "r.html").exists()
 
 
-def played(folder: Path, state: str) -> list[float]:
+def played(folder, state):
     """Mean return of each seed on a level, read by hand."""
     files = sorted(folder.glob(f"*{state}/seed-*/episodes.csv"))
     rows = [[line.split(",") for line in file.read_text().splitlines()[1:]] for file in files]
@@ -208,19 +201,19 @@ def played(folder: Path, state: str) -> list[float]:
 
 
 @pytest.fixture
-def folders(tmp_path: Path) -> list[Path]:
+def folders(tmp_path):
     return [
         write_contest(tmp_path / "good", "mine", seeds=3, score=5000.0),
         write_contest(tmp_path / "weak", "yours", seeds=1, score=900.0),
     ]
 
 
-def page_of(folders: list[Path], out: Path) -> str:
+def page_of(folders, out):
     main([*map(str, folders), "--out", str(out), "--no-films"])
     return out.read_text()
 
 
-def test_scores_are_the_means_of_the_episodes(folders: list[Path], tmp_path: Path) -> None:
+def test_scores_are_the_means_of_the_episodes(folders, tmp_path):
     text = page_of(folders, tmp_path / "r.html")
     tables = Checker(text).tables
     means = {row[0].split()[0]: row[1].split()[0] for row in tables["leaderboard"][1:]}
@@ -236,7 +229,7 @@ def test_scores_are_the_means_of_the_episodes(folders: list[Path], tmp_path: Pat
         }
 
 
-def test_an_agent_without_an_ended_episode_came_nowhere(tmp_path: Path) -> None:
+def test_an_agent_without_an_ended_episode_came_nowhere(tmp_path):
     out = write_contest(tmp_path / "a", "mine", seeds=1, score=1000.0)
     for path in out.glob("*/seed-0/episodes.csv"):
         path.write_text(path.read_text().splitlines()[0] + "\n")
@@ -244,7 +237,7 @@ def test_an_agent_without_an_ended_episode_came_nowhere(tmp_path: Path) -> None:
     assert "episodes of mine came: no episode has ended" in text and "most often" not in text
 
 
-def test_scores_of_another_rom_are_not_compared(folders: list[Path], tmp_path: Path) -> None:
+def test_scores_of_another_rom_are_not_compared(folders, tmp_path):
     assert "different ROMs" not in page_of(folders, tmp_path / "r.html")
     for path in folders[1].glob("*/seed-0/result.json"):
         path.write_text(path.read_text().replace(rom_hash(GAME), "0" * 40))

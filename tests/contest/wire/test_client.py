@@ -5,7 +5,6 @@ import os
 import socket
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ Start = Callable[..., Any]
 NO_BUTTON = np.zeros(12, np.int8)
 
 
-def test_remote_level_is_played_as_a_local_one(start: Start, toy: Any) -> None:
+def test_remote_level_is_played_as_a_local_one(start, toy):
     config = EnvConfig(image_height=4, image_width=5, frame_stack=3, reward_scale=0.1)
     local = wrap_agent(toy(), config)
     remote = wrap_agent(RemoteEnv(start().folder, level="toy"), config)
@@ -48,7 +47,7 @@ def test_remote_level_is_played_as_a_local_one(start: Start, toy: Any) -> None:
 
 
 @pytest.mark.parametrize(("length", "cut"), [(3, 0), (0, 3), (3, 3)])
-def test_terminated_and_truncated_stay_apart(start: Start, toy: Any, length: int, cut: int) -> None:
+def test_terminated_and_truncated_stay_apart(start, toy, length, cut):
     env = RemoteEnv(start(toy(length=length, cut=cut)).folder)
     env.reset()
     ends = [env.step(NO_BUTTON)[2:4] for _ in range(3)]
@@ -56,7 +55,7 @@ def test_terminated_and_truncated_stay_apart(start: Start, toy: Any, length: int
     env.close()
 
 
-def test_observations_are_copies_and_infos_tell_the_score(start: Start) -> None:
+def test_observations_are_copies_and_infos_tell_the_score(start):
     env = RemoteEnv(start().folder)
     first, info = env.reset()
     kept = first.copy()
@@ -71,7 +70,7 @@ def test_observations_are_copies_and_infos_tell_the_score(start: Start) -> None:
     env.close()
 
 
-def test_reset_in_mid_episode_is_an_error_that_leaves_the_game_playable(start: Start) -> None:
+def test_reset_in_mid_episode_is_an_error_that_leaves_the_game_playable(start):
     env = RemoteEnv(start().folder)
     with pytest.raises(ResetError):
         env.step(NO_BUTTON)
@@ -86,7 +85,7 @@ def test_reset_in_mid_episode_is_an_error_that_leaves_the_game_playable(start: S
     env.close()
 
 
-def test_end_of_the_run_is_raised_again_and_again(start: Start) -> None:
+def test_end_of_the_run_is_raised_again_and_again(start):
     server = start(timesteps=1)
     env = RemoteEnv(server.folder)
     env.reset()
@@ -99,7 +98,7 @@ def test_end_of_the_run_is_raised_again_and_again(start: Start) -> None:
     env.close()
 
 
-def test_slow_agent_hears_that_it_was_too_slow(start: Start) -> None:
+def test_slow_agent_hears_that_it_was_too_slow(start):
     server = start(stall=1.0)
     env = RemoteEnv(server.folder)
     with pytest.raises(WallClockTimeoutError, match="did nothing for"):
@@ -108,7 +107,7 @@ def test_slow_agent_hears_that_it_was_too_slow(start: Start) -> None:
         env.step(NO_BUTTON)
 
 
-def test_buttons_of_another_shape_are_refused_on_this_side(start: Start) -> None:
+def test_buttons_of_another_shape_are_refused_on_this_side(start):
     env = RemoteEnv(start().folder)
     env.reset()
     with pytest.raises(ValueError, match="12 buttons"):
@@ -116,12 +115,12 @@ def test_buttons_of_another_shape_are_refused_on_this_side(start: Start) -> None
     env.close()
 
 
-def test_missing_server_is_waited_for_and_then_reported(tmp_path: Path) -> None:
+def test_missing_server_is_waited_for_and_then_reported(tmp_path):
     with pytest.raises(ServerDisconnectError, match="no server has come"):
         RemoteEnv(tmp_path, connect_seconds=0.1)
 
 
-def test_second_client_hears_that_the_server_is_taken(start: Start) -> None:
+def test_second_client_hears_that_the_server_is_taken(start):
     server = start()
     env = RemoteEnv(server.folder)
     env.reset()
@@ -134,14 +133,14 @@ def test_second_client_hears_that_the_server_is_taken(start: Start) -> None:
 class Script:
     """A server that sends `greeting`, then one of `answers` to each request, then leaves."""
 
-    def __init__(self, folder: Path, greeting: bytes, *answers: bytes) -> None:
+    def __init__(self, folder, greeting, *answers):
         (folder / "ob").write_bytes(os.urandom(6 * 8 * 3))
         self.requests: list[Any] = []
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.bind(str(folder / "sock"))
         listener.listen(1)
 
-        def work() -> None:
+        def work():
             with listener, listener.accept()[0] as sock:
                 sock.settimeout(30)
                 sock.sendall(greeting)
@@ -156,18 +155,18 @@ class Script:
         self.thread.start()
 
 
-def message(kind: str, content: Any) -> bytes:
+def message(kind, content):
     return json.dumps({"type": kind, "content": content}).encode() + b"\f"
 
 
-def update(reward: float = 0.0, done: bool = False) -> bytes:
+def update(reward=0.0, done=False):
     return message("update", {"ob": True, "reward": reward, "done": done, "reset": False})
 
 
 GREETING = message("description", describe(buttons=12, shape=(6, 8, 3)))
 
 
-def test_server_of_2018_is_played_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_of_2018_is_played_with(tmp_path, monkeypatch):
     monkeypatch.setattr("retro_agents.contest.wire.protocol.EPISODE_STEPS", 3)
     answers = [update(), update(1.5), update(2.5), update(3.5, True), update(), update(1, True)]
     closing = message("close", {"reason": None, "exception": 1})
@@ -198,7 +197,7 @@ def test_server_of_2018_is_played_with(tmp_path: Path, monkeypatch: pytest.Monke
         message("close", {"reason": "full", "exception": 4}),
     ],
 )
-def test_greeting_that_breaks_the_rules_is_an_error(tmp_path: Path, greeting: bytes) -> None:
+def test_greeting_that_breaks_the_rules_is_an_error(tmp_path, greeting):
     server = Script(tmp_path, greeting)
     with pytest.raises(GymRemoteError):
         RemoteEnv(tmp_path)
@@ -217,7 +216,7 @@ def test_greeting_that_breaks_the_rules_is_an_error(tmp_path: Path, greeting: by
         b"x" * 10_000,
     ],
 )
-def test_answer_that_breaks_the_rules_ends_the_run(tmp_path: Path, answer: bytes) -> None:
+def test_answer_that_breaks_the_rules_ends_the_run(tmp_path, answer):
     server = Script(tmp_path, GREETING, answer)
     env = RemoteEnv(tmp_path)
     with pytest.raises(GymRemoteError):
@@ -225,14 +224,14 @@ def test_answer_that_breaks_the_rules_ends_the_run(tmp_path: Path, answer: bytes
     server.thread.join(30)
 
 
-def test_server_that_answers_nothing_is_given_up(tmp_path: Path) -> None:
+def test_server_that_answers_nothing_is_given_up(tmp_path):
     server = Script(tmp_path, GREETING, b" ", b"")
     with pytest.raises(ServerDisconnectError, match="did not answer"):
         RemoteEnv(tmp_path, reply_seconds=0.2).reset()
     server.thread.join(0.1)
 
 
-def test_screen_that_was_cut_short_is_an_error(tmp_path: Path) -> None:
+def test_screen_that_was_cut_short_is_an_error(tmp_path):
     server = Script(tmp_path, GREETING, update())
     env = RemoteEnv(tmp_path)
     os.truncate(tmp_path / "ob", 5)

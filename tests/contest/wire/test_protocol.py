@@ -13,14 +13,14 @@ from retro_agents.contest.wire.protocol import (
 )
 
 
-def test_buttons_fold_lowest_bit_first() -> None:
+def test_buttons_fold_lowest_bit_first():
     buttons = np.zeros(12, np.int8)
     buttons[[0, 7]] = 1
     assert fold(buttons) == 129
     assert all(fold(unfold(number, 12)) == number for number in range(4096))
 
 
-def test_exceptions_have_the_numbers_and_families_of_2018() -> None:
+def test_exceptions_have_the_numbers_and_families_of_2018():
     names = ["GymRemote", "TimestepTimeout", "WallClockTimeout", "ClientDisconnect"]
     names += ["ServerDisconnect", "Reset"]
     assert [error.__name__ for error in ERRORS] == [f"{name}Error" for name in names]
@@ -31,18 +31,18 @@ def test_exceptions_have_the_numbers_and_families_of_2018() -> None:
 
 
 @pytest.mark.parametrize("number", range(6))
-def test_trouble_becomes_its_exception(number: int) -> None:
+def test_trouble_becomes_its_exception(number):
     error = read_trouble(b'{"reason": "why", "exception": %d}' % number)
     assert type(error) is ERRORS[number]
     assert str(error) == "why"
 
 
 @pytest.mark.parametrize("content", [b"7", b'{"exception": 99}', b'{"exception": "0"}', b"{"])
-def test_trouble_of_any_kind_becomes_an_exception(content: bytes) -> None:
+def test_trouble_of_any_kind_becomes_an_exception(content):
     assert type(read_trouble(content)) is GymRemoteError
 
 
-def description(ac: str, ob: str) -> bytes:
+def description(ac, ob):
     import json
 
     channels = describe(buttons=12, shape=(6, 8, 3))
@@ -53,7 +53,7 @@ def description(ac: str, ob: str) -> bytes:
 GOOD_AC, GOOD_OB = "[2, 2, 2],", '(224, 320, 3), dtype("|u1")'
 
 
-def test_shapes_of_2018_are_understood() -> None:
+def test_shapes_of_2018_are_understood():
     assert read_description(description(GOOD_AC, GOOD_OB)) == (3, (224, 320, 3))
     older = '(224, 320, 3), dtype("uint8")'
     assert read_description(description("[2, 2]", older)) == (2, (224, 320, 3))
@@ -70,6 +70,6 @@ def test_shapes_of_2018_are_understood() -> None:
         ("[2, 3],", GOOD_OB),
     ],
 )
-def test_other_shapes_are_refused_and_never_evaluated(ac: str, ob: str) -> None:
+def test_other_shapes_are_refused_and_never_evaluated(ac, ob):
     with pytest.raises(Malformed):
         read_description(description(ac, ob))

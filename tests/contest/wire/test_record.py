@@ -3,10 +3,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -17,19 +15,19 @@ from retro_agents.games.retro.levels import parse_levels
 from retro_agents.ground.errors import UserError
 
 
-def result(folder: Path) -> dict[str, Any]:
+def result(folder):
     found: dict[str, Any] = json.loads((folder / "result.json").read_text())
     return found
 
 
-def episode(record: Record, *rewards: float, terminated: bool = True) -> None:
+def episode(record, *rewards, terminated=True):
     record.reset()
     for reward in rewards[:-1]:
         record.step(reward, terminated=False, truncated=False)
     record.step(rewards[-1], terminated=terminated, truncated=not terminated)
 
 
-def test_score_is_the_mean_of_all_episodes_the_unfinished_one_too(tmp_path: Path) -> None:
+def test_score_is_the_mean_of_all_episodes_the_unfinished_one_too(tmp_path):
     record = Record(tmp_path, facts={"level": "toy"})
     episode(record, 1.0, 2.0)
     episode(record, -4.0)
@@ -49,7 +47,7 @@ def test_score_is_the_mean_of_all_episodes_the_unfinished_one_too(tmp_path: Path
     assert (found["level"], found["ended"]) == ("toy", "limit")
 
 
-def test_episode_is_in_both_files_as_soon_as_it_ends(tmp_path: Path) -> None:
+def test_episode_is_in_both_files_as_soon_as_it_ends(tmp_path):
     record = Record(tmp_path, facts={})
     assert result(tmp_path)["mean_return"] is None
     episode(record, 5.0)
@@ -62,14 +60,14 @@ class Interrupted(BaseException):
     """A signal's exception."""
 
 
-def interrupted_at(line: int, work: Callable[[], None]) -> bool:
+def interrupted_at(line, work):
     """Run `work`, with a signal at the so-manieth line of record.py: whether it came."""
     left = line
 
-    def interrupt(*_: Any) -> None:
+    def interrupt(*_):
         raise Interrupted
 
-    def trace(frame: FrameType, event: str, _: Any) -> Any:
+    def trace(frame, event, _):
         nonlocal left
         if frame.f_code.co_filename != record_module.__file__:
             return None
@@ -90,7 +88,7 @@ def interrupted_at(line: int, work: Callable[[], None]) -> bool:
     return False
 
 
-def two_steps(folder: Path) -> Record:
+def two_steps(folder):
     record = Record(folder, facts={"level": "toy"})
     record.reset()
     record.step(1.0, terminated=False, truncated=False)
@@ -98,7 +96,7 @@ def two_steps(folder: Path) -> Record:
     return record
 
 
-def test_interruption_at_any_line_of_an_episodes_end_keeps_it_whole(tmp_path: Path) -> None:
+def test_interruption_at_any_line_of_an_episodes_end_keeps_it_whole(tmp_path):
     found = []
     interrupted = True
     while interrupted:
@@ -113,7 +111,7 @@ def test_interruption_at_any_line_of_an_episodes_end_keeps_it_whole(tmp_path: Pa
     assert found.count(before) == 1 and found.count(after) > 20, "lines that write it down"
 
 
-def test_interruption_at_any_line_of_the_runs_end_is_made_good(tmp_path: Path) -> None:
+def test_interruption_at_any_line_of_the_runs_end_is_made_good(tmp_path):
     lines = 0
     interrupted = True
     while interrupted:
@@ -127,7 +125,7 @@ def test_interruption_at_any_line_of_the_runs_end_is_made_good(tmp_path: Path) -
     assert lines > 20
 
 
-def only_episode(folder: Path) -> tuple[str, str, str]:
+def only_episode(folder):
     """Return, steps and completeness of the only one, all files agreeing."""
     r, steps, _ = one_row(folder / "monitor.csv")
     row = one_row(folder / "episodes.csv")
@@ -137,19 +135,17 @@ def only_episode(folder: Path) -> tuple[str, str, str]:
     return r, steps, row[-1]
 
 
-def one_row(path: Path) -> list[str]:
+def one_row(path):
     """The cells of a table's only row."""
     _, row = path.read_text().splitlines()
     return row.split(",")
 
 
-def test_what_a_full_disk_refused_is_written_when_there_is_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_full_disk_refused_is_written_when_there_is_room(tmp_path, monkeypatch):
     record = Record(tmp_path, facts={})
     calls = itertools.count()
 
-    def full(file: int, data: bytes) -> int:
+    def full(file, data):
         if next(calls) == 1:
             raise OSError(28, "No space left on device")
         return write(file, data[:5])
@@ -163,7 +159,7 @@ def test_what_a_full_disk_refused_is_written_when_there_is_room(
     assert one_row(tmp_path / "episodes.csv")[2:4] == ["5.0", "1"]
 
 
-def test_log_has_a_row_every_thousand_steps(tmp_path: Path) -> None:
+def test_log_has_a_row_every_thousand_steps(tmp_path):
     record = Record(tmp_path, facts={})
     episode(record, *[0.5] * 2500)
     record.finish("")
@@ -171,7 +167,7 @@ def test_log_has_a_row_every_thousand_steps(tmp_path: Path) -> None:
     assert [line.split(",")[0] for line in lines] == ["l", "1000", "2000"]
 
 
-def test_running_episode_is_in_the_result_every_thousand_steps(tmp_path: Path) -> None:
+def test_running_episode_is_in_the_result_every_thousand_steps(tmp_path):
     record = Record(tmp_path, facts={})
     record.reset()
     for _ in range(1000):
@@ -181,7 +177,7 @@ def test_running_episode_is_in_the_result_every_thousand_steps(tmp_path: Path) -
     record.finish("")
 
 
-def test_finished_means_that_the_level_was_ended_by_reaching_its_end(tmp_path: Path) -> None:
+def test_finished_means_that_the_level_was_ended_by_reaching_its_end(tmp_path):
     record = Record(tmp_path, facts={})
     episode(record, 9000.0 - 1e-3, 500.0)
     episode(record, 8000.0)
@@ -190,13 +186,13 @@ def test_finished_means_that_the_level_was_ended_by_reaching_its_end(tmp_path: P
     assert result(tmp_path)["finished"] == 1
 
 
-def test_records_are_never_overwritten(tmp_path: Path) -> None:
+def test_records_are_never_overwritten(tmp_path):
     Record(tmp_path, facts={}).finish("")
     with pytest.raises(UserError, match="not overwritten"):
         Record(tmp_path, facts={})
 
 
-def test_facts_name_level_seed_versions_and_rom(tmp_path: Path) -> None:
+def test_facts_name_level_seed_versions_and_rom(tmp_path):
     level = parse_levels("bramble-test")[0]
     facts = run_facts(level, seed=3, backend="native")
     rom = Path("cartridge/integration") / level.game / "rom.sha"

@@ -4,7 +4,6 @@ import csv
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,7 @@ SMALL = EnvConfig(image_height=4, image_width=5, frame_stack=2)
 LEVEL = parse_levels("bramble-test")[0]
 
 
-def test_episodes_follow_one_another_and_their_last_observation_is_kept(
-    start: Start, toy: Any
-) -> None:
+def test_episodes_follow_one_another_and_their_last_observation_is_kept(start, toy):
     envs = RemoteVectorEnv(start(toy(length=3)).folder, config=SMALL, level="toy")
     local = wrap_agent(toy(length=3), SMALL)
     first, infos = envs.reset(seed=99)
@@ -51,7 +48,7 @@ def test_episodes_follow_one_another_and_their_last_observation_is_kept(
 
 
 @pytest.mark.parametrize("length", [5, 100])
-def test_loop_as_long_as_the_budget_ends_by_itself(start: Start, toy: Any, length: int) -> None:
+def test_loop_as_long_as_the_budget_ends_by_itself(start, toy, length):
     """Also where the last step ends an episode: there is no next one to begin."""
     server = start(toy(length=length), timesteps=10)
     envs = RemoteVectorEnv(server.folder, config=SMALL)
@@ -66,19 +63,19 @@ def test_loop_as_long_as_the_budget_ends_by_itself(start: Start, toy: Any, lengt
     assert server.result()["steps"] == 10
 
 
-def test_state_of_a_remote_level_cannot_be_restored(start: Start) -> None:
+def test_state_of_a_remote_level_cannot_be_restored(start):
     envs = RemoteVectorEnv(start().folder, config=SMALL)
     with pytest.raises(UserError, match="cannot be resumed"):
         envs.restore_states(envs.save_states())
     envs.close()
 
 
-def rows(path: Path) -> list[list[str]]:
+def rows(path):
     with path.open(newline="") as file:
         return list(csv.reader(file))
 
 
-def test_rainbow_learns_on_a_remote_level_exactly_as_on_a_local_one(tmp_path: Path) -> None:
+def test_rainbow_learns_on_a_remote_level_exactly_as_on_a_local_one(tmp_path):
     """Through the same loop: same numbers in metrics.csv, same episodes."""
     flags = ["--timesteps", "200", "--num-envs", "1", "--device", "cpu", "--hidden", "16"]
     flags += ["--image-height", "36", "--image-width", "36", "--learning-starts", "40"]

@@ -15,7 +15,7 @@ from tests.contest.raw import RESET, Raw, patient, press, raw
 Start = Callable[..., Any]
 
 
-def test_description_is_that_of_2018(start: Start) -> None:
+def test_description_is_that_of_2018(start):
     with raw(start()) as client:
         assert client.read() == {
             "type": "description",
@@ -33,7 +33,7 @@ def test_description_is_that_of_2018(start: Start) -> None:
         }
 
 
-def test_folder_socket_and_screen_are_for_the_owner_alone(start: Start) -> None:
+def test_folder_socket_and_screen_are_for_the_owner_alone(start):
     server = start()
     with raw(server):
         modes = [stat.S_IMODE(path.stat().st_mode) for path in (server.folder, *server.paths())]
@@ -44,7 +44,7 @@ def test_folder_socket_and_screen_are_for_the_owner_alone(start: Start) -> None:
     assert list(server.folder.iterdir()) == []
 
 
-def test_timestep_limit_answers_the_last_step_and_closes(start: Start) -> None:
+def test_timestep_limit_answers_the_last_step_and_closes(start):
     server = start(timesteps=3)
     with raw(server) as client:
         client.read()
@@ -59,7 +59,7 @@ def test_timestep_limit_answers_the_last_step_and_closes(start: Start) -> None:
 
 
 @pytest.mark.parametrize("limit", ["wall_clock", "stall"])
-def test_silent_client_is_sent_away_in_time(start: Start, limit: str) -> None:
+def test_silent_client_is_sent_away_in_time(start, limit):
     server = start(**{limit: 1.0})
     played = 0
     with raw(server) as client:
@@ -76,7 +76,7 @@ def test_silent_client_is_sent_away_in_time(start: Start, limit: str) -> None:
     assert sum(row[1] for row in server.rows()) == played
 
 
-def test_busy_client_is_sent_away_at_the_wall_clock_limit(start: Start, toy: Any) -> None:
+def test_busy_client_is_sent_away_at_the_wall_clock_limit(start, toy):
     server = start(toy(length=10**9), wall_clock=1.0, timesteps=10**9)
     with raw(server) as client:
         client.read()
@@ -90,13 +90,13 @@ def test_busy_client_is_sent_away_at_the_wall_clock_limit(start: Start, toy: Any
     assert sum(row[1] for row in server.rows()) == max(updates - 1, 0)
 
 
-def test_server_does_not_wait_for_a_client_for_ever(start: Start) -> None:
+def test_server_does_not_wait_for_a_client_for_ever(start):
     server = start(stall=0.1)
     assert "no client" in str(server.ended())
     assert server.result()["mean_return"] is None
 
 
-def test_oversized_message_ends_the_run(start: Start) -> None:
+def test_oversized_message_ends_the_run(start):
     server = start()
     with raw(server) as client:
         client.read()
@@ -109,7 +109,7 @@ def test_oversized_message_ends_the_run(start: Start) -> None:
     assert [row[1] for row in server.rows()] == [1]
 
 
-def test_client_that_sends_only_nonsense_is_sent_away(start: Start) -> None:
+def test_client_that_sends_only_nonsense_is_sent_away(start):
     server = start()
     with raw(server) as client:
         client.read()
@@ -120,9 +120,7 @@ def test_client_that_sends_only_nonsense_is_sent_away(start: Start) -> None:
     server.ended()
 
 
-def test_bad_requests_of_a_client_that_never_began_are_not_counted_against_the_next(
-    start: Start,
-) -> None:
+def test_bad_requests_of_a_client_that_never_began_are_not_counted_against_the_next(start):
     server = start()
     with raw(server) as client:
         client.read()
@@ -135,7 +133,7 @@ def test_bad_requests_of_a_client_that_never_began_are_not_counted_against_the_n
     server.ended()
 
 
-def test_step_before_reset_is_refused(start: Start) -> None:
+def test_step_before_reset_is_refused(start):
     with raw(start()) as client:
         client.read()
         assert client.ask(press(1))["content"]["exception"] == 5
@@ -147,7 +145,7 @@ def test_step_before_reset_is_refused(start: Start) -> None:
         }
 
 
-def test_second_client_is_refused_and_the_first_plays_on(start: Start) -> None:
+def test_second_client_is_refused_and_the_first_plays_on(start):
     server = start()
     with raw(server) as client:
         client.read()
@@ -157,7 +155,7 @@ def test_second_client_is_refused_and_the_first_plays_on(start: Start) -> None:
         assert client.ask(press(1))["type"] == "update"
 
 
-def test_visitor_that_never_plays_costs_nothing(start: Start) -> None:
+def test_visitor_that_never_plays_costs_nothing(start):
     server = start()
     for data in (b"", b"garbage", b"x" * 10_000, b'{"type": "close", "content": {}}\f'):
         with patient(server) as visitor:
@@ -166,7 +164,7 @@ def test_visitor_that_never_plays_costs_nothing(start: Start) -> None:
         assert client.ask(RESET)["type"] == "update"
 
 
-def test_client_that_cuts_the_screen_short_costs_nothing(start: Start) -> None:
+def test_client_that_cuts_the_screen_short_costs_nothing(start):
     server = start()
     with raw(server) as client:
         client.read()
@@ -176,7 +174,7 @@ def test_client_that_cuts_the_screen_short_costs_nothing(start: Start) -> None:
         assert (server.folder / "ob").stat().st_size == 6 * 8 * 3
 
 
-def test_a_screen_that_finds_no_room_ends_the_run(start: Start, monkeypatch: Any) -> None:
+def test_a_screen_that_finds_no_room_ends_the_run(start, monkeypatch):
     server = start()
     with raw(server) as client:
         client.read()
@@ -187,7 +185,7 @@ def test_a_screen_that_finds_no_room_ends_the_run(start: Start, monkeypatch: Any
     assert isinstance(server.error, OSError) and "No space left" in str(server.error)
 
 
-def test_failing_environment_is_reported_and_recorded(start: Start, toy: Any) -> None:
+def test_failing_environment_is_reported_and_recorded(start, toy):
     env = toy()
     server = start(env)
     with raw(server) as client:
@@ -204,6 +202,6 @@ def test_failing_environment_is_reported_and_recorded(start: Start, toy: Any) ->
 
 
 @pytest.mark.parametrize("name", ["timesteps", "wall_clock", "stall"])
-def test_limit_of_nothing_is_refused(name: str) -> None:
+def test_limit_of_nothing_is_refused(name):
     with pytest.raises(UserError, match=name):
         Limits(**{name: 0})

@@ -1,6 +1,6 @@
 """The server against a client that behaves as that of 2018."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ class Client2018:
 
     NAMES = ("GymRemote", "Timestep", "WallClock", "ClientDisconnect", "ServerDisconnect", "Reset")
 
-    def __init__(self, server: Any) -> None:
+    def __init__(self, server):
         self.raw = Raw(server.socket())
         description = self.raw.read()
         assert description["type"] == "description"
@@ -31,7 +31,7 @@ class Client2018:
         self.values: dict[str, Any] = {}
         self.dirty: set[str] = set()
 
-    def exchange(self, name: str, value: Any) -> None:
+    def exchange(self, name, value):
         self.values[name] = value
         self.dirty.add(name)
         content = {name: self.values[name] for name in self.channels if name in self.dirty}
@@ -44,21 +44,21 @@ class Client2018:
             self.values[key] = received
             self.dirty.discard(key)
 
-    def reset(self) -> np.ndarray:
+    def reset(self):
         self.exchange("reset", True)
         return self.ob
 
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, dict[str, Any]]:
+    def step(self, action):
         coefficients = np.cumprod([1, *self.folds[:-1]])
         self.exchange("ac", int(np.dot(coefficients, action % np.array(self.folds))))
         return self.ob, float(self.values["reward"]), bool(self.values["done"]), {}
 
 
 @pytest.fixture
-def old(start: Start) -> Iterator[Callable[..., Any]]:
+def old(start):
     clients = []
 
-    def make(**limits: Any) -> Any:
+    def make(**limits):
         server = start(**limits)
         clients.append(Client2018(server))
         return clients[-1], server
@@ -68,7 +68,7 @@ def old(start: Start) -> Iterator[Callable[..., Any]]:
         client.raw.sock.close()
 
 
-def test_client_of_2018_plays_as_if_locally(old: Callable[..., Any], toy: Any) -> None:
+def test_client_of_2018_plays_as_if_locally(old, toy):
     client, server = old(timesteps=12)
     local, rng = toy(), np.random.default_rng(0)
     returns = []
@@ -92,7 +92,7 @@ def test_client_of_2018_plays_as_if_locally(old: Callable[..., Any], toy: Any) -
     assert np.allclose([row[0] for row in server.rows()], [row[0] for row in returns])
 
 
-def test_client_of_2018_goes_on_after_a_reset_in_mid_episode(old: Callable[..., Any]) -> None:
+def test_client_of_2018_goes_on_after_a_reset_in_mid_episode(old):
     client, server = old()
     client.reset()
     with pytest.raises(RuntimeError, match="Reset"):

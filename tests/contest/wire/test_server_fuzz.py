@@ -8,7 +8,6 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,14 +27,14 @@ CLOSE = b'{"type": "close", "content": {"reason": null}}\f'
 SPAWN = multiprocessing.get_context("spawn")
 
 
-def connect(server: Any) -> socket.socket:
+def connect(server):
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.settimeout(30)
     sock.connect(server.socket())
     return sock
 
 
-def read(sock: socket.socket, count: int) -> list[Any]:
+def read(sock, count):
     """`count` messages."""
     data = b""
     while data.count(b"\f") < count:
@@ -45,7 +44,7 @@ def read(sock: socket.socket, count: int) -> list[Any]:
     return [json.loads(text) for text in data.split(b"\f")[:-1]]
 
 
-def mutate(rng: random.Random, message: bytes) -> bytes:
+def mutate(rng, message):
     """A message changed in one to four places, or nonsense; still ended by a form feed."""
     if rng.random() < 0.2:
         return rng.randbytes(rng.randrange(60)).replace(b"\f", b"") + b"\f"
@@ -63,7 +62,7 @@ def mutate(rng: random.Random, message: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_every_bad_message_is_answered_and_every_step_recorded(start: Start, seed: int) -> None:
+def test_every_bad_message_is_answered_and_every_step_recorded(start, seed):
     rng = random.Random(seed)
     server = start(timesteps=10**6)
     with connect(server) as sock:
@@ -95,7 +94,7 @@ def test_every_bad_message_is_answered_and_every_step_recorded(start: Start, see
 
 
 @pytest.mark.parametrize("cut", range(0, 2 * len(STEP) + 1, 3))
-def test_disconnect_at_any_byte_ends_the_run_with_its_records(start: Start, cut: int) -> None:
+def test_disconnect_at_any_byte_ends_the_run_with_its_records(start, cut):
     server = start()
     with connect(server) as sock:
         read(sock, 1)
@@ -110,14 +109,14 @@ def test_disconnect_at_any_byte_ends_the_run_with_its_records(start: Start, cut:
     assert server.result()["ended"].startswith("ClientDisconnectError")
 
 
-def serve_for_ever(env: Any, folder: Path, results: Path) -> None:
+def serve_for_ever(env, folder, results):
     record = Record(results, facts={})
     limits = Limits(timesteps=10**9, wall_clock=60, stall=60)
     with meeting_place(folder):
         serve(env, folder, limits=limits, record=record, seed=0)
 
 
-def play_for_ever(folder: Path) -> None:
+def play_for_ever(folder):
     env = RemoteEnv(folder)
     action = np.zeros(12, np.int8)
     while True:
@@ -127,7 +126,7 @@ def play_for_ever(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_killed_server_leaves_every_ended_episode(tmp_path: Path, toy: Any, seed: int) -> None:
+def test_killed_server_leaves_every_ended_episode(tmp_path, toy, seed):
     folder, results = tmp_path / "shared", tmp_path / "results"
     server = SPAWN.Process(target=serve_for_ever, args=(toy(length=3), folder, results))
     server.start()
@@ -154,7 +153,7 @@ def test_killed_server_leaves_every_ended_episode(tmp_path: Path, toy: Any, seed
     assert result["ended"] is None
 
 
-def test_killed_client_leaves_complete_records(start: Start, toy: Any, tmp_path: Path) -> None:
+def test_killed_client_leaves_complete_records(start, toy, tmp_path):
     client = SPAWN.Process(target=play_for_ever, args=(tmp_path / "0" / "shared",))
     client.start()
     server = start(toy(length=10), timesteps=10**9)

@@ -36,7 +36,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("data", MALFORMED.values(), ids=MALFORMED.keys())
-def test_malformed_message_is_answered_and_changes_nothing(start: Start, data: bytes) -> None:
+def test_malformed_message_is_answered_and_changes_nothing(start, data):
     server = start()
     with raw(server) as client:
         client.read()

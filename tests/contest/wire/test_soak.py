@@ -2,7 +2,6 @@
 
 import multiprocessing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,13 +21,13 @@ ALLOWED_KIB = 128, 384
 13 and 39 bytes a step."""
 
 
-def serve_all(env: Any, folder: Path, results: Path) -> None:
+def serve_all(env, folder, results):
     record = Record(results, facts={"level": "toy"})
     with meeting_place(folder):
         serve(env, folder, limits=Limits(timesteps=STEPS), record=record, seed=0)
 
 
-def memory_kib(pid: int | str) -> int:
+def memory_kib(pid):
     """Resident memory of a process."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
@@ -36,7 +35,7 @@ def memory_kib(pid: int | str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
-def test_memory_is_flat_over_forty_thousand_steps(tmp_path: Path, toy: Any) -> None:
+def test_memory_is_flat_over_forty_thousand_steps(tmp_path, toy):
     context = multiprocessing.get_context("spawn")  # a fork shares what other tests left here
     arguments = (toy(length=50), tmp_path / "shared", tmp_path / "results")
     server = context.Process(target=serve_all, args=arguments)

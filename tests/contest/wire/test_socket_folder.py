@@ -1,7 +1,6 @@
 import socket
 import stat
 import time
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,7 @@ from retro_agents.contest.wire.socket_folder import accept, meeting_place, priva
 from retro_agents.ground.errors import UserError
 
 
-def test_folder_open_to_others_is_refused_unless_empty(tmp_path: Path) -> None:
+def test_folder_open_to_others_is_refused_unless_empty(tmp_path):
     folder = tmp_path / "open"
     folder.mkdir()
     folder.chmod(0o755)
@@ -21,7 +20,7 @@ def test_folder_open_to_others_is_refused_unless_empty(tmp_path: Path) -> None:
         private_folder(folder)
 
 
-def test_second_server_in_a_folder_is_refused(tmp_path: Path) -> None:
+def test_second_server_in_a_folder_is_refused(tmp_path):
     with (
         meeting_place(tmp_path),
         pytest.raises(UserError, match="another server"),
@@ -32,12 +31,12 @@ def test_second_server_in_a_folder_is_refused(tmp_path: Path) -> None:
         pass
 
 
-def test_path_too_long_for_a_socket_is_a_clear_error(tmp_path: Path) -> None:
+def test_path_too_long_for_a_socket_is_a_clear_error(tmp_path):
     with pytest.raises(UserError, match="too long"), meeting_place(tmp_path / ("x" * 100)):
         pass
 
 
-def test_what_a_killed_server_left_is_no_hindrance(tmp_path: Path) -> None:
+def test_what_a_killed_server_left_is_no_hindrance(tmp_path):
     (tmp_path / "sock").touch()
     (tmp_path / "sock.new").touch()
     (tmp_path / "ob").touch()
@@ -48,6 +47,6 @@ def test_what_a_killed_server_left_is_no_hindrance(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("sock"))
 
 
-def test_a_limit_of_ages_is_no_longer_than_a_socket_can_wait() -> None:
+def test_a_limit_of_ages_is_no_longer_than_a_socket_can_wait():
     with socket.socket() as waits:
         waits.settimeout(time_left(time.monotonic() + 1e16))

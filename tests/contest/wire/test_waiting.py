@@ -1,6 +1,5 @@
 import itertools
 import socket
-from collections.abc import Iterator
 
 import pytest
 
@@ -9,23 +8,21 @@ from retro_agents.contest.wire.waiting import LONGEST_SECONDS, RESTS, SHORT_SECO
 
 
 @pytest.fixture
-def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
+def pair():
     mine, other = socket.socketpair()
     with mine, other:
         yield mine, other
 
 
 @pytest.fixture
-def waiting(monkeypatch: pytest.MonkeyPatch) -> SpinWait:
+def waiting(monkeypatch):
     """On two cores; between two looks at the clock no time passes."""
     monkeypatch.setattr(spin_wait, "free_cores", lambda: 2)
     monkeypatch.setattr(spin_wait.time, "perf_counter", lambda: 0.0)
     return SpinWait()
 
 
-def test_what_is_there_is_taken_without_sleep(
-    waiting: SpinWait, pair: tuple[socket.socket, socket.socket]
-) -> None:
+def test_what_is_there_is_taken_without_sleep(waiting, pair):
     mine, other = pair
     other.send(b"abc")
     assert waiting.spin(mine, 2) == b"ab"
@@ -34,9 +31,7 @@ def test_what_is_there_is_taken_without_sleep(
     assert waiting.spin(mine, 2) == b"", "the other side has left"
 
 
-def test_where_nothing_comes_it_gives_up(
-    waiting: SpinWait, pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_nothing_comes_it_gives_up(waiting, pair, monkeypatch):
     clock = itertools.count()
     monkeypatch.setattr(spin_wait.time, "perf_counter", lambda: next(clock) * 1e-5)
     waiting.average = 1e-4
@@ -45,9 +40,7 @@ def test_where_nothing_comes_it_gives_up(
     assert waiting.rest == 0, "nobody wanted the core"
 
 
-def test_long_waits_are_slept_through_until_they_are_short_again(
-    waiting: SpinWait, pair: tuple[socket.socket, socket.socket]
-) -> None:
+def test_long_waits_are_slept_through_until_they_are_short_again(waiting, pair):
     mine, other = pair
     other.send(b"abc")
     waiting.waited(3600)
@@ -60,17 +53,13 @@ def test_long_waits_are_slept_through_until_they_are_short_again(
     assert waiting.spin(mine, 9) == b"abc"
 
 
-def test_a_single_core_is_left_to_the_other_side(
-    pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_single_core_is_left_to_the_other_side(pair, monkeypatch):
     monkeypatch.setattr(spin_wait, "free_cores", lambda: 1)
     pair[1].send(b"abc")
     assert SpinWait().spin(pair[0], 9) is None
 
 
-def test_who_shares_the_core_rests_longer_each_time(
-    waiting: SpinWait, pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_shares_the_core_rests_longer_each_time(waiting, pair, monkeypatch):
     mine, other = pair
     clock = itertools.count()
     waiting.average = SHORT_SECONDS

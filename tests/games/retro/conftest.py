@@ -2,8 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from stable_retro.data import Integrations
@@ -32,7 +30,7 @@ end
 
 
 @pytest.fixture
-def scripted_level(tmp_path: Path) -> Iterator[tuple[Level, EnvConfig]]:
+def scripted_level(tmp_path):
     """Airstriker under a scenario whose reward and end are Lua functions with a memory."""
     game = tmp_path / "Scripted-Genesis"
     game.mkdir()
@@ -55,7 +53,7 @@ def scripted_level(tmp_path: Path) -> Iterator[tuple[Level, EnvConfig]]:
 
 
 @pytest.fixture(params=["airstriker", "bramble", "native", "scripted"])
-def playable(request: pytest.FixtureRequest) -> tuple[Level, EnvConfig]:
+def playable(request):
     """A level and settings under which it can be played, for each kind of scenario."""
     if request.param == "airstriker":
         return AIRSTRIKER, EnvConfig(scenario="scenario")
@@ -66,12 +64,12 @@ def playable(request: pytest.FixtureRequest) -> tuple[Level, EnvConfig]:
 
 
 @pytest.fixture
-def bramble() -> tuple[Level, EnvConfig]:
+def bramble():
     """One level in the emulator, where the kind of scenario does not matter."""
     return BRAMBLE, EnvConfig(backend="emulator")
 
 
 @pytest.fixture(params=["native", "emulator"])
-def either(request: pytest.FixtureRequest) -> tuple[Level, EnvConfig]:
+def either(request):
     """The same level, with each of the back ends."""
     return BRAMBLE, EnvConfig(backend=request.param)

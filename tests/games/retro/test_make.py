@@ -10,9 +10,7 @@ import pytest
 import stable_retro
 from gymnasium.utils.env_checker import check_env
 
-from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.integrations import games
-from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_env
 
 SEVEN = [["LEFT"], ["RIGHT"], ["LEFT", "DOWN"], ["RIGHT", "DOWN"], ["DOWN"], ["DOWN", "B"], ["B"]]
@@ -34,7 +32,7 @@ def by_area(grey, height, width):
 class Oracle:
     """The contest's rules by the book, one RetroEnv.step per frame."""
 
-    def __init__(self, level: Level, config: EnvConfig) -> None:
+    def __init__(self, level, config):
         self.config = config
         self.env = stable_retro.RetroEnv(
             level.game,

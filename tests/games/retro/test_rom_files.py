@@ -11,7 +11,7 @@ from retro_agents.games.retro.rom_files import archive_kind, dumps, heading, rea
 ROM = bytes(range(256)) * 128  # 32 KiB: two blocks of a Super Magic Drive dump
 
 
-def zip_of(**files: bytes) -> bytes:
+def zip_of(**files):
     """A zip with these files; '__' in a name is a dot."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -20,9 +20,7 @@ def zip_of(**files: bytes) -> bytes:
     return packed.getvalue()
 
 
-def with_heading(
-    size: int = 0x10000, region: bytes = b"JUE", title: bytes = b"SONIC   TWO"
-) -> bytes:
+def with_heading(size=65536, region=b"JUE", title=b"SONIC   TWO"):
     """A Mega Drive ROM of 64 KiB whose heading says `size`."""
     rom = bytearray(0x10000)
     rom[0x100:0x110] = b"SEGA MEGA DRIVE "

@@ -7,7 +7,6 @@ import os
 import shutil
 import zipfile
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,12 +27,12 @@ CUSTOM = BASE[:1000] + b"a level of my own" + BASE[1000:]
 SECOND = BASE[::-1]
 
 
-def integer(value: int) -> bytes:
+def integer(value):
     """A VCDIFF integer of three bytes."""
     return bytes([0x80 | value >> 14, 0x80 | value >> 7 & 127, value & 127])
 
 
-def custom_delta() -> bytes:
+def custom_delta():
     """COPY 1000 from 0, ADD, COPY the rest: the delta from BASE to CUSTOM, as xdelta3 writes it."""
     added, rest = CUSTOM[1000:1017], len(BASE) - 1000
     codes = b"\x13" + integer(1000) + bytes([1 + 17]) + b"\x13" + integer(rest)
@@ -46,12 +45,12 @@ def custom_delta() -> bytes:
     return bytes.fromhex("d6c3c4 00 00") + window
 
 
-def sha1(rom: bytes) -> str:
+def sha1(rom):
     return hashlib.sha1(rom).hexdigest()
 
 
 @pytest.fixture
-def library(tmp_path, monkeypatch, forgotten_games) -> Path:
+def library(tmp_path, monkeypatch, forgotten_games):
     """A data folder that wants two versions of a game, its custom levels, and another console's."""
     folder = tmp_path / "data"
     wanted = {
@@ -71,13 +70,13 @@ def library(tmp_path, monkeypatch, forgotten_games) -> Path:
 
 
 @pytest.fixture
-def mine(tmp_path) -> Path:
+def mine(tmp_path):
     """The user's folder."""
     (tmp_path / "mine").mkdir()
     return tmp_path / "mine"
 
 
-def lines(*paths: Path) -> dict[str, tuple[str, str]]:
+def lines(*paths):
     """File or game name -> (what, text)."""
     library = Library()
     report = [*import_files(library, paths), *build_games(library)]
@@ -203,7 +202,7 @@ def test_joins_two_cartridges(library, mine, monkeypatch):
     assert (both / "rom.md").read_bytes() == BASE + SECOND
 
 
-def mega_drive(title: bytes, size: int) -> bytes:
+def mega_drive(title, size):
     """A made-up Mega Drive ROM of 1 KiB."""
     rom = bytearray(1024)
     rom[0x100:0x110] = b"SEGA MEGA DRIVE "
@@ -244,7 +243,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(library, mine, monkeypatch)
     assert [path.name for path in (library / "stable/Hog-Genesis-v0").iterdir()] == ["rom.sha"]
 
 
-def run_main(monkeypatch, *arguments: str) -> int:
+def run_main(monkeypatch, *arguments):
     """Exit code of the command."""
     monkeypatch.setattr("sys.argv", ["import-roms", *arguments])
     try:
@@ -279,7 +278,7 @@ def test_knows_stable_retros_own_list(tmp_path):
 
 
 @pytest.fixture
-def forgotten_games() -> Iterator[None]:
+def forgotten_games():
     """The list of games is made anew, before and after."""
     games.cache_clear()
     yield
