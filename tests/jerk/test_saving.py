@@ -5,7 +5,7 @@ import pytest
 import stable_retro
 
 from jerk.config import JerkConfig
-from jerk.saving import Recordings
+from jerk.recordings import Recordings
 from jerk.train import PRESETS, Training, main
 from retro_agents.games.retro.emulator import BUTTON_NAMES
 from retro_agents.games.retro.native import NativeVectorEnv
