@@ -1,6 +1,5 @@
 """Pages of docs/results on Procgen: numbers of the course and of the entry, beside ours."""
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from statistics import fmean
@@ -11,7 +10,7 @@ import numpy as np
 from lab.studies.report import MARK, OUT, origin
 from retro_agents.ground import statistics
 from retro_agents.ground.results import ROOT, read_result
-from retro_agents.judging.tables import number, table
+from retro_agents.judging.tables import decimal, number, table, with_interval
 
 COURSE = """\
 A course compared PPO with TRPO, Nature's convolutions with IMPALA's, and numbers of training levels
@@ -162,18 +161,6 @@ def course_row(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         number(theirs["timesteps"]) if theirs else "",
         *(str(theirs[name]) if theirs else "" for name in ("train", "test")),
     ]
-
-
-def with_interval(values: Sequence[float]) -> str:
-    """A mean, and in brackets its interval over seeds where there is more than one."""
-    low, high = statistics.t_interval(values)
-    mean = decimal(fmean(values), 2)
-    return mean if math.isnan(low) else f"{mean} ({decimal(low, 2)} – {decimal(high, 2)})"
-
-
-def decimal(value: float, digits: int) -> str:
-    """With so many digits behind the point, and no minus before a zero."""
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 def slopes(runs: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from retro_agents.contract.episodes import SIDE_BY_SIDE, Random, even_rows
@@ -30,6 +29,7 @@ from retro_agents.ground.seeding import aside
 from retro_agents.ground.statistics import t_interval
 from retro_agents.judging.periodic import evaluate
 from retro_agents.judging.sight import PLAYS, measure
+from retro_agents.judging.tables import decimal, terminal_table
 from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import Checkpoint, load_agent, load_checkpoint
 from retro_agents.run.config import only_with, parse_command, positional
@@ -156,24 +156,20 @@ def check_out(path: Path, about: Mapping[str, Any]) -> None:
 def shown(result: Mapping[str, Any]) -> Table:
     """The result as a table."""
     title = f"{result['run']}, {result['policy']}, {result['env_steps']:,} steps"
-    table = Table(title=escape(title))
     others = PLAYS[1:] if result.get("sight") else ()
-    columns = ("game", "levels", "mean return", "95 % interval", "normalised", "episodes", *others)
-    for name in columns:
-        table.add_column(name, justify="left" if name in ("game", "levels") else "right")
-    for levels, games in result["sets"].items():
-        for game, row in games.items():
-            low, high = row["interval"]
-            table.add_row(
-                game,
-                levels,
-                f"{row['mean']:.2f}",
-                f"{low:.2f} to {high:.2f}",
-                f"{row['normalised']['paper']:.3f}",
-                str(len(row["returns"])),
-                *(f"{row['sight'][name]['mean']:.2f}" for name in others),
-            )
-    return table
+    head = ("game", "levels", "mean return", "95 % interval", "normalised", "episodes", *others)
+    rows = [
+        [
+            *(game, levels, decimal(row["mean"], 2)),
+            " to ".join(decimal(end, 2) for end in row["interval"]),
+            decimal(row["normalised"]["paper"], 3),
+            str(len(row["returns"])),
+            *(decimal(row["sight"][name]["mean"], 2) for name in others),
+        ]
+        for levels, games in result["sets"].items()
+        for game, row in games.items()
+    ]
+    return terminal_table(head, rows, title=title, left=2)
 
 
 @command

@@ -20,7 +20,7 @@ from retro_agents.games.procgen.levels import tested_on
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import complete_checkpoints, write_text
 from retro_agents.ground.results import read_result
-from retro_agents.ground.statistics import t_interval
+from retro_agents.judging.tables import decimal, table, with_interval
 from retro_agents.run.config import flat, parse_command, positional, to_dict
 from retro_agents.run.metrics import read_columns
 from retro_agents.run.plot import picture
@@ -234,20 +234,17 @@ def summarised(values: Sequence[float]) -> str:
     """Mean of the known ones; of several its 95 % interval, and of how many seeds if not of all."""
     if not (having := known(values)):
         return ""
-    low, high = t_interval(having)
-    text = f"{np.mean(having):.2f}" + ("" if math.isnan(low) else f" ({low:.2f} to {high:.2f})")
-    return text + (f", {len(having)} of {len(values)}" if len(having) < len(values) else "")
+    some = f", {len(having)} of {len(values)}" if len(having) < len(values) else ""
+    return with_interval(having) + some
 
 
-def table(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
+def page(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
     """Groups of seeds as Markdown, and below it mean normalised scores over games: of an agent
     with the same settings on one mode, so many levels and steps, either evaluated or while
     training."""
-    lines = [
-        "| game | mode | levels | steps | agent | seeds | last 100 in training | train | test "
-        "| test on | gap | normalised | published |",
-        "|---|---|---:|---:|---|---:|---:|---:|---:|---|---:|---:|---|",
-    ]
+    head = ["game", "mode", "levels", "steps", "agent", "seeds", "last 100 in training", "train"]
+    head += ["test", "test on", "gap", "normalised", "published"]
+    lines = list[list[str]]()
     scores: dict[Key, dict[str, list[float]]] = {}
     for key, rows in sorted(groups.items()):
         game, mode, levels, steps, tested, agent, settings = key
@@ -259,7 +256,7 @@ def table(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
         of = (mode, levels, steps, how, agent, alike)
         if not math.isnan(score):
             scores.setdefault(of, {}).setdefault(game, []).append(score)
-        cells = [
+        lines.append([
             *(game, mode, f"{levels:,}" if levels else "all", f"{steps:,}"),
             *(named(key, groups), str(len(rows))),
             summarised([row.while_training for row in rows]),
@@ -267,18 +264,18 @@ def table(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
             summarised([row.test for row in rows]),
             tested,
             summarised([row.train - row.test for row in rows]),
-            "" if math.isnan(score) else f"{score:.3f}",
+            "" if math.isnan(score) else decimal(score, 3),
             "; ".join(published(rows[0])),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
+        ])  # fmt: skip
+    parts = [table(head, lines)]
     for of, games in scores.items():
         mode, levels, steps, how, *_ = of
         if len(games) > 1:
             mean = np.mean([np.mean(own) for own in games.values()])
             what = f"{mode}, {f'{levels:,}' if levels else 'all'} levels, {steps:,} steps, {how}"
             text = f"Mean normalised score of {named(of, scores)} over {len(games)} games, {what}"
-            lines.append(f"\n{text} ({constants}): {mean:.3f}")
-    return "\n".join(lines) + "\n"
+            parts.append(f"{text} ({constants}): {decimal(mean, 3)}")
+    return "\n\n".join(parts) + "\n"
 
 
 def plot_steps(runs: Mapping[str, Sequence[Path]], out: Path) -> None:
@@ -358,7 +355,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         place = f"{games} {one.mode}, {levels}, tested on {one.tested_while_training}"
         curves.setdefault((place, one.agent, one.settings), []).append(run)
     groups = grouped(found)
-    text = table(groups, constants=config.constants)
+    text = page(groups, constants=config.constants)
     print(text, end="")
     write_text(config.out, text)
     if config.plot:

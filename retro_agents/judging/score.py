@@ -9,13 +9,13 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.markup import escape
 from rich.table import Table
 
 from retro_agents.contract.envs import VectorEnv, ended_episodes
 from retro_agents.contract.policy import Policy
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import t_interval
+from retro_agents.judging.tables import terminal_table
 from retro_agents.run.metrics import read_columns
 
 COLUMNS = ("mean return", "95 % interval", "best", "episodes", "finished")
@@ -130,15 +130,12 @@ def interval_text(interval: tuple[float, float] | None) -> str:
 
 def score_table(scores: Sequence[Score], *, title: str = "") -> Table:
     """One row per score, in the given order, as a rich table."""
-    table = Table(title=escape(title) or None, title_justify="left")
-    table.add_column("", no_wrap=True)
-    for name in COLUMNS:
-        table.add_column(name, justify="right", no_wrap=True)
+    rows = []
     for row in scores:
         interval = None if math.isnan(row.low) else (row.low, row.high)
         counts = (f"{row.best:,.0f}", f"{row.episodes:,}", f"{row.finished:,}")
-        table.add_row(escape(row.label), f"{row.mean:,.0f}", interval_text(interval), *counts)
-    return table
+        rows.append([row.label, f"{row.mean:,.0f}", interval_text(interval), *counts])
+    return terminal_table(["", *COLUMNS], rows, title=title)
 
 
 def shown_names(levels: Iterable[str]) -> dict[str, str]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.markup import escape
 from rich.table import Table
 
 from retro_agents.contract.episodes import even_rows
@@ -22,6 +21,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import Runs
 from retro_agents.judging.score import interval_text
 from retro_agents.judging.sight import PLAYS, ROWS, Sight, check_rows, measure
+from retro_agents.judging.tables import terminal_table
 
 WAYS = {"as it learns": True, "best action": False}
 """How it acts -> explore, of `Policy`."""
@@ -100,20 +100,17 @@ def by_level(returns: NDArray[np.float64], levels: Sequence[str]) -> Runs:
 
 def sight_table(found: Mapping[str, Any], *, title: str) -> Table:
     """A row for each play of each way to act, as a rich table. gain: what seeing earns more."""
-    table = Table(title=escape(title), title_justify="left")
-    table.add_column("", no_wrap=True)
-    table.add_column("pictures", no_wrap=True)
-    for name in ("mean", "95 %", "gain", "95 %"):
-        table.add_column(name, justify="right", no_wrap=True)
+    rows = list[list[str]]()
     for way, plays in found.items():
         for play in PLAYS:
             row = plays[play]
             cells = [f"{row['mean']:,.0f}", interval_text((row["low"], row["high"]))]
             if gain := row.get("gain"):
                 cells += [f"{gain['mean']:+,.0f}", interval_text((gain["low"], gain["high"]))]
-            table.add_row(way if play == "seeing" else "", play, *cells)
-        table.add_section()
-    return table
+            rows.append([way if play == "seeing" else "", play, *cells])
+        rows.append([])
+    head = ["", "pictures", "mean", "95 %", "gain", "95 %"]
+    return terminal_table(head, rows, title=title, left=2)
 
 
 def verdict(found: Mapping[str, Any], name: str) -> str:

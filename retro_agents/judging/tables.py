@@ -1,9 +1,13 @@
-"""Markdown tables and the numbers in them."""
+"""Tables, in Markdown and on the terminal, and the numbers in them."""
 
 import math
 from collections.abc import Sequence
+from statistics import fmean
 
-from retro_agents.ground.statistics import Interval
+from rich.markup import escape
+from rich.table import Table
+
+from retro_agents.ground.statistics import Interval, t_interval
 
 NOTHING = "Nothing is complete yet."
 
@@ -17,6 +21,21 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def terminal_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", left: int = 1
+) -> Table:
+    """The same for a terminal, with `left` columns to the left. An empty row is a line between."""
+    shown = Table(title=escape(title) or None, title_justify="left")
+    for i, name in enumerate(head):
+        shown.add_column(name, justify="left" if i < left else "right", no_wrap=True)
+    for row in rows:
+        if row:
+            shown.add_row(*map(escape, row))
+        else:
+            shown.add_section()
+    return shown
+
+
 def number(value: float | None) -> str:
     """Readable to three digits at least; nothing for what is not known."""
     if value is None or math.isnan(value):
@@ -24,6 +43,11 @@ def number(value: float | None) -> str:
     if float(value).is_integer() or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}"
+
+
+def decimal(value: float, digits: int) -> str:
+    """With so many digits behind the point, and no minus before a zero."""
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 def signed(value: float) -> str:
@@ -37,3 +61,12 @@ def span(interval: Interval) -> str:
     if math.isnan(low):
         return ""
     return f"{low:,.0f} – {high:,.0f}".replace("-", "−")
+
+
+def with_interval(values: Sequence[float], *, digits: int = 2) -> str:
+    """A mean, and in brackets its 95 % interval where there is more than one value."""
+    low, high = t_interval(values)
+    mean = decimal(fmean(values), digits)
+    if math.isnan(low):
+        return mean
+    return f"{mean} ({decimal(low, digits)} – {decimal(high, digits)})"

@@ -227,7 +227,7 @@ def test_mean_scores_are_of_one_mode_number_of_levels_and_steps(tmp_path, capsys
     main([*map(str, runs), "--out", str(tmp_path / "t.md")])
     scores = [line for line in (tmp_path / "t.md").read_text().splitlines() if "Mean" in line]
     parts = [line.partition(" games, ")[2].partition(" (paper): ") for line in scores]
-    assert {kind: float(score) for kind, _, score in parts} == {
+    assert {kind: float(score.replace("−", "-")) for kind, _, score in parts} == {
         "hard, 200 levels, 2,000,000 steps, while training": pytest.approx(0.838, abs=1e-3),
         "easy, all levels, 2,000,000 steps, while training": pytest.approx(0.469, abs=1e-3),
         "easy, 200 levels, 1,000 steps, while training": pytest.approx(0.292, abs=1e-3),

@@ -12,6 +12,7 @@ from retro_agents.contest.match.folder import job_folders, read_result
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import t_interval
 from retro_agents.judging.score import interval_text, shown_names
+from retro_agents.judging.tables import table
 
 NOTES = {
     "crashed": "the agent crashed; counted with what it reached",
@@ -166,26 +167,23 @@ def markdown(found: ContestScores, *, title: str) -> str:
     """The table, and below it what must be known to read it."""
     seeds = sorted({one.seed for one in found.played})
     names = found.names
-    head = ["level", "mean return", "95 % over seeds"]
-    head += [f"seed {seed}" for seed in seeds] if len(seeds) > 1 else []
-    head += ["best", "episodes", "finished"]
-    lines = [f"# {title}", "", f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
+    shown = seeds if len(seeds) > 1 else []
+    head = ["level", "mean return", "95 % over seeds", *(f"seed {seed}" for seed in shown)]
+    rows = []
     for row in [*found.levels, found.overall]:
         cells = [names.get(row.level, row.level), f"{row.mean:,.0f}", interval_text(row.interval)]
-        if len(seeds) > 1:
-            scores = [row.by_seed.get(seed) for seed in seeds]
-            cells += ["–" if score is None else f"{score:,.0f}" for score in scores]
+        scores = [row.by_seed.get(seed) for seed in shown]
+        cells += ["–" if score is None else f"{score:,.0f}" for score in scores]
         cells += [f"{row.best:,.0f}", f"{row.episodes:,}", f"{row.finished:,}"]
-        if row is found.overall:
-            cells = [f"**{cell}**" for cell in cells]
-        lines.append(f"| {' | '.join(cells)} |")
+        rows.append([f"**{cell}**" for cell in cells] if row is found.overall else cells)
+    text = table([*head, "best", "episodes", "finished"], rows)
     count, said = len(found.overall.by_seed), notes(found, names)
     if count > 1:
-        text = "The score of a seed is its mean over levels; the interval is Student's t over"
-        said = [f"{text} {count} seeds.", *said]
+        what = "The score of a seed is its mean over levels; the interval is Student's t over"
+        said = [f"{what} {count} seeds.", *said]
     elif len(seeds) > 1:
         said = [f"No interval over seeds: {count} of {len(seeds)} have all levels.", *said]
-    return "\n".join([*lines, "", *(f"- {note}" for note in said)]) + "\n"
+    return "\n".join([f"# {title}", "", text, "", *(f"- {note}" for note in said)]) + "\n"
 
 
 def notes(found: ContestScores, names: Mapping[str, str]) -> list[str]:
