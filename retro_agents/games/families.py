@@ -8,18 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from retro_agents.contract.envs import Expert, Step, VectorEnv
+from retro_agents.contract.envs import Expert, VectorEnv
+from retro_agents.games.film import Filmed
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import complete_checkpoints, step_of
-from retro_agents.ground.film import write_video
 from retro_agents.ground.names import named
 from retro_agents.run.config import section
 from retro_agents.run.settings import RunSettings
 
-FPS = 15
-"""Agent steps shown in a second of film: the pace of a platform game."""
 TRAINING, HELD_OUT = "bramble-train", "bramble-test"
 """The free game's acts: to learn on, and to be judged on."""
 KINDS: Mapping[str, Mapping[str, Any]] = {
@@ -174,13 +171,15 @@ def make_for(config: Any, **options: Any) -> VectorEnv:
     run = config.run
     own = {"num_envs": run.num_envs, "seed": run.seed, "rotate_every": run.rotate_every}
     envs = make(run.levels, config.env, **own, **options)
-    if run.video_every and not options.get("part", slice(None)).start:
-        folder = Path(run.run_dir)
-        saved = complete_checkpoints(folder / "checkpoints") if run.resume else []
-        done = step_of(saved[-1]) if saved else 0
-        others = max(run.num_envs, envs.num_envs) / envs.num_envs  # play elsewhere as fast
-        film_first(envs, folder / "videos", every=run.video_every / others, done=done / others)
-    return envs
+    if not run.video_every or options.get("part", slice(None)).start:
+        return envs
+    folder = Path(run.run_dir)
+    saved = complete_checkpoints(folder / "checkpoints") if run.resume else []
+    steps = step_of(saved[-1]) if saved else 0
+    others = max(run.num_envs, envs.num_envs) / envs.num_envs  # play elsewhere as fast
+    every, start_steps = run.video_every / others, steps / others
+    filmed: Any = Filmed(envs, folder / "videos", every=every, start_steps=start_steps)
+    return filmed
 
 
 def train(run: Callable[..., Any], config: Any, envs: VectorEnv | None) -> None:
@@ -188,40 +187,3 @@ def train(run: Callable[..., Any], config: Any, envs: VectorEnv | None) -> None:
     actors make their own."""
     with closing(envs) if envs else nullcontext():
         run(envs, config, config.run.run_dir, init=config.run.init or None)
-
-
-def film_first(envs: VectorEnv, folder: Path, *, every: float, done: float = 0.0) -> None:
-    """Let `envs` film what the first row's agent sees: the first episode that begins after each
-    `every` of their agent steps -> folder/0001-LEVEL.mp4, …
-
-    done: such steps before, of a run that goes on, maybe in the middle of an episode.
-    """
-    step_wait, spec = envs.step_wait, envs.env_spec
-    frames: list[NDArray[np.uint8]] = []
-    steps, due, filming = done, done - done % every + every, done == 0
-
-    def watched(part: slice | None = None) -> Step:
-        nonlocal steps, due, filming
-        found = obs, _, terminated, truncated, infos = step_wait(part)
-        steps += len(obs)
-        if part is not None and part.start:
-            return found
-        over = terminated[0] or truncated[0]
-        if filming:
-            seen = infos["final_obs"][0] if over else obs[0]
-            image = np.moveaxis(seen[-spec.channels :], 0, -1)
-            frames.append(np.repeat(image, 3 // spec.channels, axis=-1))
-        if over:
-            if filming:
-                folder.mkdir(parents=True, exist_ok=True)
-                # envs.levels may have the next one already: another part's step begins it.
-                level = infos["episode_record"]["level"][0].rpartition(":")[2]
-                numbers = [int(path.name.partition("-")[0]) for path in folder.glob("[0-9]*-*.mp4")]
-                name = f"{max(numbers, default=0) + 1:04d}-{level}.mp4"
-                write_video(folder / name, frames, fps=FPS, scale=3)
-                frames.clear()
-            filming = steps >= due
-            due = steps + every if filming else due
-        return found
-
-    envs.step_wait = watched  # type: ignore[method-assign]

@@ -7,7 +7,8 @@ import numpy as np
 
 from rainbow.config import RainbowConfig
 from retro_agents.contract.envs import VectorEnv
-from retro_agents.games.families import film_first, make_for
+from retro_agents.games.families import make_for
+from retro_agents.games.film import Filmed
 from retro_agents.run.checkpoint import save_checkpoint
 from retro_agents.run.config import from_dict
 
@@ -58,8 +59,8 @@ def test_a_film_has_the_level_that_was_played_where_the_next_has_begun(tmp_path)
     infos = {"final_obs": image, "episode_record": {"level": np.array(["coinrun:5"])}}
     played = (image, np.zeros(1), over, ~over, infos)
     spec = SimpleNamespace(channels=3)
-    envs = SimpleNamespace(env_spec=spec, levels=["coinrun:6"], step_wait=lambda part: played)
-    film_first(cast(VectorEnv, envs), tmp_path / "videos", every=10)
+    plain = SimpleNamespace(env_spec=spec, levels=["coinrun:6"], step_wait=lambda part: played)
+    envs = Filmed(cast(VectorEnv, plain), tmp_path / "videos", every=10)
     for _ in range(12):  # every tenth step's episode is filmed
         envs.step_wait(None)
     (tmp_path / "videos/0001-5.mp4").unlink()
