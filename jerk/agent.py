@@ -1,7 +1,6 @@
 """The acting side of JERK: replay the best sequence of the level, be saved, be loaded."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 
 from jerk.config import JerkConfig
-from jerk.learner import Rng, Shares, find_moves
-from jerk.memory import Sequences
-from jerk.play import Plan, Play
-from jerk.policy import EMBEDDING, Embedder, Policy, check_fits, policy_of, taken_policy
+from jerk.episode import Plan
+from jerk.learner import find_moves
+from jerk.memory import SequenceMemory
+from jerk.policy import EMBEDDING, BackingPolicy, Embedder, check_fits, policy_of, taken_policy
 from lsh_memory import EpisodicMemory, MemoryConfig
 from retro_agents.contract.policy import Actions, Flags, Images
 from retro_agents.ground.errors import UserError
@@ -25,14 +24,10 @@ from retro_agents.run.config import from_dict
 MEMORY_PREFIX = "memory-"
 MEMORY_CAPACITY = 100_000
 """Steps remembered."""
-MEMORY_NEIGHBOURS = 50
-"""Steps that are asked what each action brought."""
-MEMORY_DISTANCE = 0.5
-"""Those farther than this are not asked (2: opposite)."""
 
 
 @dataclass
-class Row:
+class ReplayRow:
     """What one row of observations replays."""
 
     plan: Plan = field(default_factory=Plan)
@@ -49,10 +44,10 @@ class JerkAgent:
 
     def __init__(self, config: JerkConfig, *, device: str = "cpu") -> None:
         self.config, self.device = config, device
-        self.sequences = Sequences(config.sequences)
+        self.sequences = SequenceMemory(config.sequences)
         self.spec = config.env.spec()
         self.moves = find_moves(self.spec.action_names)
-        self.policy: Policy | None = None
+        self.policy: BackingPolicy | None = None
         self.embedder: Embedder | None = None
         self.memory: EpisodicMemory | None = None
         if config.memory_share > 0.0:
@@ -60,9 +55,7 @@ class JerkAgent:
             self.memory = EpisodicMemory(
                 MemoryConfig(EMBEDDING, actions=self.spec.actions, capacity=MEMORY_CAPACITY)
             )
-        self.counts: Counter[str] = Counter()
-        """What the search did, for its metrics."""
-        self.rows: list[Row] = []
+        self.rows: list[ReplayRow] = []
 
     def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. It remembers where each row is.
@@ -71,7 +64,7 @@ class JerkAgent:
         episode; without them, those at a level's first observation do.
         """
         if len(self.rows) != len(obs):
-            self.rows = [Row() for _ in obs]
+            self.rows = [ReplayRow() for _ in obs]
         actions = np.full(len(obs), self.moves.right, np.int64)
         if self.policy is not None:
             actions = self.policy.actor.act(obs, explore=explore)
@@ -82,82 +75,15 @@ class JerkAgent:
             )
         for index, image in enumerate(obs):
             if starts is not None and starts[index]:
-                self.rows[index] = Row()
+                self.rows[index] = ReplayRow()
             level = self.recognise(image) if starts is None or starts[index] else ""
             if level and level != self.rows[index].start:  # not where it only stands and waits
-                self.rows[index] = Row(Plan.of(self.sequences.best(level)))
+                self.rows[index] = ReplayRow(Plan.of(self.sequences.best(level)))
             row = self.rows[index]
             row.start = level
             if (action := row.plan.next_action()) is not None:
                 actions[index] = action
         return actions
-
-    def explore(self, plays: Sequence[Play], obs: NDArray[np.uint8], rng: Rng) -> NDArray[np.int64]:
-        """The next actions [N] of N episodes of the search; obs uint8 [N,C,H,W], of which they keep
-        what is needed.
-
-        Where the rule does not explore, the memory or the policy is asked: where the memory has no
-        answer, the policy, and where that may not play, a step or a jump to the right.
-        """
-        config = self.config
-        seen: Any = None if self.embedder is None else self.embedder(obs)
-        if seen is not None:
-            for play, row in zip(plays, seen.astype(np.float16), strict=True):
-                play.embeddings.append(row)
-        if config.write_replay:
-            for play, image in zip(plays, obs, strict=True):
-                play.frames.append(image[-self.spec.channels :].copy())
-        shares = self.shares()
-        planned = [
-            play.next_action(
-                rng, moves=self.moves, config=config, shares=shares, sequences=self.sequences
-            )
-            for play in plays
-        ]
-        asked = [row for row, (_, who) in enumerate(planned) if who == "memory"]
-        found = self.by_memory(asked, seen)
-        left = [r for r, (action, _) in enumerate(planned) if action is None and r not in found]
-        found |= self.by_policy(left, obs, plays)
-        actions = np.zeros(len(plays), np.int64)
-        for row, (action, _) in enumerate(planned):
-            if action is None and row not in found:  # a jump about as often as exploration has them
-                action = self.moves.right_jump if rng.random() < 0.3 else self.moves.right
-            actions[row] = found[row] if action is None else action
-        return actions
-
-    def shares(self) -> Shares:
-        """Of the policy, and of the memory as soon as it remembers something."""
-        config = self.config
-        memory = config.memory_share if self.memory is not None and len(self.memory) else 0.0
-        return Shares(policy=config.policy_replays, memory=memory)
-
-    def by_memory(self, rows: list[int], seen: Any) -> dict[int, int]:
-        """The actions with the largest value in the memory, of the rows where something is near."""
-        if not rows or self.memory is None or not len(self.memory):
-            return {}
-        answers = self.memory.action_values_batch(
-            seen[rows], MEMORY_NEIGHBOURS, within=MEMORY_DISTANCE
-        )
-        near = np.flatnonzero((answers.weights > 0.0).any(axis=1)).tolist()
-        self.counts["asked"] += len(rows)
-        self.counts["answered"] += len(near)
-        best = np.where(np.isnan(answers.values), -np.inf, answers.values).argmax(axis=1)
-        return {rows[i]: int(best[i]) for i in near}
-
-    def by_policy(
-        self, rows: list[int], obs: NDArray[np.uint8], plays: Sequence[Play]
-    ) -> dict[int, int]:
-        """What the policy does in these rows, if it may play: what it drew lately, or draws now."""
-        if self.policy is None or not self.config.policy_replays:
-            return {}
-        for row, play in enumerate(plays):
-            play.holding = max(0, play.holding - 1) if row in rows else 0
-        found = {row: plays[row].actions[-1] for row in rows if plays[row].holding}
-        if new := [row for row in rows if row not in found]:
-            found |= zip(new, self.policy.actor.act(obs[new], explore=True).tolist(), strict=True)
-            for row in new:
-                plays[row].holding = self.config.policy_hold
-        return found
 
     def recognise(self, image: NDArray[np.uint8]) -> str:
         """The level whose first observation this is, or nothing."""

@@ -36,7 +36,7 @@ class Moves(NamedTuple):
     """Of all actions."""
 
 
-class Part(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class ScriptPart(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A part of a script: an action that is held, or parts."""
 
     press: str | Annotated[dict[str, float], msgspec.Meta(min_length=1)] = ""
@@ -44,7 +44,7 @@ class Part(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     later: Range | None = None
     maybe: float = 1.0
     repeat: Range = (1, 1)
-    parts: tuple["Part", ...] = ()
+    parts: tuple["ScriptPart", ...] = ()
 
 
 class Script(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -53,7 +53,7 @@ class Script(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     name: str
     chance: tuple[float, float]
-    parts: tuple[Part, ...]
+    parts: tuple[ScriptPart, ...]
 
 
 Scripts = Annotated[tuple[Script, ...], msgspec.Meta(min_length=1)]
@@ -102,7 +102,7 @@ def flaw_of(script: Script) -> str:
     return ""
 
 
-def pressed(parts: Sequence[Part]) -> set[str]:
+def pressed(parts: Sequence[ScriptPart]) -> set[str]:
     """The names of all actions in these parts."""
     found: set[str] = set()
     for part in parts:
@@ -110,7 +110,7 @@ def pressed(parts: Sequence[Part]) -> set[str]:
     return found
 
 
-def odds_of(part: Part) -> dict[str, float]:
+def odds_of(part: ScriptPart) -> dict[str, float]:
     """The actions that a part may press, with their odds."""
     return {part.press: 1.0} if isinstance(part.press, str) else part.press
 
@@ -125,7 +125,7 @@ def play_script(
 
 
 def play_parts(
-    parts: Sequence[Part], rng: np.random.Generator, *, late: float, names: Sequence[str]
+    parts: Sequence[ScriptPart], rng: np.random.Generator, *, late: float, names: Sequence[str]
 ) -> list[int]:
     """The actions of a script's parts, drawn."""
     actions: list[int] = []

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from jerk.recovery import Pool
+from jerk.recovery import SequencePool
 from jerk.sequence import Actions, Place, StoredSequence, mean_of
 from retro_agents.experience.episodes import Episode
 
@@ -31,7 +31,7 @@ def from_plain(value: Any, kind: Any) -> Any:
     return msgspec.convert(value, kind, dec_hook=array)
 
 
-class Sequences:
+class SequenceMemory:
     """Up to `capacity` sequences per level; that of the lowest mean makes room for a new one."""
 
     def __init__(self, capacity: int) -> None:
@@ -40,7 +40,7 @@ class Sequences:
         self.starts: dict[str, NDArray[np.uint8]] = {}
         """Each level's first observation, by which it is recognised."""
         self.next_number = 0
-        self.pools: dict[str, Pool] = {}
+        self.pools: dict[str, SequencePool] = {}
         """Of the levels' sequences as they were when one was last looked for."""
 
     def __len__(self) -> int:
@@ -51,7 +51,7 @@ class Sequences:
         none was."""
         found = self.levels.get(level, [])
         if level not in self.pools or not self.pools[level].is_of(found):
-            self.pools[level] = Pool(found, jump=jump)
+            self.pools[level] = SequencePool(found, jump=jump)
         best = self.best(level)
         return None if best is None else self.pools[level].nearest(place, best=best.mean)
 

@@ -24,7 +24,7 @@ EMBEDDING = 128
 
 @final
 @dataclass
-class Policy:
+class BackingPolicy:
     """Who plays for JERK, and where it is from."""
 
     actor: ScoringPolicy
@@ -38,7 +38,7 @@ class Policy:
         return {"package": self.package, "config": self.config}
 
 
-def policy_of(saved: Checkpoint, *, device: str) -> Policy | None:
+def policy_of(saved: Checkpoint, *, device: str) -> BackingPolicy | None:
     """The agent in a checkpoint of any package; in one of JERK, who stood behind that. None where
     there is no net."""
     state: Any = {"package": saved.agent, "config": saved.config}
@@ -48,7 +48,7 @@ def policy_of(saved: Checkpoint, *, device: str) -> Policy | None:
     if state is None or "net" not in saved.tensors:
         return None
     actor = build(state["package"], state["config"], saved.tensors["net"], device=device)
-    return Policy(actor, **state)
+    return BackingPolicy(actor, **state)
 
 
 def build(
@@ -62,7 +62,7 @@ def build(
     return built
 
 
-def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> Policy:
+def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> BackingPolicy:
     """The policy in a checkpoint, to play in a run of that config.
 
     UserError: it has none, or one that sees or does other things than this run, or nobody would
@@ -83,7 +83,7 @@ def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> Polic
     return policy
 
 
-def check_fits(policy: Policy, config: JerkConfig) -> None:
+def check_fits(policy: BackingPolicy, config: JerkConfig) -> None:
     """UserError: the policy, which a replay is written beside, could not go on from its runs."""
     theirs, ours = policy.actor.config.env.spec().actions, config.env.spec().actions
     if config.write_replay and theirs != ours:

@@ -38,7 +38,7 @@ def places(
     return before(rewards), last.astype(np.float32), since
 
 
-class Pool:
+class SequencePool:
     """All steps of a level's sequences."""
 
     def __init__(self, sequences: Sequence[StoredSequence], *, jump: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jerk.config import JerkConfig
-from jerk.play import Play
+from jerk.episode import SearchEpisode
 from jerk.training import Training
 from retro_agents.contract.envs import VectorEnv, saved_states
 from retro_agents.experience.episodes import pack, unpack, write_episodes
@@ -37,7 +37,7 @@ def save(training: Training, folder: RunFolder, envs: VectorEnv) -> Path:
     if training.recordings is not None:
         state["recordings"] = training.recordings.save()
     arrays, state["runs"] = pack(training.runs.all())
-    if frames := [frame for play in training.plays for frame in play.frames]:
+    if frames := [frame for episode in training.episodes for frame in episode.frames]:
         arrays["play-frames"] = np.stack(frames)
     saved = save_checkpoint(
         folder.checkpoints,
@@ -48,10 +48,10 @@ def save(training: Training, folder: RunFolder, envs: VectorEnv) -> Path:
         arrays={**agent.memory_arrays(), **arrays},
         state={
             **state,
-            "plays": [play.save() for play in training.plays],
-            "counts": dict(training.counts),
+            "plays": [episode.save() for episode in training.episodes],
+            "counts": dict(training.search.counts),
             "rng": rng_state(),
-            "jerk_rng": generator_state(training.rng),
+            "jerk_rng": generator_state(training.search.rng),
             "recent_returns": list(training.recent_returns),
             "envs": saved_states(envs),
         },
@@ -87,15 +87,17 @@ def restore(training: Training, run_dir: Path, envs: VectorEnv) -> NDArray[np.ui
     training.agent.restore_memory(saved)
     for run in unpack(saved.arrays, state["runs"]):
         training.runs.add(run)
-    training.plays = [Play.restore(play, training.sequences) for play in state["plays"]]
+    training.episodes = [
+        SearchEpisode.restore(episode, training.sequences) for episode in state["plays"]
+    ]
     if "play-frames" in saved.arrays:
         frames = iter(saved.arrays["play-frames"])
-        for play in training.plays:
-            play.frames = [next(frames) for _ in play.actions]
+        for episode in training.episodes:
+            episode.frames = [next(frames) for _ in episode.actions]
     training.env_steps = saved.counters["env_steps"]
-    training.counts.update(state["counts"])
+    training.search.counts.update(state["counts"])
     training.recent_returns.extend(state["recent_returns"])
-    set_generator_state(training.rng, state["jerk_rng"])
+    set_generator_state(training.search.rng, state["jerk_rng"])
     with alone_in(run_dir):  # from here on, recordings are written there
         obs = envs.restore_states(state["envs"])
         for replay in (run_dir / REPLAY).glob("step-*"):

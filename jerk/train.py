@@ -49,13 +49,13 @@ def run(
     ):
         folder, metrics, episodes, progress = report
         while training.env_steps < config.run.timesteps and not interrupted():
-            actions = agent.explore(training.plays, obs, training.rng)
+            actions = training.search.actions(training.episodes, obs)
             envs.step_async(actions)
             obs, rewards, terminated, _, infos = envs.step_wait()
             training.add(actions, rewards)
             for episode in ended_episodes(infos):
                 env = episode["env"]
-                kind = training.plays[env].kind
+                kind = training.episodes[env].kind
                 episodes.log(training.env_steps, env, {**episode, "kind": kind})
                 training.end(episode, infos["final_obs"][env], terminated=bool(terminated[env]))
                 training.begin_play(env, obs[env], envs.levels[env])

@@ -12,18 +12,15 @@ from numpy.typing import NDArray
 from jerk import recordings
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
+from jerk.episode import SearchEpisode
 from jerk.explorer import load_scripts
-from jerk.learner import Bout, furthest_point
+from jerk.learner import furthest_point
 from jerk.memory import BestRuns
-from jerk.play import Play, begin, finish
 from jerk.recordings import Recordings
-from retro_agents.experience.advantages import returns_to_go
+from jerk.search import Search
 from retro_agents.experience.episodes import Episode
 from retro_agents.ground.device import prepare_device
 from retro_agents.ground.seeding import seed_everything
-
-GAMMA = 0.99
-"""Discount per agent step of the returns that the memory stores."""
 
 
 @dataclass
@@ -34,18 +31,17 @@ class Training:
     num_envs: int
     env_steps: int = 0
     recent_returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
-    plays: list[Play] = field(default_factory=list)
+    episodes: list[SearchEpisode] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         config, settings = self.config, self.config.run
         seed_everything(settings.seed)
-        self.rng = np.random.default_rng(settings.seed)
         device = prepare_device(settings.device, threads=config.torch_threads)
         self.agent = JerkAgent(config, device=str(device))
         if config.rhythm and config.scripts:
             load_scripts(config.scripts, self.agent.moves.names)  # UserError: there are none
+        self.search = Search(self.agent, np.random.default_rng(settings.seed))
         self.sequences, self.memory = self.agent.sequences, self.agent.memory
-        self.counts = self.agent.counts
         self.runs = BestRuns(config.runs)
         self.spec = self.agent.spec
         self.recordings: Recordings | None = None
@@ -54,67 +50,48 @@ class Training:
 
     def begin(self, obs: NDArray[np.uint8], levels: Sequence[str]) -> None:
         """The first episode of every environment."""
-        self.plays = [Play("")] * self.num_envs
+        self.episodes = [SearchEpisode("")] * self.num_envs
         for env, level in enumerate(levels):
             self.begin_play(env, obs[env], level)
 
     def begin_play(self, env: int, first: NDArray[np.uint8], level: str) -> None:
-        """An episode on that level; first: its first observation [C,H,W]. The policy plays a
-        level's first one alone, if it may play."""
+        """An episode on that level; first: its first observation [C,H,W]."""
         self.sequences.starts.setdefault(level, first.copy())
-        alone = self.config.policy_replays > 0.0 and self.sequences.best(level) is None
-        play = begin(
-            level,
-            self.sequences,
-            self.rng,
-            moves=self.agent.moves,
-            config=self.config,
-            env_steps=self.env_steps,
-        )
-        if alone:
-            play.bout = Bout(steps_left=-1, player="policy")
-        self.counts[play.kind] += 1
-        self.plays[env] = play
+        self.episodes[env] = self.search.begin(level, env_steps=self.env_steps)
 
     def add(self, actions: NDArray[np.int64], rewards: NDArray[np.floating]) -> None:
         """What came of the actions; rewards [N] as the environment gives them."""
         self.env_steps += self.num_envs
         raw = (rewards / self.spec.reward_scale).tolist()
-        for play, action, reward in zip(self.plays, actions.tolist(), raw, strict=True):
-            play.add(action, reward)
+        for episode, action, reward in zip(self.episodes, actions.tolist(), raw, strict=True):
+            episode.add(action, reward)
 
-    def end(self, episode: dict[str, Any], last: NDArray[np.uint8], *, terminated: bool) -> None:
-        """An episode is over. last: its last observation [C,H,W]."""
-        play = self.plays[episode["env"]]
-        self.recent_returns.append(episode["r"])
-        cut = bool(episode.get("rotated", False))
-        kept, improved = finish(play, self.sequences, config=self.config, cut=cut)
-        self.counts["accepted"] += play.kind == "mutant" and kept is not None
-        self.counts["improved"] += improved
-        if self.memory is not None:
-            returns = returns_to_go(play.rewards, gamma=GAMMA)
-            seen = np.stack(play.embeddings).astype(np.float32)
-            self.memory.add_batch(seen, play.actions, returns)
-        length, value = furthest_point(play.rewards)
-        if self.config.write_replay and self.runs.wants(play.level, value):
-            self.keep_run(play, length, last[-self.spec.channels :], terminated=terminated)
+    def end(self, report: dict[str, Any], last: NDArray[np.uint8], *, terminated: bool) -> None:
+        """An episode is over, of which the environment reports that. last: its last observation
+        [C,H,W]."""
+        episode = self.episodes[report["env"]]
+        self.recent_returns.append(report["r"])
+        kept = self.search.end(episode, cut=bool(report.get("rotated", False)))
+        length, value = furthest_point(episode.rewards)
+        if self.config.write_replay and self.runs.wants(episode.level, value):
+            self.keep_run(episode, length, last[-self.spec.channels :], terminated=terminated)
         if self.recordings is not None:
-            name = self.recordings.ended(episode["env"], play.level, episode["r"])
+            name = self.recordings.ended(report["env"], episode.level, report["r"])
             if kept is not None and not kept.recording:
                 kept.recording = name
 
     def keep_run(
-        self, play: Play, length: int, last: NDArray[np.uint8], *, terminated: bool
+        self, episode: SearchEpisode, length: int, last: NDArray[np.uint8], *, terminated: bool
     ) -> None:
         """Keep that many steps of an ended episode. last: its last frame [c,H,W]."""
         run = Episode(
-            play.level,
-            np.array(play.actions[:length], np.uint8),
-            np.array(play.rewards[:length]),
-            terminated and length == len(play.actions),
+            episode.level,
+            np.array(episode.actions[:length], np.uint8),
+            np.array(episode.rewards[:length]),
+            terminated and length == len(episode.actions),
             action_names=self.spec.action_names,
             frame_skip=self.spec.frame_skip,
-            frames=np.stack([*play.frames, last][: length + 1]),
+            frames=np.stack([*episode.frames, last][: length + 1]),
         )
         self.runs.add(run)
 
@@ -125,7 +102,7 @@ class Training:
     def summary(self) -> dict[str, float]:
         """The numbers of one row of metrics.csv."""
         best = [b.mean for level in self.sequences.levels if (b := self.sequences.best(level))]
-        counts = self.counts
+        counts = self.search.counts
         values: dict[str, float] = {
             "best": float(np.mean(best)) if best else 0.0,
             "replays": counts["replay"],

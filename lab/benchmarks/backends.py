@@ -39,7 +39,7 @@ PARTS = {
         "acting": "rainbow.agent.RainbowAgent.act",
         "learning": "rainbow.train.Training.update",
     },
-    "jerk": {"acting": "jerk.agent.JerkAgent.explore", "learning": "jerk.train.Training.end"},
+    "jerk": {"acting": "jerk.search.Search.actions", "learning": "jerk.train.Training.end"},
 }
 """Agent -> the functions of its loop whose time is told apart from the environments'."""
 CASES = [f"{name}-{backend}" for name in RUNS for backend in reversed(BACKENDS)]

@@ -13,9 +13,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from jerk.agent import MEMORY_NEIGHBOURS
 from jerk.config import JerkConfig
 from jerk.policy import EMBEDDING, Embedder, taken_policy
+from jerk.search import MEMORY_NEIGHBOURS
 from jerk.train import parse, run
 from lab.benchmarks import cases
 from lab.benchmarks.cases import Options, Repeat, Row, Rows, median_cases

@@ -5,7 +5,7 @@ import pytest
 
 from jerk.agent import JerkAgent, build
 from jerk.config import JerkConfig
-from jerk.policy import Policy
+from jerk.policy import BackingPolicy
 from retro_agents.ground.errors import UserError
 from retro_agents.run.config import replaced, to_dict
 
@@ -35,7 +35,7 @@ def test_after_its_sequence_the_policy_acts_if_there_is_one(agent):
     first, other = agent.sequences.starts["course"][None], np.zeros((1, 4, 36, 36), np.uint8)
     played = [int(agent.act(obs)[0]) for obs in (first, *[other] * 6)]
     assert played == [*PLAN, RIGHT, RIGHT]
-    agent.policy = Policy(Jumper(), "jumper", {})
+    agent.policy = BackingPolicy(Jumper(), "jumper", {})
     assert agent.act(other).tolist() == [JUMP]
 
 

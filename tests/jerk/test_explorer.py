@@ -3,7 +3,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from jerk.explorer import Part, Rhythm, Script, load_scripts, play_script
+from jerk.explorer import Rhythm, Script, ScriptPart, load_scripts, play_script
 from jerk.learner import find_moves
 from retro_agents.games.retro.config import SEVEN
 from retro_agents.ground.errors import UserError
@@ -67,9 +67,9 @@ def test_steps_since_the_furthest_point_begin_again_where_it_is_passed():
 
 def test_scripts_are_drawn_by_their_chances_early_and_late():
     table = (
-        Script("a", (0.6, 0.3), (Part(press="B"),)),
-        Script("b", (0.2, 0.5), (Part(press="LEFT"),)),
-        Script("c", (0.2, 0.2), (Part(press="RIGHT"),)),
+        Script("a", (0.6, 0.3), (ScriptPart(press="B"),)),
+        Script("b", (0.2, 0.5), (ScriptPart(press="LEFT"),)),
+        Script("c", (0.2, 0.2), (ScriptPart(press="RIGHT"),)),
     )
     for late, wanted in ((0.0, 0.6), (0.5, 0.45), (1.0, 0.3)):
         random = rng(1)
@@ -79,8 +79,8 @@ def test_scripts_are_drawn_by_their_chances_early_and_late():
 
 def test_parts_have_their_lengths_odds_and_repeats():
     parts = (
-        Part(press={"LEFT": 0.75, "RIGHT": 0.25}, steps=(2, 2), later=(2, 4)),
-        Part(maybe=0.5, repeat=(2, 2), parts=(Part(press="B", steps=(3, 3)),)),
+        ScriptPart(press={"LEFT": 0.75, "RIGHT": 0.25}, steps=(2, 2), later=(2, 4)),
+        ScriptPart(maybe=0.5, repeat=(2, 2), parts=(ScriptPart(press="B", steps=(3, 3)),)),
     )
     table, random = (Script("one", (1.0, 1.0), parts),), rng()
     early = [play_script(table, random, late=0.0, names=SEVEN) for _ in range(2000)]
@@ -89,7 +89,7 @@ def test_parts_have_their_lengths_odds_and_repeats():
     assert np.mean([len(one) == 8 for one in early]) == pytest.approx(0.5, abs=0.04)
     late = [play_script(table, random, late=1.0, names=SEVEN) for _ in range(2000)]
     assert {len(one) for one in late} == {2, 3, 4, 8, 9, 10}
-    longer = (Script("one", (1.0, 1.0), (Part(press="B", steps=(3, 8), later=(20, 30)),)),)
+    longer = (Script("one", (1.0, 1.0), (ScriptPart(press="B", steps=(3, 8), later=(20, 30)),)),)
     late = [play_script(longer, random, late=1.0, names=SEVEN) for _ in range(2000)]
     assert {len(one) for one in late} == set(range(20, 31))
 

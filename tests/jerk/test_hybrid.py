@@ -7,9 +7,9 @@ import pytest
 import torch
 
 import rainbow.train
+from jerk.episode import SearchEpisode
 from jerk.explorer import Rhythm
 from jerk.learner import Bout
-from jerk.play import Play
 from jerk.train import Training, run
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
@@ -31,7 +31,7 @@ def test_memory_holds_what_was_seen_before_each_action_and_what_came_after(cours
     seen, actions, rewards, infos = [], [], [], {}
     while "episode_record" not in infos:
         seen.append(training.agent.embedder(obs)[0])
-        actions.append(training.agent.explore(training.plays, obs, training.rng))
+        actions.append(training.search.actions(training.episodes, obs))
         obs, reward, terminated, _, infos = envs.step(actions[-1])
         rewards.append(float(reward[0]))
         training.add(actions[-1], reward)
@@ -60,9 +60,9 @@ def test_memory_prefers_near_experience_and_knows_where_it_has_none(course):
         training.memory.add(far + 0.02 * rng.standard_normal(128), 2, 4.0)
     lost = rng.standard_normal(128)
     asked = np.stack([here, far, lost / np.linalg.norm(lost)]).astype(np.float32)
-    assert training.agent.by_memory([0, 1, 2], asked) == {0: 3, 1: 2}
-    assert training.agent.by_memory([2, 1], asked) == {1: 2}
-    assert (training.counts["asked"], training.counts["answered"]) == (5, 3)
+    assert training.search.by_memory([0, 1, 2], asked) == {0: 3, 1: 2}
+    assert training.search.by_memory([2, 1], asked) == {1: 2}
+    assert [training.search.counts[name] for name in ("asked", "answered")] == [5, 3]
 
 
 @pytest.mark.parametrize(
@@ -157,9 +157,9 @@ def test_runs_of_more_actions_are_refused_by_rainbow_in_one_line(course, tmp_pat
 
 def test_a_memory_explores_as_soon_as_it_remembers_something(tmp_path):
     training = Training(preset("parts", policy=saved_rainbow(tmp_path)), 1)
-    assert training.agent.shares() == (0.5, 0.0)
+    assert training.search.shares() == (0.5, 0.0)
     training.memory.add(np.ones(128), 1, 1.0)
-    assert training.agent.shares() == (0.5, 0.25)
+    assert training.search.shares() == (0.5, 0.25)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
@@ -168,11 +168,12 @@ def test_a_policy_plays_where_the_memory_has_no_answer_if_it_has_a_share(
 ):
     training = Training(preset("parts", policy=saved_rainbow(tmp_path), policy_replays=share), 1)
     training.agent.start_from(None)
-    plays, wait = [Play("course", bout=Bout(steps_left=9, player="memory"))], 4
+    episodes = [SearchEpisode("course", bout=Bout(steps_left=9, player="memory"))]
+    wait = 4
     actor = training.agent.policy.actor
     monkeypatch.setattr(actor, "act", lambda obs, explore: np.full(1, wait))
     blank = np.zeros((1, 4, 36, 36), np.uint8)
-    assert (training.agent.explore(plays, blank, training.rng) == wait) == (share > 0.0)
+    assert (training.search.actions(episodes, blank) == wait) == (share > 0.0)
 
 
 @pytest.mark.parametrize("name", ["baseline", "mutating", "recovering"])
@@ -181,37 +182,33 @@ def test_a_policy_plays_on_in_replays_alone_with_every_preset(name, tmp_path):
     training = Training(config, 1)
     training.agent.start_from(None)
     rng = np.random.default_rng(0)
-    asks = {
-        "moves": training.agent.moves,
-        "config": config,
-        "shares": training.agent.shares(),
-        "sequences": training.sequences,
-    }
     for kind, player in (("explore", "rule"), ("mutant", "rule"), ("replay", "policy")):
-        play = Play("course", kind, rhythm=Rhythm.drawn(rng) if config.rhythm else None)
-        assert play.next_action(rng, **asks)[1] == player
+        rhythm = Rhythm.drawn(rng) if config.rhythm else None
+        episode, shares = SearchEpisode("course", kind, rhythm=rhythm), training.search.shares()
+        assert training.search.next_action(episode, shares)[1] == player
     training.begin(np.zeros((1, 4, 36, 36), np.uint8), ["course"])
-    assert training.plays[0].bout.player == "policy"  # the first episode of a level is its own
+    assert training.episodes[0].bout.player == "policy"  # the first episode of a level is its own
 
 
 def test_a_policys_action_is_held_until_others_play(monkeypatch, tmp_path):
     flags = {"policy": saved_rainbow(tmp_path), "policy_hold": 3, "memory_share": 0.0}
     training = Training(preset("parts", **flags), 1)
     training.agent.start_from(None)
-    drawn, play = iter(range(7)), Play("course", bout=Bout(steps_left=-1, player="policy"))
+    drawn = iter(range(7))
+    episode = SearchEpisode("course", bout=Bout(steps_left=-1, player="policy"))
     act = lambda obs, explore: np.full(len(obs), next(drawn))  # noqa: E731
     monkeypatch.setattr(training.agent.policy.actor, "act", act)
     blank = np.zeros((1, 4, 36, 36), np.uint8)
     for step in range(9):
         if step == 4:
-            play.bout = Bout()
+            episode.bout = Bout()
         if step == 5:
-            play = Play.restore(play.save(), training.sequences)
-            play.bout = Bout(steps_left=-1, player="policy")
-        play.add(int(training.agent.explore([play], blank, training.rng)[0]), 0.0)
+            episode = SearchEpisode.restore(episode.save(), training.sequences)
+            episode.bout = Bout(steps_left=-1, player="policy")
+        episode.add(int(training.search.actions([episode], blank)[0]), 0.0)
     right = training.agent.moves.right
-    assert play.actions[4] in (right, training.agent.moves.right_jump)
-    assert play.actions[:4] + play.actions[5:] == [0, 0, 0, 1, 2, 2, 2, 3]
+    assert episode.actions[4] in (right, training.agent.moves.right_jump)
+    assert episode.actions[:4] + episode.actions[5:] == [0, 0, 0, 1, 2, 2, 2, 3]
 
 
 def test_a_named_policy_comes_before_the_one_of_a_run_and_two_are_refused(course, tmp_path):
@@ -302,9 +299,9 @@ def test_a_kept_run_does_not_hold_the_rest_of_its_episode(course, tmp_path):
     training, envs = Training(config, 1), course(1)
     obs, _ = envs.reset()
     training.begin(obs, envs.levels)
-    play = training.plays[0]
-    play.frames = [obs[0, -1:].copy() for _ in range(50)]
-    play.actions, play.rewards = [1] * 50, [1.0] * 5 + [0.0] * 45
-    training.keep_run(play, 5, obs[0, -1:], terminated=True)
+    episode = training.episodes[0]
+    episode.frames = [obs[0, -1:].copy() for _ in range(50)]
+    episode.actions, episode.rewards = [1] * 50, [1.0] * 5 + [0.0] * 45
+    training.keep_run(episode, 5, obs[0, -1:], terminated=True)
     kept = training.runs.levels["course"][0].frames
     assert len(kept) == 6 and kept.base is None

@@ -2,7 +2,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from jerk.memory import BestRuns, Sequences
+from jerk.memory import BestRuns, SequenceMemory
 from retro_agents.experience.episodes import Episode
 from retro_agents.games.retro.config import SEVEN
 
@@ -12,7 +12,7 @@ def actions(*values):
 
 
 def filled(capacity=10):
-    sequences = Sequences(capacity)
+    sequences = SequenceMemory(capacity)
     for value in (5.0, 9.0, 7.0):
         sequences.add("one", actions(1, int(value)), value)
     return sequences
@@ -48,7 +48,7 @@ def test_an_empty_sequence_is_refused():
 
 
 def test_stored_actions_do_not_change_with_the_callers():
-    sequences, mine = Sequences(3), actions(1, 2)
+    sequences, mine = SequenceMemory(3), actions(1, 2)
     sequences.add("one", mine, 1.0)
     mine[0] = 6
     assert sequences.best("one").actions.tolist() == [1, 2]
@@ -60,7 +60,7 @@ def test_saved_sequences_come_back_through_msgpack():
     rewards = np.array([6.0], np.float32)
     sequences.add("one", actions(4), 6.0, rewards=rewards)
     saved = msgspec.msgpack.decode(msgspec.msgpack.encode(sequences.save()))
-    other = Sequences(3)
+    other = SequenceMemory(3)
     other.restore(saved)
     assert other.save() == sequences.save()
     np.testing.assert_array_equal(other.levels["one"][-1].rewards, rewards)
@@ -107,7 +107,7 @@ def test_runs_keep_the_best_of_each_level():
 
 
 def test_a_smaller_memory_keeps_the_best_of_a_larger_one():
-    large, small = Sequences(5), Sequences(2)
+    large, small = SequenceMemory(5), SequenceMemory(2)
     for value in (3.0, 1.0, 5.0, 4.0, 2.0):
         large.add("a", np.array([int(value)], np.uint8), value)
     small.restore(large.save())

@@ -1,29 +1,20 @@
 import numpy as np
 import pytest
 
-from jerk.config import JerkConfig
-from jerk.learner import Shares, find_moves
-from jerk.memory import Sequences
-from jerk.play import Plan, Play, begin, finish
-from jerk.recovery import COST, GOOD, LEFT, MORE, NEAR, Place, Pool, places
+from jerk.episode import Plan, SearchEpisode
+from jerk.memory import SequenceMemory
+from jerk.recovery import COST, GOOD, LEFT, MORE, NEAR, Place, SequencePool, places
 from jerk.slots import Slot, Variant
-from jerk.train import PRESETS
-from retro_agents.games.retro.config import SEVEN
-from retro_agents.run.config import load_config, replaced
+from retro_agents.run.config import replaced
+from tests.jerk.driving import LEVEL, MOVES, drive, preset_config, rng, search_of
 
-MOVES = find_moves(SEVEN)
 JUMP = MOVES.right_jump
-CONFIG = load_config(JerkConfig, ["--preset", "recovering"], presets=PRESETS, command="test")
-LEVEL = "level"
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
+CONFIG = preset_config("recovering")
 
 
 def remembered(count=5, *, length=120, seed=1, capacity=100):
     """Sequences of random actions, with rewards that differ."""
-    random, sequences = rng(seed), Sequences(capacity)
+    random, sequences = rng(seed), SequenceMemory(capacity)
     for _ in range(count):
         actions = random.choice([MOVES.right, JUMP], length, p=[0.8, 0.2]).astype(np.uint8)
         rewards = random.uniform(0.0, 20.0, length).astype(np.float32)
@@ -70,7 +61,7 @@ def test_places_count_returns_rewards_and_steps_since_a_jump():
 
 def test_nearest_step_is_what_a_loop_over_all_finds():
     sequences, random = remembered(), rng(7)
-    found, pool = sequences.levels[LEVEL], Pool(sequences.levels[LEVEL], jump=JUMP)
+    found, pool = sequences.levels[LEVEL], SequencePool(sequences.levels[LEVEL], jump=JUMP)
     best, hits = sequences.best(LEVEL).mean, 0
     for _ in range(200):
         place = Place(random.uniform(-50, 1200), random.uniform(0, 20), int(random.integers(0, 13)))
@@ -104,73 +95,55 @@ def test_a_plan_that_is_thrown_back_again_and_again_is_left():
     assert 20 < steps < 60
 
 
-def drive(play, sequences, rewards):
-    random, played = rng(), []
-    for reward in rewards:
-        action, _ = play.next_action(
-            random, moves=MOVES, config=CONFIG, shares=Shares(), sequences=sequences
-        )
-        play.add(action, reward)
-        played.append(action)
-    return played
-
-
-def replayed(sequences):
-    play = begin(
-        LEVEL, sequences, rng(), moves=MOVES, config=replaced(CONFIG, exploit_bias=1.0), env_steps=0
-    )
-    assert play.kind == "replay"
-    return play
+def replayed(count=1):
+    """A search that knows sequences -> it, the best one, and an episode that replays it."""
+    search = search_of(replaced(CONFIG, exploit_bias=1.0))
+    search.sequences.restore(remembered(count).save())
+    episode = search.begin(LEVEL, env_steps=0)
+    assert episode.kind == "replay"
+    return search, search.sequences.best(LEVEL), episode
 
 
 def test_a_replay_that_goes_as_expected_plays_its_sequence_to_the_end():
-    sequences = remembered(3)
-    best = sequences.best(LEVEL)
-    play = replayed(sequences)
-    assert drive(play, sequences, best.rewards.tolist()) == best.actions.tolist()
-    drive(play, sequences, [0.0, 0.0])
-    finish(play, sequences, config=CONFIG, cut=False)
+    search, best, episode = replayed(3)
+    assert drive(search, episode, best.rewards.tolist()) == best.actions.tolist()
+    drive(search, episode, [0.0, 0.0])
+    search.end(episode, cut=False)
     assert best.ends == [len(best.actions)] and best.slots == []
     assert best.returns[1] == pytest.approx(best.returns[0], rel=1e-5)
 
 
 def test_a_replay_that_left_its_way_goes_on_from_a_like_step_of_another_sequence():
-    sequences = remembered(1)
-    best = sequences.best(LEVEL)
+    search, best, episode = replayed()
     other_rewards = best.rewards.copy()
     other_rewards[40] += 100.0  # the other knows the place that the replay is thrown to
     actions = best.actions.copy()
     actions[60:] = MOVES.left
-    sequences.add(LEVEL, actions, best.mean - 1.0, rewards=other_rewards)
-    other = sequences.levels[LEVEL][1]
-    play = replayed(sequences)
-    played = drive(play, sequences, other_rewards.tolist())
+    other = search.sequences.add(LEVEL, actions, best.mean - 1.0, rewards=other_rewards)
+    played = drive(search, episode, other_rewards.tolist())
     assert played[:60] == best.actions[:60].tolist()
-    assert set(played[60:]) == {MOVES.left} and play.plan.actions is other.actions
-    assert 41 < play.plan.missed <= 50
-    finish(play, sequences, config=CONFIG, cut=False)
-    assert best.ends == [play.plan.missed]
-    assert best.slots[0].holds(play.plan.missed) and best.slots[0].variants[0].failures == 1
+    assert set(played[60:]) == {MOVES.left} and episode.plan.actions is other.actions
+    missed = episode.plan.missed
+    assert 41 < missed <= 50
+    search.end(episode, cut=False)
+    assert best.ends == [missed]
+    assert best.slots[0].holds(missed) and best.slots[0].variants[0].failures == 1
 
 
 def test_a_replay_that_nobody_knows_how_to_go_on_with_explores():
-    sequences = remembered(1)
-    best = sequences.best(LEVEL)
-    play = replayed(sequences)
+    search, best, episode = replayed()
     rewards = best.rewards.copy()
     rewards[30:] = -20.0
-    played = drive(play, sequences, rewards.tolist())
-    assert play.plan.departed is not None and 30 < play.plan.departed < 45
+    played = drive(search, episode, rewards.tolist())
+    assert episode.plan.departed is not None and 30 < episode.plan.departed < 45
     assert played[:30] == best.actions[:30].tolist()
-    assert len(play.plan.actions) == play.plan.pointer
+    assert len(episode.plan.actions) == episode.plan.pointer
 
 
 def test_a_replay_that_dies_early_counts_its_furthest_point_and_opens_a_slot():
-    sequences = remembered(1)
-    best = sequences.best(LEVEL)
-    play = replayed(sequences)
-    drive(play, sequences, [*best.rewards[:50].tolist(), -500.0])
-    finish(play, sequences, config=CONFIG, cut=False)
+    search, best, episode = replayed()
+    drive(search, episode, [*best.rewards[:50].tolist(), -500.0])
+    search.end(episode, cut=False)
     assert best.returns[1] == pytest.approx(float(best.rewards[:50].sum()), rel=1e-5)
     assert best.ends == [51] and (best.slots[0].first, best.slots[0].last) == (27, 51)
 
@@ -183,27 +156,22 @@ def test_only_the_latest_returns_count_where_the_config_says_so():
 
 
 def test_a_saved_episode_that_recovers_goes_on_alike():
-    sequences = remembered(3)
-    play = replayed(sequences)
-    drive(play, sequences, [5.0] * 45)
-    again = Sequences(100)
-    again.restore(sequences.save())
-    copy = Play.restore(play.save(), again)
-    assert copy.save() == play.save()
-    one, other = (drive(p, s, [7.0] * 80) for p, s in ((play, sequences), (copy, again)))
+    search, _, episode = replayed(3)
+    drive(search, episode, [5.0] * 45)
+    again = search_of(CONFIG)
+    again.sequences.restore(search.sequences.save())
+    again.rng.bit_generator.state = search.rng.bit_generator.state
+    copy = SearchEpisode.restore(episode.save(), again.sequences)
+    assert copy.save() == episode.save()
+    one, other = (drive(*pair, [7.0] * 80) for pair in ((search, episode), (again, copy)))
     assert one == other
 
 
 def test_a_mutant_begins_with_the_likeliest_variants():
-    sequences = remembered(1)
-    best = sequences.best(LEVEL)
-    drive_config = replaced(CONFIG, exploit_bias=0.0, exploit_growth=0.0)
+    search, best, _ = replayed()
+    search.config = replaced(CONFIG, exploit_bias=0.0, exploit_growth=0.0)
     best.slots.append(Slot(0, 24, [Variant({}, 0, 9), Variant({5: MOVES.wait}, 9, 0)]))
-    kinds = [
-        begin(LEVEL, sequences, rng(seed), moves=MOVES, config=drive_config, env_steps=0)
-        for seed in range(20)
-    ]
-    assert {play.kind for play in kinds} == {"mutant"}
-    assert {int(play.plan.actions[5]) for play in kinds if len(play.plan.actions) > 5} == {
-        MOVES.wait
-    }
+    episodes = [search.begin(LEVEL, env_steps=0) for _ in range(20)]
+    assert {episode.kind for episode in episodes} == {"mutant"}
+    plans = [episode.plan.actions for episode in episodes]
+    assert {int(plan[5]) for plan in plans if len(plan) > 5} == {MOVES.wait}

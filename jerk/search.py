@@ -1,0 +1,230 @@
+"""The search: what each episode is for, what is played in it, and what is learned from it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jerk import slots
+from jerk.agent import JerkAgent
+from jerk.episode import Plan, SearchEpisode
+from jerk.explorer import Rhythm
+from jerk.learner import (
+    Bout,
+    Player,
+    Rng,
+    Shares,
+    draw_player,
+    exploit_probability,
+    explore,
+    furthest_point,
+    is_kept,
+    mutate,
+)
+from jerk.recovery import GIVE_UP_STEPS
+from jerk.sequence import StoredSequence
+from retro_agents.experience.advantages import returns_to_go
+
+MEMORY_NEIGHBOURS = 50
+"""Remembered steps that are asked what each action brought."""
+MEMORY_DISTANCE = 0.5
+"""Those farther than this are not asked (2: opposite)."""
+GAMMA = 0.99
+"""Discount per agent step of the returns that the memory stores."""
+JUMP_SHARE = 0.3
+"""Chance of a jump at a step that neither memory, policy nor rule decides; exploration jumps about
+as often."""
+
+
+class Search:
+    """The search of an agent, with what all its episodes share: settings, memories and chance."""
+
+    def __init__(self, agent: JerkAgent, rng: Rng) -> None:
+        self.agent, self.rng = agent, rng
+        self.config, self.moves, self.sequences = agent.config, agent.moves, agent.sequences
+        self.counts: Counter[str] = Counter(accepted=0, improved=0)
+        """Episodes of each kind, and what came of them, for metrics."""
+
+    def begin(self, level: str, *, env_steps: int) -> SearchEpisode:
+        """Decide what an episode on that level is for. If the policy may play, it plays the first
+        one alone."""
+        config, rng, best = self.config, self.rng, self.sequences.best(level)
+        episode = SearchEpisode(level, rhythm=Rhythm.drawn(rng) if config.rhythm else None)
+        if best is None:
+            if config.policy_replays > 0.0:
+                episode.bout = Bout(steps_left=-1, player="policy")
+        elif rng.random() < exploit_probability(config, env_steps):
+            episode.kind, episode.plan = "replay", Plan.of(best)
+            if config.slots:
+                done = env_steps / max(1, config.run.timesteps)
+                chosen = slots.choose(best.slots, best.actions, rng, done=done, moves=self.moves)
+                episode.plan.actions = slots.applied(best.actions, best.slots, chosen)
+                episode.plan.chosen = chosen
+        elif config.mutate:
+            actions = mutate(best.improved(), rng)
+            episode.kind = "mutant"
+            episode.plan = Plan(best, actions, len(actions), expected=best.gained)
+        self.counts[episode.kind] += 1
+        return episode
+
+    def actions(
+        self, episodes: Sequence[SearchEpisode], obs: NDArray[np.uint8]
+    ) -> NDArray[np.int64]:
+        """The next actions [N] of N episodes; obs uint8 [N,C,H,W], of which they keep what is
+        needed.
+
+        If the rule does not explore, the memory or the policy is asked: the policy also where the
+        memory has no answer. Where neither decides, it is a step or a jump to the right.
+        """
+        agent = self.agent
+        embeddings: Any = None if agent.embedder is None else agent.embedder(obs)
+        if embeddings is not None:
+            for episode, row in zip(episodes, embeddings.astype(np.float16), strict=True):
+                episode.embeddings.append(row)
+        if self.config.write_replay:
+            for episode, image in zip(episodes, obs, strict=True):
+                episode.frames.append(image[-agent.spec.channels :].copy())
+        shares = self.shares()
+        planned = [self.next_action(episode, shares) for episode in episodes]
+        asked = [row for row, (_, who) in enumerate(planned) if who == "memory"]
+        found = self.by_memory(asked, embeddings)
+        left = [r for r, (action, _) in enumerate(planned) if action is None and r not in found]
+        found |= self.by_policy(left, obs, episodes)
+        actions = np.zeros(len(episodes), np.int64)
+        for row, (action, _) in enumerate(planned):
+            if action is None and row not in found:
+                jumps = self.rng.random() < JUMP_SHARE
+                action = self.moves.right_jump if jumps else self.moves.right
+            actions[row] = found[row] if action is None else action
+        return actions
+
+    def shares(self) -> Shares:
+        """Of the policy, and of the memory as soon as it remembers something."""
+        config, memory = self.config, self.agent.memory
+        share = config.memory_share if memory is not None and len(memory) else 0.0
+        return Shares(policy=config.policy_replays, memory=share)
+
+    def next_action(self, episode: SearchEpisode, shares: Shares) -> tuple[int | None, Player]:
+        """The plan's next action, and after the plan that of exploration (or waiting) -> an action,
+        and who may know better; None if only that player knows one."""
+        config, rng, moves = self.config, self.rng, self.moves
+        if config.recover:
+            self.recover(episode)
+        if (action := episode.plan.next_action()) is not None:
+            return action, "rule"
+        if episode.kind == "replay":
+            if not config.go_on:
+                return moves.wait, "rule"
+        else:
+            shares = shares._replace(policy=0.0)
+        if (rhythm := episode.rhythm) is not None:
+            if episode.bout.steps_left == 0:
+                episode.bout = Bout(steps_left=-1, player=draw_player(rng, shares))
+            if episode.bout.player != "rule" and not rhythm.stuck:
+                return None, episode.bout.player
+            return rhythm.next_action(rng, moves=moves, scripts=config.scripts), "rule"
+        # What a replay has reached is not given away by turning back.
+        turns = episode.kind != "replay"
+        action, episode.bout = explore(
+            episode.bout, rng, moves=moves, config=config, shares=shares, turns=turns
+        )
+        return action, episode.bout.player
+
+    def recover(self, episode: SearchEpisode) -> None:
+        """If an episode has lost its way, let it continue as another sequence did from a place like
+        this one, or give up its plan."""
+        plan, jump = episode.plan, self.moves.right_jump
+        if not plan.is_lost(episode.gained):
+            return
+        found = self.sequences.nearest(episode.level, episode.place(jump=jump), jump=jump)
+        if found is not None:
+            plan.follow(*found)
+        elif plan.off > GIVE_UP_STEPS:
+            plan.give_up()
+
+    def by_memory(self, rows: list[int], embeddings: Any) -> dict[int, int]:
+        """The actions with the largest value in the memory, of the rows where something is near."""
+        memory = self.agent.memory
+        if not rows or memory is None or not len(memory):
+            return {}
+        answers = memory.action_values_batch(
+            embeddings[rows], MEMORY_NEIGHBOURS, within=MEMORY_DISTANCE
+        )
+        near = np.flatnonzero((answers.weights > 0.0).any(axis=1)).tolist()
+        self.counts["asked"] += len(rows)
+        self.counts["answered"] += len(near)
+        best = np.where(np.isnan(answers.values), -np.inf, answers.values).argmax(axis=1)
+        return {rows[i]: int(best[i]) for i in near}
+
+    def by_policy(
+        self, rows: list[int], obs: NDArray[np.uint8], episodes: Sequence[SearchEpisode]
+    ) -> dict[int, int]:
+        """What the policy does in these rows, if it may play: what it drew lately, or draws now."""
+        policy, config = self.agent.policy, self.config
+        if policy is None or not config.policy_replays:
+            return {}
+        for row, episode in enumerate(episodes):
+            episode.holding = max(0, episode.holding - 1) if row in rows else 0
+        found = {row: episodes[row].actions[-1] for row in rows if episodes[row].holding}
+        if new := [row for row in rows if row not in found]:
+            found |= zip(new, policy.actor.act(obs[new], explore=True).tolist(), strict=True)
+            for row in new:
+                episodes[row].holding = config.policy_hold
+        return found
+
+    def end(self, episode: SearchEpisode, *, cut: bool) -> StoredSequence | None:
+        """Learn from an ended episode -> the sequence that its actions became, if they became one.
+        cut: it ended because the level changed, not by what was played.
+
+        A replay adds a return to its sequence: its own if it waits for the end (as published), else
+        what its plan brought. A run may become a new sequence if it got further than the part that
+        it shares with its source; a replay's only if it got further than the best.
+        """
+        config, level, plan = self.config, episode.level, episode.plan
+        source, before = plan.source, self.sequences.best(level)
+        best = before.mean if before is not None else 0.0
+        if (memory := self.agent.memory) is not None:
+            embeddings = np.stack(episode.embeddings).astype(np.float32)
+            returns = returns_to_go(episode.rewards, gamma=GAMMA)
+            memory.add_batch(embeddings, episode.actions, returns)
+        if episode.kind == "replay" and source is not None and not cut:
+            self.judge(episode, source)
+        length, value = furthest_point(episode.rewards)
+        waited = episode.kind == "replay" and not config.go_on
+        known = source is not None and (plan.departed is None or length <= plan.departed)
+        ratio = 1.0 if episode.kind == "replay" else config.keep_ratio
+        if waited or known or not is_kept(value, best, ratio=ratio):
+            return None
+        rewards = np.array(episode.rewards[:length], np.float32) if config.recover else None
+        kept = self.sequences.add(
+            level,
+            np.array(episode.actions[:length], np.uint8),
+            value,
+            rewards=rewards,
+            latest=config.latest_returns,
+        )
+        if kept is not None:
+            self.counts["accepted"] += episode.kind == "mutant"
+            new_best = before is not None and self.sequences.best(level) is kept is not before
+            self.counts["improved"] += new_best
+        return kept
+
+    def judge(self, episode: SearchEpisode, source: StoredSequence) -> None:
+        """Add an ended replay's return to its sequence, and count how far it got in the slots; a
+        failure outside of all slots opens one."""
+        config, plan, sums = self.config, episode.plan, np.cumsum(episode.rewards)
+        value = float(sums[: plan.departed].max(initial=0.0))
+        if config.recover:
+            value = max(0.0, float(sums.max()))
+        elif not config.go_on:
+            value = float(sums[-1])
+        source.add_return(value, latest=config.latest_returns)
+        if not config.slots:
+            return
+        reached, length = plan.reached(), len(source.actions)
+        slots.judge(source.slots, plan.chosen, reached)
+        source.ends.append(reached)
+        if slot := slots.opened(source.slots, reached, length=length, ends=source.ends):
+            source.slots.append(slot)

@@ -1,0 +1,43 @@
+"""Searches of made-up episodes on one level, without an environment."""
+
+import numpy as np
+
+from jerk.agent import JerkAgent
+from jerk.config import JerkConfig
+from jerk.episode import Plan, SearchEpisode
+from jerk.learner import Shares, find_moves
+from jerk.search import Search
+from jerk.train import PRESETS
+from retro_agents.games.retro.config import SEVEN
+from retro_agents.run.config import load_config
+
+LEVEL, NOBODY = "level", Shares()
+MOVES = find_moves(SEVEN)
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def preset_config(name):
+    return load_config(JerkConfig, ["--preset", name], presets=PRESETS, command="test")
+
+
+def search_of(config, *, seed=0):
+    return Search(JerkAgent(config), rng(seed))
+
+
+def replay_of(search, source=None):
+    """An episode that replays a sequence, the best one unless given."""
+    best = search.sequences.best(LEVEL)
+    return SearchEpisode(LEVEL, "replay", Plan.of(source or best))
+
+
+def drive(search, episode, rewards, *, shares=NOBODY):
+    """Let it play these rewards -> its actions, or who was to say."""
+    played = []
+    for reward in rewards:
+        action, player = search.next_action(episode, shares)
+        played.append(player if action is None else action)
+        episode.add(0 if action is None else action, reward)
+    return played
