@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from retro_agents.contest.match.agents import is_package, split_flags
+from retro_agents.contest.match.agent import is_package, split_flags
 from retro_agents.contest.player import main as play
 from retro_agents.ground.errors import UserError, command
 from retro_agents.run.agents import shipped

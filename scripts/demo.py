@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 
 from jerk import recordings as jerk_recordings
-from retro_agents.contest.match.agents import Agent, make_config
+from retro_agents.contest.match.agent import Agent, make_config
 from retro_agents.contract.policy import Actions, Flags, Images, Policy
 from retro_agents.games.families import make_for
 from retro_agents.games.retro.config import EnvConfig

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from retro_agents.contest.match.agents import SERVER_GONE, Agent, play, resolve, split_flags
-from retro_agents.contest.signals import hold_leash
+from retro_agents.contest.match.agent import Agent, resolve, split_flags
+from retro_agents.contest.match.player import play
+from retro_agents.contest.signals import SERVER_GONE, hold_leash
 from retro_agents.contest.wire.protocol import GymRemoteError, ResetError
 from retro_agents.ground.errors import command
 from retro_agents.ground.ranges import Count, Seed

@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
-from retro_agents.contest.match.agents import Agent, resolve, split_flags
+from retro_agents.contest.match.agent import Agent, resolve, split_flags
 from retro_agents.contest.match.folder import (
     difference,
     is_over,

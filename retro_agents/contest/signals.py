@@ -1,4 +1,4 @@
-"""How a contest's processes are told to leave."""
+"""How a contest's processes are told to leave, and how they say why they left."""
 
 import contextlib
 import os
@@ -6,6 +6,9 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
+
+SERVER_GONE = 3
+"""Exit code of an agent's side whose server ended otherwise than by a limit."""
 
 
 def stop(*_: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from jerk.train import main as train_jerk
 from rainbow.train import main as train_rainbow
-from retro_agents.contest.match.agents import Agent, resolve
+from retro_agents.contest.match.agent import Agent, resolve
 from retro_agents.contest.match.folder import difference, job_folders
 from retro_agents.contest.run import main
 from retro_agents.judging.score import episode_columns

@@ -168,7 +168,7 @@ def test_sides_start_with_nothing_but_what_their_images_have(side):
         assert agents == ["es", "impala", "jerk", "ppo2", "rainbow", "sac", "trpo"]
         modules = ["retro_agents.contest.player", *(f"{agent}.train" for agent in agents)]
         then = f"for agent in {agents}:\n    resolve(Agent(agent, '', 'adapt'))"
-        then = f"from retro_agents.contest.match.agents import Agent, resolve\n{then}"
+        then = f"from retro_agents.contest.match.agent import Agent, resolve\n{then}"
     code = ONLY.format(missing=missing, modules=modules) + then
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -5,7 +5,7 @@ import pytest
 
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
-from retro_agents.contest.match.agents import RULES
+from retro_agents.contest.match.agent import RULES
 from retro_agents.games.families import make
 from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.games.retro.config import EnvConfig
@@ -34,7 +34,7 @@ def test_same_seed_plays_the_same_episodes():
 
 def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
     words = ["--episodes", "3"]
-    monkeypatch.setattr("retro_agents.contest.match.agents.RULES", ())  # short episodes
+    monkeypatch.setattr("retro_agents.contest.match.agent.RULES", ())  # short episodes
     small = {"image_height": 36, "image_width": 36, "hidden": 16, "episode_steps": 25}
     config = from_dict(RainbowConfig, small)
     RainbowAgent(make_net(config), config).save(tmp_path / "agent")

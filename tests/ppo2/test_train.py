@@ -11,7 +11,7 @@ import ppo2.train
 from ppo2.config import PPO2Config
 from ppo2.train import parse, resolve, run
 from ppo2.training import Training
-from retro_agents.contest.match.agents import Agent, make_config
+from retro_agents.contest.match.agent import Agent, make_config
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import make_actor_critic
 from retro_agents.run.checkpoint import latest_checkpoint

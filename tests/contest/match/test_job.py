@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from retro_agents.contest.match.agents import SERVER_GONE, Agent
+from retro_agents.contest.match.agent import Agent
 from retro_agents.contest.match.job import Contest, Job, judge
+from retro_agents.contest.signals import SERVER_GONE
 from retro_agents.contest.wire.limits import Limits, parse_seconds
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground.errors import UserError

@@ -8,7 +8,8 @@ import pytest
 
 import jerk.train
 from rainbow.agent import RainbowAgent
-from retro_agents.contest.match.agents import Agent, Mode, play, resolve
+from retro_agents.contest.match.agent import Agent, Mode, resolve
+from retro_agents.contest.match.player import play
 from retro_agents.contest.wire.protocol import TimestepTimeoutError
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_agent

@@ -18,7 +18,8 @@ from ppo2.config import PPO2Config
 from rainbow.agent import RainbowAgent
 from rainbow.agent import make_net as make_rainbow
 from rainbow.config import RainbowConfig
-from retro_agents.contest.match.agents import Agent, make_config, play, play_function, resolve
+from retro_agents.contest.match.agent import Agent, make_config, resolve
+from retro_agents.contest.match.player import play, play_function
 from retro_agents.contest.wire.protocol import WallClockTimeoutError
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import make_actor_critic as make_ppo2
@@ -103,7 +104,7 @@ def test_what_the_clock_ends_leaves_the_weights_of_its_last_checkpoint(
 
     monkeypatch.setattr("ppo2.train.run", run)
     monkeypatch.setattr(
-        "retro_agents.contest.match.agents.RemoteVectorEnv", lambda *_, **__: BytesIO()
+        "retro_agents.contest.match.player.RemoteVectorEnv", lambda *_, **__: BytesIO()
     )
     play(Agent("ppo2", device="cpu"), tmp_path, level="", timesteps=9, seed=0, run_dir=tmp_path)
     assert (tmp_path / "agent").is_dir() == checkpoint
@@ -121,8 +122,8 @@ def test_a_users_function_draws_by_the_contests_seed(monkeypatch: pytest.MonkeyP
         numbers = (random.random(), np.random.random(), torch.rand(()), env.action_space.sample())  # noqa: NPY002
         drawn.append(tuple(map(float, numbers)))
 
-    monkeypatch.setattr("retro_agents.contest.match.agents.RemoteEnv", lambda *_, **__: None)
-    monkeypatch.setattr("retro_agents.contest.match.agents.wrap_agent", lambda *_: Level())
+    monkeypatch.setattr("retro_agents.contest.match.player.RemoteEnv", lambda *_, **__: None)
+    monkeypatch.setattr("retro_agents.contest.match.player.wrap_agent", lambda *_: Level())
     for seed in (3, 3, 2**40):
         play_function(draw, Path(), level="level", seed=seed)
     assert drawn[0] == drawn[1]

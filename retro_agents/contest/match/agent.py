@@ -1,33 +1,22 @@
-"""Who plays: a reference, an agent package (adapting or frozen), or a user's own function."""
+"""What plays a contest: a reference, an agent package (adapting or frozen), or a user's own
+function; its facts and its config."""
 
 import contextlib
 import dataclasses
 import importlib
 import importlib.util
 import json
-import random
-import shutil
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, final
 
-import numpy as np
-
-from retro_agents.contest.wire.client import RemoteEnv
-from retro_agents.contest.wire.protocol import TimestepTimeoutError, WallClockTimeoutError
-from retro_agents.contest.wire.remote_vec import RemoteVectorEnv
-from retro_agents.games.retro.config import EnvConfig
-from retro_agents.games.retro.make import wrap_agent
 from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import file_hash
-from retro_agents.judging.policies import RULES, contest_settings, load_policy
-from retro_agents.judging.score import steps_of
+from retro_agents.judging.policies import RULES, contest_settings
 from retro_agents.run import agents as package
-from retro_agents.run.checkpoint import load_agent
+from retro_agents.run.checkpoint import agent_of, latest_checkpoint
 from retro_agents.run.config import flat, load_config, nearest_text, replaced, to_dict
-from retro_agents.run.folder import RunFolder
 from retro_agents.run.settings import RunSettings
 
 ONCE = ("sight_every", "actors", "ray_address", "record", "backend")
@@ -35,8 +24,6 @@ ONCE = ("sight_every", "actors", "ray_address", "record", "backend")
 the game and records it."""
 RUN = tuple(f.name for f in dataclasses.fields(RunSettings) if f.name != "checkpoint_every")
 """Settings of a run that it decides."""
-SERVER_GONE = 3
-"""Exit code of an agent's side whose server ended otherwise than by a limit."""
 Mode = Literal["adapt", "frozen", "explore"]
 """What a package's agent does: learn on; act as well as it can; act as it does while it learns."""
 
@@ -81,10 +68,8 @@ class Agent:
 
 
 def hashes_of(settings: Mapping[str, Any]) -> dict[str, str]:
-    """SHA-256 of the other checkpoints and files that an agent's settings name, by setting.
-    UserError: there is none."""
-    from retro_agents.run.checkpoint import latest_checkpoint  # torch takes seconds to import
-
+    """SHA-256 of the other checkpoints and files that an agent's settings name, by setting. Raises
+    UserError if a checkpoint is missing."""
     nets = {name: settings.get(name) for name in ("policy", "init_encoder")}
     found = {n: latest_checkpoint(path) / "meta.json" for n, path in nets.items() if path}
     if (scripts := Path(settings.get("scripts", ""))).is_file():
@@ -100,9 +85,8 @@ def split_flags(argv: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def resolve(agent: Agent) -> Agent:
-    """The agent of a command line with its checkpoints found, all that can be checked beforehand
-    being right. Errors: UserError.
-    """
+    """The agent of a command line with its checkpoint found. Raises UserError for whatever can be
+    known to be wrong before it plays."""
     name, checkpoint, mode, flags = agent.name, agent.checkpoint, agent.mode, agent.flags
     if not is_package(name):
         if checkpoint or flags:
@@ -112,8 +96,6 @@ def resolve(agent: Agent) -> Agent:
             find_function(name)
         return agent
     if checkpoint:
-        from retro_agents.run.checkpoint import latest_checkpoint  # torch takes seconds to import
-
         agent = dataclasses.replace(agent, checkpoint=str(latest_checkpoint(checkpoint)))
     if mode == "adapt":
         make_config(agent, timesteps=1, seed=0, run_dir=Path())
@@ -126,71 +108,11 @@ def resolve(agent: Agent) -> Agent:
     return agent
 
 
-def play(
-    agent: Agent, directory: Path, *, level: str, timesteps: int, seed: int, run_dir: Path
-) -> None:
-    """Play the level that a server has in `directory` until its limits are reached.
-
-    level: its name. timesteps: the server's, for an agent's schedules. run_dir: for what an
-    adapting agent writes. Errors: GymRemoteError (the server went otherwise), UserError.
-    """
-    with contextlib.suppress(TimestepTimeoutError, WallClockTimeoutError):
-        if ":" in agent.name:
-            play_function(find_function(agent.name), directory, level=level, seed=seed)
-        elif agent.mode == "adapt" and agent.name not in REFERENCES:
-            config = make_config(agent, timesteps=timesteps, seed=seed, run_dir=run_dir)
-            adapt(agent, config, directory, level=level, run_dir=run_dir)
-        else:
-            source = agent.checkpoint or agent.name
-            policy, settings = load_policy(source, seed=seed, device=agent.device)
-            remote = RemoteVectorEnv(directory, config=settings, level=level)
-            with contextlib.closing(remote) as envs:
-                for _ in steps_of(policy, envs, explore=agent.mode == "explore"):
-                    pass
-
-
-def play_function(
-    function: Callable[[Any], object], directory: Path, *, level: str, seed: int
-) -> None:
-    """Let a user's function play: Discrete(7) -> uint8 [4, 84, 84]. Errors: as it raises.
-
-    seed: of Python's and NumPy's generators, of PyTorch's where the function's module has imported
-    it, and of the action space.
-    """
-    random.seed(seed)
-    np.random.seed(seed % 2**32)  # noqa: NPY002 - what the user may draw from
-    if (torch := sys.modules.get("torch")) is not None:
-        torch.manual_seed(seed)
-    with contextlib.closing(wrap_agent(RemoteEnv(directory, level=level), EnvConfig())) as env:
-        env.action_space.seed(seed)
-        function(env)
-
-
-def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Path) -> None:
-    """Let a package's own loop play and learn; what it has become goes to run_dir/agent, where
-    the clock ends it what its last checkpoint holds.
-
-    Its run is in run_dir/training, without the last checkpoint: with its replay that is large,
-    and a contest's level cannot be gone on with.
-    """
-    run = package.find(agent.name).run
-    RunFolder(Path(config.run.run_dir)).check_free()  # the level can be connected to only once
-    with contextlib.closing(RemoteVectorEnv(directory, config=config.env, level=level)) as envs:
-        try:
-            learned = run(envs, config, config.run.run_dir, init=agent.checkpoint or None)
-        except WallClockTimeoutError:  # what it was then is gone with its loop
-            with contextlib.suppress(UserError):  # there is no checkpoint
-                load_agent(config.run.run_dir).save(run_dir / "agent")
-            raise
-    learned.save(run_dir / "agent")
-    shutil.rmtree(Path(config.run.run_dir) / "checkpoints", ignore_errors=True)
-
-
 def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> Any:
     """An adapting package's config: its checkpoint's <- --preset or --config <- flags <- ours.
 
     With a preset or a file, or a checkpoint of another agent, the package's defaults come first
-    instead of the checkpoint's. Errors: UserError.
+    instead of the checkpoint's. Raises UserError for a flag that is wrong, or the contest's.
     """
     found = package.find(agent.name)
     words = [flag.partition("=")[0] for flag in agent.flags]
@@ -222,15 +144,9 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
     return replaced(config, **values, env=to_dict(contest_settings(config.env)))
 
 
-def agent_of(checkpoint: Path) -> str:
-    """The package that saved a checkpoint. Errors: UserError."""
-    from retro_agents.run import checkpoint as checkpoints  # torch takes seconds to import
-
-    return checkpoints.agent_of(checkpoint)
-
-
 def is_package(name: str) -> bool:
-    """Whether `name` means an agent package. Errors: UserError (it means nothing)."""
+    """Whether `name` means an agent package. Raises UserError if it means
+    nothing."""
     if name in REFERENCES or ":" in name:
         return False
     if package.is_package(name):
@@ -243,7 +159,7 @@ def is_package(name: str) -> bool:
 
 
 def find_function(name: str) -> Callable[[Any], object]:
-    """package.module:function -> the function. Errors: UserError."""
+    """The function that package.module:function names. Raises UserError if there is none."""
     module_name, _, attribute = name.partition(":")
     path = module_file(module_name)
     function = getattr(importlib.import_module(module_name), attribute, None)
@@ -253,7 +169,7 @@ def find_function(name: str) -> Callable[[Any], object]:
 
 
 def module_file(name: str) -> Path:
-    """The file of a module. Errors: UserError (there is none)."""
+    """The file of a module. Raises UserError if there is none."""
     spec = None
     with contextlib.suppress(ImportError, ValueError):
         spec = importlib.util.find_spec(name)

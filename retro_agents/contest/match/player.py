@@ -1,0 +1,85 @@
+"""How an agent plays a remote level."""
+
+import contextlib
+import random
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from retro_agents.contest.match.agent import Agent, find_function, make_config
+from retro_agents.contest.wire.client import RemoteEnv
+from retro_agents.contest.wire.protocol import TimestepTimeoutError, WallClockTimeoutError
+from retro_agents.contest.wire.remote_vec import RemoteVectorEnv
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.make import wrap_agent
+from retro_agents.games.retro.references import REFERENCES
+from retro_agents.ground.errors import UserError
+from retro_agents.judging.policies import load_policy
+from retro_agents.judging.score import steps_of
+from retro_agents.run.agents import find
+from retro_agents.run.checkpoint import load_agent
+from retro_agents.run.folder import RunFolder
+
+
+def play(
+    agent: Agent, directory: Path, *, level: str, timesteps: int, seed: int, run_dir: Path
+) -> None:
+    """Play the level that a server has in `directory` until its limits are reached.
+
+    level: its name. timesteps: the server's, for an agent's schedules. run_dir: for what an
+    adapting agent writes. Raises GymRemoteError if the server ends otherwise than by a limit.
+    """
+    with contextlib.suppress(TimestepTimeoutError, WallClockTimeoutError):
+        if ":" in agent.name:
+            play_function(find_function(agent.name), directory, level=level, seed=seed)
+        elif agent.mode == "adapt" and agent.name not in REFERENCES:
+            config = make_config(agent, timesteps=timesteps, seed=seed, run_dir=run_dir)
+            adapt(agent, config, directory, level=level, run_dir=run_dir)
+        else:
+            source = agent.checkpoint or agent.name
+            policy, settings = load_policy(source, seed=seed, device=agent.device)
+            remote = RemoteVectorEnv(directory, config=settings, level=level)
+            with contextlib.closing(remote) as envs:
+                for _ in steps_of(policy, envs, explore=agent.mode == "explore"):
+                    pass
+
+
+def play_function(
+    function: Callable[[Any], object], directory: Path, *, level: str, seed: int
+) -> None:
+    """Let a user's function play: Discrete(7) -> uint8 [4, 84, 84]. Raises what it raises.
+
+    seed: of Python's and NumPy's generators, of PyTorch's where the function's module has imported
+    it, and of the action space.
+    """
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002 - what the user may draw from
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.manual_seed(seed)
+    with contextlib.closing(wrap_agent(RemoteEnv(directory, level=level), EnvConfig())) as env:
+        env.action_space.seed(seed)
+        function(env)
+
+
+def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Path) -> None:
+    """Let a package's own loop play and learn, and save the agent in run_dir/agent; if the clock
+    ends the loop, the agent in its last checkpoint.
+
+    The run itself is in run_dir/training. Its last checkpoint is removed: with a replay it is
+    large, and a run on a contest's level cannot be resumed.
+    """
+    run = find(agent.name).run
+    RunFolder(Path(config.run.run_dir)).check_free()  # the level takes one connection only
+    with contextlib.closing(RemoteVectorEnv(directory, config=config.env, level=level)) as envs:
+        try:
+            learned = run(envs, config, config.run.run_dir, init=agent.checkpoint or None)
+        except WallClockTimeoutError:  # what it had learned since is gone with its loop
+            with contextlib.suppress(UserError):  # there is no checkpoint
+                load_agent(config.run.run_dir).save(run_dir / "agent")
+            raise
+    learned.save(run_dir / "agent")
+    shutil.rmtree(Path(config.run.run_dir) / "checkpoints", ignore_errors=True)
