@@ -1,100 +1,36 @@
-"""What is drawn: within the console's limits, told apart by agents that see 84x84 grey."""
+"""What is drawn, where the engine looks for it, and what the gallery and the film show of it."""
 
+import dataclasses
 import re
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from cartridge.levels import drawing
-from cartridge.levels.art import canvas, covers, parts, patterns
-from cartridge.levels.art.hero import COLOURS as HERO_COLOURS
-from cartridge.levels.art.objects import COLOURS as OBJECT_COLOURS
-from cartridge.levels.art.scenes import scenery
+from cartridge.levels import drawing, film, gallery, preview
 from cartridge.levels.art.sprites import sprite_frames
-from cartridge.levels.cells import CELL, Cell, Shape, Spawn, SpawnKind
+from cartridge.levels.cells import CELL, Act, Cell, Shape, Spawn, SpawnKind
+from cartridge.levels.console import Status
 from cartridge.levels.generator import all_acts
 from cartridge.levels.looks import LOOKS, look
-from cartridge.levels.paint import GROUND_ID, METATILE_COUNT, PART_ID, metatile_shapes, paint
+from cartridge.levels.paint import PART_ID, metatile_shapes, paint
 from cartridge.levels.zones import ZONES
 from retro_agents.ground.errors import UserError
 
-NAMES = [zone.name for zone in ZONES]
 SPRITES_H = Path(drawing.__file__).parent.parent / "src" / "sprites.h"
+NOWHERE = Status(0, 384, 0, 6000, 0, 0, 0, 0, 0, 3, finished=False, score=0.0, switches=0)
 
 
-def grey(colours):
-    """Brightness 0..255 of a palette line, index 0 being black."""
-    levels = np.array([[int(digit) for digit in colour] for colour in ("000", *colours)])
-    shades: NDArray[np.float64] = levels @ np.array([0.299, 0.587, 0.114]) * 255 / 7
-    return shades
-
-
-def metatile_grey(zone, number):
-    """Brightness of a metatile's opaque pixels."""
-    image = drawing.metatile_pictures(zone)[number]
-    return grey(look(zone).ground)[image[image > 0]]
-
-
-def test_every_zone_has_a_look_and_no_look_is_idle():
-    assert set(LOOKS) == set(NAMES)
-    assert len(NAMES) == 14
-
-
-def test_zone_without_a_look_is_a_clear_error():
+def test_every_zone_has_a_look_and_a_zone_without_one_is_a_clear_error():
+    assert set(LOOKS) == {zone.name for zone in ZONES}
     with pytest.raises(UserError, match="'Nowhere' has no look"):
         look("Nowhere")
 
 
-@pytest.mark.parametrize("zone", NAMES)
-def test_zone_fits_into_video_memory(zone):
-    art = drawing.zone_art(zone)
-    assert len(art.level.words) <= 639
-    assert len(art.back.words) <= 384
-    assert len(art.metatiles) == METATILE_COUNT <= 256
-    assert (len(art.back_map), len(art.back_map[0])) == (32, 64)
-
-
-@pytest.mark.parametrize("zone", NAMES)
-def test_ground_stands_out_from_the_background_in_grey(zone):
-    ground = np.mean([metatile_grey(zone, GROUND_ID["fill"] + i).mean() for i in range(4)])
-    rows = grey(look(zone).back)[scenery(look(zone).scenery)].mean(1)
-    assert abs(rows - ground).mean() >= 40
-    assert np.mean(abs(rows - ground) >= 20) >= 0.95
-    signs = np.sign(rows - ground)
-    assert np.mean(signs == np.sign(signs.sum())) >= 0.95, "neither darker nor lighter"
-
-
-@pytest.mark.parametrize("zone", NAMES)
-def test_spikes_are_the_brightest_thing_on_the_ground(zone):
-    spike = metatile_grey(zone, PART_ID["spike"])
-    ground = metatile_grey(zone, GROUND_ID["fill"])
-    assert spike.max() == 255
-    assert np.mean(spike >= 240) >= 0.2
-    assert np.mean(ground >= 240) == 0
-
-
-def test_no_two_zones_look_alike():
-    pictures = {
-        name: drawing.metatile_pictures(name)[GROUND_ID["fill"]].tobytes() for name in NAMES
-    }
-    tops = {name: drawing.metatile_pictures(name)[GROUND_ID["top"]].tobytes() for name in NAMES}
-    backs = {name: scenery(look(name).scenery).tobytes() for name in NAMES}
-    palettes = {name: tuple(drawing.palette_words(name)) for name in NAMES}
-    for distinct in (pictures, tops, backs, palettes):
-        assert len(set(distinct.values())) == len(NAMES)
-
-
-def test_no_two_zones_have_ornaments_in_common():
-    tall = {drawing.metatile_pictures(name)[METATILE_COUNT - 2].tobytes() for name in NAMES}
-    assert len(tall) >= len(NAMES) - 2
-
-
 def test_sprites_lie_where_the_engine_looks_for_them():
     defined = dict(re.findall(r"#define SPRITE_(\w+) (\d+)", SPRITES_H.read_text()))
-    at = 0
-    first: dict[str, int] = {}
+    at, first = 0, {}
     for sprite in sprite_frames():
         height, width = sprite.image.shape
         assert height % 8 == width % 8 == 0
@@ -104,67 +40,6 @@ def test_sprites_lie_where_the_engine_looks_for_them():
     same = set(first) - {"hero", "hud"}
     assert len(same) == 22
     assert {name: first[name] for name in same} == {n: int(defined[n.upper()]) for n in same}
-
-
-def test_sprites_have_only_colours_of_their_line():
-    assert len(HERO_COLOURS) == len(OBJECT_COLOURS) == 16
-    assert all(sprite.image.max() < 16 for sprite in sprite_frames())
-
-
-def test_solid_columns_of_sprites_repeat_without_a_seam():
-    for sprite in sprite_frames():
-        if sprite.name in ("gate", "breakable", "piston_shaft"):
-            assert (sprite.image[0] > 0).any()
-            assert (sprite.image[-1] > 0).any()
-
-
-def test_logo_fits_its_place():
-    tiles, rows = drawing.logo_art()
-    assert len(tiles.words) <= 280
-    assert (len(rows), len(rows[0])) == (10, 28)
-    assert {word >> 13 & 3 for row in rows for word in row} == {0}
-
-
-def test_doubling_keeps_straight_edges_and_rounds_corners():
-    from cartridge.levels.art.logo import doubled
-
-    square = np.zeros((6, 6), np.bool_)
-    square[1:5, 1:5] = True
-    large = doubled(square)
-    assert large.shape == (12, 12)
-    assert large[4:8, 2].all()
-    assert not large[2, 2]
-
-
-@pytest.mark.parametrize("name", sorted({style.texture for style in LOOKS.values()}))
-def test_pattern_uses_the_soil_colours_only(name):
-    image = patterns.texture(name)
-    assert image.shape == (32, 32)
-    assert set(np.unique(image)) <= {2, 3, 4, 5}
-    assert len(np.unique(image)) >= 3
-
-
-@pytest.mark.parametrize("name", sorted({style.cover for style in LOOKS.values()}))
-def test_cover_begins_with_an_edge_and_reaches_every_column(name):
-    image = covers.cover(name)
-    assert image.shape == (16, 32)
-    assert (image[0] == 1).all()
-    assert (image[1] > 1).any()
-    assert (image[15] == 0).all()
-
-
-def test_loop_is_a_ring_around_what_the_hero_follows():
-    picture = parts.loop()
-    assert picture.shape == (112, 112)
-    assert picture[8:112, 56].nonzero()[0].tolist() == list(range(8))
-    assert (picture[:8] == 0).all()
-    inside = canvas.ellipse_mask(picture, parts.LOOP_CENTRE, (47, 47))
-    assert (picture[inside] == 0).all()
-
-
-def test_water_lets_half_of_what_lies_behind_through():
-    body = parts.water()["water"]
-    assert 0.45 <= np.mean(body == 0) <= 0.55
 
 
 def test_water_and_loops_stop_nobody():
@@ -192,12 +67,97 @@ def test_painted_water_fills_what_is_empty_below_the_surface():
 
 def test_ornaments_hide_no_object():
     kinds = (SpawnKind.CHECKPOINT, SpawnKind.SWITCH, SpawnKind.SPRING_FORWARD, SpawnKind.PISTON)
-    first = PART_ID["loop_66"] + 1
-    seen: list[Spawn] = []
+    first, seen = PART_ID["loop_66"] + 1, 0
     for act in all_acts()[::6]:
         painted = paint(act)
         for spawn in act.spawns:
             if spawn.kind in kinds:
-                seen.append(spawn)
+                seen += 1
                 assert painted[spawn.x // CELL][spawn.y // CELL - 1] < first
-    assert len(seen) >= 5
+    assert seen >= 5
+
+
+def act_with(*spawns, number=1):
+    columns = ((Cell.EMPTY,) * 32,) * 400
+    return Act(0, number, columns, spawns, start=(40, 384), end_x=6040, chunks=())
+
+
+def at(x, frame=0):
+    return NOWHERE._replace(x=x, progress=x - 40, frame=frame)
+
+
+def test_rare_objects_make_a_moment_interesting_but_neither_rings_nor_the_ends_of_an_act():
+    walkers = [Spawn(2000 + 20 * i, 384, SpawnKind.WALKER) for i in range(4)]
+    ends = Spawn(60, 384, SpawnKind.SWITCH), Spawn(5990, 384, SpawnKind.END_POST)
+    ring = Spawn(3000, 384, SpawnKind.RING)
+    act = act_with(*walkers, Spawn(4000, 384, SpawnKind.GATE), ring, *ends)
+    worth = gallery.rarity([act])
+    assert (worth[SpawnKind.WALKER], worth[SpawnKind.GATE]) == (1 / 4, 1)
+    for x, interest in ((3000, 0), (2000, 1 / 4), (4000, 1), (60, -1), (5990, -1)):
+        assert gallery.interest(act, at(x), worth) == interest
+    flooded = dataclasses.replace(act, water_y=320)
+    assert gallery.interest(flooded, at(4000), worth) == 1 + gallery.WET
+
+
+def test_richest_act_is_the_one_with_most_kinds():
+    plain = act_with(Spawn(100, 384, SpawnKind.WALKER), Spawn(200, 384, SpawnKind.WALKER))
+    rich = act_with(Spawn(100, 384, SpawnKind.WALKER), Spawn(200, 384, SpawnKind.LOOP), number=2)
+    other_zone = dataclasses.replace(rich, zone=1)
+    assert gallery.richest([plain, rich, other_zone], "BrambleWood") is rich
+
+
+def test_window_of_the_film_holds_what_there_is_to_see():
+    act = act_with(*(Spawn(3000 + 50 * i, 384, kind) for i, kind in enumerate(SpawnKind)))
+    track = [at(40 + 2 * i, i) for i in range(2900)]
+    start = film.best_window(track, act, frames=600)
+    assert track[start].x < 3000
+    assert track[start + 599].x > 3000 + 50 * 18
+
+
+def test_pictures_are_written_as_drawn_in_a_grid_filled_up_with_black(tmp_path):
+    pictures = [np.full((4, 6, 3), (i + 1, 50, 100), np.uint8) for i in range(3)]
+    sheet = gallery.grid(pictures, columns=2)
+    assert sheet.shape == (8, 12, 3) and not sheet[4:, 6:].any()
+    np.testing.assert_array_equal(sheet[:4, 6:], pictures[1])
+    np.testing.assert_array_equal(sheet[4:, :6], pictures[2])
+    read = cv2.imread(str(preview.write_png(tmp_path / "new" / "a.png", sheet)))
+    np.testing.assert_array_equal(read[:, :, ::-1], sheet)
+
+
+def unasked():
+    """Shots that nobody should want."""
+    pytest.fail("played before the place was tried")
+    yield
+
+
+@pytest.mark.parametrize(
+    ("write", "name", "words"),
+    [
+        (lambda path: gallery.write_gallery([], path=path), "a.jpg", "ends in .png"),
+        (lambda path: gallery.write_gallery([], path=path), "file/a.png", "a writable place"),
+        (lambda path: film.write_film(unasked(), path=path), "a.txt", "ends in .gif or .mp4"),
+        (lambda path: film._write_gif(path, unasked()), "file/a.gif", "a writable place"),
+    ],
+)
+def test_an_unwritable_place_is_refused_before_anything_is_played(tmp_path, write, name, words):
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=f"cannot write .*{words}"):
+        write(tmp_path / name)
+
+
+def test_film_of_a_recording_is_its_last_seconds(monkeypatch, tmp_path, capfd):
+    (tmp_path / "a.bk2").write_text("none")
+    with pytest.raises(UserError, match=r"not a \.bk2"):
+        film.write_film(film.ending(tmp_path / "a.bk2"), path=tmp_path / "a.gif")
+    assert capfd.readouterr().err == "" and not (tmp_path / "a.gif").exists()
+    monkeypatch.setattr(film, "screens", lambda path: iter(range(2000)))
+    assert [int(shot) for shot in film.ending(Path("a.bk2"))] == list(range(1280, 2000, 2))
+
+
+def test_film_is_written_as_gif(tmp_path):
+    shots = (np.full((224, 320, 3), 8 * i, np.uint8) for i in range(12))
+    path = film._write_gif(tmp_path / "a.gif", shots)
+    assert path.read_bytes().startswith(b"GIF89a")
+    moving = cv2.VideoCapture(str(path))
+    assert sum(moving.grab() for _ in range(10)) == 6
+    moving.release()

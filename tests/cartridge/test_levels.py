@@ -47,6 +47,13 @@ def test_act_is_a_function_of_zone_number_and_seed():
     assert make_act(1, 2, seed=2) != make_act(1, 2)
     assert make_act(1, 2, layout=1) != make_act(1, 2)
     assert make_act(1, 3).columns != make_act(1, 2).columns
+    act = make_act(0, 1)
+    assert paint(dataclasses.replace(act, seed=2)) != paint(act)
+    assert len({act.columns for act in ACTS}) == len(ACTS)
+    openings = Counter(act.columns[: act.width // 2] for act in ACTS)
+    assert max(openings.values()) == 1
+    other = {act.columns for act in all_acts(seed=12345)}
+    assert not other & {act.columns for act in ACTS}
 
 
 def test_58_acts_in_14_zones_11_held_out_of_which_3_in_2_unseen_zones():
@@ -60,17 +67,6 @@ def test_58_acts_in_14_zones_11_held_out_of_which_3_in_2_unseen_zones():
     assert len(set(known)) == len(known) == 8
 
 
-def test_no_two_acts_share_their_layout():
-    assert len({act.columns for act in ACTS}) == len(ACTS)
-    openings = Counter(act.columns[: act.width // 2] for act in ACTS)
-    assert max(openings.values()) == 1
-
-
-def test_no_act_of_another_seed_is_an_act_of_this_one():
-    other = {act.columns for act in all_acts(seed=12345)}
-    assert not other & {act.columns for act in ACTS}
-
-
 def test_openings_are_the_zones_but_in_another_order_from_seed_to_seed():
     for index, zone in enumerate(ZONES):
         names = set(" ".join(zone.opening).split())
@@ -82,16 +78,8 @@ def test_openings_are_the_zones_but_in_another_order_from_seed_to_seed():
         assert len(openings) > 2
 
 
-def test_stones_and_ornaments_depend_on_the_seed():
-    act = make_act(0, 1)
-    assert paint(dataclasses.replace(act, seed=2)) != paint(act)
-
-
-def test_acts_break_no_rule():
+def test_acts_break_no_rule_of_any_seed():
     assert faults(check.problems) == {}
-
-
-def test_acts_of_other_seeds_break_no_rule():
     for seed in (7, 8):
         for zone in range(len(ZONES)):
             assert check.problems(make_act(zone, 1, seed)) == []
@@ -117,15 +105,12 @@ def test_every_act_has_one_end_post_and_one_checkpoint():
     assert faults(wrong) == {}
 
 
-def test_every_act_has_its_special_obstacles_from_the_middle_on():
+def test_special_obstacles_stand_from_the_middle_on():
     def wrong(act):
         special = [column for name, column in act.chunks if PIECES[name].kind != "none"]
         return len(special) != SPECIALS[act.number - 1] or special[0] < 0.43 * act.width
 
     assert faults(wrong) == {}
-
-
-def test_a_sixth_act_would_have_as_many_special_obstacles_as_the_fifth():
     names = [name for name, _ in make_act(0, 6).chunks]
     assert sum(PIECES[name].kind != "none" for name in names) == SPECIALS[4]
 
@@ -153,13 +138,7 @@ def test_zones_mix_different_pieces():
     for zone in ZONES:
         named = {*zone.easy, *zone.late, *zone.special, *" ".join(zone.opening).split()}
         assert named <= set(PIECES), zone.name
-
-
-def test_mixture_is_written_as_names_with_weights():
     assert _mix("wall pit*2 crack*0.5") == {"wall": 1.0, "pit": 2.0, "crack": 0.5}
-
-
-def test_water_lies_in_acts_of_zones_with_water():
     for act in ACTS:
         assert (act.water_y < DRY) == (ZONES[act.zone].water_row < NO_WATER)
 
@@ -199,34 +178,33 @@ def test_blocks_above_a_gate_are_higher_than_a_jump_from_the_ledge():
     assert (20 - top) * CELL > physics.rise_of(physics.JUMP_SPEED) + 10
 
 
-def broken(act, columns):
-    """The act with some columns replaced."""
+def broken(columns):
+    """The first act with some columns replaced."""
+    act = make_act(0, 1)
     kept = [columns.get(i, list(column)) for i, column in enumerate(act.columns)]
     return dataclasses.replace(act, columns=tuple(tuple(column) for column in kept), spawns=())
 
 
-def test_check_finds_a_wall_that_is_too_high():
-    wall_of_rock = broken(make_act(0, 1), {120: [Cell.EMPTY] * 5 + [Cell.BLOCK] * (HEIGHT - 5)})
-    assert any("a wall of" in problem for problem in check.problems(wall_of_rock))
+def crowded(*, times=1, **changes):
+    """The first act with a changed ring more."""
+    act = make_act(0, 1)
+    changed = dataclasses.replace(
+        next(s for s in act.spawns if s.kind is SpawnKind.RING), **changes
+    )
+    return dataclasses.replace(act, spawns=tuple(sorted((changed,) * times + act.spawns)))
 
 
-def test_check_finds_a_hole_that_is_too_wide():
-    hole = broken(make_act(0, 1), {column: [Cell.EMPTY] * HEIGHT for column in range(100, 130)})
-    assert any("a hole of" in problem for problem in check.problems(hole))
-
-
-def test_check_finds_an_enemy_in_rock():
-    made = make_act(0, 1)
-    walker = dataclasses.replace(made.spawns[0], kind=SpawnKind.WALKER, y=31 * CELL)
-    wrong = dataclasses.replace(made, spawns=tuple(sorted((walker, *made.spawns[1:]))))
-    assert any("stands in rock" in problem for problem in check.problems(wrong))
-
-
-def test_check_finds_too_many_objects():
-    made = make_act(0, 1)
-    ring = next(spawn for spawn in made.spawns if spawn.kind is SpawnKind.RING)
-    wrong = dataclasses.replace(made, spawns=tuple(sorted((ring,) * 250 + made.spawns)))
-    assert any("objects, expected at most 255" in problem for problem in check.problems(wrong))
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        (broken({120: [Cell.EMPTY] * 5 + [Cell.BLOCK] * (HEIGHT - 5)}), "a wall of"),
+        (broken({column: [Cell.EMPTY] * HEIGHT for column in range(100, 130)}), "a hole of"),
+        (crowded(kind=SpawnKind.WALKER, y=31 * CELL), "stands in rock"),
+        (crowded(times=250), "objects, expected at most 255"),
+    ],
+)
+def test_check_finds_what_is_wrong(wrong, problem):
+    assert any(problem in found for found in check.problems(wrong))
 
 
 def test_emit_refuses_an_act_that_breaks_a_rule(monkeypatch):
@@ -263,17 +241,20 @@ def test_wall_of_the_hardest_act_can_be_jumped():
     assert 20 - top <= physics.wall_cells()
 
 
-def test_jump_height_is_speed_squared_over_twice_gravity():
+def test_what_the_rules_rest_on_is_hand_worked():
     assert physics.rise_of(6.5) == pytest.approx(6.5**2 / (2 * 56 / 256))
     assert physics.air_frames(rise=97) == 0
     assert physics.air_frames() == pytest.approx(2 * 6.5 / (56 / 256))
-
-
-def test_colour_words_hold_three_bits_each():
     assert word("731") == 0x026E
     assert colours("000 777") == ("000", "777")
     with pytest.raises(ValueError, match="'78'"):
         colours("000 78")
+    sprite = canvas.blank(16, 16)
+    sprite[8, 0] = 15
+    assert sprite_words(sprite)[1][0] == 0xF0000000
+    shapes = metatile_shapes()
+    assert len(shapes) == 256
+    assert set(shapes) == set(Shape)
 
 
 def test_mirrored_tiles_are_kept_once():
@@ -288,15 +269,3 @@ def test_mirrored_tiles_are_kept_once():
     tile[0, 0] = 6
     with pytest.raises(ValueError, match="more than 1 tiles"):
         tiles.add(tile, palette=2)
-
-
-def test_sprite_tiles_run_down_then_right():
-    sprite = canvas.blank(16, 16)
-    sprite[8, 0] = 15
-    assert sprite_words(sprite)[1][0] == 0xF0000000
-
-
-def test_shapes_table_covers_every_metatile_number():
-    shapes = metatile_shapes()
-    assert len(shapes) == 256
-    assert set(shapes) == set(Shape)

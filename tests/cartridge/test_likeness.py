@@ -31,6 +31,10 @@ def test_longest_run_equals_that_of_trying_every_pair_of_places():
     for _ in range(50):
         a, b = ([rng.randrange(3) for _ in range(rng.randint(1, 30))] for _ in range(2))
         assert likeness.longest([[list(a)], [list(b)]]) == slowly(list(a), list(b))
+    assert likeness.longest([[[1, 2], [3, 4]], [[1, 2, 3, 4]]]) == 2
+    assert likeness.longest([[[1, 2], [1, 2]], [[5]]]) == 0
+    columns = likeness.seen(make_act(0, 1))
+    assert likeness.longest([[columns], [columns]]) == len(columns)
 
 
 def test_a_column_is_its_picture_and_its_objects_wherever_the_pattern_stands():
@@ -52,29 +56,16 @@ def test_outline_is_the_same_at_another_height():
     assert likeness.outline(moved)[1:] == likeness.outline(act)[1:]
 
 
-def test_no_held_out_act_of_the_shipped_cartridge_repeats_a_training_act():
+def test_held_out_acts_do_not_repeat_training_acts():
     acts = all_acts()
     columns = [likeness.seen(act) for act in acts]
     run = likeness.longest(likeness.by_split(acts, columns))
     assert run <= likeness.MOST
     stored = json.loads(likeness.FILE.read_text())["longest_run"]["seen"]
     assert stored["shipped_held_out_and_training"] == run, "run the tool `likeness` anew"
-
-
-def test_stored_runs_over_ten_seeds_are_short():
     stored = json.loads(likeness.FILE.read_text())
     assert stored["command"].endswith("--seeds 10")
     assert max(stored["longest_run"]["seen"].values()) <= likeness.MOST
-
-
-def test_no_run_goes_beyond_an_act_or_counts_within_a_group():
-    assert likeness.longest([[[1, 2], [3, 4]], [[1, 2, 3, 4]]]) == 2
-    assert likeness.longest([[[1, 2], [1, 2]], [[5]]]) == 0
-
-
-def test_an_act_repeats_itself_whole():
-    columns = likeness.seen(make_act(0, 1))
-    assert likeness.longest([[columns], [columns]]) == len(columns)
 
 
 def test_seeds_below_one_are_refused(tmp_path):

@@ -74,19 +74,13 @@ def test_rings_are_collected_and_lost_instead_of_a_life(env):
     assert infos[hurt]["lives"] == 3
 
 
-def test_springs_throw_higher_than_a_jump(env):
+def test_springs_throw_their_way(env):
     for x, rise in ((408, 185), (808, 386)):
         infos = play(env, "spring", x, (100, ()))
         assert GROUND - min(i["y"] for i in infos) == pytest.approx(rise, abs=10)
-
-
-def test_forward_spring_throws_to_the_right_and_keeps_the_ground(env):
     infos = play(env, "springs", 300, (110, ("RIGHT",)))
     assert max(i["speed_x"] for i in infos) == 10 * 256
     assert not any(i["flags"] & AIR for i in infos)
-
-
-def test_back_spring_throws_to_the_left_and_steers_for_a_while(env):
     infos = play(env, "springs", 1100, (130, ("RIGHT",)))
     thrown = next(n for n, i in enumerate(infos) if i["speed_x"] < 0)
     assert infos[thrown]["speed_x"] == -8 * 256
@@ -94,20 +88,14 @@ def test_back_spring_throws_to_the_left_and_steers_for_a_while(env):
     assert infos[-1]["speed_x"] > 0, "after that, the buttons count again"
 
 
-def test_breakable_wall_stops_a_runner_and_a_jumper(env):
+def test_breakable_wall_gives_way_to_a_fast_roll_alone(env):
     ran = play(env, "breakable", 300, (120, ("RIGHT",)))
     jumped = play(env, "breakable", 300, *JUMP_OVER * 2)
     assert max(i["x"] for i in ran) == max(i["x"] for i in jumped) == 480 - 9
-
-
-def test_breakable_wall_gives_way_to_a_roll_and_keeps_its_speed(env):
     infos = play(env, "breakable", 400, *DASH, (40, ("RIGHT",)))
     assert infos[-1]["x"] > 520
     assert min(i["speed_x"] for i in infos[34:]) > 8 * 256
     assert infos[-1]["score"] == 50
-
-
-def test_slow_roll_does_not_break_a_wall(env):
     infos = play(env, "breakable", 424, (20, ("RIGHT",)), (60, ("RIGHT", "DOWN")))
     assert any(i["flags"] & BALL for i in infos)
     assert max(i["x"] for i in infos) == 480 - 9
@@ -136,14 +124,11 @@ def test_platform_lifts_the_hero(env):
     assert max(abs(a - b) for a, b in itertools.pairwise(heights)) <= 2
 
 
-def test_crumbling_platform_falls_after_its_time(env):
+def test_crumbling_platform_falls_after_its_time_and_comes_back(env):
     infos = play(env, "crumble", 470, (40, ("RIGHT",)), (20, ("LEFT",)), (200, ()))
     lost = next(n for n, i in enumerate(infos) if i["lives"] == 2)
     on = [n for n, i in enumerate(infos[:lost]) if i["x"] >= 480 and not i["flags"] & AIR]
     assert len(on) == 32
-
-
-def test_crumbled_platform_comes_back(env):
     touch = ((34, ("RIGHT",)), (18, ("LEFT",)), (60, ()))
     onto = ((34, ("RIGHT",)), (3, ("LEFT",)), (5, ()))
     soon = play(env, "crumble", 470, *touch, *onto)
@@ -160,22 +145,16 @@ def test_piston_hurts_only_in_the_second_half_of_its_period(env):
     assert passed[-1]["x"] > 440 and passed[-1]["lives"] == 3
 
 
-def test_booster_and_loop(env):
+def test_loop_takes_round_who_is_fast_alone(env):
     infos = play(env, "loop", 300, (200, ("RIGHT",)))
     assert max(i["speed_x"] for i in infos) >= 10 * 256
     around = [i for i in infos if i["flags"] & LOOP]
     assert min(i["y"] for i in around) < GROUND - 60
     assert infos[-1]["x"] > 900 and not infos[-1]["flags"] & LOOP
-
-
-def test_loop_turns_back_who_only_runs(env):
     infos = play(env, "loop", 500, (400, ("RIGHT",)))
     assert any(i["flags"] & LOOP for i in infos)
     assert max(i["x"] for i in infos) < 860
     assert any(i["speed_x"] < -256 for i in infos)
-
-
-def test_loop_cannot_be_jumped_through(env):
     infos = play(env, "loop", 640, *JUMP_OVER * 6)
     assert max(i["x"] for i in infos) <= 808 + 40
 

@@ -38,13 +38,10 @@ def test_proof_finishes_its_act_without_lag(console, level):
     assert console.env.data.lookup_value("lag") == 0, level
 
 
-def test_all_58_proofs_finish_their_acts(simulator):
+def test_all_58_proofs_are_compact_and_finish_their_acts(simulator):
     for level in LEVELS:
         status = oracle.replay(simulator, level, oracle.read_proof(level))
         assert status.finished and status.score > 9700, level
-
-
-def test_there_is_one_compact_proof_for_every_act():
     sizes = {path.stem: path.stat().st_size for path in oracle.PROOFS.glob("*.json")}
     assert sorted(sizes) == sorted(LEVELS)
     assert max(sizes.values()) < 4000

@@ -93,14 +93,11 @@ def test_the_seven_actions_do_seven_things(env):
     assert len(ends) == len(ACTIONS)
 
 
-def test_running_gains_12_a_frame_up_to_6_pixels(env):
+def test_running_gains_12_a_frame_up_to_6_pixels_and_slows(env):
     assert FLAT_COLUMNS >= 34, "the acts have no flat stretch that is long enough"
     speeds = [i["speed_x"] for i in play(env, FLAT, (140, ("RIGHT",)))]
     assert speeds[:3] == [12, 24, 36]
     assert max(speeds) == speeds[-1] == 6 * 256
-
-
-def test_letting_go_slows_by_12_and_turning_by_128(env):
     coast = [i["speed_x"] for i in play(env, FLAT, (40, ("RIGHT",)), (3, ()))]
     turn = [i["speed_x"] for i in play(env, FLAT, (40, ("RIGHT",)), (3, ("LEFT",)))]
     assert coast[-1] == coast[39] - 36
@@ -137,7 +134,7 @@ def test_spin_dash_starts_fast_and_charging_adds_speed(env):
     assert left[-1]["speed_x"] <= -1500
 
 
-def test_slopes_speed_up_and_slow_down(env):
+def test_slopes_speed_up_slow_down_and_slide(env):
     up, rows = longest(Cell.UP22_LOW, Cell.UP22_HIGH)
     down, _ = longest(Cell.DOWN22_LOW, Cell.DOWN22_HIGH)
     assert rows >= 4
@@ -145,18 +142,12 @@ def test_slopes_speed_up_and_slow_down(env):
     for name, place in (("flat", FLAT), ("up", up), ("down", down)):
         speeds[name] = play(env, Place(place.act, place.x + 8), (24, ("RIGHT",)))[-1]["speed_x"]
     assert 0 < speeds["up"] < speeds["flat"] < speeds["down"]
-
-
-def test_rolling_down_a_slope_is_faster_than_running(env):
     down, _ = longest(Cell.DOWN45)
     place = Place(down.act, down.x - 8)
     run = play(env, place, (22, ("RIGHT",)), (10, ("RIGHT",)))
     roll = play(env, place, (22, ("RIGHT",)), (10, ("RIGHT", "DOWN")))
     assert roll[-1]["flags"] & BALL
     assert roll[-1]["speed_x"] > run[-1]["speed_x"] > 0
-
-
-def test_a_steep_slope_slides_and_a_gentle_one_holds(env):
     steep, _ = longest(Cell.DOWN45)
     gentle, _ = longest(Cell.DOWN22_LOW, Cell.DOWN22_HIGH)
     slid = play(env, Place(steep.act, steep.x + 8), (20, ()))[-1]

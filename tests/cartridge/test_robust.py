@@ -34,26 +34,17 @@ def test_practice_beats_the_plan_alone(simulator, practised):
     assert taught.finished >= robust.EPISODES // 2
 
 
-def test_measuring_neither_saves_nor_restores_nor_learns(simulator, practised, monkeypatch):
+def test_measuring_is_repeatable_and_neither_saves_restores_nor_learns(
+    simulator, practised, monkeypatch
+):
     before = repr(practised)
     monkeypatch.setattr(robust, "EPISODES", 2)
     monkeypatch.setattr(simulator, "save", None)
     robust.measure(simulator, ACT, practised)
     assert repr(practised) == before
-
-
-def test_measuring_is_repeatable(simulator, practised, monkeypatch):
     monkeypatch.setattr(robust, "EPISODES", 3)
     first = robust.measure(simulator, ACT, practised)
     assert robust.measure(simulator, ACT, practised) == first
-
-
-def test_clocks_of_two_periods_are_never_less_than_nothing_apart():
-    here = (0, 0, 0, 0, 0)
-    for other in (200, 10, 63):
-        there = (*here[:4], other)
-        assert library._away(there, here, 0) == 0.0  # nothing near moves by the clock
-        assert 0.0 <= library._away(there, here, 64) <= 32 / library.CLOCK
 
 
 def small_library(simulator):
@@ -64,11 +55,15 @@ def small_library(simulator):
     return made
 
 
-def test_the_nearest_state_gives_the_advice(simulator):
+def test_the_nearest_state_gives_the_advice_and_the_last_action_counts(simulator):
     made, status = small_library(simulator), simulator.start(name_of(ACT))
     for x, action in ((104, oracle.RIGHT), (117, oracle.JUMP)):
         found = made.find(status._replace(x=x), Memory())
         assert found is not None and found.action == action
+    made, status = small_library(simulator), simulator.start(name_of(ACT))
+    made.add(status._replace(x=100), Memory(), oracle.LEFT)
+    found = made.find(status._replace(x=100), Memory())
+    assert found is not None and found.action == oracle.LEFT
 
 
 def test_advice_that_led_astray_is_trusted_less(simulator):
@@ -87,16 +82,14 @@ def test_another_pose_or_a_far_place_has_no_advice(simulator):
     assert made.find(status._replace(x=100), Memory(held=oracle.JUMP)) is None
 
 
-def test_last_action_in_a_state_counts(simulator):
-    made, status = small_library(simulator), simulator.start(name_of(ACT))
-    made.add(status._replace(x=100), Memory(), oracle.LEFT)
-    found = made.find(status._replace(x=100), Memory())
-    assert found is not None and found.action == oracle.LEFT
-
-
 def test_clocks_go_round():
     assert library._away((0, 0, 0, 0, 2), (0, 0, 0, 0, 118), 120) == 4 / library.CLOCK
     assert Advice((0, 0, 0, 0, 0), 1).distrust == 0
+    here = (0, 0, 0, 0, 0)
+    for other in (200, 10, 63):
+        there = (*here[:4], other)
+        assert library._away(there, here, 0) == 0.0  # nothing near moves by the clock
+        assert 0.0 <= library._away(there, here, 64) <= 32 / library.CLOCK
 
 
 def test_time_counts_only_near_what_moves_by_the_clock():

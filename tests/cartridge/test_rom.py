@@ -86,14 +86,11 @@ def test_header_checksum_is_the_sum_of_the_words_behind_it():
     assert struct.unpack(">H", rom[0x18E:0x190])[0] == words.sum() % 65536
 
 
-def test_states_equal_rebuilt_states(env):
+def test_states_equal_rebuilt_states_and_begin_at_the_start_of_their_act(env):
     assert {p.stem for p in build_states.FOLDER.glob("*.state")} == set(NAMES)
     for name, state in build_states.act_states(env):
         saved = gzip.decompress((build_states.FOLDER / f"{name}.state").read_bytes())
         assert saved == state, name
-
-
-def test_states_begin_at_the_start_of_their_act(env):
     acts = set()
     for name in NAMES:
         env.em.set_state(gzip.decompress((build_states.FOLDER / f"{name}.state").read_bytes()))
@@ -122,7 +119,7 @@ def test_every_frame_is_one_step_of_the_game_without_lag(env):
             before = info
 
 
-@pytest.mark.parametrize("number", range(2, len(NAMES), 11))
+@pytest.mark.parametrize("number", (2, 35))
 def test_same_inputs_give_the_same_memory(env, number):
     build_states.start_act(env, number)
     state = env.em.get_state()
