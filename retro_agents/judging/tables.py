@@ -1,7 +1,7 @@
 """Tables, in Markdown and on the terminal, and the numbers in them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from rich.markup import escape
@@ -19,6 +19,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines += [[row[i] for i in kept] for row in (head, *rows)]
     lines[:2] = lines[1::-1]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def records(rows: Sequence[Mapping[str, str]]) -> str:
+    """The same of rows that name their columns, each of which may lack some."""
+    head = list(dict.fromkeys(name for row in rows for name in row))
+    return table(head, [[row.get(name, "") for name in head] for row in rows])
 
 
 def terminal_table(

@@ -210,26 +210,38 @@ def draw(rows: Sequence[Scores], out: Path, *, title: str) -> None:
     """The score over the first field, with two standard deviations, a line for each combination of
     the others and for each kind of score."""
     field, *others = rows[0].point
-    values = list(dict.fromkeys(row.point[field] for row in rows))
-    numbers = [as_number(value) for value in values]
-    numeric = all(map(math.isfinite, numbers))
-    lines: dict[str, list[tuple[float, float, float]]] = {}
+    lines: dict[str, dict[str, tuple[float, float]]] = {}
     names = [name for name in RETURNS if any(name in row.found for row in rows)]
     names = [name for name in names if name != "return"] or names
     for row, name in itertools.product(rows, names):
         if name in row.found:
-            place = values.index(row.point[field])
             label = " ".join(f"{other}={row.point[other]}" for other in others)
             label = f"{label} {SCORES[name]}".strip() if len(names) > 1 else label
-            at = numbers[place] if numeric else float(place)
-            lines.setdefault(label, []).append((at, *row.found[name]))
-    with picture(out, x=field, y="mean return ± 2 σ") as axes:
+            lines.setdefault(label, {})[row.point[field]] = row.found[name]
+    draw_lines(lines, out, x=field, y="mean return ± 2 σ", title=title)
+
+
+def draw_lines(
+    lines: Mapping[str, Mapping[str, tuple[float, float]]],
+    out: Path,
+    *,
+    x: str,
+    y: str,
+    title: str = "",
+) -> None:
+    """Lines by their labels: the value of a field, as text -> a score, and how far it spreads."""
+    values = list(dict.fromkeys(value for line in lines.values() for value in line))
+    numbers = [as_number(value) for value in values]
+    numeric = all(map(math.isfinite, numbers))
+    places = dict(zip(values, numbers if numeric else range(len(values)), strict=True))
+    with picture(out, x=x, y=y) as axes:
         axes.set_title(title)
         for label, line in lines.items():
-            x, y, spread = zip(*sorted(line), strict=True)
-            axes.errorbar(x, y, yerr=spread, label=label or None, marker="o", capsize=3)
+            at, scores, spreads = zip(*sorted((places[v], *line[v]) for v in line), strict=True)
+            style = "--" if label.startswith("theirs") else "-"
+            axes.errorbar(at, scores, spreads, label=label or None, fmt=f"o{style}", capsize=3)
         if not numeric:
-            axes.set_xticks(range(len(values)), values)
+            axes.set_xticks(range(len(values)), [value.replace(" ", "\n") for value in values])
         elif min(numbers) > 0.0 and max(numbers) / min(numbers) >= WIDE:
             axes.set_xscale("log")
 

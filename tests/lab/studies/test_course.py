@@ -1,16 +1,16 @@
-"""The course's unit against a slow sum by hand, and what its page says."""
+"""The course's unit against a slow sum by hand, and what the pages on Procgen say."""
 
 import math
-import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from lab.studies import procgen_pages
-from lab.studies.course import GAMMA, evaluate, method, runs_in, varied
-from lab.studies.procgen_pages import by_number
+from lab.studies.course import GAMMA, about, evaluate, runs_in, varied
+from lab.studies.procgen_pages import GROUPED_BY, KNOWN_BY, by_number, entry_row, theirs_of
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.results import ROOT, machine, store
+from retro_agents.ground.results import machine
 
 REWARDS = np.array([[1.0, 0.0], [0.0, 2.0], [4.0, 1.0], [8.0, 0.0], [0.0, 32.0]])
 ENDS = np.array([[0, 0], [0, 0], [1, 0], [0, 0], [0, 1]], bool)
@@ -64,12 +64,21 @@ def test_the_courses_unit_is_that_of_a_slow_sum():
     np.testing.assert_allclose(scaled, slowly(), rtol=1e-6)
 
 
-def test_methods_are_named_as_in_the_courses_table():
-    assert method("ppo2", {}) == "PPO"
-    penalised = {"update": "penalty", "penalty": 0.25, "critic": "untrained"}
-    assert method("trpo", penalised) == "penalty 0.25"
-    assert method("trpo", {**penalised, "critic": "apart"}) == "penalty 0.25, critic trained"
-    assert method("trpo", {"update": "natural", "max_kl": 0.01}) == "TRPO, KL 0.01"
+PENALTY = {"update": "penalty", "penalty": 0.25, "critic": "untrained"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "config", "method"),
+    [
+        ("ppo2", {}, "PPO"),
+        ("trpo", PENALTY, "penalty 0.25"),
+        ("trpo", {**PENALTY, "critic": "apart"}, "penalty 0.25, critic trained"),
+        ("trpo", {"update": "natural", "max_kl": 0.01}, "TRPO, KL 0.01"),
+    ],
+)
+def test_methods_are_named_as_in_the_courses_table(agent, config, method):
+    config = dict.fromkeys(("encoder", "hidden", "num_levels", "timesteps", "seed"), 1) | config
+    assert about(SimpleNamespace(agent=agent, config=config))["method"] == method
 
 
 def test_a_run_that_has_not_ended_is_left_out(tmp_path):
@@ -77,22 +86,17 @@ def test_a_run_that_has_not_ended_is_left_out(tmp_path):
     cell.parent.mkdir()
     cell.write_text('{"made": {"seed": 0}}')
     with pytest.raises(UserError, match="no complete run"):
-        list(runs_in(tmp_path))
+        runs_in(tmp_path)
     cell.write_text('{"made": {"seed": 0}, "levels": {"0": 11.4}}')
     with pytest.raises(UserError, match="all-0"):  # which is nowhere
-        list(runs_in(tmp_path))
+        runs_in(tmp_path)
 
 
-def test_the_page_has_theirs_beside_ours_and_how_the_gap_changes(monkeypatch, tmp_path):
-    stored = tmp_path / "lab" / "studies" / "results" / "course" / "levels.json"
-    stored.parent.mkdir(parents=True)
-    shutil.copy(
-        ROOT / "lab" / "studies" / "course.json", tmp_path / "lab" / "studies" / "course.json"
-    )
+def test_the_page_has_theirs_beside_ours_and_how_the_gap_changes(monkeypatch):
     gaps = {1: [20.0, 22.0], 10: [11.0, 9.0], 100: [0.5, -0.5]}
     rows = [
         {
-            **dict(zip(procgen_pages.KNOWN_BY, ("PPO", "nature", 32, levels), strict=True)),
+            **dict(zip(KNOWN_BY, ("PPO", "nature", 32, levels), strict=True)),
             "seed": seed,
             "timesteps": 1_000_000,
             "train": {"raw": [5.0 + gap] * 2, "course": [8.0, 9.0], "normalised": 0.3},
@@ -101,12 +105,11 @@ def test_the_page_has_theirs_beside_ours_and_how_the_gap_changes(monkeypatch, tm
         for levels, seeds in gaps.items()
         for seed, gap in enumerate(seeds)
     ]
-    content = {"command": "python -m lab.studies.course x", "commit": "c", "machine": machine()}
-    store(stored, {**content, "rows": rows})
     other = {**rows[2], "timesteps": 2_000_000}  # and a run of its own, in two sweeps
-    store(stored.with_name("more.json"), {**content, "rows": [rows[2], other]})
-    store(stored.with_name("again.json"), {**content, "rows": [other]})
-    monkeypatch.setattr(procgen_pages, "ROOT", tmp_path)
+    sweeps = {"levels": rows, "more": [rows[2], other], "again": [other]}
+    origin = {"command": "python -m lab.studies.course x", "commit": "c", "machine": machine()}
+    results = {name: {**origin, "rows": found} for name, found in sweeps.items()}
+    monkeypatch.setattr(procgen_pages, "measured", lambda name: results)
     lines = procgen_pages.course_page().splitlines()
     at_ten = next(line for line in lines if line.startswith("| PPO | nature | 32 | 10 |"))
     cells = at_ten.strip("| ").split(" | ")
@@ -126,18 +129,36 @@ def test_penalties_are_in_the_order_of_their_numbers():
 
 
 def test_of_theirs_the_one_of_most_nearly_as_many_steps_is_shown():
-    like = dict(zip(procgen_pages.KNOWN_BY, ("PPO", "nature", 128, 400), strict=True))
-    found = [procgen_pages.theirs_of({**like, "timesteps": t}) for t in (1_000_000, 4_000_000)]
+    like = dict(zip(KNOWN_BY, ("PPO", "nature", 128, 400), strict=True))
+    found = [theirs_of({**like, "timesteps": steps}) for steps in (1_000_000, 4_000_000)]
     assert [(row["timesteps"], row["train"]) for row in found] == [
         (2_000_000, 10.9),
         (4_000_000, 13.1),
     ]
-    assert procgen_pages.theirs_of({**like, "num_levels": 7, "timesteps": 1}) is None
+    assert theirs_of({**like, "num_levels": 7, "timesteps": 1}) is None
 
 
 def test_runs_that_differ_in_two_things_make_no_picture():
-    one = dict(zip(procgen_pages.GROUPED_BY, ("PPO", "nature", 32, 10, 1), strict=True))
+    one = dict(zip(GROUPED_BY, ("PPO", "nature", 32, 10, 1), strict=True))
     assert varied([one, {**one, "num_levels": 50}, {**one, "seed": 1}]) == "num_levels"
     assert varied([one, {**one, "method": "penalty 2"}]) == "method"
     with pytest.raises(UserError, match="differ in encoder and num_levels"):
         varied([one, {**one, "num_levels": 50, "encoder": "impala"}])
+
+
+@pytest.mark.parametrize(
+    ("row", "cells"),
+    [
+        (
+            {"label": "PPO2", "seed": 3, "env_steps": 1000, "learning": 5, "learning_error": 1},
+            ["PPO2", "coinrun", "3", "1,000", "5.00 ± 1.00", "", "", "", "", "8.9"],
+        ),
+        (
+            {"label": "random play", "frozen": 3.0, "interval": [2.0, 4.0], "episodes": 2},
+            ["random play", "coinrun", "", "", "", "3.00 (2.00 – 4.00)", "2", "", "", ""],
+        ),
+    ],
+)
+def test_an_entrys_row_stands_beside_theirs_and_leaves_empty_what_is_not_known(row, cells):
+    theirs = {"steps": 8_000_000, "rows": {"PPO2": {"coinrun": 8.9}}}
+    assert list(entry_row({"game": "coinrun", **row}, theirs).values()) == cells
