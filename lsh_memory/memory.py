@@ -54,12 +54,10 @@ class Neighbours:
 @dataclass(frozen=True)
 class ActionValues:
     """Per action the kernel-weighted mean of its neighbours' returns, NaN where it has none, and
-    the sum of their weights: arrays [A], or [B,A] of a batch. nearest: the best neighbour's cosine,
-    [] or [B]; -inf in an empty memory."""
+    the sum of their weights: arrays [A], or [B,A] of a batch."""
 
     values: Floats
     weights: Floats
-    nearest: Floats
 
 
 @final
@@ -79,7 +77,7 @@ class EpisodicMemory:
         """Remember one step: embedding [F] of the observation *before* the action, and the return
         from there on -> its slot, an earlier one where it is a near-duplicate.
 
-        ValueError: another shape, numbers that are not finite, or no such action.
+        Raises ValueError for another shape, numbers that are not finite, or an unknown action.
         """
         unit = self._units(np.asarray(embedding)[None])[0]
         if not 0 <= action < self.config.actions or not np.isfinite(return_to_go):
@@ -151,13 +149,11 @@ class EpisodicMemory:
         sums = (chosen * (kernel * np.nan_to_num(near.returns))[:, None]).sum(axis=2)
         values = np.full(weights.shape, np.nan)
         np.divide(sums, weights, out=values, where=weights > 0.0)
-        return ActionValues(
-            values.astype(np.float32), weights.astype(np.float32), near.cosines[:, 0]
-        )
+        return ActionValues(values.astype(np.float32), weights.astype(np.float32))
 
     def save(self, folder: Path | str) -> Path:
         """Write everything into a folder, as a checkpoint without code; an earlier one is replaced
-        when this is complete. UserError: it cannot be written."""
+        when this is complete. Raises UserError if it cannot be written."""
         from retro_agents.run.checkpoint import save_checkpoint  # torch takes seconds to import
 
         arrays = self.arrays()
@@ -167,7 +163,7 @@ class EpisodicMemory:
 
     @classmethod
     def load(cls, folder: Path | str) -> "EpisodicMemory":
-        """The memory that `save` wrote. UserError: there is none, or it is damaged."""
+        """The memory that `save` wrote. Raises UserError if there is none, or it is damaged."""
         from retro_agents.run.checkpoint import load_checkpoint
 
         saved = load_checkpoint(folder).of("lsh_memory")
@@ -180,10 +176,8 @@ class EpisodicMemory:
         return {**self.storage.arrays(), "counts": np.array([self.merged, self.evicted])}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Be what `arrays` returned, in a memory that is empty.
-
-        ValueError: more entries than capacity, or other features.
-        """
+        """Be what `arrays` returned, in a memory that is empty. Raises ValueError for more entries
+        than there is room for, or other features."""
         assert not len(self), "the memory holds entries already"
         self.storage.restore(arrays)
         self.merged, self.evicted = arrays["counts"].tolist()

@@ -67,10 +67,9 @@ class Storage:
         return {**filled, "centre": self.centre, "clock": np.array([self.clock])}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Be what `arrays` returned. ValueError: more entries than capacity, or other features."""
-        loaded = {
-            name: arrays[name] for name in (*FIELDS, "centre", "clock")
-        }  # each is read from disk here
+        """Be what `arrays` returned. Raises ValueError for more entries than capacity, or other
+        features."""
+        loaded = {name: arrays[name] for name in (*FIELDS, "centre", "clock")}  # reads the disk
         size, features = loaded["vectors"].shape
         if size > self.capacity or features != self.vectors.shape[1]:
             raise ValueError(
