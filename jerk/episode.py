@@ -6,8 +6,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from jerk.explorer import Rhythm
-from jerk.learner import Actions, Bout
+from jerk.explorer import Actions, Rhythm
+from jerk.learner import Bout
 from jerk.memory import SequenceMemory, from_plain, to_plain
 from jerk.recovery import JUMP_STEPS, OFF_RETURN, OFF_STEPS
 from jerk.sequence import Place, StoredSequence

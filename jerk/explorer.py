@@ -10,6 +10,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 import numpy as np
 import yaml
+from numpy.typing import NDArray
 
 from retro_agents.ground.errors import UserError
 
@@ -21,6 +22,8 @@ STILL_REWARD, STILL_STEPS = 2.0, 6
 STUCK_STEPS = 40
 """After so many without a new furthest point it has been stuck for long."""
 
+Actions = NDArray[np.uint8]
+Rng = np.random.Generator
 Range = tuple[int, int]
 
 
@@ -61,8 +64,8 @@ Scripts = Annotated[tuple[Script, ...], msgspec.Meta(min_length=1)]
 
 @lru_cache
 def load_scripts(source: str, names: tuple[str, ...]) -> tuple[Script, ...]:
-    """The scripts in a YAML file, or of that name in `jerk/scripts`. UserError: there is none, or
-    one presses an action that is not among `names`."""
+    """The scripts in a YAML file, or of that name in `jerk/scripts`. Raises UserError if there are
+    none, or one presses an action that is not among `names`."""
     shipped = SCRIPTS / f"{source}.yaml"
     path = shipped if shipped.exists() else Path(source)
     try:
@@ -116,16 +119,15 @@ def odds_of(part: ScriptPart) -> dict[str, float]:
 
 
 def play_script(
-    scripts: Sequence[Script], rng: np.random.Generator, *, late: float, names: Sequence[str]
+    scripts: Sequence[Script], rng: Rng, *, late: float, names: Sequence[str]
 ) -> list[int]:
     """Draw a script and its actions. late: from 0, just stuck, to 1, stuck for long."""
-    chances = np.array([a + (b - a) * late for a, b in (script.chance for script in scripts)])
-    drawn = int(np.searchsorted(np.cumsum(chances), rng.random() * chances.sum(), side="right"))
-    return play_parts(scripts[min(drawn, len(scripts) - 1)].parts, rng, late=late, names=names)
+    chances = [a + (b - a) * late for a, b in (script.chance for script in scripts)]
+    return play_parts(scripts[draw_weighted(chances, rng)].parts, rng, late=late, names=names)
 
 
 def play_parts(
-    parts: Sequence[ScriptPart], rng: np.random.Generator, *, late: float, names: Sequence[str]
+    parts: Sequence[ScriptPart], rng: Rng, *, late: float, names: Sequence[str]
 ) -> list[int]:
     """The actions of a script's parts, drawn."""
     actions: list[int] = []
@@ -137,22 +139,25 @@ def play_parts(
                 actions += play_parts(part.parts, rng, late=late, names=names)
                 continue
             odds = odds_of(part)
-            press = next(iter(odds))
-            if len(odds) > 1:
-                weights = np.cumsum(list(odds.values()))
-                drawn = int(np.searchsorted(weights, rng.random() * weights[-1], side="right"))
-                press = list(odds)[min(drawn, len(odds) - 1)]
+            pressed = draw_weighted([*odds.values()], rng) if len(odds) > 1 else 0
             fewest, most = part.steps
             if part.later is not None:
                 fewest += int((part.later[0] - fewest) * late)
                 most += int((part.later[1] - most) * late)
-            actions += [names.index(press)] * draw((fewest, most), rng)
+            actions += [names.index([*odds][pressed])] * draw((fewest, most), rng)
     return actions
 
 
-def draw(between: Range, rng: np.random.Generator) -> int:
+def draw(between: Range, rng: Rng) -> int:
     """A whole number, both ends included."""
     return between[0] + int(rng.random() * (between[1] - between[0] + 1))
+
+
+def draw_weighted(weights: Sequence[float], rng: Rng) -> int:
+    """A number below that of the weights, each as likely as its weight says."""
+    ends = np.cumsum(weights)
+    drawn = int(np.searchsorted(ends, rng.random() * ends[-1], side="right"))
+    return min(drawn, len(ends) - 1)
 
 
 @dataclass
@@ -173,7 +178,7 @@ class Rhythm:
     """Steps since the furthest point."""
 
     @classmethod
-    def drawn(cls, rng: np.random.Generator) -> "Rhythm":
+    def drawn(cls, rng: Rng) -> "Rhythm":
         """A rhythm for an episode, from any moment of it on."""
         period = draw(PERIODS, rng)
         return cls(period, draw(HOLDS, rng), int(rng.random() * period))
@@ -183,7 +188,7 @@ class Rhythm:
         """Whether a script is under way, or due."""
         return bool(self.queue) or self.still >= STILL_STEPS
 
-    def next_action(self, rng: np.random.Generator, *, moves: Moves, scripts: str) -> int:
+    def next_action(self, rng: Rng, *, moves: Moves, scripts: str) -> int:
         """Of the script that is under way, of a new one where it stands still, or of the rhythm.
         scripts: as `load_scripts` takes them; empty: none."""
         if scripts and self.stuck and not self.queue:

@@ -8,19 +8,14 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jerk.config import JerkConfig
-from jerk.explorer import Moves
+from jerk.explorer import Actions, Moves, Rng
 from retro_agents.ground.errors import UserError
-
-Ints = NDArray[np.int64]
-Actions = NDArray[np.uint8]
-Rng = np.random.Generator
 
 
 def find_moves(names: Sequence[str]) -> Moves:
-    """Their numbers among the actions of these names. UserError: there are none such.
+    """The moves' numbers among the actions of these names. Raises UserError if one is missing.
 
     Differs from the published agent, which has every button, among 7 actions: a jump is B alone
     (momentum carries it) and waiting is DOWN.
@@ -42,7 +37,7 @@ def find_moves(names: Sequence[str]) -> Moves:
     )
 
 
-Player = Literal["rule", "policy", "memory"]
+BoutPlayer = Literal["rule", "policy", "memory"]
 """Who plays a bout of exploration."""
 
 
@@ -56,7 +51,7 @@ class Bout(NamedTuple):
     """Steps that the present jump is still held."""
     reward: float = 1.0
     """Gained since the bout began; before the first one, as if something had been."""
-    player: Player = "rule"
+    player: BoutPlayer = "rule"
 
 
 class Shares(NamedTuple):
@@ -101,7 +96,7 @@ def explore(
     return action, Bout(left, steps_left - 1, max(0, jump_left - 1), reward)
 
 
-def draw_player(rng: Rng, shares: Shares) -> Player:
+def draw_player(rng: Rng, shares: Shares) -> BoutPlayer:
     """Who plays a bout to the right."""
     if shares.policy + shares.memory == 0.0:
         return "rule"

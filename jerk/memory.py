@@ -2,15 +2,19 @@
 the best runs with their frames."""
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from jerk.explorer import Actions
 from jerk.recovery import SequencePool
-from jerk.sequence import Actions, Place, StoredSequence, mean_of
+from jerk.sequence import Place, StoredSequence
 from retro_agents.experience.episodes import Episode
+
+MEAN = attrgetter("mean")
 
 
 def to_plain(value: Any) -> Any:
@@ -57,7 +61,7 @@ class SequenceMemory:
 
     def best(self, level: str) -> StoredSequence | None:
         """The best of a level; the older one of equals."""
-        return max(self.levels.get(level, ()), key=mean_of, default=None)
+        return max(self.levels.get(level, ()), key=MEAN, default=None)
 
     def add(
         self,
@@ -90,7 +94,7 @@ class SequenceMemory:
     def make_room(self, found: list[StoredSequence]) -> None:
         """Forget a level's worst sequences, the later of equals, beyond the capacity."""
         while len(found) > self.capacity:
-            found.remove(min(reversed(found), key=mean_of))
+            found.remove(min(reversed(found), key=MEAN))
 
     def recordings(self) -> set[str]:
         """The names of all files."""
@@ -129,7 +133,7 @@ class SequenceMemory:
                     "recording": sequence.recording,
                     "actions": sequence.actions.tolist(),
                 }
-                for sequence in sorted(found, key=mean_of, reverse=True)[:most]
+                for sequence in sorted(found, key=MEAN, reverse=True)[:most]
             ]
             for level, found in self.levels.items()
         }

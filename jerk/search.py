@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from jerk import slots
 from jerk.agent import JerkAgent
 from jerk.episode import Plan, SearchEpisode
-from jerk.explorer import Rhythm
+from jerk.explorer import Rhythm, Rng
 from jerk.learner import (
     Bout,
-    Player,
-    Rng,
+    BoutPlayer,
     Shares,
     draw_player,
     exploit_probability,
@@ -106,7 +105,7 @@ class Search:
         share = config.memory_share if memory is not None and len(memory) else 0.0
         return Shares(policy=config.policy_replays, memory=share)
 
-    def next_action(self, episode: SearchEpisode, shares: Shares) -> tuple[int | None, Player]:
+    def next_action(self, episode: SearchEpisode, shares: Shares) -> tuple[int | None, BoutPlayer]:
         """The plan's next action, and after the plan that of exploration (or waiting) -> an action,
         and who may know better; None if only that player knows one."""
         config, rng, moves = self.config, self.rng, self.moves

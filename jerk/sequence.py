@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jerk import slots
+from jerk.explorer import Actions
 from jerk.slots import Slot
-
-Actions = NDArray[np.uint8]
 
 
 class Place(NamedTuple):
@@ -67,8 +66,3 @@ class StoredSequence:
     def improved(self) -> Actions:
         """The actions with the likeliest variant of each slot."""
         return slots.applied(self.actions, self.slots, slots.likeliest(self.slots))
-
-
-def mean_of(sequence: StoredSequence) -> float:
-    """By which sequences are compared."""
-    return sequence.mean

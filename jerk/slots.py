@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from jerk.explorer import Moves, draw
+from jerk.explorer import Actions, Moves, Rng, draw
 
 BEFORE, BEYOND = 24, 14
 """A slot is that many steps up to a failure; a replay is past it that many steps later."""
@@ -24,7 +23,6 @@ MOST = 40
 LAST_NEW = 0.85
 """Part of a run after which no new variants are made."""
 
-Actions = NDArray[np.uint8]
 Changes = dict[int, int]
 """Step of the sequence -> the action there instead."""
 
@@ -52,7 +50,7 @@ class Slot:
 
 
 def choose(
-    slots: Sequence[Slot], actions: Actions, rng: np.random.Generator, *, done: float, moves: Moves
+    slots: Sequence[Slot], actions: Actions, rng: Rng, *, done: float, moves: Moves
 ) -> list[int]:
     """Which variant a replay plays in each slot, by Thompson sampling; a slot may get a new one.
 
@@ -90,7 +88,7 @@ def applied(actions: Actions, slots: Sequence[Slot], chosen: Sequence[int]) -> A
     return changed
 
 
-def edit(actions: Actions, slot: Slot, rng: np.random.Generator, *, moves: Moves) -> Changes:
+def edit(actions: Actions, slot: Slot, rng: Rng, *, moves: Moves) -> Changes:
     """One or two edits of jumps that begin in the slot: one is moved by 1 to 4 steps, held 1 or 2
     steps longer or shorter, left out, or added."""
     changed = actions.copy()

@@ -13,19 +13,52 @@ from jerk.learner import Bout
 from jerk.train import Training, run
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
-from rainbow.agent import RainbowAgent, make_net
+from rainbow.agent import RainbowAgent
 from retro_agents.experience.episodes import episodes_of
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import make_actor_critic as ppo2_net
 from retro_agents.run.checkpoint import load_agent, load_checkpoint, save_checkpoint
 from retro_agents.run.config import replaced, to_dict
-from tests.jerk.test_train import preset, rainbow_config, saved_rainbow
+from tests.jerk.test_train import SMALL, preset, rainbow_config, saved_rainbow
+
+BLANK = np.zeros((1, 4, 36, 36), np.uint8)
 
 
-def test_memory_holds_what_was_seen_before_each_action_and_what_came_after(course, tmp_path):
+@pytest.fixture
+def named(tmp_path):
+    """A Rainbow's checkpoint."""
+    return saved_rainbow(tmp_path / "rainbow")
+
+
+def saved_ppo2(folder):
+    config = replaced(PPO2Config(), **SMALL)
+    PPO2Agent(ppo2_net(config), config).save(folder)
+    return str(folder)
+
+
+def started(**changes):
+    """A run of the preset of parts, begun as its config says."""
+    training = Training(preset("parts", **changes), 1)
+    training.agent.start_from(None)
+    return training
+
+
+def answering(training, monkeypatch, actions):
+    """Let the policy behind JERK do these."""
+    drawn = iter(actions)
+    act = lambda obs, explore: np.full(len(obs), next(drawn))  # noqa: E731
+    monkeypatch.setattr(training.agent.policy.actor, "act", act)
+
+
+def assert_same_net(one, other):
+    theirs = other.net.state_dict()
+    for key, value in one.net.state_dict().items():
+        assert torch.equal(value, theirs[key])
+
+
+def test_memory_holds_what_was_seen_before_each_action_and_what_came_after(course):
     """The seed stored observations after the action, rewards so far, and LEFT only."""
-    config = preset("parts", num_envs=1)
-    training, envs = Training(config, 1), course(1)
+    training, envs = Training(preset("parts", num_envs=1), 1), course(1)
     obs, _ = envs.reset()
     training.begin(obs, envs.levels)
     seen, actions, rewards, infos = [], [], [], {}
@@ -48,7 +81,7 @@ def test_memory_holds_what_was_seen_before_each_action_and_what_came_after(cours
     assert {1, 6} == set(training.memory.storage.actions[: len(training.memory)].tolist())
 
 
-def test_memory_prefers_near_experience_and_knows_where_it_has_none(course):
+def test_memory_prefers_near_experience_and_knows_where_it_has_none():
     """In the seed, the distance was ignored."""
     training = Training(preset("parts"), 2)
     rng = np.random.default_rng(0)
@@ -65,48 +98,36 @@ def test_memory_prefers_near_experience_and_knows_where_it_has_none(course):
     assert [training.search.counts[name] for name in ("asked", "answered")] == [5, 3]
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        {"policy": ""},
-        {"memory_share": 0.0},
-        {"write_replay": False},
-    ],
-    ids=["no policy", "no memory", "no replay"],
-)
-def test_each_part_of_the_hybrid_can_be_switched(course, tmp_path, flags):
-    flags = {"policy": saved_rainbow(tmp_path / "rainbow"), **flags}
+@pytest.mark.parametrize("off", ["policy", "memory_share", "write_replay"])
+def test_each_part_of_the_hybrid_can_be_switched(course, tmp_path, named, off):
+    flags = {"policy": named, off: {"policy": "", "memory_share": 0.0}.get(off, False)}
     agent = run(course(2), preset("parts", timesteps=200, **flags), tmp_path / "run")
     saved = load_checkpoint(tmp_path / "run")
-    assert ("memory-returns" in saved.arrays) == (flags.get("memory_share") != 0.0)
-    assert ("net" in saved.tensors) == (flags["policy"] != "")
-    assert ("episode-frames" in saved.arrays) == (flags.get("write_replay") is not False)
-    assert (agent.embedder is None) == (flags.get("memory_share") == 0.0)
+    assert ("memory-returns" in saved.arrays) == (off != "memory_share")
+    assert (agent.embedder is None) == (off == "memory_share")
+    assert ("net" in saved.tensors) == (off != "policy")
+    assert ("episode-frames" in saved.arrays) == (off != "write_replay")
 
 
-def test_new_run_takes_memory_and_policy_of_another(course, tmp_path):
-    named = saved_rainbow(tmp_path / "rainbow")
+def test_new_run_takes_memory_and_policy_of_another(course, tmp_path, named):
     source = run(course(2), preset("parts", policy=named), tmp_path / "source")
     training = Training(preset("parts", num_envs=1, policy_replays=0.5), 1)
     training.agent.start_from(tmp_path / "source")
     assert len(training.memory) == len(load_checkpoint(tmp_path / "source").arrays["memory-used"])
-    for key, value in source.policy.actor.net.state_dict().items():
-        assert torch.equal(value, training.agent.policy.actor.net.state_dict()[key])
+    assert_same_net(source.policy.actor, training.agent.policy.actor)
 
 
 @pytest.mark.parametrize(("scale", "backtracking"), [(0.01, True), (2.0, False)])
 def test_rainbow_starts_from_the_best_runs_without_a_net(course, tmp_path, scale, backtracking):
     run(course(2), preset("parts", timesteps=1000), tmp_path / "jerk")
     config = rainbow_config(reward_scale=scale, backtracking=backtracking)
-    training = rainbow.train.Training(config, 1)
-    fresh = {k: v.clone() for k, v in training.agent.net.state_dict().items()}
+    training, fresh = (rainbow.train.Training(config, 1) for _ in range(2))
     training.start_from(tmp_path / "jerk/replay")
     episodes = episodes_of(load_checkpoint(tmp_path / "jerk/replay"))
     assert training.seeded == sum(len(episode.frames) for episode in episodes)
     rewards = training.replay.rewards[: training.seeded]
     assert rewards.sum() == pytest.approx(scale * sum(e.total_reward for e in episodes))
-    for key, value in training.agent.net.state_dict().items():
-        assert torch.equal(value, fresh[key])
+    assert_same_net(training.agent, fresh.agent)
     with pytest.raises(UserError, match="not of rainbow"):
         training.start_from(tmp_path / "jerk")
 
@@ -122,25 +143,29 @@ def test_a_run_goes_on_before_the_replay_that_it_wrote(course, tmp_path):
     assert load_checkpoint(tmp_path / "jerk/replay").arrays.stored == before
 
 
-def test_a_rainbow_behind_jerk_gets_its_net_and_the_best_runs_back(course, tmp_path):
-    config = rainbow_config()
-    RainbowAgent(make_net(config), config).save(tmp_path / "rainbow")
+def test_a_rainbow_behind_jerk_gets_its_net_and_the_best_runs_back(course, tmp_path, named):
     search = preset("parts", timesteps=1000, policy_replays=0.5)
-    agent = run(course(2), search, tmp_path / "jerk", init=tmp_path / "rainbow")
+    agent = run(course(2), search, tmp_path / "jerk", init=named)
     assert isinstance(agent.policy.actor, RainbowAgent)
     back = load_agent(tmp_path / "jerk/replay")
     assert isinstance(back, RainbowAgent) and back.config.env.reward_scale == 0.5
-    for key, value in load_agent(tmp_path / "rainbow").net.state_dict().items():
-        assert torch.equal(value, back.net.state_dict()[key])
-    rainbow.train.run(course(1), config, tmp_path / "after", init=tmp_path / "jerk/replay")
+    assert_same_net(load_agent(named), back)
+    replay = tmp_path / "jerk/replay"
+    rainbow.train.run(course(1), rainbow_config(), tmp_path / "after", init=replay)
+
+
+@pytest.mark.parametrize(("by", "writes"), [("init", True), ("policy", False)])
+def test_a_rainbow_behind_two_runs_comes_back_as_it_was(course, tmp_path, named, by, writes):
+    flags = {"timesteps": 600, "num_envs": 1, "policy_replays": 0.5}
+    first = preset("parts", policy=named, write_replay=writes, **flags)
+    run(course(1), first, tmp_path / "first")
+    second = preset("parts", policy=str(tmp_path / "first") if by == "policy" else "", **flags)
+    run(course(1), second, tmp_path / "second", init=tmp_path / "first" if by == "init" else None)
+    assert_same_net(load_agent(named), load_agent(tmp_path / "second/replay"))
 
 
 def test_a_rainbow_takes_the_runs_alone_where_another_agent_was_behind_jerk(course, tmp_path):
-    config = replaced(
-        PPO2Config(), image_height=36, image_width=36, hidden=16, encoder="data-efficient"
-    )
-    PPO2Agent(ppo2_net(config), config).save(tmp_path / "ppo2")
-    run(course(2), preset("parts", policy=str(tmp_path / "ppo2")), tmp_path / "jerk")
+    run(course(2), preset("parts", policy=saved_ppo2(tmp_path / "ppo2")), tmp_path / "jerk")
     assert isinstance(load_agent(tmp_path / "jerk/replay"), PPO2Agent)
     training = rainbow.train.Training(rainbow_config(), 1)
     training.start_from(tmp_path / "jerk/replay")
@@ -155,30 +180,25 @@ def test_runs_of_more_actions_are_refused_by_rainbow_in_one_line(course, tmp_pat
     assert "\n" not in str(error.value)
 
 
-def test_a_memory_explores_as_soon_as_it_remembers_something(tmp_path):
-    training = Training(preset("parts", policy=saved_rainbow(tmp_path)), 1)
+def test_a_memory_explores_as_soon_as_it_remembers_something(named):
+    training = Training(preset("parts", policy=named), 1)
     assert training.search.shares() == (0.5, 0.0)
     training.memory.add(np.ones(128), 1, 1.0)
     assert training.search.shares() == (0.5, 0.25)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
-def test_a_policy_plays_where_the_memory_has_no_answer_if_it_has_a_share(
-    share, monkeypatch, tmp_path
-):
-    training = Training(preset("parts", policy=saved_rainbow(tmp_path), policy_replays=share), 1)
-    training.agent.start_from(None)
+def test_a_policy_plays_where_the_memory_has_no_answer_if_it_has_a_share(share, named, monkeypatch):
+    training = started(policy=named, policy_replays=share)
     episodes = [SearchEpisode("course", bout=Bout(steps_left=9, player="memory"))]
-    wait = 4
-    actor = training.agent.policy.actor
-    monkeypatch.setattr(actor, "act", lambda obs, explore: np.full(1, wait))
-    blank = np.zeros((1, 4, 36, 36), np.uint8)
-    assert (training.search.actions(episodes, blank) == wait) == (share > 0.0)
+    wait = training.agent.moves.wait
+    answering(training, monkeypatch, [wait])
+    assert (training.search.actions(episodes, BLANK) == wait) == (share > 0.0)
 
 
 @pytest.mark.parametrize("name", ["baseline", "mutating", "recovering"])
-def test_a_policy_plays_on_in_replays_alone_with_every_preset(name, tmp_path):
-    config = preset(name, policy=saved_rainbow(tmp_path), policy_replays=1.0, go_on=True)
+def test_a_policy_plays_on_in_replays_alone_with_every_preset(name, named):
+    config = preset(name, policy=named, policy_replays=1.0, go_on=True)
     training = Training(config, 1)
     training.agent.start_from(None)
     rng = np.random.default_rng(0)
@@ -186,117 +206,75 @@ def test_a_policy_plays_on_in_replays_alone_with_every_preset(name, tmp_path):
         rhythm = Rhythm.drawn(rng) if config.rhythm else None
         episode, shares = SearchEpisode("course", kind, rhythm=rhythm), training.search.shares()
         assert training.search.next_action(episode, shares)[1] == player
-    training.begin(np.zeros((1, 4, 36, 36), np.uint8), ["course"])
+    training.begin(BLANK, ["course"])
     assert training.episodes[0].bout.player == "policy"  # the first episode of a level is its own
 
 
-def test_a_policys_action_is_held_until_others_play(monkeypatch, tmp_path):
-    flags = {"policy": saved_rainbow(tmp_path), "policy_hold": 3, "memory_share": 0.0}
-    training = Training(preset("parts", **flags), 1)
-    training.agent.start_from(None)
-    drawn = iter(range(7))
-    episode = SearchEpisode("course", bout=Bout(steps_left=-1, player="policy"))
-    act = lambda obs, explore: np.full(len(obs), next(drawn))  # noqa: E731
-    monkeypatch.setattr(training.agent.policy.actor, "act", act)
-    blank = np.zeros((1, 4, 36, 36), np.uint8)
+def test_a_policys_action_is_held_until_others_play(named, monkeypatch):
+    training = started(policy=named, policy_hold=3, memory_share=0.0)
+    answering(training, monkeypatch, range(7))
+    moves, episode = training.agent.moves, SearchEpisode("course")
     for step in range(9):
-        if step == 4:
-            episode.bout = Bout()
-        if step == 5:
+        if step in (0, 5):
             episode = SearchEpisode.restore(episode.save(), training.sequences)
             episode.bout = Bout(steps_left=-1, player="policy")
-        episode.add(int(training.search.actions([episode], blank)[0]), 0.0)
-    right = training.agent.moves.right
-    assert episode.actions[4] in (right, training.agent.moves.right_jump)
+        if step == 4:
+            episode.bout = Bout()
+        episode.add(int(training.search.actions([episode], BLANK)[0]), 0.0)
+    assert episode.actions[4] in (moves.right, moves.right_jump)
     assert episode.actions[:4] + episode.actions[5:] == [0, 0, 0, 1, 2, 2, 2, 3]
 
 
-def test_a_named_policy_comes_before_the_one_of_a_run_and_two_are_refused(course, tmp_path):
-    named = saved_rainbow(tmp_path / "rainbow")
-    config = replaced(
-        PPO2Config(), image_height=36, image_width=36, hidden=16, encoder="data-efficient"
-    )
-    PPO2Agent(ppo2_net(config), config).save(tmp_path / "ppo2")
-    searched = preset("parts", timesteps=200, policy=str(tmp_path / "ppo2"))
+def test_a_named_policy_comes_before_the_one_of_a_run_and_two_are_refused(course, tmp_path, named):
+    searched = preset("parts", timesteps=200, policy=saved_ppo2(tmp_path / "ppo2"))
     run(course(2), searched, tmp_path / "jerk")
     agent = Training(preset("parts", policy=named), 2).agent
     agent.start_from(tmp_path / "jerk")
     assert isinstance(agent.policy.actor, RainbowAgent) and len(agent.sequences) > 0
     with pytest.raises(UserError, match="both give a policy"):
-        Training(preset("parts", policy=named), 2).agent.start_from(tmp_path / "rainbow")
+        Training(preset("parts", policy=named), 2).agent.start_from(named)
     agent = Training(preset("parts"), 2).agent
-    agent.start_from(tmp_path / "rainbow")
+    agent.start_from(named)
     assert isinstance(agent.policy.actor, RainbowAgent)
 
 
-def test_shares_without_a_policy_are_refused():
-    with pytest.raises(UserError, match="--policy CHECKPOINT"):
-        Training(preset("parts", policy_replays=0.5), 2).agent.start_from(None)
-
-
 @pytest.mark.parametrize("by", ["init", "policy", "load"])
-def test_what_an_older_version_wrote_is_refused_in_one_line(course, tmp_path, by):
-    folder = saved_by_an_older_version(course, tmp_path / "jerk")
+def test_what_an_older_version_wrote_is_refused_in_one_line(course, tmp_path, named, by):
+    config = preset("parts", timesteps=200, policy=named)
+    agent = run(course(2), config, tmp_path / "run")
+    saved = {"config": {**to_dict(config), "learn": False}, "state": agent.state()}
+    folder = save_checkpoint(tmp_path / "older", agent="jerk", tensors=agent.tensors(), **saved)
     with pytest.raises(
         UserError, match=r"another version of jerk \(unknown field 'learn'"
     ) as error:
         if by == "load":
             load_agent(folder)
-        named = {"policy": str(folder), "policy_replays": 0.5} if by == "policy" else {}
-        agent = Training(preset("parts", **named), 2).agent
-        agent.start_from(folder if by == "init" else None)
+        flags = {"policy": str(folder), "policy_replays": 0.5} if by == "policy" else {}
+        Training(preset("parts", **flags), 2).agent.start_from(folder if by == "init" else None)
     assert "\n" not in str(error.value)
 
 
-def saved_by_an_older_version(course, folder):
-    """A run's checkpoint with a field that JERK has no more."""
-    config = preset("parts", timesteps=200, policy=saved_rainbow(folder / "rainbow"))
-    agent = run(course(2), config, folder / "run")
-    saved = {"config": {**to_dict(config), "learn": False}, "state": agent.state()}
-    return save_checkpoint(folder / "older", agent="jerk", tensors=agent.tensors(), **saved)
-
-
-def test_runs_for_rainbow_and_other_images_are_no_start(course, tmp_path):
+def test_a_start_that_does_not_fit_is_refused_in_one_line(course, tmp_path, named):
     run(course(2), preset("parts"), tmp_path / "run")
-    with pytest.raises(UserError, match="no policy"):
-        Training(preset("parts"), 2).agent.start_from(tmp_path / "run/replay")
-    with pytest.raises(UserError, match="--image-height"):
-        Training(preset("parts", image_height=40), 2).agent.start_from(tmp_path / "run")
-
-
-def test_runs_of_more_actions_than_the_rainbow_behind_has_are_not_written(tmp_path):
-    config = preset("parts", policy=saved_rainbow(tmp_path / "rainbow"), actions=10)
-    with pytest.raises(UserError, match="--no-write-replay"):
-        Training(config, 2).agent.start_from(None)
-    Training(replaced(config, write_replay=False), 2).agent.start_from(None)
-
-
-@pytest.mark.parametrize("by", ["init", "policy"])
-@pytest.mark.parametrize("writes", [True, False])
-def test_a_rainbow_behind_two_runs_comes_back_as_it_was(course, tmp_path, by, writes):
-    named = saved_rainbow(tmp_path / "rainbow")
-    flags = {"timesteps": 600, "num_envs": 1, "policy_replays": 0.5}
-    first = preset("parts", policy=named, write_replay=writes, **flags)
-    run(course(1), first, tmp_path / "first")
-    second = preset("parts", policy=str(tmp_path / "first") if by == "policy" else "", **flags)
-    run(course(1), second, tmp_path / "second", init=tmp_path / "first" if by == "init" else None)
-    given = load_agent(tmp_path / "second/replay").net.state_dict()
-    for key, value in load_agent(named).net.state_dict().items():
-        assert torch.equal(value, given[key])
-
-
-def test_a_policy_that_nothing_would_ask_is_refused(tmp_path):
-    named = saved_rainbow(tmp_path / "rainbow")
-    with pytest.raises(UserError, match="nothing would ask"):
-        Training(preset("mutating", policy=named), 1).agent.start_from(None)
-    with pytest.raises(UserError, match="nothing would ask"):
-        Training(preset("mutating"), 1).agent.start_from(named)
+    run(course(1), preset("baseline", num_envs=1, actions=10), tmp_path / "ten")
+    for init, name, flags, says in (
+        (tmp_path / "run/replay", "parts", {}, "no policy"),
+        (tmp_path / "run", "parts", {"image_height": 40}, "--image-height"),
+        (tmp_path / "ten", "baseline", {}, "--actions 10"),
+        (None, "parts", {"policy_replays": 0.5}, "--policy CHECKPOINT"),
+        (None, "parts", {"policy": named, "actions": 10}, "--no-write-replay"),
+        (None, "mutating", {"policy": named}, "nothing would ask"),
+        (named, "mutating", {}, "nothing would ask"),
+    ):
+        with pytest.raises(UserError, match=says) as error:
+            Training(preset(name, **flags), 2).agent.start_from(init)
+        assert "\n" not in str(error.value)
+    started(policy=named, actions=10, write_replay=False)
     Training(preset("mutating", policy=named, write_replay=True), 1).agent.start_from(None)
 
 
-def test_a_kept_run_does_not_hold_the_rest_of_its_episode(course, tmp_path):
-    config = preset("parts", num_envs=1)
-    training, envs = Training(config, 1), course(1)
+def test_a_kept_run_does_not_hold_the_rest_of_its_episode(course):
+    training, envs = Training(preset("parts", num_envs=1), 1), course(1)
     obs, _ = envs.reset()
     training.begin(obs, envs.levels)
     episode = training.episodes[0]
