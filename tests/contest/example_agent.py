@@ -27,19 +27,6 @@ def crash_before_playing(env):
     raise ValueError("no idea")
 
 
-def reset_in_mid_episode(env):
-    env.reset()
-    for _ in range(50):
-        env.step(1)
-    env.reset()
-
-
-def leave(env):
-    env.reset()
-    for _ in range(30):
-        env.step(1)
-
-
 def kill_itself(env):
     env.reset()
     for _ in range(40):
@@ -48,7 +35,9 @@ def kill_itself(env):
 
 
 def leave_a_child(env):
-    leave(env)
+    env.reset()
+    for _ in range(30):
+        env.step(1)
     subprocess.Popen(["sleep", "600"], close_fds=False)
 
 

@@ -29,16 +29,9 @@ def own_signals(monkeypatch):
 
 
 def run_command(out, *flags):
-    command = [
-        sys.executable,
-        "-m",
-        "retro_agents.contest.run",
-        "--agent",
-        "random",
-        "--levels",
-        LEVEL,
-    ]
-    command += ["--seeds", "1", "--timesteps", "1000000", "--out", str(out), *flags]
+    command = [sys.executable, "-m", "retro_agents.contest.run", "--agent", "random"]
+    command += ["--levels", LEVEL, "--seeds", "1", "--timesteps", "1000000"]
+    command += ["--out", str(out), *flags]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -77,9 +70,15 @@ def gone(out):
 
 
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_interrupted_contest_keeps_its_episodes_and_leaves_no_process(tmp_path, kind):
+def test_interrupted_contest_keeps_its_episodes_and_leaves_no_process(
+    tmp_path, kind, capsys, monkeypatch
+):
+    monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
     with run_command(tmp_path) as process:
-        before = wait_for_episodes(tmp_path, 2)
+        before = wait_for_episodes(tmp_path, 1)
+        with pytest.raises(SystemExit):
+            main(["--agent", "random", "--levels", LEVEL, "--out", str(tmp_path)])
+        assert "another contest runs" in capsys.readouterr().err
         time.sleep(random.Random(int(kind)).random())
         process.send_signal(kind)
         assert process.wait(30) == {2: 130, 15: 143, 9: -9}[int(kind)]
@@ -122,7 +121,7 @@ def result_of(out):
 
 def test_killed_server_is_an_interruption_and_costs_no_ended_episode(tmp_path):
     with run_command(tmp_path) as process:
-        before = wait_for_episodes(tmp_path, 2)
+        before = wait_for_episodes(tmp_path, 1)
         time.sleep(random.Random(5).random())
         (server,) = [pid for pid in processes_of(tmp_path) if is_server(pid)]
         os.kill(server, signal.SIGKILL)
@@ -135,13 +134,3 @@ def test_killed_server_is_an_interruption_and_costs_no_ended_episode(tmp_path):
 
 def is_server(pid):
     return b"retro_agents.contest.serve" in Path(f"/proc/{pid}/cmdline").read_bytes()
-
-
-def test_folder_is_one_contest_at_a_time(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
-    with run_command(tmp_path) as process:
-        wait_for_episodes(tmp_path, 1)
-        with pytest.raises(SystemExit):
-            main(["--agent", "random", "--levels", LEVEL, "--out", str(tmp_path)])
-        assert "another contest runs" in capsys.readouterr().err
-        process.terminate()

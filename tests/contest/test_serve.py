@@ -22,11 +22,15 @@ from retro_agents.ground.errors import UserError
 LEVEL = parse_levels("bramble-test")[0]
 
 
+def command(folder, *flags):
+    words = [sys.executable, "-m", "retro_agents.contest.serve", LEVEL.game, LEVEL.state]
+    return [*words, "--dir", str(folder), *flags]
+
+
 @contextlib.contextmanager
 def serving(folder, *flags):
-    command = [sys.executable, "-m", "retro_agents.contest.serve", LEVEL.game, LEVEL.state]
-    command += ["--dir", str(folder), "--seed", "5", *flags]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    words = command(folder, "--seed", "5", *flags)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process
         finally:
@@ -94,28 +98,16 @@ def test_stopped_server_tells_the_agent_and_completes_its_records(tmp_path):
 
 
 def test_server_on_a_leash_does_not_wait_when_its_starter_has_gone(tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "retro_agents.contest.serve",
-        LEVEL.game,
-        LEVEL.state,
-        "--leash",
-    ]
-    command += ["--dir", str(tmp_path / "shared"), "--results", str(tmp_path / "results")]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=120, check=False)
+    words = command(tmp_path / "shared", "--results", str(tmp_path / "results"), "--leash")
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, timeout=120, check=False)
     assert done.returncode == 143
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("12h", 43200), ("1.5m", 90), ("7s", 7), ("8", 8)])
-def test_lengths_of_time_are_read(text, seconds):
-    assert parse_seconds(text) == seconds
-
-
-@pytest.mark.parametrize("text", ["", "soon", "-1h", "1d", "nan"])
-def test_other_lengths_of_time_are_refused(text):
-    with pytest.raises(UserError, match="length of time"):
-        parse_seconds(text)
+def test_lengths_of_time_are_read_and_others_refused():
+    assert [parse_seconds(text) for text in ("12h", "1.5m", "7s", "8")] == [43200, 90, 7, 8]
+    for text in ("", "soon", "-1h", "1d", "nan"):
+        with pytest.raises(UserError, match="length of time"):
+            parse_seconds(text)
 
 
 def test_mistakes_of_the_user_are_one_line(tmp_path, capsys):

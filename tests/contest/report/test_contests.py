@@ -57,45 +57,34 @@ def test_curves_end_where_the_leaderboard_is(tmp_path, gap):
         read_entries([out])
 
 
-def test_a_run_that_ended_early_keeps_its_score_in_the_mean():
+def test_early_ends_keep_their_score_and_progress_falls_into_twentieths():
     y = np.array([np.nan, 10.0, 4.0, np.nan, np.nan])
     np.testing.assert_array_equal(held(y), [np.nan, 10.0, 4.0, 4.0, 4.0])
-
-
-def test_progress_falls_into_twentieths():
     shares = progress_shares(np.array([0.0, 0.049, 0.5, 1.0]))
     assert (shares[0], shares[10], shares[19]) == (0.5, 0.25, 0.25)
     assert progress_shares(np.zeros(0)).sum() == 0
 
 
-def test_references_of_levels_that_are_not_known_are_left_out(tmp_path):
+def test_references_are_of_known_levels_and_of_this_cartridge(tmp_path):
     out = write_contest(tmp_path / "a", "x", seeds=1, score=1.0)
     assert set(read_references(read_entries([out]))) >= {
         f"{name} (reference)" for name in ("random", "hold-right", "run-and-jump", "oracle")
     }
     write_contest(tmp_path / "a", "x", seeds=1, score=1.0, level="Nowhere.Act1")
     assert read_references(read_entries([out])) == {}
-
-
-def test_references_are_not_those_of_another_cartridge(tmp_path):
-    out = write_contest(tmp_path / "a", "x", seeds=1, score=1.0)
+    out = write_contest(tmp_path / "b", "x", seeds=1, score=1.0)
     for path in out.glob("*/seed-*/result.json"):
         path.write_text(path.read_text().replace("BrambleDash-", "BrambleDash7-"))
     assert read_references(read_entries([out])) == {}
 
 
-def test_labels_differ_where_folders_have_the_same_name(tmp_path):
+def test_labels_differ_where_folders_have_the_same_name(tmp_path, monkeypatch):
     folders = [
         write_contest(tmp_path / at / "run", "rainbow", seeds=1, score=score)
         for at, score in (("a", 2000.0), ("b", 1000.0))
     ]
     labels = [entry.label for entry in read_entries(folders)]
     assert labels == [f"rainbow [{folder}]" for folder in folders]
-
-
-def test_this_folder_has_its_name_in_labels(tmp_path, monkeypatch):
-    for name, score in (("a", 2000.0), ("b", 1000.0)):
-        write_contest(tmp_path / name, "rainbow", seeds=1, score=score)
-    monkeypatch.chdir(tmp_path / "a")
-    entries = read_entries([Path(), Path("../b")])
-    assert [entry.label for entry in entries] == ["rainbow [a]", "rainbow [b]"]
+    monkeypatch.chdir(write_contest(tmp_path / "here", "rainbow", seeds=1, score=3000.0))
+    labels = [entry.label for entry in read_entries([Path(), folders[0]])]
+    assert labels == ["rainbow [here]", "rainbow [run]"]

@@ -77,28 +77,20 @@ def report(tmp_path_factory):
     return page
 
 
-def test_page_is_whole_and_loads_nothing(report):
-    found = Checker(report.read_text())
-    assert all(text.startswith("data:") for text in found.loads)
-    assert "Two <agents>" in found.words and "mine:<b>&play" in found.words
-    assert report.stat().st_size < 1_000_000
-
-
-def test_page_has_scores_references_and_a_film(report):
+def test_page_is_whole_loads_nothing_and_shows_scores_references_and_a_film(report):
     text = report.read_text()
-    agents = [row[0].split()[0] for row in Checker(text).tables["leaderboard"][1:]]
+    found = Checker(text)
+    assert all(loaded.startswith("data:") for loaded in found.loads)
+    assert "Two <agents>" in found.words and "mine:<b>&play" in found.words
+    agents = [row[0].split()[0] for row in found.tables["leaderboard"][1:]]
     assert agents.index("oracle") < agents.index("mine:<b>&play") < agents.index("random")
     assert "random (reference)" not in text  # it has played itself
-    assert "No film of" not in text
-    assert "seed 1: return" in text
     offered = text[text.index('id="film-level"') :].partition("</select>")[0]
     assert re.findall("<option>(.*)</option>", offered) == [LEVELS[0]]  # no level without a film
     (video,) = re.findall(r'src="data:video/mp4;base64,([^"]+)"', text)
     assert base64.b64decode(video)[4:8] == b"ftyp"
     (poster,) = re.findall(r'poster="data:image/jpeg;base64,([^"]+)"', text)
     assert base64.b64decode(poster)[:2] == b"\xff\xd8"
-    for label in re.findall(r'<svg [^>]*role="img" aria-label="([^"]*)"', text):
-        assert len(label) > 20
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
@@ -130,15 +122,24 @@ def test_browser_shows_the_comparison_and_nothing_too_wide(report, tmp_path, wid
     assert re.fullmatch(r"1,000 steps: mine:&lt;b&gt;&amp;play [45],\d{3}, random \d{3}", found[4])
 
 
-def test_one_agent_and_other_levels_make_a_page_too(tmp_path):
-    one = write_contest(tmp_path / "one", "rainbow", seeds=1, score=10.0)
-    other = write_contest(tmp_path / "two", "rainbow", seeds=1, score=20.0, level=LEVELS[0])
-    for folders in ([one], [one, other]):
-        main([*map(str, folders), "--out", str(tmp_path / "r.html"), "--no-films"])
-        text = (tmp_path / "r.html").read_text()
-        Checker(text)
-        assert ("different levels" in text) == (len(folders) == 2)
-        assert ("rainbow [two]" in text) == (len(folders) == 2)
+def page_of(folders, out):
+    main([*map(str, folders), "--out", str(out), "--no-films"])
+    return out.read_text()
+
+
+def test_what_cannot_be_compared_is_said(folders, tmp_path):
+    one = write_contest(tmp_path / "one", "mine", seeds=1, score=10.0, level=LEVELS[0])
+    text = page_of([folders[0], one], tmp_path / "r.html")
+    assert "different levels" in text and "mine [one]" in text
+    assert "different levels" not in page_of([one], tmp_path / "r.html")
+    for path in folders[1].glob("*/seed-0/*"):
+        text = path.read_text().replace(rom_hash(GAME), "0" * 40)
+        path.write_text(text.splitlines()[0] + "\n" if path.suffix == ".csv" else text)
+    text = page_of(folders, tmp_path / "r.html")
+    Checker(text)
+    assert "different ROMs" in text
+    assert "episodes of yours came: no episode has ended" in text
+    assert read_references(read_entries(folders[:1])) and not read_references(read_entries(folders))
 
 
 def test_agents_with_other_numbers_of_steps_are_ranked_apart(tmp_path):
@@ -161,24 +162,9 @@ def test_recording_of_another_rom_is_not_filmed_and_the_page_says_why(tmp_path, 
     (path.parent / "best.bk2").touch()
     main([str(out), "--out", str(tmp_path / "r.html")])
     text = (tmp_path / "r.html").read_text()
-    Checker(text)
     said = f"it was played with another ROM of {GAME} (000000000000)"
     assert f"No film of {LEVELS[0]} (x): {said}" in text and "<video" not in text
     assert f"no film of {GAME}:{LEVELS[0]}: {said}" in capsys.readouterr().err
-
-
-def test_states_of_the_same_name_are_shown_with_their_games(tmp_path):
-    folders = [
-        write_contest(tmp_path / game, "x", seeds=1, score=score, level=LEVELS[0], game=game)
-        for game, score in ((GAME, 5000.0), ("Other-v0", 100.0))
-    ]
-    write_contest(folders[0], "x", seeds=1, score=5000.0, level=LEVELS[1])
-    main([*map(str, folders), "--out", str(tmp_path / "r.html"), "--no-films"])
-    text = (tmp_path / "r.html").read_text()
-    rows = [row[0].strip() for row in Checker(text).tables["levels"][1:]]
-    assert rows == [f"{GAME}:{LEVELS[0]}", LEVELS[1], f"Other-v0:{LEVELS[0]}"]
-    data = re.findall(r'"levels": (\{[^}]*\})', text)
-    assert [set(json.loads(levels)) for levels in data[:2]] == [set(rows[:2]), set(rows[2:])]
 
 
 def test_folder_without_a_contest_is_a_mistake_in_one_line(tmp_path, capsys):
@@ -193,13 +179,6 @@ def test_folder_without_a_contest_is_a_mistake_in_one_line(tmp_path, capsys):
     assert not (tmp_path / "r.html").exists()
 
 
-def played(folder, state):
-    """Mean return of each seed on a level, read by hand."""
-    files = sorted(folder.glob(f"*{state}/seed-*/episodes.csv"))
-    rows = [[line.split(",") for line in file.read_text().splitlines()[1:]] for file in files]
-    return [float(np.mean([float(row[2]) for row in each])) for each in rows]
-
-
 @pytest.fixture
 def folders(tmp_path):
     return [
@@ -208,38 +187,18 @@ def folders(tmp_path):
     ]
 
 
-def page_of(folders, out):
-    main([*map(str, folders), "--out", str(out), "--no-films"])
-    return out.read_text()
-
-
 def test_scores_are_the_means_of_the_episodes(folders, tmp_path):
     text = page_of(folders, tmp_path / "r.html")
     tables = Checker(text).tables
     means = {row[0].split()[0]: row[1].split()[0] for row in tables["leaderboard"][1:]}
-    levels = {row[0].strip(): [cell.split()[0] for cell in row[1:]] for row in tables["levels"]}
     (data,) = re.findall(r'id="scores">(.*?)</script>', text)
     scores = {one["label"]: one["levels"] for one in json.loads(data)}
-    for column, (name, folder) in enumerate(zip(("mine", "yours"), folders, strict=True)):
-        expected = {state: float(np.mean(played(folder, state))) for state in LEVELS}
+    for name, folder in zip(("mine", "yours"), folders, strict=True):
+        expected = {}
+        for level in LEVELS:
+            files = sorted(folder.glob(f"*{level}/seed-*/episodes.csv"))
+            rows = [file.read_text().splitlines()[1:] for file in files]
+            returns = [[float(row.split(",")[2]) for row in each] for each in rows]
+            expected[level] = np.mean(returns)
         assert means[name] == f"{np.mean(list(expected.values())):,.0f}"
         assert scores[name] == pytest.approx(expected)
-        assert {s: levels[s][column] for s in LEVELS} == {
-            state: f"{mean:,.0f}" for state, mean in expected.items()
-        }
-
-
-def test_an_agent_without_an_ended_episode_came_nowhere(tmp_path):
-    out = write_contest(tmp_path / "a", "mine", seeds=1, score=1000.0)
-    for path in out.glob("*/seed-0/episodes.csv"):
-        path.write_text(path.read_text().splitlines()[0] + "\n")
-    text = page_of([out], tmp_path / "r.html")
-    assert "episodes of mine came: no episode has ended" in text and "most often" not in text
-
-
-def test_scores_of_another_rom_are_not_compared(folders, tmp_path):
-    assert "different ROMs" not in page_of(folders, tmp_path / "r.html")
-    for path in folders[1].glob("*/seed-0/result.json"):
-        path.write_text(path.read_text().replace(rom_hash(GAME), "0" * 40))
-    assert "different ROMs" in page_of(folders, tmp_path / "r.html")
-    assert read_references(read_entries(folders[:1])) and not read_references(read_entries(folders))

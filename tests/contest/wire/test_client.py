@@ -4,7 +4,6 @@ import json
 import os
 import socket
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from retro_agents.contest.wire.protocol import (
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.make import wrap_agent
 
-Start = Callable[..., Any]
 NO_BUTTON = np.zeros(12, np.int8)
 
 

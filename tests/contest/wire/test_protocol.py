@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 
@@ -30,21 +32,21 @@ def test_exceptions_have_the_numbers_and_families_of_2018():
     assert [issubclass(error, BrokenPipeError) for error in ERRORS] == [0, 0, 0, 1, 1, 0]
 
 
-@pytest.mark.parametrize("number", range(6))
-def test_trouble_becomes_its_exception(number):
-    error = read_trouble(b'{"reason": "why", "exception": %d}' % number)
-    assert type(error) is ERRORS[number]
-    assert str(error) == "why"
-
-
-@pytest.mark.parametrize("content", [b"7", b'{"exception": 99}', b'{"exception": "0"}', b"{"])
-def test_trouble_of_any_kind_becomes_an_exception(content):
-    assert type(read_trouble(content)) is GymRemoteError
+@pytest.mark.parametrize(
+    ("content", "kind", "why"),
+    [
+        *((b'{"reason": "why", "exception": %d}' % n, ERRORS[n], "why") for n in range(6)),
+        *((text, GymRemoteError, "") for text in (b"7", b'{"exception": 99}', b"{")),
+        (b'{"exception": "0"}', GymRemoteError, ""),
+    ],
+)
+def test_trouble_of_any_kind_becomes_its_exception(content, kind, why):
+    error = read_trouble(content)
+    assert type(error) is kind
+    assert why in str(error)
 
 
 def description(ac, ob):
-    import json
-
     channels = describe(buttons=12, shape=(6, 8, 3))
     channels["ac"][1], channels["ob"][1] = ac, ob
     return json.dumps(channels).encode()

@@ -34,13 +34,8 @@ def test_score_is_the_mean_of_all_episodes_the_unfinished_one_too(tmp_path):
     record.reset()
     record.step(10.0, terminated=False, truncated=False)
     record.finish("limit")
-    lines = (tmp_path / "monitor.csv").read_text().splitlines()
-    assert lines[0] == "r,l,t"
-    assert [line.split(",")[:2] for line in lines[1:]] == [
-        ["3.0", "2"],
-        ["-4.0", "1"],
-        ["10.0", "1"],
-    ]
+    rows = [row.split(",")[:2] for row in (tmp_path / "monitor.csv").read_text().splitlines()]
+    assert rows == [["r", "l"], ["3.0", "2"], ["-4.0", "1"], ["10.0", "1"]]
     found = result(tmp_path)
     assert found["mean_return"] == 3.0
     assert (found["best_return"], found["episodes"], found["steps"]) == (10.0, 3, 4)
@@ -159,22 +154,17 @@ def test_what_a_full_disk_refused_is_written_when_there_is_room(tmp_path, monkey
     assert one_row(tmp_path / "episodes.csv")[2:4] == ["5.0", "1"]
 
 
-def test_log_has_a_row_every_thousand_steps(tmp_path):
+def test_log_and_result_have_the_running_episode_every_thousand_steps(tmp_path):
     record = Record(tmp_path, facts={})
-    episode(record, *[0.5] * 2500)
+    record.reset()
+    for step in range(2500):
+        record.step(0.5, terminated=False, truncated=False)
+        if step == 999:
+            assert (result(tmp_path)["mean_return"], result(tmp_path)["steps"]) == (500.0, 1000)
+            assert len((tmp_path / "monitor.csv").read_text().splitlines()) == 1
     record.finish("")
     lines = (tmp_path / "log.csv").read_text().splitlines()
     assert [line.split(",")[0] for line in lines] == ["l", "1000", "2000"]
-
-
-def test_running_episode_is_in_the_result_every_thousand_steps(tmp_path):
-    record = Record(tmp_path, facts={})
-    record.reset()
-    for _ in range(1000):
-        record.step(0.5, terminated=False, truncated=False)
-    assert (result(tmp_path)["mean_return"], result(tmp_path)["steps"]) == (500.0, 1000)
-    assert len((tmp_path / "monitor.csv").read_text().splitlines()) == 1
-    record.finish("")
 
 
 def test_finished_means_that_the_level_was_ended_by_reaching_its_end(tmp_path):
@@ -184,10 +174,6 @@ def test_finished_means_that_the_level_was_ended_by_reaching_its_end(tmp_path):
     episode(record, 9500.0, terminated=False)
     record.finish("")
     assert result(tmp_path)["finished"] == 1
-
-
-def test_records_are_never_overwritten(tmp_path):
-    Record(tmp_path, facts={}).finish("")
     with pytest.raises(UserError, match="not overwritten"):
         Record(tmp_path, facts={})
 

@@ -1,9 +1,8 @@
 """A remote level under an agent's own loop."""
 
-import csv
 import subprocess
 import sys
-from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from retro_agents.games.retro.make import make_vec, wrap_agent
 from retro_agents.ground.errors import UserError
 from retro_agents.run.config import load_config
 
-Start = Callable[..., Any]
 SMALL = EnvConfig(image_height=4, image_width=5, frame_stack=2)
 LEVEL = parse_levels("bramble-test")[0]
 
@@ -70,40 +68,6 @@ def test_state_of_a_remote_level_cannot_be_restored(start):
     envs.close()
 
 
-def rows(path):
-    with path.open(newline="") as file:
-        return list(csv.reader(file))
-
-
-def test_rainbow_learns_on_a_remote_level_exactly_as_on_a_local_one(tmp_path):
-    """Through the same loop: same numbers in metrics.csv, same episodes."""
-    flags = ["--timesteps", "200", "--num-envs", "1", "--device", "cpu", "--hidden", "16"]
-    flags += ["--image-height", "36", "--image-width", "36", "--learning-starts", "40"]
-    flags += ["--replay-size", "400", "--log-every", "50", "--seed", "3", "--torch-threads", "1"]
-    flags += ["--episode-steps", "70"]
-    config: Any = load_config(RainbowConfig, flags, presets=None, command="test")
-    local = make_vec([LEVEL], num_envs=1, config=config.env, seed=3)
-    try:
-        run(local, config, tmp_path / "local")
-    finally:
-        local.close()
-    served = [
-        sys.executable,
-        "-c",
-        SERVE_SHORT,
-        str(tmp_path / "shared"),
-        str(row_seeds(3, 1)[0]),
-    ]
-    with subprocess.Popen(served) as server:
-        remote: Any = RemoteVectorEnv(tmp_path / "shared", config=config.env, level=str(LEVEL))
-        run(remote, config, tmp_path / "remote")
-        remote.close()
-    assert server.returncode == 0
-    for name in ("metrics.csv", "episodes.csv"):
-        assert rows(tmp_path / "local" / name) == rows(tmp_path / "remote" / name)
-    assert len(rows(tmp_path / "remote" / "episodes.csv")) >= 3
-
-
 SERVE_SHORT = f"""
 import sys
 from pathlib import Path
@@ -119,3 +83,24 @@ with meeting_place(Path(sys.argv[1])) as folder:
     serve(env, folder, limits=Limits(timesteps=200), record=record, seed=int(sys.argv[2]))
 env.close()
 """
+
+
+def test_rainbow_learns_on_a_remote_level_exactly_as_on_a_local_one(tmp_path):
+    """Through the same loop: same numbers in metrics.csv, same episodes."""
+    flags = ["--timesteps", "200", "--num-envs", "1", "--device", "cpu", "--hidden", "16"]
+    flags += ["--image-height", "36", "--image-width", "36", "--learning-starts", "40"]
+    flags += ["--replay-size", "400", "--log-every", "50", "--seed", "3", "--torch-threads", "1"]
+    flags += ["--episode-steps", "70"]
+    config: Any = load_config(RainbowConfig, flags, presets=None, command="test")
+    with closing(make_vec([LEVEL], num_envs=1, config=config.env, seed=3)) as local:
+        run(local, config, tmp_path / "local")
+    command = [sys.executable, "-c", SERVE_SHORT, tmp_path / "shared", str(row_seeds(3, 1)[0])]
+    with subprocess.Popen(command) as server:
+        remote: Any = RemoteVectorEnv(tmp_path / "shared", config=config.env, level=str(LEVEL))
+        run(remote, config, tmp_path / "remote")
+        remote.close()
+    assert server.returncode == 0
+    for name in ("metrics.csv", "episodes.csv"):
+        text = (tmp_path / "local" / name).read_text()
+        assert (tmp_path / "remote" / name).read_text() == text
+    assert text.count("\n") >= 3

@@ -2,8 +2,6 @@
 
 import os
 import stat
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -12,25 +10,18 @@ from retro_agents.contest.wire.server import PATIENCE
 from retro_agents.ground.errors import UserError
 from tests.contest.raw import RESET, Raw, patient, press, raw
 
-Start = Callable[..., Any]
-
 
 def test_description_is_that_of_2018(start):
     with raw(start()) as client:
-        assert client.read() == {
-            "type": "description",
-            "content": {
-                "ac": [
-                    "int_fold",
-                    "[2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2],",
-                    {"n": "12", "type": "MultiBinary"},
-                ],
-                "ob": ["np", '(6, 8, 3), dtype("|u1")', {"type": "Box", "shape": "(6, 8, 3)"}],
-                "reward": ["float", None, {}],
-                "done": ["bool", None, {}],
-                "reset": ["bool", None, {}],
-            },
+        buttons = "[2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2],"
+        content = {
+            "ac": ["int_fold", buttons, {"n": "12", "type": "MultiBinary"}],
+            "ob": ["np", '(6, 8, 3), dtype("|u1")', {"type": "Box", "shape": "(6, 8, 3)"}],
+            "reward": ["float", None, {}],
+            "done": ["bool", None, {}],
+            "reset": ["bool", None, {}],
         }
+        assert client.read() == {"type": "description", "content": content}
 
 
 def test_folder_socket_and_screen_are_for_the_owner_alone(start):
@@ -96,7 +87,7 @@ def test_server_does_not_wait_for_a_client_for_ever(start):
     assert server.result()["mean_return"] is None
 
 
-def test_oversized_message_ends_the_run(start):
+def test_oversized_message_or_nothing_but_nonsense_ends_the_run(start):
     server = start()
     with raw(server) as client:
         client.read()
@@ -107,9 +98,6 @@ def test_oversized_message_ends_the_run(start):
         assert (closing["type"], closing["content"]["exception"]) == ("close", 0)
     server.ended()
     assert [row[1] for row in server.rows()] == [1]
-
-
-def test_client_that_sends_only_nonsense_is_sent_away(start):
     server = start()
     with raw(server) as client:
         client.read()
@@ -120,15 +108,18 @@ def test_client_that_sends_only_nonsense_is_sent_away(start):
     server.ended()
 
 
-def test_bad_requests_of_a_client_that_never_began_are_not_counted_against_the_next(start):
+def test_visitor_that_never_plays_costs_nothing(start):
     server = start()
     with raw(server) as client:
         client.read()
         client.send(b"\f" * PATIENCE)
         while client.read()["type"] != "close":
             pass
+    for data in (b"", b"garbage", b"x" * 10_000, b'{"type": "close", "content": {}}\f'):
+        with patient(server) as visitor:
+            visitor.send(data)
     with patient(server) as client:
-        assert client.ask(b"")["type"] == "exception"
+        assert client.ask(b"")["type"] == "exception", "counted afresh"
         assert client.ask(RESET)["type"] == "update"
     server.ended()
 
@@ -137,12 +128,8 @@ def test_step_before_reset_is_refused(start):
     with raw(start()) as client:
         client.read()
         assert client.ask(press(1))["content"]["exception"] == 5
-        assert client.ask(RESET)["content"] == {
-            "ob": True,
-            "reward": 0.0,
-            "done": False,
-            "reset": False,
-        }
+        content = {"ob": True, "reward": 0.0, "done": False, "reset": False}
+        assert client.ask(RESET)["content"] == content
 
 
 def test_second_client_is_refused_and_the_first_plays_on(start):
@@ -153,15 +140,6 @@ def test_second_client_is_refused_and_the_first_plays_on(start):
         with pytest.raises(ConnectionRefusedError):
             Raw(server.socket())
         assert client.ask(press(1))["type"] == "update"
-
-
-def test_visitor_that_never_plays_costs_nothing(start):
-    server = start()
-    for data in (b"", b"garbage", b"x" * 10_000, b'{"type": "close", "content": {}}\f'):
-        with patient(server) as visitor:
-            visitor.send(data)
-    with patient(server) as client:
-        assert client.ask(RESET)["type"] == "update"
 
 
 def test_client_that_cuts_the_screen_short_costs_nothing(start):
@@ -205,3 +183,43 @@ def test_failing_environment_is_reported_and_recorded(start, toy):
 def test_limit_of_nothing_is_refused(name):
     with pytest.raises(UserError, match=name):
         Limits(**{name: 0})
+
+
+MALFORMED = {
+    "empty": b"",
+    "no JSON": b"\x00\xff\xfe garbage",
+    "half a message": b'{"type": "update", "content": {"ac"',
+    "deep": b"[" * 4000,
+    "a list": b"[]",
+    "a number": b"7",
+    "no type": b'{"content": {"ac": 1}}',
+    "no content": b'{"type": "update"}',
+    "unknown type": b'{"type": "description", "content": {}}',
+    "type of a list": b'{"type": [], "content": {}}',
+    "content of a list": b'{"type": "update", "content": [1]}',
+    "neither action nor reset": b'{"type": "update", "content": {}}',
+    "NaN": b'{"type": "update", "content": {"ac": NaN}}',
+    "infinite": b'{"type": "update", "content": {"ac": 1e999}}',
+    "negative": b'{"type": "update", "content": {"ac": -1}}',
+    "too large": b'{"type": "update", "content": {"ac": 4096}}',
+    "huge": b'{"type": "update", "content": {"ac": ' + b"9" * 4000 + b"}}",
+    "fraction": b'{"type": "update", "content": {"ac": 1.5}}',
+    "text": b'{"type": "update", "content": {"ac": "__import__(\'os\')"}}',
+    "truth": b'{"type": "update", "content": {"ac": true}}',
+    "reset of a text": b'{"type": "update", "content": {"reset": "yes"}}',
+    "pickle": b"\x80\x04K\x01.",
+}
+
+
+@pytest.mark.parametrize("data", MALFORMED.values(), ids=MALFORMED.keys())
+def test_malformed_message_is_answered_and_changes_nothing(start, data):
+    server = start()
+    with raw(server) as client:
+        client.read()
+        client.ask(RESET)
+        answer = client.ask(data)
+        assert (answer["type"], answer["content"]["exception"]) == ("exception", 0)
+        assert isinstance(answer["content"]["reason"], str)
+        assert [client.ask(press(3))["content"]["done"] for _ in range(5)] == [False] * 4 + [True]
+    server.ended()
+    assert [row[1] for row in server.rows()] == [5]

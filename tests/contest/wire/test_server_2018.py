@@ -1,14 +1,11 @@
 """The server against a client that behaves as that of 2018."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.contest.raw import Raw
-
-Start = Callable[..., Any]
 
 
 class Client2018:

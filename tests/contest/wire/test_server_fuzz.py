@@ -7,8 +7,6 @@ import random
 import signal
 import socket
 import time
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +18,6 @@ from retro_agents.contest.wire.record import Record
 from retro_agents.contest.wire.server import serve
 from retro_agents.contest.wire.socket_folder import meeting_place
 
-Start = Callable[..., Any]
 RESET = b'{"type": "update", "content": {"reset": true}}\f'
 STEP = b'{"type": "update", "content": {"ac": 5}}\f'
 CLOSE = b'{"type": "close", "content": {"reason": null}}\f'
