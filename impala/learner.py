@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from impala.config import ImpalaConfig
 from impala.memory import Sequences
-from retro_agents.experience.gradients import Piece, Pieces
+from retro_agents.experience.gradients import Gradients, GradientThreads
 from retro_agents.experience.vtrace import vtrace
 from retro_agents.ground.device import computes_in_bf16
 from retro_agents.ground.schedules import scheduled
@@ -43,12 +43,12 @@ class Learner:
     def __init__(
         self, net: ActorCritic, config: ImpalaConfig, *, device: torch.device, threads: int = 1
     ) -> None:
-        """threads: of a CPU, see `Pieces`."""
+        """threads: of a CPU, see `GradientThreads`."""
         self.net, self.config, self.device = net, config, device
         self.parameters = list(net.parameters())
         self.optimiser = make_optimiser(config, self.parameters)
         self.half = computes_in_bf16(config.precision, device)
-        self.pieces = Pieces(threads if device.type == "cpu" else 1)
+        self.threads = GradientThreads(threads if device.type == "cpu" else 1)
 
     def update(self, batch: Sequences, *, part: float) -> dict[str, float]:
         """Learn from a batch -> metrics, means over its steps and epochs. part: of the run that has
@@ -62,20 +62,20 @@ class Learner:
         return {**dict(zip(rows[0], means.tolist(), strict=True)), "learning_rate": rate}
 
     def _step(self, batch: Sequences) -> dict[str, Tensor]:
-        """One step along the gradient of a batch, computed piece by piece -> metrics."""
-        count = min(self.config.accumulate * self.pieces.threads, batch.count)
+        """One step along the gradient of a batch -> metrics."""
+        count = min(self.config.accumulate * self.threads.count, batch.count)
         ends = np.linspace(0, batch.count, count + 1).astype(int).tolist()
-        pieces = [batch.columns(slice(*ends)) for ends in pairwise(ends)]
-        sums = self.pieces.backward(self._piece, pieces, parameters=self.parameters)
+        parts = [batch.columns(slice(*ends)) for ends in pairwise(ends)]
+        sums = self.threads.backward(self._microbatch, parts, parameters=self.parameters)
         means = {name: value / batch.actions.size for name, value in sums.items()}
         limit = self.config.gradient_norm or torch.inf
         means["gradient_norm"] = nn.utils.clip_grad_norm_(self.parameters, limit)
         self.optimiser.step()
         return means
 
-    def _piece(self, piece: Sequences) -> Piece:
-        """Gradients and sums of metrics of a piece of a batch."""
-        loss, metrics = self.losses(piece)
+    def _microbatch(self, part: Sequences) -> Gradients:
+        """Gradients and sums of metrics of a part of a batch."""
+        loss, metrics = self.losses(part)
         gradients = torch.autograd.grad(loss, self.parameters)
         return list(gradients), {name: value.detach() for name, value in metrics.items()}
 

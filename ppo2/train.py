@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
-from ppo2.pieces import with_pieces
 from ppo2.training import Training
 from retro_agents.contract.envs import VectorEnv
 from retro_agents.contract.policy import OnCheckpoint, reached
@@ -47,7 +46,6 @@ def run(
     environments of its own; the first one writes. on_checkpoint: called after each checkpoint,
     there.
     """
-    config = with_pieces(config, envs.num_envs)
     training = Training(config, envs.num_envs)
     collector = training.collector
     if config.run.resume:

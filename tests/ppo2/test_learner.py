@@ -146,7 +146,9 @@ def test_first_minibatch_finds_the_policy_unchanged():
     assert metrics["clipped"] == 0.0
 
 
-def test_accumulated_gradients_make_the_same_step():
+@pytest.mark.parametrize("flags", [{"accumulate": 3}, {"accumulate": 0}])
+def test_microbatches_make_the_same_step(monkeypatch, flags):
+    monkeypatch.setattr("ppo2.learner.CACHED_ROWS", 6)  # of 16 in a minibatch
     rows = []
     with register_module_forward_hook(
         lambda module, images, _: (
@@ -155,7 +157,7 @@ def test_accumulated_gradients_make_the_same_step():
     ):
         whole, _ = learned(TINY)
         at_once, rows = rows, []
-        parts, _ = learned(replaced(TINY, accumulate=3))
+        parts, _ = learned(replaced(TINY, **flags))
     del rows[0], at_once[0]  # of the rollout
     assert len(rows) == 3 * len(at_once) and sum(rows) == sum(at_once)
     assert_same_weights(whole, parts, rtol=1e-3, atol=2e-6)

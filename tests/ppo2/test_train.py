@@ -1,4 +1,3 @@
-import json
 import re
 import sys
 
@@ -6,7 +5,6 @@ import numpy as np
 import pytest
 import torch
 
-import ppo2.pieces
 import ppo2.train
 from ppo2.config import PPO2Config
 from ppo2.train import parse, resolve, run
@@ -234,30 +232,6 @@ def test_a_recurrent_net_learns_from_whole_rollouts(corridor, tmp_path):
     assert read_columns(tmp_path / "metrics.csv")["updates"][-1] == 3
     with pytest.raises(UserError, match="num_envs"):
         replaced(config, num_envs=3)
-
-
-@pytest.mark.parametrize("flags", [{}, {"recurrent": "gru", "sequence_steps": 8}])
-def test_pieces_are_chosen_by_their_speed_and_kept_with_the_run(
-    corridor, tmp_path, monkeypatch, capsys, flags
-):
-    tried = []
-
-    def seconds_per_row(learner, config, sequences, state_size):
-        assert measured(learner, config, sequences, state_size) > 0.0
-        tried.append(sequences)
-        return abs(sequences * config.sequence_steps - 16)  # 16 rows are the fastest
-
-    measured = ppo2.pieces.seconds_per_row
-    monkeypatch.setattr(ppo2.pieces, "SECONDS", 1e-9)
-    monkeypatch.setattr(ppo2.pieces, "seconds_per_row", seconds_per_row)
-    config = replaced(QUICK, num_envs=8, timesteps=128, accumulate=0, **flags)
-    agent = run(corridor(8), config, tmp_path)
-    assert agent.config.accumulate == 4 and 64 // config.sequence_steps in tried  # of 64 rows
-    assert "in 4 pieces" in capsys.readouterr().err
-    assert json.loads((tmp_path / "config.json").read_text())["accumulate"] == 4
-    same = run(corridor(8), replaced(config, accumulate=4), tmp_path / "given")
-    for one, other in zip(agent.net.parameters(), same.net.parameters(), strict=True):
-        assert torch.equal(one, other)
 
 
 def ablations():
