@@ -14,7 +14,6 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from retro_agents.ground.arrays import Rows
 from retro_agents.ground.errors import UserError
@@ -98,7 +97,7 @@ def write_episodes(
     env_steps: int = 0,
     agent: str = NO_AGENT,
     config: Mapping[str, Any] | None = None,
-    net: Mapping[str, Tensor] | None = None,
+    net: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write episodes, those last that are worth most: who has no room for all takes the last.
 

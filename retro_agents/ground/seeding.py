@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import torch
 
 
 def seed_everything(seed: int) -> None:
     """Seed Python's, NumPy's global and torch's (CPU and every CUDA device) generators."""
+    import torch  # slow to import
+
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002  libraries still draw from it
     torch.manual_seed(seed)
@@ -18,6 +19,8 @@ def seed_everything(seed: int) -> None:
 
 def rng_state() -> dict[str, Any]:
     """States of the generators `seed_everything` seeds, as values msgpack can hold."""
+    import torch
+
     version, words, gauss = random.getstate()
     name, keys, position, has_gauss, cached = np.random.get_state(legacy=True)  # noqa: NPY002
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
@@ -31,6 +34,8 @@ def rng_state() -> dict[str, Any]:
 
 def set_rng_state(state: dict[str, Any]) -> None:
     """Set what `rng_state` returned. CUDA states are set as far as there are devices."""
+    import torch
+
     version, words, gauss = state["python"]
     random.setstate((version, tuple(words), gauss))
     name, keys, position, has_gauss, cached = state["numpy"]
@@ -53,5 +58,7 @@ def aside(seed: int) -> Iterator[None]:
         set_rng_state(state)
 
 
-def _bytes_tensor(data: bytes) -> torch.Tensor:
+def _bytes_tensor(data: bytes) -> Any:
+    import torch
+
     return torch.frombuffer(bytearray(data), dtype=torch.uint8)

@@ -8,6 +8,8 @@ checkpoints/step-000050000/
     state.msgpack        everything else: states of random generators and emulators
 """
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import hashlib
@@ -19,12 +21,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import msgspec
 import numpy as np
-import safetensors.torch
-import torch
 
 from retro_agents.ground.arrays import Rows, StoredArray, StoredArrays, describe, write_array
 from retro_agents.ground.errors import Damaged, UserError
@@ -32,6 +32,9 @@ from retro_agents.ground.files import ASIDE, CHECKPOINT, complete_checkpoints, s
 from retro_agents.run.agents import AGENTS, find, is_package, shipped
 from retro_agents.run.command_line import flag_with
 from retro_agents.run.config import from_dict, to_dict
+
+if TYPE_CHECKING:
+    import torch
 
 T = TypeVar("T")
 FORMAT = "retro-contest-agents checkpoint"
@@ -73,7 +76,7 @@ class Checkpoint:
     arrays: StoredArrays
     state: dict[str, Any]
 
-    def of(self, agent: str) -> "Checkpoint":
+    def of(self, agent: str) -> Checkpoint:
         """Itself. UserError: it is another agent's."""
         if self.agent != agent:
             raise UserError(f"{self.folder} is a checkpoint of {self.agent!r}, not of {agent}")
@@ -182,6 +185,8 @@ def load_checkpoint(folder: Path | str) -> Checkpoint:
     for name, facts in meta.files.items():
         path, stem = folder / name, name.split(".")[0]
         if name.endswith(".safetensors"):
+            import safetensors.torch  # slow to import
+
             tensors[stem] = safetensors.torch.load(_read(path, facts))
         elif name.endswith(".npy.zst"):
             shape = tuple(facts.shape or ())
@@ -292,6 +297,8 @@ def _write_files(
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} cannot name a file: letters, digits, - and _ only")
     for name, group in tensors.items():
+        import safetensors.torch  # slow to import
+
         # Copies: safetensors refuses tensors that share memory or are not contiguous.
         plain = {key: t.detach().cpu().contiguous().clone() for key, t in group.items()}
         (draft / f"{name}.safetensors").write_bytes(safetensors.torch.save(plain))

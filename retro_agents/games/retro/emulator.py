@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import stable_retro
 
 from retro_agents.games.retro.integrations import check_playable, file_of, games
 from retro_agents.games.retro.levels import Level
@@ -43,6 +42,8 @@ class Emulator:
         """Open the level's ROM in a new emulator. Errors: UserError."""
         check_playable(level.game, level.state, scenario=self.scenario_name, native=False)
         self.close()
+        import stable_retro  # slow to import
+
         try:
             self.retro = stable_retro.RetroEnv(
                 level.game,

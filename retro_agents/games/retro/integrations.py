@@ -7,17 +7,14 @@ import hashlib
 import re
 import struct
 from pathlib import Path
-
-from stable_retro import data
-from stable_retro.data import Integrations
+from typing import Any
 
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.requirements import ROOT
 
 CODE, PACK = "bramble.wasm", "game.pack"
 """What plays a game without an emulator, in its folder."""
-OWN_GAMES = Path(__file__).resolve().parents[3] / "cartridge" / "integration"
-# A custom integration goes first: a game of the same name in the wheel must not hide it.
-SEARCH_ORDER = (Integrations.CUSTOM_ONLY, Integrations.STABLE, Integrations.CONTRIB_ONLY)
+OWN_GAMES = ROOT / "cartridge" / "integration"
 
 
 def nearest(name: str, known: list[str]) -> str:
@@ -27,15 +24,24 @@ def nearest(name: str, known: list[str]) -> str:
     return f" (nearest: {lower[found[0]]})" if found else ""
 
 
+def retro_data() -> Any:
+    """stable_retro.data: its lists of games and files."""
+    from stable_retro import data  # slow to import
+
+    return data
+
+
 @functools.cache
-def games() -> dict[str, Integrations]:
+def games() -> dict[str, Any]:
     """Every game with an integration, and which kind of integration it is."""
-    if OWN_GAMES.is_dir() and str(OWN_GAMES) not in Integrations.CUSTOM_ONLY.paths:
-        Integrations.add_custom_path(str(OWN_GAMES))
-    found: dict[str, Integrations] = {}
-    for kind in SEARCH_ORDER:
+    kinds = retro_data().Integrations
+    if OWN_GAMES.is_dir() and str(OWN_GAMES) not in kinds.CUSTOM_ONLY.paths:
+        kinds.add_custom_path(str(OWN_GAMES))
+    found: dict[str, Any] = {}
+    # A custom integration goes first: a game of the same name in the wheel must not hide it.
+    for kind in (kinds.CUSTOM_ONLY, kinds.STABLE, kinds.CONTRIB_ONLY):
         for path in kind.paths:
-            for file in (Path(data.path()) / path).glob("*/data.json"):
+            for file in (Path(retro_data().path()) / path).glob("*/data.json"):
                 found.setdefault(file.parent.name, kind)
     return found
 
@@ -43,14 +49,14 @@ def games() -> dict[str, Integrations]:
 def custom_folders() -> list[str]:
     """Folders of custom integrations in this process, for a worker to know them too."""
     games()
-    return list(Integrations.CUSTOM_ONLY.paths)
+    return list(retro_data().Integrations.CUSTOM_ONLY.paths)
 
 
 def add_custom_folders(folders: list[str]) -> None:
     """Make custom integrations known here; those of `OWN_GAMES` always are."""
     for folder in folders:
         if folder not in custom_folders():
-            Integrations.add_custom_path(folder)
+            retro_data().Integrations.add_custom_path(folder)
     games.cache_clear()
 
 
@@ -70,7 +76,7 @@ def full_name(game: str) -> str:
 
 def states(game: str) -> list[str]:
     """Names of the game's start states; of its acts, where it plays without an emulator alone."""
-    found = list(data.list_states(game, games()[game]))
+    found = list(retro_data().list_states(game, games()[game]))
     if found or not is_native(game):
         return found
     return list(_packed_names(Path(str(file_of(game, PACK))).read_bytes()))
@@ -99,7 +105,7 @@ def is_native(game: str) -> bool:
 
 def file_of(game: str, name: str) -> str | None:
     """Path of one integration file of a game, or None."""
-    return data.get_file_path(game, name, games()[game])
+    return retro_data().get_file_path(game, name, games()[game])
 
 
 def state_bytes(game: str, state: str) -> bytes:
@@ -116,7 +122,7 @@ def state_bytes(game: str, state: str) -> bytes:
 def has_rom(game: str) -> bool:
     """Whether the game's ROM is there (in the repository, the wheel, or imported)."""
     try:
-        data.get_original_romfile_path(game, games()[game])
+        retro_data().get_original_romfile_path(game, games()[game])
     except FileNotFoundError:
         return False
     return True
@@ -137,9 +143,9 @@ def check_playable(game: str, *wanted: str, scenario: str, native: bool = True) 
                 "with the console's compiler (cartridge/levels/README.md)"
             )
     elif not has_rom(game):
-        raise UserError(f"{game} has no ROM: import your own with `scripts/import-roms DIR`")
+        raise UserError(f"{game} has no ROM: import your own with `retro-agents import-roms DIR`")
     if file_of(game, f"{scenario}.json") is None:
-        known = list(data.list_scenarios(game, games()[game]))
+        known = list(retro_data().list_scenarios(game, games()[game]))
         raise UserError(
             f"{game} has no scenario {scenario!r}: choose one of {', '.join(known)} with --scenario"
         )
@@ -149,5 +155,5 @@ def rom_hash(game: str) -> str:
     """SHA-1 of a game's ROM; of its pack, where it has none."""
     if not has_rom(game) and (pack := file_of(game, PACK)):
         return hashlib.sha1(Path(pack).read_bytes()).hexdigest()
-    rom = Path(data.get_original_romfile_path(game, games()[game]))
+    rom = Path(retro_data().get_original_romfile_path(game, games()[game]))
     return hashlib.sha1(rom.read_bytes()).hexdigest()

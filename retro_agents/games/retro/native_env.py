@@ -9,7 +9,6 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-import stable_retro
 from gymnasium.error import InvalidAction, ResetNeeded
 
 from retro_agents.games.retro.config import EnvConfig
@@ -156,6 +155,8 @@ def without_record(info: dict[str, Any]) -> dict[str, Any]:
 @functools.cache
 def button_groups() -> tuple[frozenset[int], ...]:
     """For each group of buttons, those of its masks that the emulator lets through."""
+    import stable_retro  # slow to import
+
     groups = stable_retro.get_system_info("Genesis")["actions"]
     return tuple(
         frozenset(sum(1 << BUTTON_NAMES.index(name) for name in held) for held in group)

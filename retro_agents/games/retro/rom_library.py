@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stable_retro import data
 from vcdiff_decoder import VCDIFFError, decode
 
+from retro_agents.games.retro.integrations import retro_data
 from retro_agents.games.retro.rom_files import (
     Content,
     archive_kind,
@@ -43,7 +43,9 @@ class Line:
 class Library:
     """See the module's text."""
 
-    wanted: dict[str, tuple[str, str, str]] = field(default_factory=data.get_known_hashes)
+    wanted: dict[str, tuple[str, str, str]] = field(
+        default_factory=lambda: retro_data().get_known_hashes()
+    )
     """SHA-1 -> (game, extension, folder of the game's folder)."""
     seen: dict[str, bytes] = field(default_factory=dict)
     """SHA-1 -> ROM, of all wanted ROMs met: a game may have two versions."""
@@ -168,7 +170,7 @@ def same_title(library: Library, title: str) -> str | None:
 def build_games(library: Library) -> Iterator[Line]:
     """Build what can be built from the ROMs that are there."""
     yield from join_cartridges(library)
-    for delta in sorted(Path(data.path()).glob("*/*/rom.delta")):
+    for delta in sorted(Path(retro_data().path()).glob("*/*/rom.delta")):
         yield build_custom(library, delta.parent.name, delta.read_bytes())
 
 

@@ -1,5 +1,4 @@
-"""Recordings to films: `python -m retro_agents.games.retro.video RECORDING.bk2 …` writes an .mp4
-beside each.
+"""Recordings to films: `retro-agents film RECORDING.bk2 …` writes an .mp4 beside each.
 
 A .bk2 holds a start state and the buttons of every frame; playing it again gives every screen.
 """
@@ -7,9 +6,9 @@ A .bk2 holds a start state and the buttons of every frame; playing it again give
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import stable_retro
 
 from retro_agents.games.retro.emulator import BUTTONS
 from retro_agents.games.retro.integrations import full_name, games, has_rom
@@ -19,10 +18,12 @@ from retro_agents.ground.film import write_video
 FRAMES_PER_SECOND = 60
 
 
-def open_movie(recording: Path) -> stable_retro.Movie:
+def open_movie(recording: Path) -> Any:
     """A .bk2. UserError: it is none."""
     if not zipfile.is_zipfile(recording):
         raise not_a_recording(recording)
+    import stable_retro  # slow to import
+
     try:
         return stable_retro.Movie(str(recording))
     except RuntimeError:  # another zip
@@ -43,6 +44,8 @@ def screens(recording: Path) -> Iterator[np.ndarray]:
     game = full_name(movie.get_game())
     if not has_rom(game):
         raise UserError(f"{game} has no ROM to play {recording} with")
+    import stable_retro
+
     env = stable_retro.RetroEnv(
         game,
         state=stable_retro.State.NONE,
@@ -89,7 +92,7 @@ def film_names(recordings: Sequence[Path]) -> list[str]:
 @command
 def main() -> None:
     """The command line."""
-    parser = Parser(prog="python -m retro_agents.games.retro.video", description=__doc__)
+    parser = Parser(prog="retro-agents film", description=__doc__)
     parser.add_argument("recordings", nargs="+", type=Path, metavar="RECORDING.bk2")
     parser.add_argument("--folder", type=Path, help="where to write (default: beside each)")
     parser.add_argument("--scale", type=int, default=2, help="enlarge pixels (default: 2)")

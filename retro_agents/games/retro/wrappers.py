@@ -5,9 +5,9 @@ Each wrapper that remembers something between steps says so in `save` and `resto
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, SupportsFloat
 
-import cv2
 import gymnasium
 import numpy as np
 from gymnasium.error import InvalidAction
@@ -15,7 +15,6 @@ from gymnasium.error import InvalidAction
 from retro_agents.games.retro.config import ACTIONS
 from retro_agents.games.retro.emulator import BUTTON_NAMES, BUTTONS
 from retro_agents.games.retro.levels import Level
-from retro_agents.games.retro.shrink import AreaShrinker
 
 Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 
@@ -245,6 +244,11 @@ class Warp(gymnasium.Wrapper):
 
     def __init__(self, env: gymnasium.Env, *, height: int, width: int, grey: bool) -> None:
         super().__init__(env)
+        import cv2  # slow to import, as the next is
+
+        from retro_agents.games.retro.shrink import AreaShrinker
+
+        self.grey_of = partial(cv2.cvtColor, code=cv2.COLOR_RGB2GRAY)
         self.shrink = AreaShrinker(height=height, width=width)
         self.grey = grey
         channels = 1 if grey else 3
@@ -253,7 +257,7 @@ class Warp(gymnasium.Wrapper):
     def warp(self, screen: np.ndarray) -> np.ndarray:
         """One screen."""
         if self.grey:
-            return self.shrink(cv2.cvtColor(screen, cv2.COLOR_RGB2GRAY)[:, :, None])
+            return self.shrink(self.grey_of(screen)[:, :, None])
         return self.shrink(screen)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
