@@ -1,5 +1,4 @@
-"""What the agent's image starts: `retro_agents.contest.player` with the agent that the image was
-built for.
+"""What the agent's image starts: `retro-agents contest play` with the image's own agent.
 
 Reads the variables AGENT, MODE, TIMESTEPS, SEED and LEVEL; the container's arguments come after
 them and win, flags after -- are the agent's own. With --keep-checkpoint it is what a build runs.

@@ -2,7 +2,7 @@
 # records in /results.
 #   docker build -f docker-build/environment.Dockerfile -t contest-environment .
 # Build arguments, paths below the repository's folder:
-#   ROMS            folder with your own ROMs, see scripts/import-roms; the image is then for you alone
+#   ROMS            folder with your own ROMs, as for `retro-agents import-roms`; the image is then for you alone
 #   WHEELS          folder with wheels to install from instead of an index
 #   BASE_IMAGE      Debian with Python 3.11 or newer
 ARG BASE_IMAGE=python:3.11-slim-bookworm

@@ -3,7 +3,7 @@
 #   run.sh --train [FLAGS…]     8M steps (or EXPERIMENT's timesteps) or two hours, whichever ends
 #                               first; prints the throughput
 #   run.sh --rollout [FLAGS…]   whole episodes on training and test levels
-# FLAGS go to ppo2.train (--levels procgen:bigfish) or retro_agents.judging.procgen (--video).
+# FLAGS go to `python -m ppo2.train` (--levels procgen:bigfish), or `retro-agents procgen evaluate`.
 # Environment:
 #   EXPERIMENT           YAML file for --config; default: ppo2/presets/procgen-competition.yaml
 #   OUTPUTS_DIR          where the run goes, and goes on if it is there; default: outputs

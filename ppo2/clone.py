@@ -182,8 +182,7 @@ def recorded(config: CloneConfig) -> Demonstrations:
         found = episodes_of(load_checkpoint(source))
         if not found:
             raise UserError(
-                f"{source} holds no recorded episodes: python -m "
-                "retro_agents.judging.record AGENT records some"
+                f"{source} holds no recorded episodes: `retro-agents record AGENT` records some"
             )
         check_played_alike(
             found, action_names=spec.action_names, frame_skip=spec.frame_skip, source=source
@@ -193,8 +192,7 @@ def recorded(config: CloneConfig) -> Demonstrations:
         if len(seen) < len(found):
             raise UserError(
                 f"{source} holds {len(found)} recorded episodes, {len(seen)} of them with frames "
-                f"{list(shape)}: expected all; record "
-                "them with these settings (python -m retro_agents.judging.record)"
+                f"{list(shape)}: expected all; `retro-agents record` makes some with these settings"
             )
         episodes += seen
     if not episodes:

@@ -42,7 +42,7 @@ def run(
     environment: Mapping[str, str] = MappingProxyType({}),
     **more: float | tuple[str, ...] | None,
 ) -> None:
-    """The command `python -m benchmarks.NAME`; `text` is its module's.
+    """The command `python -m lab.benchmarks.NAME`; `text` is its module's.
 
     table: rows of all repeats. here: measures a case in this process, of its own; peers: the
     commands of those that run elsewhere. measure: measures the cases of a repeat, where processes
@@ -83,7 +83,7 @@ def options_of(
     """What the command line says; own: the cases that --case may name, None: there is no such
     option. The rest as in `run`. UserError: a wrong option."""
     parser = Parser(
-        prog=f"python -m benchmarks.{name}",
+        prog=f"python -m lab.benchmarks.{name}",
         description=text,
     )
     help_ = f"of all cases (default: {repeats})"

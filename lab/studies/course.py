@@ -120,9 +120,7 @@ def runs_in(sweep: Path) -> list[Checkpoint]:
     """The newest checkpoints of a sweep's complete runs. Raises UserError if there is none."""
     complete = [path for path in sorted(sweep.glob("*/*.json")) if "levels" in read_result(path)]
     if not complete:
-        raise UserError(
-            f"{sweep} holds no complete run: expected a folder of python -m retro_agents.sweeps"
-        )
+        raise UserError(f"{sweep} holds no complete run: expected a folder of `retro-agents sweep`")
     return [load_checkpoint(path.with_suffix("")) for path in complete]
 
 

@@ -1,7 +1,7 @@
 """The agent's side alone: plays the level that a server has in a folder, then leaves.
 
-python -m retro_agents.contest.player --dir tmp --agent random
-python -m retro_agents.contest.player --dir tmp --agent rainbow --checkpoint rainbow/pretrained \
+retro-agents contest play --dir tmp --agent random
+retro-agents contest play --dir tmp --agent rainbow --checkpoint rainbow/pretrained \
     --timesteps 100000 -- --init-shrink 0.5
 """
 
@@ -59,7 +59,7 @@ def leave() -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Play as the command line says."""
     own, flags = split_flags(sys.argv[1:] if argv is None else argv)
-    config = parse_command(PlayerConfig, own, command="python -m retro_agents.contest.player")
+    config = parse_command(PlayerConfig, own, command="retro-agents contest play")
     if config.leash:
         hold_leash(leave)
     agent = resolve(Agent(config.agent, config.checkpoint, config.mode, config.device, flags))

@@ -1,8 +1,7 @@
 # PYTHON_ARGCOMPLETE_OK
 """The contest: an agent plays levels it cannot see into, under limits, and is scored.
 
-python -m retro_agents.contest.run --agent rainbow --checkpoint rainbow/pretrained --levels
-bramble-test \
+retro-agents contest run --agent rainbow --checkpoint rainbow/pretrained --levels bramble-test \
     --timesteps 100000 --seeds 3 --workers 2 --out runs/contest/rainbow -- --init-shrink 0.5
 """
 
@@ -88,7 +87,7 @@ class RunConfig:
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the contest that the command line names."""
     own, flags = split_flags(sys.argv[1:] if argv is None else argv)
-    config = parse_command(RunConfig, own, command="python -m retro_agents.contest.run")
+    config = parse_command(RunConfig, own, command="retro-agents contest run")
     limits = limits_of(config)
     levels = playable_levels(config.levels)
     agent = resolve(Agent(config.agent, config.checkpoint, config.mode, config.device, flags))

@@ -1,7 +1,6 @@
 """The environment's side alone, on the protocol of 2018.
 
-python -m retro_agents.contest.serve BrambleDash-Genesis-v0 BrambleWood.Act1 --dir tmp --timesteps
-10000
+retro-agents contest serve BrambleDash-Genesis-v0 BrambleWood.Act1 --dir tmp --timesteps 10000
 """
 
 import dataclasses
@@ -57,7 +56,7 @@ class ServeConfig:
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Serve what the command line names."""
-    config = parse_command(ServeConfig, argv, command="python -m retro_agents.contest.serve")
+    config = parse_command(ServeConfig, argv, command="retro-agents contest serve")
     limits = limits_of(config)
     level = parse_level(f"{config.game}:{config.state}")
     signal.signal(signal.SIGTERM, stop)

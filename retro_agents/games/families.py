@@ -136,8 +136,7 @@ def level_sets(levels: str, settings: Any, *, test_levels: Any) -> dict[str, Any
     """
     if not of_procgen(levels):
         raise UserError(
-            "--evaluate-every is for levels of Procgen; python -m "
-            "retro_agents.judging.evaluate plays others"
+            "--evaluate-every is for levels of Procgen; `retro-agents evaluate` plays others"
         )
     from retro_agents.games.procgen.levels import level_sets
 

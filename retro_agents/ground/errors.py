@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, ParamSpec
 
+from retro_agents.ground.requirements import IN_CHECKOUT
+
 P = ParamSpec("P")
 
 EXTRAS = {
@@ -54,6 +56,14 @@ class Parser(argparse.ArgumentParser):
             message = f"{flag.partition('/')[0]} takes no value"
         raise UserError(f"{message}; see --help")
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse has it; but a shell that asks for completions is answered."""
+        if "_ARGCOMPLETE" in os.environ:
+            import argcomplete
+
+            argcomplete.autocomplete(self)
+        return super().parse_args(args, namespace)
+
 
 def command(main: Callable[P, object]) -> Callable[P, None]:
     """Wrap a `main`: a UserError, or a module of an extra that is not installed, becomes one line
@@ -76,12 +86,9 @@ def command(main: Callable[P, object]) -> Callable[P, None]:
                 raise
             extra = EXTRAS[module]
             script = f"scripts/install{' --dev' if extra == 'actors' else ''}, or "
-            print(
-                f"error: {module} is not installed: run "
-                f"{'' if extra in NOT_INSTALLED else script}"
-                f"pip install 'retro-contest-agents[{extra}]'",
-                file=sys.stderr,
-            )
+            script = script if IN_CHECKOUT and extra not in NOT_INSTALLED else ""
+            run = f"{script}pip install 'retro-contest-agents[{extra}]'"
+            print(f"error: {module} is not installed: run {run}", file=sys.stderr)
             raise SystemExit(2) from None
         except KeyboardInterrupt as stop:
             print("; ".join(["interrupted", *map(str, stop.args)]), file=sys.stderr)

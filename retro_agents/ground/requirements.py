@@ -7,6 +7,10 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
+"""The checkout, or the folder of the installed packages."""
+IN_CHECKOUT = (ROOT / "scripts" / "install").is_file()
+
 
 def check() -> None:
     """Exit with one line, code 2, unless this Python can run what is here."""
@@ -15,8 +19,10 @@ def check() -> None:
         return
     python = f"Python {sys.version_info[0]}.{sys.version_info[1]}"
     what = "is too old: 3.11 or newer is needed" if old else "lacks the packages needed"
-    venv = Path(__file__).resolve().parents[2] / ".venv"
-    if not (venv / "bin" / "python").exists():
+    venv = ROOT / ".venv"
+    if not IN_CHECKOUT:
+        how = "install all of it: pip install retro-contest-agents"
+    elif not (venv / "bin" / "python").exists():
         how = ".venv is missing: run scripts/install, which makes it"
     elif Path(sys.prefix).resolve() == venv.resolve():
         how = ".venv is not complete: run scripts/install"

@@ -13,8 +13,7 @@ from typing import Any
 
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import write_text
-
-ROOT = Path(__file__).resolve().parents[2]
+from retro_agents.ground.requirements import ROOT
 
 
 def machine() -> dict[str, Any]:
@@ -39,7 +38,11 @@ def installed(package: str) -> str | None:
 
 
 def commit() -> str:
-    """The commit measured; '+' when files differ from it; "unknown" without git."""
+    """The commit measured; '+' when files differ from it; outside of a checkout the version that is
+    installed; "unknown" without git."""
+    if not (ROOT / ".git").exists():
+        found = installed("retro-contest-agents")
+        return f"version {found}" if found else "unknown"
     git = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
     try:
         done = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -1,8 +1,11 @@
-"""A window to play in."""
+"""A window for games."""
 
 import os
 import sys
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from retro_agents.ground.errors import UserError
 
@@ -13,9 +16,13 @@ def has_display() -> bool:
     return sys.platform != "linux" or any(os.environ.get(name) for name in names)
 
 
-def open_window(width: int, height: int) -> tuple[Any, Any]:
-    """(pygame, its screen). Errors: UserError without a display."""
-    advice = "play needs a screen; on a remote machine connect with `ssh -X`"
+def open_window(
+    width: int,
+    height: int,
+    *,
+    advice: str = "play needs a screen; on a remote machine connect with `ssh -X`",
+) -> tuple[Any, Any]:
+    """(pygame, its screen). Raises UserError, which ends with `advice`, without a display."""
     if not has_display():
         raise UserError(f"no display: DISPLAY and WAYLAND_DISPLAY are not set; {advice}")
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
@@ -26,3 +33,16 @@ def open_window(width: int, height: int) -> tuple[Any, Any]:
         return pygame, pygame.display.set_mode((width, height), pygame.RESIZABLE)
     except pygame.error as error:
         raise UserError(f"no display: {error}; {advice}") from None
+
+
+def show(pygame: Any, window: Any, picture: NDArray[np.uint8]) -> None:
+    """Fill the window with a picture, uint8 [H, W, 3]."""
+    surface = pygame.surfarray.make_surface(picture.swapaxes(0, 1))
+    pygame.transform.scale(surface, window.get_size(), window)
+    pygame.display.flip()
+
+
+def pressed(pygame: Any) -> set[str]:
+    """Names of the keys pressed since the last call. Closing the window counts as escape."""
+    closed = {"escape"} if pygame.event.get(pygame.QUIT) else set()
+    return closed | {pygame.key.name(event.key) for event in pygame.event.get(pygame.KEYDOWN)}

@@ -1,8 +1,7 @@
-"""A person's play as demonstrations: `python -m retro_agents.judging.demonstrate RECORDING.bk2 …
---out DIR`.
+"""A person's play as demonstrations: `retro-agents demonstrate RECORDING.bk2 … --out DIR`.
 
-Each .bk2, such as `retro_agents.games.retro.play --record` writes, is played again frame by frame;
-what an agent would have seen, done and earned becomes a recorded episode.
+Each .bk2, such as `retro-agents play --record` writes, is played again frame by frame; what an
+agent would have seen, done and earned becomes a recorded episode.
 """
 
 from collections import Counter
@@ -10,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import stable_retro
 
 from retro_agents.experience.episodes import Episode, write_episodes
 from retro_agents.games.retro.config import ACTIONS, EnvConfig
@@ -56,7 +55,7 @@ def level_of(recording: Path) -> Level:
     return Level(game, found[0])
 
 
-def steps_of(movie: stable_retro.Movie, frames: int) -> Iterator[list[tuple[bool, ...]]]:
+def steps_of(movie: Any, frames: int) -> Iterator[list[tuple[bool, ...]]]:
     """The buttons of so many frames at a time, from where a recording stands to its end."""
     step: list[tuple[bool, ...]] = []
     while movie.step():
@@ -117,7 +116,7 @@ def replayed(recording: Path, config: EnvConfig) -> Episode:
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """The command line."""
-    parser = Parser(prog="python -m retro_agents.judging.demonstrate", description=__doc__)
+    parser = Parser(prog="retro-agents demonstrate", description=__doc__)
     parser.add_argument("recordings", nargs="+", type=Path, metavar="RECORDING.bk2")
     parser.add_argument("--out", type=Path, required=True, help="folder for the recorded episodes")
     arguments = parser.parse_args(argv)

@@ -1,9 +1,9 @@
 # PYTHON_ARGCOMPLETE_OK
 """How good is a trained agent that learns no more, what does it look like, and does it see?
 
-python -m retro_agents.judging.evaluate ppo2 --explore --video
-python -m retro_agents.judging.evaluate runs/rainbow --levels bramble-test --episodes 5 --whole
-python -m retro_agents.judging.evaluate rainbow --sight
+retro-agents evaluate ppo2 --explore --video
+retro-agents evaluate runs/rainbow --levels bramble-test --episodes 5 --whole
+retro-agents evaluate rainbow --sight
 """
 
 import contextlib
@@ -36,12 +36,10 @@ from retro_agents.judging.policies import load_policy
 from retro_agents.judging.score import Episode, Score, score, score_table, shown_names
 from retro_agents.judging.sight import PLAYS
 from retro_agents.judging.sight_report import WAYS, check_testable, sight_of, sight_table, verdict
-from retro_agents.judging.watch import Moment, film, keep_best, watch
+from retro_agents.judging.watch import PATIENCE, Moment, film, keep_best, watch
 from retro_agents.run.config import parse_command, positional
 from retro_agents.run.folder import alone_in, numbered_folder
 
-PATIENCE = 20
-"""Seconds without a new highest return after which an episode ends, unless it is to be whole."""
 SIGHT_EPISODES = 5
 """Episodes per level of a test of sight, unless told."""
 
@@ -221,7 +219,7 @@ def evaluate_sight(
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Evaluate what the command line names."""
-    config = parse_command(EvaluateConfig, argv, command="python -m retro_agents.judging.evaluate")
+    config = parse_command(EvaluateConfig, argv, command="retro-agents evaluate")
     if config.sight and config.video:
         raise UserError("--sight films nothing: leave out --video, or --sight")
     if config.sight and config.explore:

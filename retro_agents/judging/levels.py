@@ -11,9 +11,8 @@ def playable_levels(spec: str) -> list[Level]:
     such, or one cannot be played here. One that is meant twice is there once."""
     if of_procgen(spec):
         raise UserError(
-            f"the contest has no {spec}: python -m "
-            "retro_agents.judging.procgen RUN judges agents of "
-            "Procgen; or give other --levels"
+            f"the contest has no {spec}: give other --levels; `retro-agents procgen evaluate RUN` "
+            "judges agents of Procgen"
         )
     levels = list(dict.fromkeys(parse_levels(spec)))
     for level in levels:

@@ -1,6 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""What there is to give to flags: python -m retro_agents.judging.list
-levels|splits|agents|presets|runs.
+"""What there is to give to flags: retro-agents list levels|splits|agents|presets|runs.
 
 With --of NAME: the levels of one split, the presets of one agent, the runs in one folder.
 """
@@ -65,7 +64,7 @@ def runs(folder: Path) -> Iterator[str]:
 @command
 def main() -> None:
     """The command line."""
-    config = parse_command(ListConfig, command="python -m retro_agents.judging.list")
+    config = parse_command(ListConfig, command="retro-agents list")
     for line in lines(config.what, config.of):
         print(line)
 

@@ -34,7 +34,7 @@ def contest_settings(env: EnvSettings) -> EnvConfig:
     if not isinstance(env, EnvConfig):
         raise UserError(
             f"the agent plays levels of {env.spec().family}, and the contest has others; "
-            "python -m retro_agents.judging.procgen judges it on its own"
+            "`retro-agents procgen evaluate` judges it"
         )
     if env.frame_skip != rules.frame_skip:
         raise UserError(

@@ -1,6 +1,6 @@
 """How good is an agent on the levels it learned on, and on others?
 
-python -m retro_agents.judging.procgen runs/coinrun --levels train test --episodes 200 --video
+retro-agents procgen evaluate runs/coinrun --levels train test --episodes 200 --video
 """
 
 import dataclasses
@@ -20,7 +20,6 @@ from retro_agents.games.procgen.film import film, original_python
 from retro_agents.games.procgen.games import ACTIONS, normalised_scores, parse_games
 from retro_agents.games.procgen.levels import TestLevels, level_sets
 from retro_agents.games.procgen.vector import make_vec
-from retro_agents.ground.device import prepare_device
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import file_hash, make_folder
 from retro_agents.ground.ranges import Count, Seed
@@ -83,6 +82,8 @@ def player(config: EvaluateConfig, saved: Checkpoint) -> Policy:
     """Who plays, as the command line says."""
     if config.policy == "random":
         return Random(len(ACTIONS), seed=config.seed)
+    from retro_agents.ground.device import prepare_device  # slow to import
+
     device = str(prepare_device(config.device, threads=1))
     if config.policy == "trained":
         return load_agent(saved.folder, device=device)
@@ -175,15 +176,12 @@ def shown(result: Mapping[str, Any]) -> Table:
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Evaluate what the command line names."""
-    config = parse_command(EvaluateConfig, argv, command="python -m retro_agents.judging.procgen")
+    config = parse_command(EvaluateConfig, argv, command="retro-agents procgen evaluate")
     saved = load_checkpoint(config.run)
     known: Any = saved.config_as(find(saved.agent).Config)
     folder, settings, run = saved.folder, known.env, known.run
     if not isinstance(settings, ProcgenConfig):
-        raise UserError(
-            f"{config.run} learned on {run.levels}; "
-            "python -m retro_agents.judging.evaluate plays it"
-        )
+        raise UserError(f"{config.run} learned on {run.levels}; `retro-agents evaluate` plays it")
     original = original_python() if config.hd else None
     sets = level_sets(settings, test_levels=config.test_levels)
     run_folder = folder.parent.parent if folder.parent.name == "checkpoints" else folder

@@ -1,6 +1,6 @@
 """Runs beside one another and beside what was published, as Markdown and as plots.
 
-python -m retro_agents.judging.procgen_table runs/coinrun runs/fish --out table.md --plot curves.png
+retro-agents procgen table runs/coinrun runs/fish --out table.md --plot curves.png
 --gap gap.png
 """
 
@@ -160,7 +160,7 @@ def newest_evaluations(run: Path) -> list[dict[str, Any]]:
 
 
 def evaluation(path: Path) -> dict[str, Any]:
-    """What `retro_agents.judging.procgen` wrote. UserError: it did not."""
+    """What `retro-agents procgen evaluate` wrote. UserError: it did not."""
     result = read_result(path)
     if lacking := {"agent", "env_steps", "test_levels", "sets"} - result.keys():
         raise UserError(f"{path} is damaged: it lacks {min(lacking)}; move it away")
@@ -342,9 +342,7 @@ def plot_levels(groups: Mapping[Key, Sequence[Row]], out: Path) -> None:
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Compare what the command line names."""
-    config = parse_command(
-        TableConfig, argv, command="python -m retro_agents.judging.procgen_table"
-    )
+    config = parse_command(TableConfig, argv, command="retro-agents procgen table")
     found: list[Row] = []
     curves: dict[Key, list[Path]] = {}
     for run in {run.resolve(): run for run in config.runs}.values():

@@ -1,9 +1,8 @@
 # PYTHON_ARGCOMPLETE_OK
 """Record episodes of any agent, or of a game's expert: demonstrations that others learn from.
 
-python -m retro_agents.judging.record expert --levels bramble-train --episodes 4 --out
-runs/demonstrations
-python -m retro_agents.judging.record rainbow --levels BrambleWood.Act1 --out runs/played
+retro-agents record expert --levels bramble-train --episodes 4 --out runs/demonstrations
+retro-agents record rainbow --levels BrambleWood.Act1 --out runs/played
 """
 
 import dataclasses
@@ -46,8 +45,8 @@ class RecordConfig:
     seed: Seed = 0
     """Seeds all that is drawn."""
     out: str = "runs/demonstrations"
-    """Folder for the recorded episodes, the best last; ppo2.clone and rainbow.train --init take
-    it."""
+    """Folder for the recorded episodes, the best last; `python -m ppo2.clone` and Rainbow's --init
+    take it."""
 
 
 def advised(expert: Expert, envs: VectorEnv) -> Act:
@@ -116,7 +115,7 @@ def episode(
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Record as the command line says."""
-    config = parse_command(RecordConfig, argv, command="python -m retro_agents.judging.record")
+    config = parse_command(RecordConfig, argv, command="retro-agents record")
     out, count = Path(config.out), len(level_names(config.levels))
     seed_everything(config.seed)
     agent: Any = None if config.agent == EXPERT else load_agent(config.agent)

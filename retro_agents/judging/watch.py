@@ -1,24 +1,39 @@
-"""Watching agents play: episodes that end where nothing happens any more, and films of them."""
+# PYTHON_ARGCOMPLETE_OK
+"""Watching agents play: in a window, and in films.
+
+retro-agents watch ppo2 --explore
+"""
 
 import dataclasses
 import shutil
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import cycle
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-import cv2
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from retro_agents.contract.policy import Policy
+from retro_agents.games.families import HELD_OUT
 from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.make import make_env
 from retro_agents.games.retro.video import FRAMES_PER_SECOND
+from retro_agents.ground.errors import command
 from retro_agents.ground.film import enlarged, write_video
+from retro_agents.ground.ranges import Seed
+from retro_agents.ground.window import open_window, pressed, show
 from retro_agents.judging.demonstrate import replayed
+from retro_agents.judging.levels import playable_levels
+from retro_agents.judging.policies import load_policy
 from retro_agents.judging.score import Episode, as_episode
+from retro_agents.run.config import parse_command, positional
 
+PATIENCE = 20
+"""Seconds without a new highest return after which an episode ends, unless it is to be whole."""
 SCALE, STRIP = 2, 56
 """Enlargement of the screen, and pixels below it for words and values."""
 GREEN, WHITE, GREY = (110, 220, 130), (255, 255, 255), (120, 120, 120)
@@ -70,32 +85,37 @@ def watch(
     patience: int = 0,
     filmed: bool = False,
     on_step: Callable[[int], None] | None = None,
+    on_moment: Callable[[Moment], bool] | None = None,
 ) -> tuple[Episode, list[Moment]]:
     """An episode; `filmed`: and what there was to be seen.
 
     env: with raw rewards. explore: act as while it learns.
     patience: agent steps without a new highest return after which it ends, incomplete; 0: never.
-    on_step(steps done): for showing progress.
+    on_step(steps done): for showing progress. on_moment(moment): called after each step; the
+    episode ends, incomplete, if it returns True.
     """
     obs, _ = env.reset(seed=seed)
     starts, moments = np.ones(1, bool), []
     total = furthest = 0.0
     step = since = 0
     while True:
-        values = values_of(policy, obs) if filmed else []
+        values = values_of(policy, obs) if filmed or on_moment else []
         action = int(policy.act(obs[np.newaxis], explore=explore, starts=starts)[0])
         obs, reward, terminated, truncated, info = env.step(action)
         starts = np.zeros(1, bool)
         step, total = step + 1, total + float(reward)
         if total > furthest:
             since, furthest = step, total
-        if filmed:
-            moments.append(Moment(Screen.of(np.asarray(env.render())), action, total, values))
+        stopped = False
+        if filmed or on_moment:
+            moment = Moment(Screen.of(np.asarray(env.render())), action, total, values)
+            moments += [moment] if filmed else []
+            stopped = on_moment is not None and on_moment(moment)
         if on_step is not None:
             on_step(step)
         if terminated or truncated:
             return as_episode(info["episode_record"]), moments
-        if 0 < patience <= step - since:
+        if stopped or 0 < patience <= step - since:
             cut = env.get_wrapper_attr("episode")()
             return dataclasses.replace(as_episode(cut), complete=False), moments
 
@@ -138,6 +158,8 @@ def film(
 def picture(label: str, seen: Sequence[Moment], at: int, names: Sequence[str]) -> NDArray[np.uint8]:
     """A player's screen at a step, uint8 [H, W, 3]; below it action, return, and a bar for what it
     expects of each action, under which the buttons' initials stand."""
+    import cv2  # slow to import
+
     moment = seen[min(at, len(seen) - 1)]
     over = at >= len(seen)
     image = moment.screen.unpacked()
@@ -167,3 +189,74 @@ def keep_best(recordings: Path, returns: Sequence[float], target: Path) -> None:
     if returns and len(files) >= len(returns):
         files[returns.index(max(returns))].rename(target)
     shutil.rmtree(recordings, ignore_errors=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class WatchConfig:
+    """Watch an agent play in a window, without learning. N takes the next level, Escape leaves."""
+
+    agent: str = positional("AGENT")
+    """A checkpoint, a run folder, a shipped agent's name (ppo2), or random, hold-right,
+    run-and-jump."""
+    levels: str = ""
+    """Splits and GAME:STATE with commas between, played in turn; none: the first of
+    bramble-test."""
+    seed: Seed = 0
+    """Seed of the first episode's sticky actions; each further episode takes the next."""
+    explore: bool = False
+    """Act as while it learns, by draws from its policy or with noise, not by its best action."""
+    backend: Literal["native", "emulator"] = "native"
+    """What plays BrambleDash's levels; others always play in the emulator."""
+    device: str = "cpu"
+    """Where the net computes: cpu, cuda, cuda:1, auto."""
+
+
+def in_window(
+    pygame: Any, window: Any, label: str, names: Sequence[str], *, fps: int, keys: set[str]
+) -> Callable[[Moment], bool]:
+    """What `watch` calls to show each step; N and Escape end the episode.
+
+    names: of the actions. keys: gets the names of the keys that are pressed.
+    """
+    clock = pygame.time.Clock()
+
+    def shown(moment: Moment) -> bool:
+        show(pygame, window, picture(label, [moment], 0, names))
+        clock.tick(fps)
+        keys.update(pressed(pygame))
+        return bool(keys & {"n", "escape"})
+
+    return shown
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Show episodes until the window is closed."""
+    config = parse_command(WatchConfig, argv, command="retro-agents watch")
+    film_instead = f"`retro-agents evaluate {config.agent} --video` films episodes instead"
+    pygame, window = open_window(320 * SCALE, 224 * SCALE + STRIP, advice=film_instead)
+    levels = playable_levels(config.levels or HELD_OUT)
+    policy, settings = load_policy(config.agent, seed=config.seed, device=config.device)
+    settings = dataclasses.replace(settings.with_raw_rewards(), backend=config.backend)
+    names, second = settings.spec().action_names, FRAMES_PER_SECOND // settings.frame_skip
+    keys = set[str]()
+    for number, level in enumerate(cycle(levels if config.levels else levels[:1])):
+        keys.clear()
+        label = f"{config.agent}, {level}"
+        with closing(make_env(level, settings)) as env:
+            episode, _ = watch(
+                policy,
+                env,
+                seed=config.seed + number,
+                explore=config.explore,
+                patience=PATIENCE * second,
+                on_moment=in_window(pygame, window, label, names, fps=second, keys=keys),
+            )
+        print(f"{level}: return {episode.r:,.0f} in {episode.l / second:.0f} s", flush=True)
+        if "escape" in keys:
+            break
+    pygame.quit()
+
+
+if __name__ == "__main__":
+    main()

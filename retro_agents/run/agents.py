@@ -6,12 +6,14 @@ import contextlib
 import importlib
 import importlib.util
 import os
+import sysconfig
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from retro_agents.contract.policy import Agent
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.requirements import ROOT
 from retro_agents.run.command_line import flag_with
 from retro_agents.run.config import nearest_text, replaced, to_dict
 
@@ -84,8 +86,10 @@ class AgentPackage:
 
 def with_this_project() -> dict[str, str]:
     """The environment variables of a process that finds this project where this one does."""
-    root = str(Path(__file__).resolve().parents[2])
-    return {"PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))}
+    if Path(sysconfig.get_path("purelib")).resolve() == ROOT:  # every process finds it there
+        return {}
+    places = [str(ROOT), os.environ.get("PYTHONPATH")]
+    return {"PYTHONPATH": os.pathsep.join(filter(None, places))}
 
 
 def is_package(name: str) -> bool:

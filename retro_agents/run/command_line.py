@@ -100,7 +100,8 @@ REFUSED = {
     "policy": "it is the command: python -m ppo2.train, python -m trpo.train",
     "log-level": "what is logged goes into the run's folder, and has no levels",
     **dict.fromkeys(
-        ("preset", "config"), "trainers take it, and retro_agents.contest.run passes it on after --"
+        ("preset", "config"),
+        "trainers take it, and `retro-agents contest run` passes it on after --",
     ),
     "render-mode": "nothing is shown while it learns; --video-every films episodes",
 }

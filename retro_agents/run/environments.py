@@ -9,9 +9,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.results import ROOT
+from retro_agents.ground.requirements import IN_CHECKOUT, ROOT
 
-CACHE = ROOT / "runs" / "peers"
+CACHE = (ROOT if IN_CHECKOUT else Path.cwd()) / "runs" / "peers"
 
 
 def python_of(file: Path, *, with_torch: bool = True) -> Path:
@@ -27,7 +27,7 @@ def python_of(file: Path, *, with_torch: bool = True) -> Path:
     python, stamp = folder / "bin" / "python", folder / "installed"
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
         return python
-    print(f"making {folder.relative_to(ROOT)}: this takes some minutes", file=sys.stderr)
+    print(f"making {folder}: this takes some minutes", file=sys.stderr)
     venv = [sys.executable, "-m", "venv", "--clear", "--without-pip", str(folder)]
     index = os.environ.get("TORCH_INDEX_URL")
     extra = ["--extra-index-url", index] if index else []

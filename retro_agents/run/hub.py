@@ -1,7 +1,7 @@
 """A checkpoint on the Hugging Face Hub, with a card and a film.
 
-python -m retro_agents.run.hub push runs/rainbow OWNER/NAME --film runs/evaluation-001/film.mp4
-python -m retro_agents.run.hub pull OWNER/NAME runs/pulled
+retro-agents hub push runs/rainbow OWNER/NAME --film runs/evaluation-001/film.mp4
+retro-agents hub pull OWNER/NAME runs/pulled
 """
 
 import shutil
@@ -23,9 +23,8 @@ tags: [reinforcement-learning, {agent}]
 # {agent}
 
 An agent of {library} after {steps:,} agent steps. Fetch it with
-`python -m retro_agents.run.hub pull {name} FOLDER`, then load it with
-`retro_agents.load_agent("FOLDER")` or watch it with
-`python -m retro_agents.judging.evaluate FOLDER --video`.
+`retro-agents hub pull {name} FOLDER`. Then load it with
+`retro_agents.load_agent("FOLDER")`, or watch it with `retro-agents watch FOLDER`.
 {film}
 ```yaml
 {config}```
@@ -38,7 +37,7 @@ def push(checkpoint: Path, name: str, *, film: Path | None = None) -> str:
     from huggingface_hub import HfApi
 
     if film is not None and not film.is_file():
-        raise UserError(f"no film {film}: retro_agents.judging.evaluate --video makes some")
+        raise UserError(f"no film {film}: `retro-agents evaluate AGENT --video` makes some")
     saved = load_checkpoint(checkpoint)
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(shutil.copytree(saved.folder, Path(folder) / "whole"))
@@ -75,7 +74,7 @@ def pull(name: str, folder: Path) -> Path:
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """The command line."""
-    parser = Parser(prog="python -m retro_agents.run.hub", description=__doc__)
+    parser = Parser(prog="retro-agents hub", description=__doc__)
     ways = parser.add_subparsers(dest="way", required=True)
     push_way, pull_way = (ways.add_parser(way) for way in ("push", "pull"))
     push_way.add_argument("checkpoint", type=Path)

@@ -1,7 +1,7 @@
 # PYTHON_ARGCOMPLETE_OK
 """Learning curves of one or more runs, as a PNG.
 
-python -m retro_agents.run.plot runs/a runs/b --label scratch pretrained --out curve.png
+retro-agents plot runs/a runs/b --label scratch pretrained --out curve.png
 """
 
 import dataclasses
@@ -137,7 +137,7 @@ def mean_curve(drawn: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarr
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Draw what the command line asks for."""
-    config = parse_command(PlotConfig, argv, command="python -m retro_agents.run.plot")
+    config = parse_command(PlotConfig, argv, command="retro-agents plot")
     labels = config.label or tuple(run.name for run in config.runs)
     if not config.label and len(set(labels)) < len(set(config.runs)):
         labels = tuple(map(str, config.runs))

@@ -1,12 +1,10 @@
-"""Trains an agent with many settings: `python -m retro_agents.sweeps`, which goes on where it
-stopped.
+"""Trains an agent with many settings: `retro-agents sweep`, which resumes where it stopped.
 
-python -m retro_agents.sweeps --agent ppo2 --preset procgen-course --grid num_levels=1,10,100
---seeds 3 \
+retro-agents sweep --agent ppo2 --preset procgen-course --grid num_levels=1,10,100 --seeds 3 \
     --jobs 2 --out runs/levels
-python -m retro_agents.sweeps --plan course-beta --out runs/beta
-python -m retro_agents.sweeps --plan course-levels --out runs/levels --engine slurm > job.sh
-python -m retro_agents.sweeps --agent ppo2 --preset fast --pbt gamma=0.9:0.999 --out runs/pbt
+retro-agents sweep --plan course-beta --out runs/beta
+retro-agents sweep --plan course-levels --out runs/levels --engine slurm > job.sh
+retro-agents sweep --agent ppo2 --preset fast --pbt gamma=0.9:0.999 --out runs/pbt
 """
 
 import sys
@@ -38,9 +36,7 @@ def asked(argv: Sequence[str]) -> SweepConfig:
     values = read_plan(plans[-1]) if plans else {}
     if "pbt" in values or "--pbt" in [word.partition("=")[0] for word in argv]:
         values = {"engine": "ray", **values}
-    config = parse_command(
-        SweepConfig, argv, command="python -m retro_agents.sweeps", defaults=values
-    )
+    config = parse_command(SweepConfig, argv, command="retro-agents sweep", defaults=values)
     config.check()
     return config
 

@@ -86,6 +86,7 @@ def read_plan(name: str) -> dict[str, Any]:
     """The fields that a plan gives, by its name or file. UserError: there is none, or a bad one."""
     known = preset_names(PLANS)
     if not name.endswith(".yaml") and name not in known:
-        raise UserError(f"no plan {name!r}; {nearest_text(name, known)} (or a FILE.yaml)")
+        advice = f"{nearest_text(name, known)} (or a FILE.yaml)" if known else "give a FILE.yaml"
+        raise UserError(f"no plan {name!r}; {advice}")
     path = Path(name) if name.endswith(".yaml") else PLANS / f"{name}.yaml"
     return read_file(path, what=f"plan {path}")

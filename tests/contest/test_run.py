@@ -285,7 +285,7 @@ def test_wrong_setting_ends_a_contest_in_its_own_words_and_leaves_the_folder_to_
         (["--agent", "rainbow", "--", "--backend", "emulator"], "set by the contest"),
         (["--agent", "rainbow", "--", "--hiden", "3"], "did you mean '--hidden'"),
         (["--agent", "random", "--levels", "BrambleDash-Genesis-v0:No.Act1"], "no state"),
-        (["--agent", "random", "--levels", "procgen:coinrun"], "retro_agents.judging.procgen RUN"),
+        (["--agent", "random", "--levels", "procgen:coinrun"], "retro-agents procgen evaluate RUN"),
         (["--agent", "random", "--workers", "0"], "--workers 0: expected a whole number"),
         (["--agent", "random", "--wall-clock", "soon"], "length of time"),
     ],

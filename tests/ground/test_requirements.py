@@ -34,6 +34,8 @@ def checkout(tmp_path):
     """The packages, without a .venv beside them."""
     for name in {"retro_agents", *(module.partition(".")[0] for module in MODULES)}:
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("pretrained"))
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "install").touch()
     return tmp_path
 
 

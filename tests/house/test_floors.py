@@ -24,6 +24,7 @@ FLOORS = (
     ("retro_agents/sweeps",),
     ("retro_agents/contest",),
     ("retro_agents/command.py",),
+    ("retro_agents/__main__.py",),
     ("cartridge",),
     ("lab",),
     ("scripts", "docker-build"),

@@ -98,7 +98,7 @@ def test_an_evaluation_is_never_overwritten(tmp_path, monkeypatch, capsys):
         ({"episodes": "0"}, "--episodes 0: expected a whole number"),
         ({"out": f"{__file__}/below"}, "give a writable place"),
         ({"agent": str(PRETRAINED), "device": "gpu"}, "unknown device"),
-        ({"levels": "procgen:coinrun"}, "python -m retro_agents.judging.procgen RUN"),
+        ({"levels": "procgen:coinrun"}, "retro-agents procgen evaluate RUN"),
         ({"levels": f"{LEVEL},SonicTheHedgehog-Genesis:GreenHillZone.Act1"}, "ROM"),
     ],
 )

@@ -1,5 +1,4 @@
-"""`python -m retro_agents.judging.evaluate --sight`: from a test's numbers to what is said of
-them."""
+"""`retro-agents evaluate --sight`: from a test's numbers to what is said of them."""
 
 import io
 import json

@@ -1,3 +1,4 @@
+import re
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,16 @@ from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_env
 from retro_agents.games.retro.references import reference
 from retro_agents.judging.evaluate import play_level
-from retro_agents.judging.watch import Moment, Screen, film, moments_of, picture, values_of, watch
+from retro_agents.judging.watch import (
+    Moment,
+    Screen,
+    film,
+    main,
+    moments_of,
+    picture,
+    values_of,
+    watch,
+)
 
 LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
 NAMES = EnvConfig().spec().action_names
@@ -135,3 +145,34 @@ def test_it_explores_only_where_it_is_to(explore):
     with closing(make_env(LEVEL, EnvConfig(episode_steps=3))) as env:
         watch(asked, env, seed=0, explore=explore)
     assert asked.explored == {explore}
+
+
+def test_a_window_shows_levels_in_turn_until_it_is_closed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pygame = pytest.importorskip("pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    keys, flips = {4: "n", 9: "escape"}, []
+
+    def flip() -> None:
+        flips.append(pygame.surfarray.array3d(pygame.display.get_surface()).mean())
+        if name := keys.get(len(flips)):
+            pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=pygame.key.key_code(name)))
+
+    monkeypatch.setattr(pygame.display, "flip", flip)
+    main(["run-and-jump", "--levels", "BrambleWood.Act1,BrambleWood.Act2"])
+    assert len(flips) == 9 and min(flips) > 0.0
+    said = re.findall(r":(\S+): return", capsys.readouterr().out)
+    assert said == ["BrambleWood.Act1", "BrambleWood.Act2"]
+
+
+def test_without_a_display_watching_names_what_films(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(SystemExit):
+        main(["ppo2"])
+    said = capsys.readouterr().err
+    assert said.startswith("error: no display") and said.count("\n") == 1
+    assert "`retro-agents evaluate ppo2 --video` films episodes instead" in said

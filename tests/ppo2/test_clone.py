@@ -199,9 +199,7 @@ def test_episodes_that_cannot_be_learned_from_are_refused(tmp_path, changes, com
 
 def test_a_checkpoint_without_episodes_is_refused_naming_what_records_some(tmp_path):
     config = replaced(QUICK, demonstrations="rainbow/pretrained", run_dir=str(tmp_path / "run"))
-    with pytest.raises(
-        UserError, match=r"no recorded episodes: python -m retro_agents\.judging\.record"
-    ):
+    with pytest.raises(UserError, match=r"no recorded episodes: `retro-agents record"):
         clone(config)
 
 

@@ -20,7 +20,6 @@ def test_torch_is_installed_apart_from_what_pins_its_setuptools(tmp_path, monkey
 
     monkeypatch.delenv("PIP_CONSTRAINT", raising=False)
     monkeypatch.setattr(environments, "CACHE", tmp_path)
-    monkeypatch.setattr(environments, "ROOT", tmp_path)
     monkeypatch.setattr(subprocess, "run", run)
     python_of(file)
     _, (first, free), (second, pinned) = calls
@@ -35,7 +34,6 @@ def test_torch_is_installed_apart_from_what_pins_its_setuptools(tmp_path, monkey
 def test_an_environment_that_cannot_be_made_is_one_line(tmp_path, monkeypatch):
     (tmp_path / "old.txt").write_text("gym==0.23.1\n")
     monkeypatch.setattr(environments, "CACHE", tmp_path)
-    monkeypatch.setattr(environments, "ROOT", tmp_path)
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=1))
     with pytest.raises(UserError, match="could not be made"):
         python_of(tmp_path / "old.txt")

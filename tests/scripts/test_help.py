@@ -1,4 +1,4 @@
-"""What commands say of themselves, and how fast they can: without the modules that take seconds."""
+"""The console command: what it says of itself, how fast it can, and what a shell completes."""
 
 import os
 import shutil
@@ -8,45 +8,96 @@ from pathlib import Path
 
 import pytest
 
+from retro_agents.command import COMMANDS, main
 from tests.runs import ROOT
 
 AGENTS = ("rainbow", "ppo2", "trpo", "impala", "sac", "jerk", "es")
-SLOW = ("torch", "cv2", "numba", "stable_retro")
+EVERY = [*(name for name in COMMANDS if name != "train"), *(f"train {agent}" for agent in AGENTS)]
+HELP = """
+import sys
+from retro_agents.command import main
+
+for words in [[], ["--help"], ["contest"], ["train"], *map(str.split, sys.argv[1:])]:
+    try:
+        main([*words, "--help"] if len(words) else words)
+    except SystemExit as stop:
+        assert not stop.code, words
+    slow = {"torch", "cv2", "numba", "stable_retro", "scipy", "matplotlib"} & sys.modules.keys()
+    assert not slow, f"{words} imports {slow}"
+"""
+
+
+def test_help_comes_without_what_is_slow_to_import() -> None:
+    command = [sys.executable, "-c", HELP, *EVERY]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    usages = [line for line in done.stdout.splitlines() if line.startswith("usage: ")]
+    assert len(usages) == 4 + len(EVERY)
+    for name, usage in zip(EVERY, usages[4:], strict=True):
+        assert usage.startswith(f"usage: retro-agents {name} ")
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_help_comes_in_groups_and_without_what_is_slow_to_import(agent: str) -> None:
-    command = [sys.executable, "-X", "importtime", "-m", f"{agent}.train", "--help"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert done.returncode == 0 and "gymnasium" in modules and modules.isdisjoint(SLOW)
-    titles = [line for line in done.stdout.splitlines() if line[:1].strip() and line.endswith(":")]
+def test_a_trainers_help_comes_in_groups(agent: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", agent, "--help"])
+    said = capsys.readouterr().out
+    titles = [line for line in said.splitlines() if line[:1].strip() and line.endswith(":")]
     assert titles[:2] == ["options:", "Most used:"] and titles[-1] == "The machine:"
     assert any(title.startswith("How it learns: ") for title in titles)
-    most_used = done.stdout.partition("Most used:")[2].partition("\n\n")[0]
+    most_used = said.partition("Most used:")[2].partition("\n\n")[0]
     assert 10 <= most_used.count("\n  --") <= 12 and "--preset" in most_used
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("words", "says"),
     [
-        ("rainbow.train --pres", ["--preset"]),
-        ("rainbow.train --preset lap", ["laptop"]),
-        ("ppo2.train --levels bramble-te", ["bramble-test"]),
-        ("rainbow.train --encoder d", ["data-efficient"]),
-        ("retro_agents.judging.evaluate --epi", ["--episodes"]),
+        ("evalute ppo2", "'retro-agents evalute'; did you mean 'evaluate'?"),
+        ("contest rnu", "'retro-agents contest rnu'; did you mean 'run'?"),
+        ("train pp2", "'retro-agents train pp2'; did you mean 'ppo2'?"),
+        ("procgen nothing", "expected one of: evaluate, table, play"),
     ],
 )
-def test_a_shell_completes_a_word(words: str, expected: list[str], tmp_path: Path) -> None:
-    line, answer = f"python -m {words}", tmp_path / "answer"
-    asked = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE": "3"}
+def test_an_unknown_word_is_one_line_that_names_the_nearest(
+    words: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(words.split())
+    said = capsys.readouterr().err
+    assert stop.value.code == 2 and said.count("\n") == 1
+    assert said.startswith("error: unknown command ") and says in said
+
+
+def test_a_command_gets_its_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["list", "levels", "--of", "bramble-test"])
+    assert "BrambleDash-Genesis-v0:BrambleWood.Act3\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("retro-agents ev", ["evaluate"]),
+        ("retro-agents contest ", ["run", "report", "serve", "play"]),
+        ("retro-agents evaluate --epi", ["--episodes"]),
+        ("retro-agents contest serve --wall", ["--wall-clock"]),
+        ("retro-agents doctor --j", ["--json"]),
+        ("retro-agents train im", ["impala"]),
+        ("retro-agents train rainbow --preset lap", ["laptop"]),
+        ("retro-agents train ppo2 --levels bramble-te", ["bramble-test"]),
+        ("python -m rainbow.train --encoder d", ["data-efficient"]),
+    ],
+)
+def test_a_shell_completes_a_word(line: str, expected: list[str], tmp_path: Path) -> None:
+    program = line.split()[2 if line.startswith("python") else 0].replace("-", "_")
+    answer, place = tmp_path / "answer", "3" if line.startswith("python") else "1"
+    asked = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE": place}
     asked |= {"_ARGCOMPLETE_STDOUT_FILENAME": str(answer), "_ARGCOMPLETE_IFS": "\n"}
-    command = [sys.executable, "-m", words.partition(" ")[0]]
+    command = [sys.executable, "-m", program]
     subprocess.run(command, cwd=ROOT, env={**os.environ, **asked}, check=True)
     assert [word.strip() for word in answer.read_text().split("\n")] == expected
 
 
-@pytest.mark.parametrize("script", ["test", "check", "demo", "import-roms", "install"])
+@pytest.mark.parametrize("script", ["test", "check", "demo", "install"])
 def test_a_scripts_help_installs_nothing(script: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     command = [tmp_path / "scripts" / script, "--help"]

@@ -29,7 +29,7 @@ def read_result(folder: Path) -> dict[str, Any] | None:
 def read_facts(out: Path) -> dict[str, Any]:
     """contest.json: who played, and what. Errors: UserError."""
     return results.read_result(
-        out / "contest.json", expected="give a folder that retro_agents.contest.run wrote"
+        out / "contest.json", expected="give a folder that `retro-agents contest run` wrote"
     )
 
 

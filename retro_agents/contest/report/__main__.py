@@ -1,4 +1,4 @@
-"""One page about contests: python -m retro_agents.contest.report runs/contest/* --out report.html
+"""One page about contests: retro-agents contest report runs/contest/* --out report.html
 
 Self-contained: it loads nothing, and works from a disk or a mail.
 """
@@ -17,7 +17,7 @@ class ReportConfig:
     """Compare contests on one HTML page: scores, curves, histograms, films."""
 
     folders: list[Path] = positional("DIR")
-    """Folders that retro_agents.contest.run wrote."""
+    """Folders that `retro-agents contest run` wrote."""
     out: Path = Path("report.html")
     """The page."""
     films: bool = True
@@ -29,11 +29,11 @@ class ReportConfig:
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Write the page that the command line names."""
+    config = parse_command(ReportConfig, argv, command="retro-agents contest report")
     # Here, so that a lack of the extra that they need is one line.
     from retro_agents.contest.report.contests import best_films, read_entries, read_references
     from retro_agents.contest.report.page import page
 
-    config = parse_command(ReportConfig, argv, command="python -m retro_agents.contest.report")
     entries = read_entries(config.folders)
     references = read_references(entries)
     make_folder(config.out.parent)  # before films are made

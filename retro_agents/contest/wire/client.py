@@ -26,7 +26,7 @@ POLL_SECONDS = 0.05
 class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """The level that a server plays in `directory`: MultiBinary(12) -> uint8 screen [H, W, 3].
 
-    Speaks to `retro_agents.contest.serve` and to a server of 2018. Under `retro_env.wrap_agent` an
+    Speaks to `retro-agents contest serve` and to a server of 2018. Under `retro_env.wrap_agent` an
     agent sees what it would see of a local level. `reset` takes no seed: chance is the server's.
     infos: level; score, the mean return so far, of the running episode too; episodes; steps.
     Errors of any call: GymRemoteError's kinds; after one that ended the run, the same again.

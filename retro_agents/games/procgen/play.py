@@ -1,4 +1,4 @@
-"""Play Procgen yourself: `python -m retro_agents.games.procgen.play coinrun` opens a window.
+"""Play Procgen yourself: `retro-agents procgen play coinrun` opens a window.
 
 Arrows move, D, A, W, S, Q, E are the game's other keys; N takes another level, Escape leaves.
 """
@@ -15,8 +15,11 @@ from retro_agents.games.procgen.games import ACTIONS, FRAMES_PER_SECOND, NOTHING
 from retro_agents.games.procgen.vector import ProcgenVectorEnv, make_vec
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.ranges import Count, Natural, Seed
-from retro_agents.ground.window import open_window
+from retro_agents.ground.window import open_window, pressed, show
 from retro_agents.run.config import parse_command, positional
+
+KEYS = ("left", "right", "up", "down", "d", "a", "w", "s", "q", "e")
+"""Those of the game, as pygame names them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,27 +52,24 @@ def play(envs: ProcgenVectorEnv, pygame: Any, window: Any) -> None:
     clock = pygame.time.Clock()
     obs, _ = envs.reset()
     while True:
-        names = [pygame.key.name(e.key) for e in pygame.event.get(pygame.KEYDOWN)]
-        if "escape" in names or pygame.event.get(pygame.QUIT):
+        keys = pressed(pygame)
+        if "escape" in keys:
             return
-        if "n" in names:
+        if "n" in keys:
             obs, _ = envs.reset()
         held = pygame.key.get_pressed()
-        keys = ("left", "right", "up", "down", "d", "a", "w", "s", "q", "e")
-        action = action_of({key for key in keys if held[pygame.key.key_code(key)]})
+        action = action_of({key for key in KEYS if held[pygame.key.key_code(key)]})
         obs, *_, infos = envs.step(np.array([action]))
         for episode in ended_episodes(infos):
             print(f"{episode['level']}: {episode['r']:g} in {episode['l']} steps")
-        picture = pygame.surfarray.make_surface(obs[0, -COLOURS:].transpose(2, 1, 0))
-        pygame.transform.scale(picture, window.get_size(), window)
-        pygame.display.flip()
+        show(pygame, window, obs[0, -COLOURS:].transpose(1, 2, 0))
         clock.tick(FRAMES_PER_SECOND)
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """The command line."""
-    given = parse_command(PlayConfig, argv, command="python -m retro_agents.games.procgen.play")
+    given = parse_command(PlayConfig, argv, command="retro-agents procgen play")
     config = ProcgenConfig(
         distribution_mode=given.distribution_mode,
         start_level=given.start_level,

@@ -1,4 +1,4 @@
-"""What is installed, imported and missing: `python -m retro_agents.games.retro.doctor`.
+"""What is installed, imported and missing: `retro-agents doctor`.
 
 Prints one line per fact; exit code 1 when something that every command needs is missing.
 """
@@ -18,6 +18,7 @@ from retro_agents.games.retro.levels import parse_levels
 from retro_agents.games.retro.splits import split_names
 from retro_agents.ground.cores import free_cores
 from retro_agents.ground.errors import Parser, UserError, command
+from retro_agents.ground.requirements import IN_CHECKOUT
 from retro_agents.ground.results import installed
 from retro_agents.ground.window import has_display
 
@@ -30,6 +31,7 @@ PACKAGES = (
     "numba",
     "torch",
 )
+INSTALL = "scripts/install" if IN_CHECKOUT else "pip install retro-contest-agents"
 TRY_OUT = (
     "from retro_agents import make_env, EnvConfig; "
     "env = make_env('Airstriker-Genesis-v0:Level1', EnvConfig(scenario='scenario')); "
@@ -61,7 +63,7 @@ def package_facts() -> Iterator[Fact]:
     yield Fact("venv", "ok" if sys.prefix != sys.base_prefix else "optional", where)
     for name in PACKAGES:
         found = installed(name)
-        text = f"{name} {found}" if found else f"{name}: run scripts/install"
+        text = f"{name} {found}" if found else f"{name}: run {INSTALL}"
         yield Fact("package", "ok" if found else "missing", text)
 
 
@@ -97,7 +99,7 @@ def split_fact(name: str) -> Fact:
     playable = sum(level.game not in {*without, *unscored} for level in levels)
     text = f"{name}: {playable} of {len(levels)} playable"
     if without:
-        text += f"; no ROM for {', '.join(without)}: `scripts/import-roms DIR`"
+        text += f"; no ROM for {', '.join(without)}: `retro-agents import-roms DIR`"
     if unscored:
         text += f"; no contest scenario for {', '.join(unscored)}"
     if playable == len(levels):
@@ -116,10 +118,10 @@ def film_fact() -> Fact:
 
 
 def display_fact() -> Fact:
-    """Whether `play` can open a window."""
+    """Whether a window can open."""
     if has_display():
-        return Fact("display", "ok", "there: retro_agents.games.retro.play can open a window")
-    return Fact("display", "optional", "none: everything works but retro_agents.games.retro.play")
+        return Fact("display", "ok", "there: `retro-agents play` can open a window")
+    return Fact("display", "optional", "none: all commands work but play and watch")
 
 
 def compute_facts() -> Iterator[Fact]:
@@ -148,7 +150,7 @@ def facts() -> list[Fact]:
 @command
 def main() -> None:
     """The command line."""
-    parser = Parser(prog="python -m retro_agents.games.retro.doctor", description=__doc__)
+    parser = Parser(prog="retro-agents doctor", description=__doc__)
     parser.add_argument("--json", action="store_true", help="one JSON list instead of lines")
     arguments = parser.parse_args()
     found = facts()

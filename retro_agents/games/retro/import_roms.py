@@ -1,5 +1,4 @@
-"""Import your own ROMs: `scripts/import-roms DIR…` (python -m
-retro_agents.games.retro.import_roms).
+"""Import your own ROMs: `retro-agents import-roms DIR…`.
 
 Says of each file which game it is, by its SHA-1 and stable-retro's list, or why it is none. ROMs
 go where `python -m stable_retro.import` puts them, into stable-retro's own data folder. The 2018
@@ -32,12 +31,13 @@ def main() -> None:
     from retro_agents.games.retro.doctor import split_fact
     from retro_agents.games.retro.splits import split_names
 
-    parser = Parser(prog="scripts/import-roms", description=__doc__)
+    parser = Parser(prog="retro-agents import-roms", description=__doc__)
     parser.add_argument("paths", nargs="+", type=Path, metavar="DIR", help="folders, or files")
+    paths = parser.parse_args().paths
     if isinstance(sys.stdout, io.TextIOWrapper):  # names of files may be no text
         sys.stdout.reconfigure(errors="backslashreplace")
     library = Library()
-    files = report(import_files(library, parser.parse_args().paths))
+    files = report(import_files(library, paths))
     count = files + report(build_games(library))
     print(f"{count['imported']} imported, {count['there']} there already, {count['built']} built")
     for split in split_names():

@@ -1,4 +1,4 @@
-"""Play a level yourself: `python -m retro_agents.games.retro.play LEVEL` opens a window.
+"""Play a level yourself: `retro-agents play LEVEL` opens a window.
 
 Arrows move; Z, X, C are the pad's A, B, C (X jumps); R starts again, N takes the next level,
 Escape leaves.
@@ -17,7 +17,7 @@ from retro_agents.games.retro.levels import Level, parse_levels
 from retro_agents.games.retro.make import backend_of, make_contest_env
 from retro_agents.games.retro.video import FRAMES_PER_SECOND
 from retro_agents.ground.errors import Parser, UserError, command
-from retro_agents.ground.window import open_window
+from retro_agents.ground.window import open_window, show
 from retro_agents.run.folder import numbered_folder
 
 KEYS = {
@@ -66,9 +66,7 @@ def play_episode(env: gymnasium.Env, level: Level, pygame: Any, window: Any) -> 
         screen, reward, done, _, _ = env.step(pressed(pygame))
         total += float(reward)
         frames += 1
-        picture = pygame.surfarray.make_surface(screen.swapaxes(0, 1))
-        pygame.transform.scale(picture, window.get_size(), window)
-        pygame.display.flip()
+        show(pygame, window, screen)
         if frames % 15 == 0:
             pygame.display.set_caption(f"{level}  {total:.0f} points")
         if done:
@@ -80,10 +78,7 @@ def play_episode(env: gymnasium.Env, level: Level, pygame: Any, window: Any) -> 
 @command
 def main() -> None:
     """The command line."""
-    parser = Parser(
-        prog="python -m retro_agents.games.retro.play",
-        description=__doc__,
-    )
+    parser = Parser(prog="retro-agents play", description=__doc__)
     parser.add_argument("levels", metavar="LEVEL", help="GAME:STATE, a split's name or a CSV")
     parser.add_argument("--scenario", default="contest", help="reward and end (default: contest)")
     parser.add_argument(

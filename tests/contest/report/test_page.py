@@ -169,7 +169,7 @@ def test_recording_of_another_rom_is_not_filmed_and_the_page_says_why(tmp_path, 
 
 def test_folder_without_a_contest_is_a_mistake_in_one_line(tmp_path, capsys):
     for folders, words in (
-        ([str(tmp_path)], "give a folder that retro_agents.contest.run wrote"),
+        ([str(tmp_path)], "give a folder that `retro-agents contest run` wrote"),
         ([], "arguments are required: DIR"),
     ):
         with pytest.raises(SystemExit) as stop:

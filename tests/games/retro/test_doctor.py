@@ -33,7 +33,7 @@ def test_a_split_without_its_roms_says_how_to_import_them(monkeypatch):
     fact = doctor.split_fact("sonic-test")
     assert fact.status == "optional"
     assert "0 of 11 playable" in fact.text
-    assert "scripts/import-roms DIR" in fact.text
+    assert "retro-agents import-roms DIR" in fact.text
 
 
 def test_exit_code_1_when_something_needed_is_missing(monkeypatch, capsys):

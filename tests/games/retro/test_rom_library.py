@@ -301,7 +301,7 @@ def test_an_imported_game_can_be_played_under_the_contests_rules(
     (mine / "sonic.bin").write_bytes(rom)
     monkeypatch.setattr(data, "path", lambda hint=None: str(folder))
     level = parse_level(f"{game}:SpringYardZone.Act3")
-    with pytest.raises(UserError, match="scripts/import-roms DIR"):
+    with pytest.raises(UserError, match="retro-agents import-roms DIR"):
         make_env(level, EnvConfig())
     assert lines(mine)["sonic.bin"] == ("imported", game)
     env = make_env(level, EnvConfig())

@@ -171,7 +171,7 @@ def test_an_error_in_a_worker_reaches_the_parent(bramble, make):
 
 
 def test_what_is_missing_is_said_before_any_worker_starts(make):
-    with pytest.raises(UserError, match=r"no ROM: import your own with `scripts/import-roms"):
+    with pytest.raises(UserError, match=r"no ROM: import your own with `retro-agents import-roms"):
         make([Level("SonicTheHedgehog-Genesis-v0", "GreenHillZone.Act1")], num_envs=1)
     with pytest.raises(UserError, match="no scenario 'contest'"):
         make([Level("Airstriker-Genesis-v0", "Level1")], num_envs=1)
