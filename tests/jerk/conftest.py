@@ -1,7 +1,5 @@
 """A longer corridor with four holes."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -13,16 +11,16 @@ class Course(Corridor):
 
     length, holes, limit = 30, (7, 13, 20, 26), 80
 
-    def __init__(self, num_envs: int) -> None:
+    def __init__(self, num_envs):
         super().__init__(num_envs)
         self.levels = ["course"] * num_envs
 
-    def _frame(self, env: int) -> np.ndarray:
+    def _frame(self, env):
         frame = np.full((36, 36), 30, np.uint8)
         frame[:, self.position[env] : self.position[env] + 5] = 220
         return frame
 
 
 @pytest.fixture
-def course() -> Callable[..., Course]:
+def course():
     return Course

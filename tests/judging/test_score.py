@@ -33,11 +33,11 @@ class FakeEnvs(VectorEnv):
 
     num_envs = 2
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.taken: list[np.ndarray] = []
         self.length = [0, 0]
 
-    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+    def reset(self, *, seed=None, options=None):
         if seed is not None:
             self.seeded = seed
         infos: dict[str, Any] = {}
@@ -47,7 +47,7 @@ class FakeEnvs(VectorEnv):
         self.length = [0, 0]
         return np.zeros((2, 4, 8, 8), np.uint8), infos
 
-    def step(self, actions: np.ndarray) -> Any:
+    def step(self, actions):
         self.taken.append(actions)
         infos: dict[str, Any] = {}
         over = [False, False]
@@ -65,18 +65,18 @@ class FakeEnvs(VectorEnv):
             infos,
         )
 
-    def record(self, i: int) -> dict[str, Any]:
+    def record(self, i):
         total = float(self.length[i] * (i + 1))
         progress = total / 9000
         found = {"r": total, "l": self.length[i], "level": f"G:{i}", "progress": progress}
         return found | {"finished": i == 1}
 
 
-def episode(r: float, *, finished: bool = False) -> Episode:
+def episode(r, *, finished=False):
     return Episode(level="G:S", r=r, l=10, progress=0.5, finished=finished)
 
 
-def test_every_episode_counts_and_the_unfinished_ones() -> None:
+def test_every_episode_counts_and_the_unfinished_ones():
     envs = FakeEnvs()
     played = islice(steps_of(RunAndJump(), envs, seed=9), 11)
     episodes = [as_episode(found) for ended in played for found in ended]
@@ -94,23 +94,23 @@ def test_every_episode_counts_and_the_unfinished_ones() -> None:
     assert sum(e.l for e in episodes) == 22
 
 
-def test_an_episode_without_a_step_is_none() -> None:
+def test_an_episode_without_a_step_is_none():
     assert unfinished_episodes(FakeEnvs()) == []
 
 
-def test_the_score_is_the_mean_of_all_episodes() -> None:
+def test_the_score_is_the_mean_of_all_episodes():
     found = score("x", [episode(100.0), episode(400.0, finished=True), episode(-50.0)])
     assert found.mean == pytest.approx(150.0)
     assert (found.best, found.episodes, found.finished, found.steps) == (400.0, 3, 1, 30)
     assert found.low <= found.mean <= found.high
 
 
-def test_no_episodes_have_no_score() -> None:
+def test_no_episodes_have_no_score():
     with pytest.raises(UserError, match="no episode was played"):
         score("x", [])
 
 
-def test_episodes_of_a_run_read_back(tmp_path: Path) -> None:
+def test_episodes_of_a_run_read_back(tmp_path):
     with pytest.raises(UserError, match="not a run folder"):
         read_episodes(tmp_path)
     with EpisodeLog(tmp_path) as log:
@@ -120,11 +120,11 @@ def test_episodes_of_a_run_read_back(tmp_path: Path) -> None:
     assert read_episodes(tmp_path) == [episode(1.5), episode(2.25, finished=True)]
 
 
-def vars_of(e: Episode) -> dict[str, Any]:
+def vars_of(e):
     return {"progress": e.progress, "finished": e.finished}
 
 
-def test_tables_show_the_row_and_no_false_interval() -> None:
+def test_tables_show_the_row_and_no_false_interval():
     rows = [
         Score("r[/y]", 812.4, 700.2, 950.9, 3001.0, 1234, 5, 100_000),
         score("one", [episode(7.0)]),
@@ -138,9 +138,7 @@ def test_tables_show_the_row_and_no_false_interval() -> None:
     assert "nan" not in text
 
 
-def test_the_readmes_lines_run_as_they_stand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_readmes_lines_run_as_they_stand(tmp_path, monkeypatch, capsys):
     text = (Path(retro_agents.contest.match.__file__).parent / "README.md").read_text()
     play, compare = re.findall(r"```python\n(.*?)```", text, re.S)
     for name, mean in (("a", 2.0), ("b", 1.0)):

@@ -1,13 +1,11 @@
 import re
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
 import pytest
 import torch
-from numpy.typing import NDArray
 
 from ppo2.config import Config
 from retro_agents.games.retro.config import EnvConfig
@@ -33,10 +31,10 @@ NAMES = EnvConfig().spec().action_names
 class Asked:
     """Keeps whether it was to explore."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.explored: set[bool] = set()
 
-    def act(self, obs: NDArray[np.uint8], *, explore: bool = False, **_: Any) -> NDArray[np.int64]:
+    def act(self, obs, *, explore=False, **_):
         self.explored.add(explore)
         return np.full(len(obs), 1)
 
@@ -47,18 +45,18 @@ class Waiting:
     config: Any = None
     device = "cpu"
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.steps = 0
 
-    def act(self, obs: NDArray[np.uint8], **_: Any) -> NDArray[np.int64]:
+    def act(self, obs, **_):
         self.steps += 1
         return np.full(len(obs), 1 if self.steps <= 20 else 4)
 
-    def scores(self, images: torch.Tensor) -> torch.Tensor:
+    def scores(self, images):
         return torch.arange(7.0).repeat(len(images), 1)
 
 
-def test_what_a_policy_with_a_memory_expects_is_not_shown() -> None:
+def test_what_a_policy_with_a_memory_expects_is_not_shown():
     policy, obs = Waiting(), np.zeros((3, 84, 84), np.uint8)
     assert values_of(policy, obs) == list(range(7))
     policy.config = Config(recurrent="gru", sequence_steps=2)
@@ -66,7 +64,7 @@ def test_what_a_policy_with_a_memory_expects_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize("backend", ["native", "emulator"])
-def test_an_episode_ends_where_nothing_is_gained(backend: str) -> None:
+def test_an_episode_ends_where_nothing_is_gained(backend):
     settings = EnvConfig(backend=backend, backtracking=False, episode_steps=300)  # type: ignore[arg-type]
     said: list[int] = []
     with closing(make_env(LEVEL, settings)) as env:
@@ -89,14 +87,14 @@ def test_an_episode_ends_where_nothing_is_gained(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["native", "emulator"])
-def test_every_episode_that_is_cut_leaves_one_recording(backend: str, tmp_path: Path) -> None:
+def test_every_episode_that_is_cut_leaves_one_recording(backend, tmp_path):
     settings = EnvConfig(backend=backend, episode_steps=300)  # type: ignore[arg-type]
     played, _ = play_level(Waiting(), LEVEL, settings, episodes=2, record_dir=tmp_path, patience=30)
     assert [episode.complete for episode in played] == [False, False]
     assert len([*tmp_path.glob("**/*.bk2")]) == 2
 
 
-def test_a_recording_shows_what_was_played(tmp_path: Path) -> None:
+def test_a_recording_shows_what_was_played(tmp_path):
     (played,), seen = play_level(
         reference("random"), LEVEL, EnvConfig(episode_steps=60), episodes=1, record_dir=tmp_path
     )
@@ -107,7 +105,7 @@ def test_a_recording_shows_what_was_played(tmp_path: Path) -> None:
     assert all(one.screen == other.screen for one, other in zip(again, seen, strict=True))
 
 
-def test_a_player_that_is_over_stays_in_grey_while_others_go_on(tmp_path: Path) -> None:
+def test_a_player_that_is_over_stays_in_grey_while_others_go_on(tmp_path):
     with closing(make_env(LEVEL, EnvConfig(episode_steps=6))) as env:
         _, seen = watch(reference("hold-right"), env, seed=0, filmed=True)
     live, over = picture("a", seen, 5, NAMES), picture("a", seen, 6, NAMES)
@@ -130,7 +128,7 @@ def test_a_player_that_is_over_stays_in_grey_while_others_go_on(tmp_path: Path) 
     assert min(right) > 30
 
 
-def test_values_stand_as_bars_over_their_buttons_with_the_action_in_green() -> None:
+def test_values_stand_as_bars_over_their_buttons_with_the_action_in_green():
     screen = Screen.of(np.zeros((224, 320, 3), np.uint8))
     shown = picture("a", [Moment(screen, 2, 5.0, [0.0, 1.0, 2.0])], 0, NAMES)[448:]
     tall = [(shown[:38, 640 - 24 * k + 5].max(axis=-1) > 0).sum() for k in (3, 2, 1)]

@@ -1,14 +1,12 @@
 """Embeddings like those of play: a walk through a smooth world, seen by a layer of ReLUs."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 
 @pytest.fixture
-def walk() -> Callable[..., np.ndarray]:
-    def make(steps: int, features: int = 64, *, seed: int = 0) -> np.ndarray:
+def walk():
+    def make(steps, features=64, *, seed=0):
         world = np.random.default_rng(99).normal(size=(8, features))  # one for all walks
         rng = np.random.default_rng(seed)
         places = np.cumsum(rng.normal(size=(steps, 8)) * 0.1, axis=0)

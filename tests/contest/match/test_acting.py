@@ -1,13 +1,10 @@
 """Policies that remember are told where episodes begin, whoever asks them."""
 
-from collections.abc import Callable
 from contextlib import closing
 from itertools import islice
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
@@ -30,24 +27,16 @@ OF_THREE = [[True], [False], [False]]
 class Remembering:
     """RIGHT; keeps what it was told of episodes' starts."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.told: list[list[bool]] = []
 
-    def act(
-        self,
-        obs: NDArray[np.uint8],
-        *,
-        explore: bool = False,
-        starts: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.int64]:
+    def act(self, obs, *, explore=False, starts=None):
         assert starts is not None and starts.dtype == np.bool_
         self.told.append(starts.tolist())
         return np.ones(len(obs), np.int64)
 
 
-def test_remembering_agent_is_told_where_remote_episodes_begin(
-    start: Callable[..., Any], toy: Any
-) -> None:
+def test_remembering_agent_is_told_where_remote_episodes_begin(start, toy):
     server = start(toy(length=3), timesteps=8)
     agent = Remembering()
     envs = RemoteVectorEnv(server.folder, config=SMALL, level="toy")
@@ -57,23 +46,17 @@ def test_remembering_agent_is_told_where_remote_episodes_begin(
     assert agent.told[:8] == (OF_THREE * 3)[:8]
 
 
-def test_remembering_agent_is_told_where_evaluated_episodes_begin() -> None:
-    agent = Remembering()
-    play_level(agent, LEVEL, SHORT, episodes=2)
-    assert agent.told == OF_THREE * 2
-
-
-def test_remembering_agent_is_told_where_scored_episodes_begin() -> None:
-    agent = Remembering()
-    envs = make_vec([LEVEL], num_envs=1, config=SHORT)
-    with closing(envs):
-        for _ in islice(steps_of(agent, envs), 6):
+def test_remembering_agent_is_told_where_evaluated_and_scored_episodes_begin():
+    agents = Remembering(), Remembering()
+    play_level(agents[0], LEVEL, SHORT, episodes=2)
+    with closing(make_vec([LEVEL], num_envs=1, config=SHORT)) as envs:
+        for _ in islice(steps_of(agents[1], envs), 6):
             pass
-    assert agent.told == OF_THREE * 2
+    assert [agent.told for agent in agents] == [OF_THREE * 2] * 2
 
 
 @pytest.mark.parametrize("explore", [False, True])
-def test_recurrent_ppo2_forgets_the_last_episode(explore: bool) -> None:
+def test_recurrent_ppo2_forgets_the_last_episode(explore):
     net = {"hidden": 16, "recurrent": "gru", "recurrent_hidden": 8, "sequence_steps": 2}
     config = from_dict(PPO2Config, {"image_height": 36, "image_width": 36, **net})
     agent = PPO2Agent(make_actor_critic(config), config)

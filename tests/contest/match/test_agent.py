@@ -1,10 +1,8 @@
 """Who plays."""
 
 import random
-from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import gymnasium
 import numpy as np
@@ -26,6 +24,7 @@ from retro_agents.nets.actor_critic import make_actor_critic as make_ppo2
 from retro_agents.run.checkpoint import latest_checkpoint, load_agent
 from retro_agents.run.config import from_dict, replaced
 
+PLAYER = "retro_agents.contest.match.player"
 SMALL = {"image_height": 36, "image_width": 36}
 PPO2 = from_dict(PPO2Config, {**SMALL, "hidden": 16, "sight_every": 100})
 JERK = from_dict(JerkConfig, {**SMALL, "policy": "elsewhere", "record": True})
@@ -33,7 +32,7 @@ RAINBOW = from_dict(RainbowConfig, {**SMALL, "init_encoder": "elsewhere", "hidde
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> dict[str, str]:
+def saved(tmp_path):
     """An untrained agent of each package: its checkpoint."""
     PPO2Agent(make_ppo2(PPO2), PPO2).save(tmp_path / "ppo2")
     RainbowAgent(make_rainbow(RAINBOW), RAINBOW).save(tmp_path / "rainbow")
@@ -42,9 +41,7 @@ def saved(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("mode", ["frozen", "explore"])
-def test_checkpoint_of_another_agent_does_not_play_under_a_wrong_name(
-    saved: dict[str, str], mode: Any
-) -> None:
+def test_checkpoint_of_another_agent_does_not_play_under_a_wrong_name(saved, mode):
     for name in ("es", "rainbow"):
         with pytest.raises(UserError, match="give --agent ppo2"):
             resolve(Agent(name, saved["ppo2"], mode))
@@ -54,9 +51,7 @@ def test_checkpoint_of_another_agent_does_not_play_under_a_wrong_name(
         resolve(Agent("ppo2", saved["ppo2"], mode))
 
 
-def test_convolutions_named_among_the_agents_flags_are_taken_over(
-    saved: dict[str, str], start: Callable[..., Any], toy: Any, tmp_path: Path
-) -> None:
+def test_convolutions_named_among_the_agents_flags_are_taken_over(saved, start, toy, tmp_path):
     flags = (
         *("--image-height", "36", "--image-width", "36", "--hidden", "16"),
         *("--learning-starts", "1000", "--init-encoder", saved["ppo2"]),
@@ -69,10 +64,14 @@ def test_convolutions_named_among_the_agents_flags_are_taken_over(
         assert torch.equal(learned[name], value)
 
 
-def test_how_a_checkpoints_own_run_began_is_not_repeated(saved: dict[str, str]) -> None:
-    def config(name: str, *flags: str) -> Any:
-        agent = Agent(name, saved[name], flags=flags)
-        return make_config(agent, timesteps=1, seed=0, run_dir=Path())
+def config_of(name, checkpoint, *flags):
+    agent = Agent(name, checkpoint, flags=flags)
+    return make_config(agent, timesteps=1, seed=0, run_dir=Path())
+
+
+def test_how_a_checkpoints_own_run_began_and_where_it_went_is_not_repeated(saved, tmp_path):
+    def config(name, *flags):
+        return config_of(name, saved[name], *flags)
 
     assert config("ppo2").evaluation.sight_every == 0
     policies = [config("jerk"), config("jerk", "--policy=x")]
@@ -80,50 +79,40 @@ def test_how_a_checkpoints_own_run_began_is_not_repeated(saved: dict[str, str]) 
     found = [config("rainbow"), config("rainbow", "--init-encoder=x")]
     assert [c.init_encoder for c in found] == ["", "x"]
     assert config("rainbow", "--init-shrink", "0.5").init_shrink == 0.5
-
-
-def test_where_a_checkpoints_own_run_went_is_not_inherited(
-    saved: dict[str, str], tmp_path: Path
-) -> None:
     agent = load_agent(saved["ppo2"])
     agent.config = replaced(agent.config, track="trackio", video_every=100)
-    agent.save(tmp_path)
-    own = Agent("ppo2", str(latest_checkpoint(tmp_path)))
-    config = make_config(own, timesteps=1, seed=0, run_dir=Path())
-    assert (config.run.track, config.run.video_every) == ("", 0)
+    agent.save(tmp_path / "tracked")
+    own = config_of("ppo2", str(latest_checkpoint(tmp_path / "tracked")))
+    assert (own.run.track, own.run.video_every) == ("", 0)
 
 
 @pytest.mark.parametrize("checkpoint", [False, True])
-def test_what_the_clock_ends_leaves_the_weights_of_its_last_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkpoint: bool
-) -> None:
-    def run(envs: Any, config: Any, run_dir: str, init: Any) -> None:
+def test_what_the_clock_ends_leaves_its_last_checkpoint(tmp_path, monkeypatch, checkpoint):
+    def run(envs, config, run_dir, init):
         if checkpoint:
             PPO2Agent(make_ppo2(PPO2), PPO2).save(Path(run_dir) / "checkpoints")
         raise WallClockTimeoutError("twelve hours")
 
     monkeypatch.setattr("ppo2.train.run", run)
-    monkeypatch.setattr(
-        "retro_agents.contest.match.player.RemoteVectorEnv", lambda *_, **__: BytesIO()
-    )
+    monkeypatch.setattr(f"{PLAYER}.RemoteVectorEnv", lambda *_, **__: BytesIO())
     play(Agent("ppo2", device="cpu"), tmp_path, level="", timesteps=9, seed=0, run_dir=tmp_path)
     assert (tmp_path / "agent").is_dir() == checkpoint
     if checkpoint:
         assert load_agent(tmp_path / "agent").config.net.hidden == 16
 
 
-def test_a_users_function_draws_by_the_contests_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_users_function_draws_by_the_contests_seed(monkeypatch):
     drawn: list[tuple[float, ...]] = []
 
     class Level(gymnasium.Env[np.ndarray, int]):
         action_space = gymnasium.spaces.Discrete(1000)
 
-    def draw(env: gymnasium.Env[np.ndarray, int]) -> None:
+    def draw(env):
         numbers = (random.random(), np.random.random(), torch.rand(()), env.action_space.sample())  # noqa: NPY002
         drawn.append(tuple(map(float, numbers)))
 
-    monkeypatch.setattr("retro_agents.contest.match.player.RemoteEnv", lambda *_, **__: None)
-    monkeypatch.setattr("retro_agents.contest.match.player.wrap_agent", lambda *_: Level())
+    monkeypatch.setattr(f"{PLAYER}.RemoteEnv", lambda *_, **__: None)
+    monkeypatch.setattr(f"{PLAYER}.wrap_agent", lambda *_: Level())
     for seed in (3, 3, 2**40):
         play_function(draw, Path(), level="level", seed=seed)
     assert drawn[0] == drawn[1]

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -17,6 +16,12 @@ LIMIT, LEFT = "TimestepTimeoutError: all", "ClientDisconnectError: the client cl
 THROWN_OUT = "GymRemoteError: 100 bad requests in a row"
 TOLD_TO_STOP = "server stopped: SystemExit"
 NOBODY = "WallClockTimeoutError: no client came and began to play"
+
+
+def job_in(folder, limits, *, record=False):
+    facts = {"backend": "native"}
+    contest = Contest(folder, Agent("random"), limits, record, facts=facts, lock=0)
+    return Job(contest, Level("BrambleDash-Genesis-v0", "BrambleWood.Act1"), 0, name="job")
 
 
 @pytest.mark.parametrize(
@@ -36,9 +41,7 @@ NOBODY = "WallClockTimeoutError: no client came and began to play"
         (NOBODY, False, False, -9, "crashed"),  # it never came
     ],
 )
-def test_status_of_a_job(
-    ended: str | None, played: bool, server_died: bool, agent_code: int, status: str
-) -> None:
+def test_status_of_a_job(ended, played, server_died, agent_code, status):
     found = judge(ended, played=played, server_died=server_died, agent_code=agent_code)
     assert found == status
 
@@ -47,37 +50,26 @@ def test_status_of_a_job(
     ("place", "words"),
     [("none", "cannot begin job: .*No such file"), ("x" * 100, "too long a path")],
 )
-def test_a_job_that_finds_no_place_to_meet_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, words: str
-) -> None:
+def test_a_job_that_finds_no_place_to_meet_is_one_line(tmp_path, monkeypatch, place, words):
     if place != "none":
         (tmp_path / place).mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / place))
-    contest = Contest(
-        tmp_path, Agent("random"), Limits(), False, facts={"backend": "native"}, lock=0
-    )
     with pytest.raises(UserError, match=words) as raised:
-        Job(contest, Level("BrambleDash-Genesis-v0", "BrambleWood.Act1"), 0, name="job")
+        job_in(tmp_path, Limits())
     assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("record", [False, True])
-def test_a_job_whose_server_wrote_nothing_is_interrupted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record: bool
-) -> None:
+def test_a_job_whose_server_wrote_nothing_is_interrupted(tmp_path, monkeypatch, record):
     """The agent was gone before the server had begun, which was then told to end."""
 
-    def start(job: Job, side: str, command: list[str]) -> subprocess.Popen[bytes]:
+    def start(job, side, command):
         code = 1 if side == "agent" else 0
         ended = [sys.executable, "-c", f"raise SystemExit({code})"]
         return subprocess.Popen(ended, stdin=subprocess.PIPE, process_group=0)
 
     monkeypatch.setattr(Job, "start", start)
-    limits = Limits(wall_clock=1e16, stall=1e-5)
-    contest = Contest(
-        tmp_path, Agent("random"), limits, record, facts={"backend": "native"}, lock=0
-    )
-    job = Job(contest, Level("BrambleDash-Genesis-v0", "BrambleWood.Act1"), 0, name="job")
+    job = job_in(tmp_path, Limits(wall_clock=1e16, stall=1e-5), record=record)
     command = job.server_command()
     told = [command[command.index(flag) + 1] for flag in ("--wall-clock", "--stall")]
     assert [*map(parse_seconds, told)] == [1e16, 1e-5]

@@ -1,14 +1,12 @@
 """Every agent package plays a remote level in each mode, and goes on from what it wrote."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
 import jerk.train
 from rainbow.agent import RainbowAgent
-from retro_agents.contest.match.agent import Agent, Mode, resolve
+from retro_agents.contest.match.agent import Agent, resolve
 from retro_agents.contest.match.player import play
 from retro_agents.contest.wire.protocol import TimestepTimeoutError
 from retro_agents.ground.errors import UserError
@@ -28,16 +26,13 @@ FLAGS = {
     "es": (*IMAGE, "--hidden", "16", "--pairs", "2"),
     "jerk": IMAGE,
 }
-Name = Literal["rainbow", "ppo2", "trpo", "impala", "sac", "es", "jerk"]
 
 
 @pytest.fixture
-def contest(
-    start: Callable[..., Any], toy: Any, tmp_path: Path
-) -> Callable[[Name, Mode, Path | None], Path]:
+def contest(start, toy, tmp_path):
     """Let an agent play the toy's whole contest -> the folder of what it wrote."""
 
-    def run(name: Name, mode: Mode, checkpoint: Path | None) -> Path:
+    def run(name, mode, checkpoint):
         server = start(toy(length=7), timesteps=STEPS)
         adapts = mode == "adapt" and checkpoint is None
         flags = FLAGS[name] if adapts else ()
@@ -52,13 +47,9 @@ def contest(
     return run
 
 
-def test_taken_run_folder_is_refused_before_the_level_is_connected_to(
-    start: Callable[..., Any], toy: Any, tmp_path: Path
-) -> None:
-    server, agent = (
-        start(toy(length=7), timesteps=STEPS),
-        resolve(Agent("rainbow", "", "adapt", "cpu", FLAGS["rainbow"])),
-    )
+def test_taken_run_folder_is_refused_before_the_level_is_connected_to(start, toy, tmp_path):
+    server = start(toy(length=7), timesteps=STEPS)
+    agent = resolve(Agent("rainbow", "", "adapt", "cpu", FLAGS["rainbow"]))
     (tmp_path / "training").mkdir()
     (tmp_path / "training" / "config.json").write_text("{}")
     options: dict[str, Any] = {"level": "toy", "timesteps": STEPS, "seed": 0}
@@ -69,9 +60,7 @@ def test_taken_run_folder_is_refused_before_the_level_is_connected_to(
 
 
 @pytest.mark.parametrize("name", list(FLAGS))
-def test_package_adapts_and_what_it_wrote_plays_in_every_mode(
-    name: Name, contest: Callable[[Name, Mode, Path | None], Path]
-) -> None:
+def test_package_adapts_and_what_it_wrote_plays_in_every_mode(name, contest):
     learned = contest(name, "adapt", None) / "agent"
     contest(name, "frozen", learned)
     if name == "jerk":  # it has no chance but that of learning
@@ -83,9 +72,7 @@ def test_package_adapts_and_what_it_wrote_plays_in_every_mode(
     assert load_agent(again).config.env.image_height == 36, "settings are the checkpoint's"
 
 
-def test_the_hybrid_brings_its_policy_and_its_memory_along(
-    contest: Callable[[Name, Mode, Path | None], Path], tmp_path: Path
-) -> None:
+def test_the_hybrid_brings_its_policy_and_its_memory_along(contest, tmp_path):
     rainbow = contest("rainbow", "adapt", None) / "agent"
     before = tmp_path / "before"
     flags = {"policy": str(rainbow), "num_envs": 1, "timesteps": 300, "log_every": 10}
