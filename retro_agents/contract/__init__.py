@@ -1,1 +1,1 @@
-"""What games, agents and judges say to each other."""
+"""The interfaces between games, agents and judges."""

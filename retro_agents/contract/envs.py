@@ -1,4 +1,4 @@
-"""What agents know of any environment: Gymnasium's vector interface, and what it leaves open."""
+"""The interface of every environment: Gymnasium's vector interface, and what it leaves open."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,24 +13,24 @@ Step = tuple[NDArray[np.uint8], NDArray[np.floating], NDArray[np.bool_], NDArray
 
 @dataclass(frozen=True)
 class EnvSpec:
-    """What nets are built from, and what decides whether two agents fit together."""
+    """The facts from which nets are built, and by which two agents are compatible or not."""
 
     family: str
     observation_shape: tuple[int, int, int]
-    """[C, H, W], frames one after the other along C, the oldest first."""
+    """[C, H, W]; the frames follow one another along C, the oldest first."""
     frame_stack: int
     """Frames in an observation."""
     action_names: tuple[str, ...]
     frame_skip: int
-    """Frames of the game per agent step."""
+    """Game frames per agent step."""
     rewards: Mapping[str, Any]
-    """What a reward means, by flag; transitions of other rewards are not learned from together."""
+    """The settings that define a reward, by flag; agents never mix transitions of others."""
     reward_scale: float = 1.0
-    """Factor on the rewards; those of episodes are without it."""
+    """Factor on the rewards of steps; the returns of episodes are reported without it."""
     steps_back: tuple[int, ...] = ()
-    """Of each frame in an observation, the oldest first; none given: frames in a row."""
+    """The age of each frame in an observation, the oldest first; if empty, they are consecutive."""
     difference: bool = False
-    """Older frames are shown as their difference to the newest, see
+    """Whether older frames are shown as their difference from the newest one, see
     `retro_agents.contract.frames`."""
 
     def __post_init__(self) -> None:
@@ -40,12 +40,12 @@ class EnvSpec:
 
     @property
     def actions(self) -> int:
-        """How many there are."""
+        """Number of actions."""
         return len(self.action_names)
 
     @property
     def channels(self) -> int:
-        """Of one frame."""
+        """Channels of one frame."""
         return self.observation_shape[0] // self.frame_stack
 
 
@@ -54,89 +54,89 @@ class EnvSettings(Protocol):
     """A family's settings: a frozen dataclass, the section `env` of an agent's config."""
 
     def spec(self) -> EnvSpec:
-        """What environments of these settings offer."""
+        """The spec of environments with these settings."""
         ...
 
     def with_raw_rewards(self) -> Self:
-        """The same, but with rewards as the game gives them."""
+        """Returns the same settings with the game's own rewards."""
         ...
 
     def learning_rewards(self, rewards: NDArray[np.floating]) -> NDArray[np.float32]:
-        """Raw rewards [T] of an episode, from its start -> what an agent learns from, [T]."""
+        """Converts an episode's raw rewards, from its start, to the learning signal. [T] -> [T]."""
         ...
 
 
 class VectorEnv(Protocol):
-    """N environments that step together; Gymnasium's SAME_STEP autoreset.
+    """N environments that step together, with Gymnasium's SAME_STEP autoreset.
 
-    Where an episode ends, the observation is the next one's first, and
-    infos["final_obs"][i] its own last; `ended_episodes(infos)` reports it.
+    When an episode ends in row i, its observation is the first of the next episode, and
+    infos["final_obs"][i] is the last of the old one; `ended_episodes(infos)` reports the episode.
     """
 
     num_envs: int
     env_spec: EnvSpec
     levels: list[str]
-    """What each row plays now."""
+    """The level that each row plays now."""
     saves_states: bool
-    """Whether `restore_states` can go on where `save_states` was called."""
+    """Whether `save_states` and `restore_states` work."""
     resets_rows: bool
-    """Whether `reset` can begin single rows, with levels and seeds of their own."""
+    """Whether `reset` can reset single rows, with levels and seeds of their own."""
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.uint8], Infos]:
-        """New episodes -> observations uint8 [N,C,H,W] of all rows, infos of the episodes that this
-        cuts, as `ended_episodes` reads them.
+        """Begins new episodes. Returns observations uint8 [N,C,H,W] of all rows, and infos of the
+        episodes that the reset cuts, for `ended_episodes`.
 
-        seed: one for all, or one per row. options: "reset_mask" bool [N]: only these rows begin
-        anew (Gymnasium's name); "levels": a name per row, or None: the row's own next one. Both
-        only where `resets_rows`.
+        seed: one for all rows, or one per row. options, where `resets_rows`: "reset_mask" bool [N]
+        names the rows to reset (Gymnasium's name); "levels" has a name per row, or None for the
+        row's own next level.
         """
         ...
 
     def step_async(self, actions: NDArray[np.integer], part: slice | None = None) -> None:
-        """Begin a step; actions int [N], or of the rows of `part` only."""
+        """Begins a step. actions: int [N], or those of the rows in `part` only."""
         ...
 
     def step_wait(self, part: slice | None = None) -> Step:
-        """End it -> observations [N,C,H,W], rewards, terminated, truncated [N], infos (of all N
-        also with `part`)."""
+        """Ends the step. Returns observations [N,C,H,W], rewards, terminated, truncated [N] and
+        infos; with `part`, too, infos are of all N rows."""
         ...
 
     def step(self, actions: NDArray[np.integer]) -> Step:
-        """`step_async` and `step_wait` in one."""
+        """Calls `step_async`, then `step_wait`."""
         ...
 
     def save_states(self) -> list[dict[str, Any]]:
-        """Each row's whole state, for msgpack. Only where `saves_states`."""
+        """Returns each row's whole state, for msgpack. Works only where `saves_states`."""
         ...
 
     def restore_states(self, states: list[dict[str, Any]]) -> NDArray[np.uint8]:
-        """Go on from `save_states`, in an environment of the same make -> observations.
+        """Restores the states that an environment of the same settings saved. Returns observations.
 
-        UserError: it cannot.
+        Raises UserError if the states do not fit.
         """
         ...
 
     def close(self) -> None:
-        """Free what it holds."""
+        """Frees the environments' resources."""
         ...
 
 
 class Expert(Protocol):
-    """Who knows more of a game than agents may, and says what to do wherever one stands."""
+    """A player that reads more of a game's state than agents may, and names the best action."""
 
     def actions(self, envs: Any) -> NDArray[np.int64]:
-        """What to do in each row of a vector environment now [N], -1 where it does not know. To be
-        asked before every step."""
+        """Returns the best action now in each row of a vector environment [N], -1 where unknown.
+        Must be called before every step."""
         ...
 
 
 def ended_episodes(infos: Infos) -> list[dict[str, Any]]:
-    """The episodes that ended in a step, one dict each.
+    """Returns the episodes that ended in a step, one dict each.
 
-    env: its row; r: return, unscaled; l: agent steps; level; finished: whether it reached the
-    level's end; rotated: cut by a change of level. A family may report more.
+    env: its row; r: unscaled return; l: agent steps; level; finished: whether it reached the
+    level's end; rotated: whether a change of level cut it. A family may report more.
     """
     if "episode_record" not in infos:
         return []
@@ -148,10 +148,10 @@ def ended_episodes(infos: Infos) -> list[dict[str, Any]]:
 
 
 def row_seeds(seed: int, num_envs: int) -> list[int]:
-    """The seeds that rows have where one is given for all; neighbouring ones share no stream."""
+    """Returns a seed per row from one seed for all; rows of neighbouring seeds share no stream."""
     return [int(np.random.SeedSequence([seed, i]).generate_state(1)[0]) for i in range(num_envs)]
 
 
 def saved_states(envs: VectorEnv) -> list[dict[str, Any]]:
-    """The rows' states for a checkpoint; of environments without, where they stood is not kept."""
+    """Returns the rows' states for a checkpoint, or [] if the environments cannot save states."""
     return envs.save_states() if envs.saves_states else []

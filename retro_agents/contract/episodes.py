@@ -1,4 +1,4 @@
-"""Whole episodes of a policy that does not learn, in environments side by side."""
+"""Whole episodes of a fixed policy in parallel environments."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,11 +10,11 @@ from retro_agents.contract.policy import Actions, Images
 
 SIDE_BY_SIDE = 64
 Act = Callable[..., Actions]
-"""Called with observations [N,C,H,W] and, by name, `starts` [N], as `Policy.act`."""
+"""Takes observations [N,C,H,W] and the keyword `starts` [N], as `Policy.act` does."""
 
 
 class Random:
-    """A policy: so many actions, each with the same probability at every step."""
+    """A policy that draws every action with the same probability at every step."""
 
     config = None
 
@@ -22,18 +22,18 @@ class Random:
         self.actions, self.rng = actions, np.random.default_rng(seed)
 
     def act(self, obs: Images, **_: Any) -> Actions:
-        """obs [N,…] -> actions [N]."""
+        """Draws an action per row. obs [N,…] -> actions [N]."""
         return self.rng.integers(self.actions, size=len(obs))
 
 
 def play_episodes(
     act: Act, envs: VectorEnv, *, episodes: int, seed: int, patience: int = 0
 ) -> list[dict[str, Any]]:
-    """Whole episodes, row by row: as many of each environment, since those that end first would be
-    the short ones. episodes: a multiple of the environments. patience: agent steps without a new
-    highest return after which one is cut, where `resets_rows`; 0: never."""
+    """Plays whole episodes and returns them row by row. Each environment plays equally many, since
+    the first to end would be the short ones. episodes: a multiple of the environments. patience:
+    agent steps without a new highest return that cut an episode, where `resets_rows`; 0: never."""
     each = episodes // envs.num_envs
-    assert each * envs.num_envs == episodes > 0, "as many episodes of each environment"
+    assert each * envs.num_envs == episodes > 0, "not equally many episodes per environment"
     assert envs.resets_rows or not patience, "these rows cannot be cut"
     found: list[list[dict[str, Any]]] = [[] for _ in range(envs.num_envs)]
     obs, _ = envs.reset(seed=seed)
@@ -57,5 +57,5 @@ def play_episodes(
 
 
 def even_rows(episodes: int, *, most: int = SIDE_BY_SIDE) -> int:
-    """The most environments, up to `most`, that share so many episodes out evenly."""
+    """Returns the largest number of environments, up to `most`, that divides `episodes`."""
     return max(count for count in range(1, max(most, 1) + 1) if episodes % count == 0)

@@ -1,6 +1,6 @@
-"""Which frames an observation shows: the newest, and some that lie steps back.
+"""Frame stacking: an observation shows the newest frame and some older ones.
 
-Before an episode's first frame stands that frame itself. Letters: N environments, S frames.
+An episode's first frame also stands for the frames before it. Letters: N environments, S frames.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ LONGEST = 255
 
 
 def parse_offsets(text: str) -> tuple[int, ...]:
-    """Offsets as flags spell them, such as "0,-3" -> steps back, the oldest first: (3, 0).
+    """Parses a flag's offsets, such as "0,-3", to steps back, the oldest first: (3, 0).
 
-    UserError: it is anything else, or the newest frame is missing.
+    Raises UserError if the text is malformed or lacks the newest frame.
     """
     parts = [part.strip() for part in text.split(",")]
     numbers = [int(part) for part in parts if part.removeprefix("-").isdecimal()]
@@ -33,9 +33,9 @@ def parse_offsets(text: str) -> tuple[int, ...]:
 
 
 def stacked(frames: Images, *, difference: bool = False) -> Images:
-    """Frames [N,S,c,H,W], the newest last -> observations [N,S·c,H,W].
+    """Stacks frames, the newest last. Frames [N,S,c,H,W] -> observations [N,S·c,H,W].
 
-    difference: instead of an older frame its half difference to the newest, 128 where they agree.
+    difference: replaces each older frame by half its difference from the newest, plus 128.
     """
     if difference:
         newest = frames[:, -1:].astype(np.int16)
@@ -46,7 +46,7 @@ def stacked(frames: Images, *, difference: bool = False) -> Images:
 
 
 class FrameHistory:
-    """The latest frames of N environments, each a ring of its own."""
+    """The latest frames of N environments, in a ring buffer per environment."""
 
     def __init__(
         self,
@@ -56,22 +56,22 @@ class FrameHistory:
         steps_back: Sequence[int],
         difference: bool = False,
     ) -> None:
-        """steps_back: of each frame that is shown, the oldest first."""
+        """steps_back: the age of each frame that is shown, the oldest first."""
         self.steps_back, self.difference = np.array(steps_back), difference
         self.ring = np.zeros((num_envs, steps_back[0] + 1, *frame_shape), np.uint8)
         self.newest = np.zeros(num_envs, np.int64)
 
     def begin(self, rows: NDArray[np.integer], frames: Images) -> None:
-        """Episodes of these environments [n] begin with frames [n,c,H,W]."""
+        """Starts episodes of the environments `rows` [n] with frames [n,c,H,W]."""
         self.ring[rows] = frames[:, None]
 
     def add(self, rows: NDArray[np.integer], frames: Images) -> None:
-        """Their next frames [n,c,H,W]."""
+        """Adds the next frames [n,c,H,W] of the environments `rows` [n]."""
         slots = self.newest[rows] = (self.newest[rows] + 1) % self.ring.shape[1]
         self.ring[rows, slots] = frames
 
     def observations(self, rows: NDArray[np.integer]) -> Images:
-        """What they show now, [n,S·c,H,W]."""
+        """Returns the current observations [n,S·c,H,W] of the environments `rows` [n]."""
         if len(self.steps_back) == 1:
             return self.ring[rows, self.newest[rows]]
         slots = (self.newest[rows, None] - self.steps_back) % self.ring.shape[1]

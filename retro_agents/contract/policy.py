@@ -1,4 +1,4 @@
-"""What acts, and what an agent's package trains."""
+"""The interfaces of policies and trained agents."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Flags = NDArray[np.bool_]
 
 
 OnCheckpoint = Callable[[Path, dict[str, float]], None]
-"""Called with the run's folder, and what it has `reached`."""
+"""Takes the run's folder and its progress, as `reached` returns it."""
 
 
 def reached(run: Any) -> dict[str, float]:
-    """Of a run that counts env_steps and keeps its recent_returns: these steps, and the mean
-    return (nan: no episode has ended)."""
+    """Returns a run's env_steps, and the mean of its recent_returns: nan before an episode has
+    ended."""
     mean = fmean(run.recent_returns) if run.recent_returns else nan
     return {"env_steps": run.env_steps, "mean_return": mean}
 
@@ -36,33 +36,33 @@ class Policy(Protocol):
     config: Any
 
     def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
-        """obs uint8 [N,C,H,W] -> actions int64 [N].
+        """Chooses actions. obs uint8 [N,C,H,W] -> actions int64 [N].
 
-        explore: as it does while it learns. starts [N]: rows that begin an episode, for an agent
-        that remembers from call to call.
+        explore: whether to explore as in training. starts [N]: rows that begin an episode, for
+        agents with a memory between calls.
         """
         ...
 
 
 class Agent(Policy, Protocol):
-    """What a package trains, loads or builds."""
+    """A policy that an agent's package trains, loads or builds."""
 
     def save(self, folder: Path | str) -> None:
-        """Write a checkpoint that the package's `load` reads."""
+        """Writes a checkpoint that the package's `load` reads."""
         ...
 
 
 class ScoringPolicy(Policy, Protocol):
-    """One with a net whose scores others may search, show or draw actions by."""
+    """A policy with a net that scores actions, for search, display and sampling."""
 
     logits: bool
-    """Whether scores are a policy's logits; else they are expected returns."""
+    """Whether scores are a policy's logits; otherwise they are expected returns."""
 
     @property
     def net(self) -> nn.Module:
-        """With an `encoder`."""
+        """The net, which has an `encoder`."""
         ...
 
     def scores(self, images: Tensor) -> Tensor:
-        """Images uint8 [B,C,H,W] -> [B,A], with gradient; larger is better."""
+        """Scores actions, with gradient; larger is better. Images uint8 [B,C,H,W] -> [B,A]."""
         ...

@@ -1,4 +1,4 @@
-"""What vector environments have in common: spaces, the checks of a step and of saved states."""
+"""The base of vector environments: spaces, and checks of actions and saved states."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,10 +15,10 @@ from retro_agents.ground.errors import UserError
 
 
 class VectorBase(gymnasium.vector.VectorEnv):
-    """Gymnasium's side of the contract of `envs.VectorEnv`."""
+    """The parts of `contract.envs.VectorEnv` that Gymnasium defines."""
 
     workers: Sequence[int] = ()
-    """Ids of the processes that play, where there are any."""
+    """Process ids of the workers, if there are any."""
 
     def __init__(self, num_envs: int, spec: EnvSpec) -> None:
         self.num_envs, self.env_spec = num_envs, spec
@@ -31,22 +31,22 @@ class VectorBase(gymnasium.vector.VectorEnv):
         self.levels = [""] * num_envs
 
     def step(self, actions: NDArray[np.integer]) -> Step:
-        """step_async and step_wait in one."""
+        """Calls `step_async`, then `step_wait`."""
         whole: Any = self
         whole.step_async(actions)
         return whole.step_wait()
 
     def checked(self, actions: NDArray[np.integer], rows: int) -> NDArray[np.int64]:
-        """The actions of so many rows as an array of their own. Errors: InvalidAction."""
+        """Returns a copy of the actions. Raises InvalidAction if one is out of range."""
         played = np.array(actions, np.int64)
         assert played.shape == (rows,), f"actions {played.shape} for {rows}"
         if ((played < 0) | (played >= self.env_spec.actions)).any():
             last = self.env_spec.actions - 1
-            raise InvalidAction(f"no actions {played.tolist()}: expected 0 to {last} each")
+            raise InvalidAction(f"invalid actions {played.tolist()}: expected 0 to {last} each")
         return played
 
     def check_states(self, states: list[dict[str, Any]]) -> None:
-        """UserError: they are of another number of environments."""
+        """Raises UserError if the states are of another number of environments."""
         if len(states) != self.num_envs:
             raise UserError(
                 f"the saved run has {len(states)} environments, this one {self.num_envs}: "
@@ -54,6 +54,6 @@ class VectorBase(gymnasium.vector.VectorEnv):
             )
 
     def assert_open(self) -> None:
-        """A closed environment cannot go on."""
+        """Raises RuntimeError if the environment is closed."""
         if self.closed:
             raise RuntimeError("this vector environment is closed: make another")

@@ -1,1 +1,1 @@
-"""What knows nothing of learning: errors, files, ranges, arrays, statistics, devices."""
+"""Basics that know nothing of learning: errors, files, ranges, arrays, statistics, devices."""

@@ -1,4 +1,4 @@
-"""NumPy arrays in .npy.zst files, streamed: gigabytes pass through a few megabytes of memory."""
+"""NumPy arrays in .npy.zst files, streamed, so that gigabytes need a few megabytes of memory."""
 
 import dataclasses
 import hashlib
@@ -13,15 +13,15 @@ import zstandard
 
 from retro_agents.ground.errors import UserError
 
-PIECE = 8 * 2**20  # bytes handed on at a time
+PIECE = 8 * 2**20  # bytes per piece
 Rows = np.ndarray | Sequence[np.ndarray]
-"""An array, or several that are stored as one, on end along the first axis."""
+"""An array, or several that are stored as one, concatenated along the first axis."""
 
 
 @final
 @dataclasses.dataclass(frozen=True)
 class StoredArray:
-    """Where an array is stored, and what it will be."""
+    """The place, dtype and shape of a stored array."""
 
     path: Path
     dtype: np.dtype
@@ -30,7 +30,7 @@ class StoredArray:
 
 
 def describe(rows: Rows) -> tuple[np.dtype, tuple[int, ...]]:
-    """dtype and shape of what `rows` are stored as."""
+    """Returns the dtype and shape with which `rows` are stored."""
     parts = parts_of(rows)
     if isinstance(rows, np.ndarray):
         return rows.dtype, rows.shape
@@ -38,12 +38,12 @@ def describe(rows: Rows) -> tuple[np.dtype, tuple[int, ...]]:
 
 
 def parts_of(rows: Rows) -> Sequence[np.ndarray]:
-    """The arrays that `rows` consist of."""
+    """Returns the arrays of which `rows` consist."""
     return [rows] if isinstance(rows, np.ndarray) else rows
 
 
 def write_array(rows: Rows, file: BinaryIO) -> None:
-    """Write an array (no objects) as a zstd-compressed .npy file."""
+    """Writes an array as a zstd-compressed .npy file. Raises TypeError for arrays of objects."""
     dtype, shape = describe(rows)
     if dtype.hasobject:
         raise TypeError("an array of Python objects cannot be saved")
@@ -57,9 +57,9 @@ def write_array(rows: Rows, file: BinaryIO) -> None:
 
 @final
 class StoredArrays(Mapping[str, np.ndarray]):
-    """The arrays of a checkpoint, read when asked for: `arrays["name"]`, or by `pieces`.
+    """The arrays of a checkpoint, read on access by `arrays["name"]` or `pieces`.
 
-    UserError: the file is damaged.
+    Reading raises UserError if the file is damaged.
     """
 
     def __init__(self, stored: Mapping[str, StoredArray]) -> None:
@@ -80,7 +80,7 @@ class StoredArrays(Mapping[str, np.ndarray]):
         return out
 
     def pieces(self, name: str) -> Iterator[np.ndarray]:
-        """The array's rows in their order, some megabytes at a time."""
+        """Yields the array's rows in order, some megabytes at a time."""
         stored = self.stored[name]
         try:
             with stored.path.open("rb") as file:
@@ -107,13 +107,13 @@ class StoredArrays(Mapping[str, np.ndarray]):
 
 
 def pieces(arrays: Mapping[str, Any], name: str) -> Iterator[np.ndarray]:
-    """The rows of arrays[name] in their order: streamed where it is stored. Errors: UserError."""
+    """Yields the rows of arrays[name] in order. Raises UserError if its file is damaged."""
     if isinstance(arrays, StoredArrays):
         return arrays.pieces(name)
     return iter(parts_of(arrays[name]))
 
 
 def whole(arrays: Mapping[str, Any], name: str) -> np.ndarray:
-    """arrays[name] as one array. Errors: UserError."""
+    """Returns arrays[name] as one array. Raises UserError if its file is damaged."""
     rows = arrays[name]
     return rows if isinstance(rows, np.ndarray) else np.concatenate(rows)

@@ -1,4 +1,4 @@
-"""Ray, on this machine or on a cluster: the one place where it is started."""
+"""Ray, on this machine or on a cluster; started only here."""
 
 import os
 import socket
@@ -11,15 +11,15 @@ from retro_agents.ground.errors import UserError
 
 T = TypeVar("T")
 STARTS = 3
-"""Times that Ray is started here: it gives its processes 30 s, too few for a very busy machine."""
+"""Attempts to start Ray, whose limit of 30 s for its processes is short for a busy machine."""
 
 
 @contextmanager
 def ray_on(address: str, *, cpus: int, **options: Any) -> Iterator[Any]:
-    """-> the module `ray`, for as long as it is connected.
+    """Connects to Ray, and yields the module `ray` while it is connected.
 
-    address: auto, or HOST:PORT, of a cluster; empty: so many cpus of this machine. options: of
-    `ray.init`. UserError: it does not start, or no cluster is there.
+    address: auto or HOST:PORT of a cluster; if empty, Ray starts here with `cpus` CPUs. options: of
+    `ray.init`. Raises UserError if Ray does not start or finds no cluster.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -27,7 +27,7 @@ def ray_on(address: str, *, cpus: int, **options: Any) -> Iterator[Any]:
 
     here: dict[str, Any] = {} if address else {"num_cpus": cpus, "include_dashboard": False}
     try:
-        if address not in ("", "auto"):  # Ray itself asks for minutes
+        if address not in ("", "auto"):  # Ray itself retries for minutes
             host, _, port = address.rpartition(":")
             socket.create_connection((host, int(port)), timeout=10.0).close()
         start = partial(ray.init, address or "local", log_to_driver=False, **here, **options)
@@ -47,7 +47,7 @@ def ray_on(address: str, *, cpus: int, **options: Any) -> Iterator[Any]:
 
 
 def patiently(start: Callable[[], T], *, starts: int = STARTS) -> T:
-    """Start Ray, at most so many times where its processes take too long -> what `start` gives."""
+    """Returns `start()`, tried up to `starts` times while Ray's processes take too long."""
     for _ in range(starts - 1):
         try:
             return start()

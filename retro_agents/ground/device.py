@@ -1,4 +1,4 @@
-"""The device to compute on, set up for small nets that are trained all the time."""
+"""The device to compute on, set up for training small nets."""
 
 import contextlib
 import ctypes
@@ -9,15 +9,15 @@ import torch
 from retro_agents.ground.errors import UserError
 
 THREADS = torch.get_num_threads()
-"""What PyTorch decided for this process, before anybody changed it."""
+"""PyTorch's own choice for this process."""
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 KEPT = 1 << 30
 
 
 def prepare_device(name: str, *, threads: int = 0) -> torch.device:
-    """ "cpu", "cuda", "cuda:1", or "auto" (CUDA where there is one) -> the device, ready for use.
+    """Sets up and returns the device "cpu", "cuda", "cuda:1" or "auto" (CUDA if available).
 
-    threads: CPU threads of torch; 0 leaves its choice. UserError: no such device.
+    threads: CPU threads of torch; 0 leaves its choice. Raises UserError if there is no such device.
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
@@ -27,11 +27,11 @@ def prepare_device(name: str, *, threads: int = 0) -> torch.device:
         raise UserError(f"unknown device {name!r}; expected cpu, cuda, cuda:N or auto") from None
     if device.type not in ("cpu", "cuda"):
         raise UserError(f"device {name!r} is not supported; expected cpu, cuda, cuda:N or auto")
-    # Counting asks the driver, which may be too old for this torch: then none is available.
+    # The count comes from the driver; if that is too old for this torch, it is 0.
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if device.type == "cuda" and (device.index or 0) >= count:
         raise UserError(
-            f"device {name!r} is not there: torch sees {count} CUDA devices; "
+            f"device {name!r} does not exist: torch finds {count} CUDA devices; "
             "use cpu, or a build of torch that fits the driver"
         )
     if threads > 0:
@@ -44,11 +44,11 @@ def prepare_device(name: str, *, threads: int = 0) -> torch.device:
 
 
 def computes_in_bf16(precision: str, device: torch.device) -> bool:
-    """Whether nets of that --precision compute in bf16 there; "auto": where it is the faster.
+    """Returns whether nets of that --precision compute in bf16; "auto" chooses the faster type.
 
-    That is on a GPU, and on an x86 CPU with AMX or AMD's AVX-512 for it. Intel's AVX-512 has as
-    many multiplications in bf16 as in fp32: PPO2 takes 1.3 times as long there. A CPU without
-    instructions for it takes several times as long; those of ARM were not measured.
+    bf16 is faster on a GPU, and on an x86 CPU with AMX or AMD's AVX-512 for bf16. Intel's AVX-512
+    multiplies no faster in bf16 than in fp32: PPO2 takes 1.3 times as long there. A CPU without
+    bf16 instructions takes several times as long; ARM was not measured.
     """
     if precision != "auto":
         return precision == "bf16"
@@ -61,18 +61,18 @@ def computes_in_bf16(precision: str, device: torch.device) -> bool:
 
 
 def acts_in_bf16(precision: str, device: torch.device) -> bool:
-    """Whether nets of that --precision act in bf16 there: never on a CPU, where for so few
-    observations casting the weights at every step costs more than bf16 saves."""
+    """Returns whether nets of that --precision act in bf16: never on a CPU, where casting the
+    weights at every step costs more than bf16 saves on so few observations."""
     return device.type == "cuda" and computes_in_bf16(precision, device)
 
 
 @contextlib.contextmanager
 def memory_for(what: str, *, instead: str) -> Iterator[None]:
-    """Let allocations within that find no memory be a UserError: no memory for what; instead."""
+    """Raises UserError, "no memory for {what}; {instead}", if an allocation within fails."""
     try:
         yield
     except (MemoryError, RuntimeError, TypeError, ValueError) as error:
-        # On a CPU torch has no class of its own for it; sizes that no memory could have are others.
+        # Torch has no class of its own for this on a CPU; impossible sizes have other messages.
         words = (
             *("not enough memory", "can't allocate memory", "calculation overflowed"),
             *("Overflow when unpacking", "array is too big", "Maximum allowed dimension"),
@@ -84,8 +84,8 @@ def memory_for(what: str, *, instead: str) -> Iterator[None]:
 
 
 def _keep_freed_memory() -> None:
-    """Tell glibc to keep what was freed: every update frees and takes the same megabytes, and
-    getting them from the system again took a tenth of the time of an update."""
+    """Makes glibc keep freed memory: every update frees and allocates the same megabytes, and
+    getting them from the system again took a tenth of an update's time."""
     with contextlib.suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(M_MMAP_THRESHOLD, KEPT)

@@ -1,4 +1,4 @@
-"""What a user sees when something they gave us is wrong: one line, exit code 2."""
+"""Errors of the user: one line on stderr, and exit code 2."""
 
 import argparse
 import functools
@@ -28,21 +28,21 @@ EXTRAS = {
     "huggingface_hub": "hub",
     "ray": "actors",
 }
-"""Modules that not everybody installs -> the extra in pyproject.toml that brings them."""
+"""Optional modules, and the extra in pyproject.toml that installs each."""
 NOT_INSTALLED = {"hub", "trackio", "wandb"}
-"""Extras that scripts/install leaves out; with --dev it brings all others."""
+"""Extras that scripts/install never installs; --dev installs all others."""
 
 
 class UserError(Exception):
-    """A mistake in what the user gave. Its text is one line: what, expected, what to do."""
+    """A mistake of the user. Its text is one line: what is wrong, what is expected, what to do."""
 
 
 class Damaged(UserError):  # noqa: N818
-    """A checkpoint that was cut off, or changed since."""
+    """A checkpoint is incomplete, or was changed after it was written."""
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, whose complaint is a UserError, and which keeps the lines of a description."""
+    """An argparse parser that raises UserError, and keeps the line breaks of a description."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
@@ -66,9 +66,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def command(main: Callable[P, object]) -> Callable[P, None]:
-    """Wrap a `main`: a UserError, or a module of an extra that is not installed, becomes one line
-    on stderr, exit code 2 (Ctrl-C: 130, and what the KeyboardInterrupt says; where nobody reads on,
-    as in `| head`: 1, without a word)."""
+    """Wraps a `main`. A UserError, or a missing module of an extra, becomes one line on stderr and
+    exit code 2. Ctrl-C prints the KeyboardInterrupt's text and exits with 130; a closed pipe, as
+    in `| head`, exits with 1 and prints nothing."""
 
     @functools.wraps(main)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -96,7 +96,7 @@ def command(main: Callable[P, object]) -> Callable[P, None]:
         except BrokenPipeError:
             if not _nobody_reads():
                 raise
-            # For what Python flushes in the end.
+            # Python flushes stdout once more at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(1) from None
 
@@ -104,7 +104,7 @@ def command(main: Callable[P, object]) -> Callable[P, None]:
 
 
 def _nobody_reads() -> bool:
-    """Whether the other end of standard output is gone."""
+    """Returns whether the reader of standard output is gone."""
     poll = select.poll()
     poll.register(sys.stdout.fileno(), 0)
     return any(event & select.POLLERR for _, event in poll.poll(0))

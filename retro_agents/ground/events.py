@@ -1,4 +1,4 @@
-"""A run's numbers for TensorBoard."""
+"""A run's metrics for TensorBoard."""
 
 import os
 import socket
@@ -21,18 +21,18 @@ from retro_agents.ground.files import unwritable
 
 @final
 class Events:
-    """One event file, each row flushed as it comes.
+    """One event file; each row is flushed at once.
 
-    torch's SummaryWriter writes in a thread, whose errors (a full disk) end in a traceback.
+    torch's SummaryWriter writes in a thread, where errors such as a full disk end in a traceback.
     """
 
     def __init__(
         self, run_dir: Path, *, resume_step: int | None, config: Mapping[str, Any] | None = None
     ) -> None:
-        """resume_step: env steps of the checkpoint gone on from; what came later is forgotten.
+        """resume_step: env steps of the checkpoint that the run resumes; later rows are dropped.
         config: shown as text.
 
-        UserError: it cannot be written.
+        Raises UserError if the file cannot be written.
         """
         host, clock = socket.gethostname(), time.time_ns() // 1000
         self._path = run_dir / f"events.out.tfevents.{clock}.{host}.{os.getpid()}"
@@ -54,7 +54,7 @@ class Events:
             self._write(step=0, summary=Summary(value=[shown]))
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
-        """Numbers by name, measured up to this env step. UserError: they cannot be written."""
+        """Writes numbers by name at this env step. Raises UserError if they cannot be written."""
         rows = [Summary.Value(tag=name, simple_value=float(v)) for name, v in values.items()]
         self._write(step=step, summary=Summary(value=rows))
 
@@ -66,6 +66,6 @@ class Events:
             raise unwritable(self._path, error) from None
 
     def close(self) -> None:
-        """Close the file."""
-        with suppress(OSError):  # of what `log` could not write, and said so
+        """Closes the file."""
+        with suppress(OSError):  # `log` has already reported it
             self._writer.close()

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, whenever their writer is killed."""
+"""Atomic files: a file is complete or absent, even if its writer is killed."""
 
 import hashlib
 import json
@@ -16,16 +16,16 @@ from filelock import lock_descriptor
 from retro_agents.ground.errors import UserError
 
 ASIDE = ".replaced"
-"""Ends the name of a checkpoint while another takes its place."""
+"""Suffix of a checkpoint's name while another takes its place."""
 CHECKPOINT = re.compile(rf"step-\d+({re.escape(ASIDE)})?")
-"""Names of their folders."""
+"""Names of checkpoint folders."""
 PATIENCE = 5.0
-"""Seconds for which a lock is waited for: what was killed may leave children for a moment."""
+"""Seconds to wait for a lock: the children of a killed process may live a moment longer."""
 
 
 def wait_for_lock(descriptor: int, *, otherwise: str) -> None:
-    """Lock an open file or folder until it is closed; where the file system has no locks, don't.
-    UserError: `otherwise`: another process has held it for PATIENCE seconds."""
+    """Locks an open file or folder until it is closed, if the file system supports locks. Raises
+    UserError with the text `otherwise` if another process holds it for PATIENCE seconds."""
     until = time.monotonic() + PATIENCE
     with suppress(OSError):
         while not lock_descriptor(descriptor, blocking=False):
@@ -35,14 +35,15 @@ def wait_for_lock(descriptor: int, *, otherwise: str) -> None:
 
 
 def beside(path: Path, name: str) -> Path:
-    """A file of that name in the same folder. UserError: `path` is a folder's, as `.` is."""
+    """Returns the path of a file of that name in the same folder. Raises UserError if `path` is
+    a folder such as `.`."""
     if not path.name:
         raise UserError(f"cannot write {path}: it is a folder; give the name of a file")
     return path.with_name(name)
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Let a file hold this text: written beside, synced, renamed. Errors: OSError."""
+    """Replaces a file's text atomically: writes beside it, syncs, renames. Raises OSError."""
     draft = beside(path, f".{path.name}.draft")
     with draft.open("w", encoding="utf-8", newline="") as file:
         file.write(text)
@@ -52,7 +53,7 @@ def replace_text(path: Path, text: str) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """The same in a folder that is made if need be. Errors: UserError (it cannot be written)."""
+    """Replaces a file's text, and makes its folder. Raises UserError if it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_text(path, text)
@@ -61,16 +62,16 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """The same as indented JSON; what JSON has no word for, as nan, is an error (ValueError)."""
+    """Writes indented JSON as `write_text` does. Raises ValueError for nan, which JSON lacks."""
     write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
 
 
 @contextmanager
 def drafted(path: Path) -> Iterator[Path]:
-    """A hidden file beside `path`, of the same ending, for others to write: then renamed to it.
+    """Yields a hidden file beside `path` to write, with the same suffix, then renames it to `path`.
 
-    The folder is made if need be; where it cannot be written, that shows before the work begins.
-    Errors: UserError (it cannot be written).
+    Makes the folder if it is missing. Raises UserError, before the work begins, if `path` cannot
+    be written.
     """
     draft = beside(path, f".draft.{path.name}")
     try:
@@ -83,7 +84,7 @@ def drafted(path: Path) -> Iterator[Path]:
         draft.replace(path)
     except OSError as error:
         if error.filename not in (None, str(draft)):
-            raise  # of something else that the work needs
+            raise  # the error concerns another file
         raise unwritable(path, error) from None
     finally:
         with suppress(OSError):
@@ -91,7 +92,7 @@ def drafted(path: Path) -> Iterator[Path]:
 
 
 def make_folder(folder: Path) -> None:
-    """A folder that can be written to, made if need be. Errors: UserError (it cannot)."""
+    """Makes a folder if it is missing. Raises UserError if it is not writable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
@@ -100,21 +101,20 @@ def make_folder(folder: Path) -> None:
 
 
 def new_folder(folder: Path) -> None:
-    """A folder that is empty and can be written to, made if need be. Errors: UserError (it is
-    not, or cannot)."""
+    """Makes a folder if it is missing. Raises UserError if it is not empty or not writable."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} exists: give another --out, or remove it")
     make_folder(folder)
 
 
 def next_number(recordings: Path) -> int:
-    """The first number behind those of a folder's recordings, NAME-000004.bk2; 0 without any."""
+    """Returns the next free number for a folder's recordings, NAME-000004.bk2; 0 if it has none."""
     ends = [path.stem.rpartition("-")[2] for path in recordings.glob("*.bk2")]
     return max((int(end) + 1 for end in ends if end.isdecimal()), default=0)
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file. Errors: UserError."""
+    """Returns the SHA-256 of a file. Raises UserError if it cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
@@ -122,18 +122,18 @@ def file_hash(path: Path) -> str:
 
 
 def unwritable(path: Path, error: OSError) -> UserError:
-    """What is said of a file or folder that cannot be written."""
+    """Returns the error for a file or folder that cannot be written."""
     reason = error.strerror or str(error).partition("\n")[0]
     return UserError(f"cannot write {path}: {reason}; give a writable place")
 
 
 def step_of(checkpoint: Path) -> int:
-    """The env steps that a checkpoint's folder is named by."""
+    """Returns the env steps in the name of a checkpoint's folder."""
     return int(checkpoint.name.removeprefix("step-").removesuffix(ASIDE))
 
 
 def complete_checkpoints(folder: Path) -> list[Path]:
-    """Those in a run's `checkpoints`, oldest first; one put aside goes before its successor."""
+    """Returns a run's complete checkpoints, oldest first; a replaced one precedes its successor."""
     found = []
     for path in folder.iterdir() if folder.is_dir() else []:
         if CHECKPOINT.fullmatch(path.name) and (path / "meta.json").is_file():

@@ -1,4 +1,4 @@
-"""Films of what an agent or a player saw."""
+"""Films of frames."""
 
 from collections.abc import Iterable
 from contextlib import closing
@@ -12,10 +12,10 @@ from retro_agents.ground.files import drafted
 
 
 def enlarged(image: NDArray[np.uint8], scale: int) -> NDArray[np.uint8]:
-    """Each pixel of [H, W, 3] `scale` times as large: NumPy's `repeat` takes thrice the time."""
+    """Enlarges each pixel of [H, W, 3] `scale` times; NumPy's `repeat` takes thrice the time."""
     if scale == 1:
         return image
-    import cv2  # slow to import, and --help needs none
+    import cv2  # slow to import, and not needed for --help
 
     large = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_NEAREST)
     return np.asarray(large, np.uint8)
@@ -29,12 +29,12 @@ def write_video(
     scale: int = 1,
     **options: Any,
 ) -> Path:
-    """Frames uint8 [H, W, 3] -> an H.264 .mp4; each pixel `scale` times as large. -> path.
+    """Writes frames uint8 [H, W, 3] as an H.264 .mp4, enlarged `scale` times. Returns the path.
 
     options: of imageio's writer, such as `quality`.
-    Errors: UserError (it cannot be written); a film that is broken off leaves nothing behind.
+    Raises UserError if the film cannot be written. An interrupted film leaves no file behind.
     """
-    import imageio.v2 as imageio  # of those who film only: a contest's agent has it not
+    import imageio.v2 as imageio  # optional: a contest's agent does without it
 
     with drafted(path) as draft:
         writer: Any = imageio.get_writer(

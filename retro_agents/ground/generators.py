@@ -7,7 +7,7 @@ import numpy as np
 
 
 def generator_state(generator: np.random.Generator) -> str:
-    """State of a NumPy generator as JSON text (its integers have 128 bits; msgpack has 64)."""
+    """Returns a generator's state as JSON text: its integers have 128 bits, msgpack's only 64."""
 
     def plain(value: Any) -> Any:
         return value.tolist() if isinstance(value, np.ndarray) else int(value)
@@ -16,5 +16,5 @@ def generator_state(generator: np.random.Generator) -> str:
 
 
 def set_generator_state(generator: np.random.Generator, state: str) -> None:
-    """Set what `generator_state` returned. ValueError: of another kind of generator."""
+    """Restores a state from `generator_state`. Raises ValueError for another kind of generator."""
     generator.bit_generator.state = json.loads(state)

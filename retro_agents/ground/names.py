@@ -1,10 +1,10 @@
-"""Objects by their names, imported when they are asked for."""
+"""Objects by name, imported on demand."""
 
 import importlib
 from typing import Any
 
 
 def named(name: str) -> Any:
-    """MODULE:NAME -> the object, as packages' entry points are written."""
+    """Imports and returns the object MODULE:NAME, written as a package's entry point."""
     module, _, attribute = name.partition(":")
     return getattr(importlib.import_module(module), attribute)

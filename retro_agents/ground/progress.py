@@ -1,4 +1,4 @@
-"""How far a run is: a bar in a terminal, else a plain line about every ten seconds."""
+"""A run's progress: a bar in a terminal, otherwise a line about every ten seconds."""
 
 import sys
 import time
@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn
 from rich.progress import Progress as Bar
 
 LINE_SECONDS = 10.0
-RATE_SECONDS = 30.0  # the speed shown is of about this long
+RATE_SECONDS = 30.0  # the speed is averaged over about this time
 
 SHOWN = 5  # how many numbers fit on a line
 SCORE = "mean_return"
@@ -20,7 +20,7 @@ SCORE = "mean_return"
 
 @final
 class Progress:
-    """Shows steps done, steps/s, time left and a few numbers, on stderr.
+    """Shows the steps done, steps/s, the time left and a few numbers on stderr.
 
     with Progress(100_000) as progress:
         progress.update(step, {"loss": 0.3})
@@ -36,7 +36,7 @@ class Progress:
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """total, start: in steps, or what else `unit` says; a resumed run starts where it was."""
+        """total, start: in `unit`; start is above 0 for a resumed run."""
         self._total, self._unit, self._description = total, unit, description
         self._stream = sys.stderr if stream is None else stream
         self._clock = clock
@@ -52,9 +52,9 @@ class Progress:
             self._task = self._bar.add_task(description, total=total, completed=start, text="")
 
     def update(self, step: int, numbers: Mapping[str, float] | None = None) -> None:
-        """Say that `step` steps are done, and what the numbers are; the first few are shown.
+        """Reports that `step` steps are done, and new values of numbers; the first few are shown.
 
-        Cheap enough to call every step. Numbers not given stay as they were.
+        Cheap enough to call every step. The other numbers stay as they were.
         """
         new = dict(numbers or {})
         found = new | self._numbers | new  # the newest first
@@ -67,8 +67,8 @@ class Progress:
         self.at(step)
 
     def at(self, step: int) -> None:
-        """Say that `step` steps are done of a stretch whose end `update` will tell: the speed shown
-        is that of whole stretches, once there is one."""
+        """Reports that `step` steps are done, between calls of `update`. The speed shown is
+        measured from one `update` to another."""
         self._step, now = step, self._clock()
         if self._bar is not None:
             self._bar.update(self._task, completed=step, text=self._text())
@@ -89,12 +89,12 @@ class Progress:
             )
             print(f"{self._description}: {left}", file=self._stream, flush=True)
         elif self._bar is None and (self._shown_step != self._step or self._step == self._start):
-            # The last line tells the whole: average speed, and how long it took.
+            # The last line shows the run's average speed and its duration.
             self._history = deque([(self._began, self._start)])
             self._print_line(self._clock(), ended=True)
 
     def steps_per_second(self) -> float:
-        """Speed over about the last half minute; 0 before anything was done."""
+        """Returns the speed over about the last half minute; 0 before the first step."""
         (then, first), (now, last) = self._history[0], self._history[-1]
         if len(self._history) == 1:
             now, last = self._clock(), self._step
@@ -112,8 +112,8 @@ class Progress:
     def _print_line(self, now: float, *, ended: bool = False) -> None:
         took = f" in {_duration(now - self._began)}" if ended else ""
         done = f"{self._step}/{self._total} {self._unit}"
-        said = ", ".join(filter(None, (f"{self._description}: {done}{took}", self._text())))
-        print(said, file=self._stream, flush=True)
+        line = ", ".join(filter(None, (f"{self._description}: {done}{took}", self._text())))
+        print(line, file=self._stream, flush=True)
         self._last_line, self._shown_step = now, self._step
 
 
@@ -122,7 +122,7 @@ def _number(value: float) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """65.2 -> '1 min 05 s'."""
+    """Formats a duration: 65.2 -> '1 min 05 s'."""
     whole = max(round(seconds), 0)
     hours, minutes = divmod(whole // 60, 60)
     if hours:

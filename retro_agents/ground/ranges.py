@@ -1,4 +1,4 @@
-"""Types of a config's numbers by their range, which `from_dict`, `load_config` and `check` keep."""
+"""Types of a config's numbers by range, which `from_dict`, `load_config` and `check` enforce."""
 
 import dataclasses
 import sys
@@ -15,29 +15,29 @@ LARGEST = sys.float_info.max
 Count = Annotated[int, Meta(ge=1, description="a whole number of 1 or more")]
 """1, 2, …"""
 Natural = Annotated[int, Meta(ge=0, description="a whole number of 0 or more")]
-"""0, 1, 2, …; 0 mostly means never, or none."""
+"""0, 1, 2, …; 0 usually means never, or none."""
 Threads = Annotated[int, Meta(ge=0, le=1024, description="a whole number from 0 to 1024")]
-"""Threads of a CPU; 0 mostly means that PyTorch decides."""
+"""Threads of a CPU; 0 usually means that PyTorch decides."""
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="a whole number from 0 to 2^63 - 1")]
-"""0, 1, 2, … as far as every generator takes it."""
+"""0, 1, 2, … up to the largest seed that every generator accepts."""
 Positive = Annotated[float, Meta(gt=0.0, le=LARGEST, description="a finite number above 0")]
 """Above 0, and finite."""
 NonNegative = Annotated[float, Meta(ge=0.0, le=LARGEST, description="a finite number of 0 or more")]
 """0 or above, and finite."""
 Finite = Annotated[float, Meta(ge=-LARGEST, le=LARGEST, description="a finite number")]
-"""Any number but inf and nan."""
+"""Any number except inf and nan."""
 Share = Annotated[float, Meta(ge=0.0, le=1.0, description="a number from 0 to 1")]
-"""A part or a chance: from 0 to 1."""
+"""A share or a probability: from 0 to 1."""
 Momentum = Annotated[float, Meta(ge=0.0, lt=1.0, description="a number from 0 to below 1")]
-"""What is kept of a running sum: from 0 to below 1."""
+"""The weight of the past in a running sum: from 0 to below 1."""
 WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
 def check(config: Any) -> None:
-    """UserError: a field of a dataclass has not its type or range. For those made in Python."""
+    """Checks a dataclass made in Python. Raises UserError if a field has a wrong type or range."""
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
-        if dataclasses.is_dataclass(value):  # a section, which has checked itself
+        if dataclasses.is_dataclass(value):  # a section has checked itself
             continue
         try:
             msgspec.convert(value, field.type)
@@ -46,7 +46,7 @@ def check(config: Any) -> None:
 
 
 def bad_value(name: str, field: dataclasses.Field, hint: Any, value: Any) -> str:
-    """What is said of a field's value that will not do. name: of the field, or of its flag."""
+    """Returns the message about a field's invalid value. name: of the field, or of its flag."""
     plain = isinstance(value, str) and value.strip() and value.isprintable()
     counts = type(field.default) is int and field.default and get_origin(hint) is not Literal
     example = f", such as {field.default}" if counts else ""
@@ -54,7 +54,7 @@ def bad_value(name: str, field: dataclasses.Field, hint: Any, value: Any) -> str
 
 
 def expected(hint: Any) -> str:
-    """A type in a user's words."""
+    """Describes a type to the user."""
     kind, parts = get_origin(hint), get_args(hint)
     if kind is Annotated:
         return str(parts[1].description)
@@ -63,5 +63,5 @@ def expected(hint: Any) -> str:
     if kind in (Union, UnionType):
         return " or ".join(expected(part) for part in parts if part is not NoneType)
     if kind in (tuple, list):
-        return f"a list of which each is {expected(parts[0])}"
+        return f"a list whose entries are each {expected(parts[0])}"
     return WORDS.get(hint, f"a {hint.__name__.lower()}")

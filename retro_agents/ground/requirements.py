@@ -1,6 +1,6 @@
-"""What is said where nothing can run: too old a Python, or one without our packages.
+"""The message when nothing can run: Python is too old, or lacks our packages.
 
-Read by such a Python too, so in words that 3.6 understands.
+Such a Python reads this file too, so its syntax must be that of 3.6.
 """
 
 import sys
@@ -13,7 +13,7 @@ IN_CHECKOUT = (ROOT / "scripts" / "install").is_file()
 
 
 def check() -> None:
-    """Exit with one line, code 2, unless this Python can run what is here."""
+    """Exits with one line and code 2 unless this Python can run the project."""
     old = sys.version_info < (3, 11)
     if not old and find_spec("msgspec") and find_spec("numpy"):
         return

@@ -1,4 +1,4 @@
-"""What was measured, as JSON with what it depends on: command, commit and machine."""
+"""Measurements as JSON, with the command, commit and machine that they depend on."""
 
 import json
 import math
@@ -17,7 +17,7 @@ from retro_agents.ground.requirements import ROOT
 
 
 def machine() -> dict[str, Any]:
-    """Size and versions, and nothing that names a machine."""
+    """Returns the machine's size and versions, and nothing that identifies it."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {
         "cores": os.cpu_count(),
@@ -30,7 +30,7 @@ def machine() -> dict[str, Any]:
 
 
 def installed(package: str) -> str | None:
-    """Its version; None where it is not: no image has everything."""
+    """Returns a package's version, or None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -38,8 +38,8 @@ def installed(package: str) -> str | None:
 
 
 def commit() -> str:
-    """The commit measured; '+' when files differ from it; outside of a checkout the version that is
-    installed; "unknown" without git."""
+    """Returns the current commit, with '+' if files differ from it. Outside a checkout: the
+    installed version, or "unknown"; also "unknown" without git."""
     if not (ROOT / ".git").exists():
         found = installed("retro-contest-agents")
         return f"version {found}" if found else "unknown"
@@ -52,30 +52,30 @@ def commit() -> str:
 
 
 def write_result(path: Path, content: dict[str, Any], *, module: str) -> None:
-    """Store what this command, `python -m MODULE …`, has measured. UserError: as `store`."""
+    """Stores the result of this command, `python -m MODULE …`. Raises UserError as `store` does."""
     command = shlex.join(["python", "-m", module, *sys.argv[1:]])
     store(path, {"command": command, "commit": commit(), "machine": machine(), **content})
 
 
 def store(path: Path, result: dict[str, Any]) -> None:
-    """Write a result as JSON, whole or not at all. UserError: it cannot be written."""
+    """Writes a result as JSON atomically. Raises UserError if it cannot be written."""
     write_text(path, json.dumps(without_nan(result), indent=1, allow_nan=False) + "\n")
 
 
 def read_result(path: Path, *, expected: str = "expected a result.json") -> dict[str, Any]:
-    """A stored result. UserError: it is none; expected: what is said then."""
+    """Returns a stored result. Raises UserError, which says `expected`, if it is not readable."""
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"cannot read {path}: {reason}; {expected}") from None
     if not isinstance(result, dict):
-        raise UserError(f"{path} is no result: {expected}, one mapping")
+        raise UserError(f"{path} is not a result: {expected}, one mapping")
     return result
 
 
 def without_nan(content: Any) -> Any:
-    """The same with null for nan, which JSON lacks: what is not known."""
+    """Replaces nan, an unknown number, by None, since JSON lacks nan."""
     if isinstance(content, dict):
         return {name: without_nan(value) for name, value in content.items()}
     if isinstance(content, list | tuple):

@@ -1,4 +1,4 @@
-"""What changes over a run: factors at points of it, joined by straight lines."""
+"""Schedules: a factor that changes over a run, linear between given points."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from retro_agents.ground.ranges import LARGEST
 
 
 def parse_schedule(text: str) -> list[tuple[float, float]]:
-    """Points (part of the run, factor) of "constant", "linear" or "0:1,0.5:0.3,1:0"."""
+    """Parses "constant", "linear" or "0:1,0.5:0.3,1:0" to points (part of the run, factor)."""
     named = {"constant": "0:1", "linear": "0:1,1:0"}
     try:
         pairs = (p.split(":") for p in named.get(text, text).split(","))
@@ -25,6 +25,6 @@ def parse_schedule(text: str) -> list[tuple[float, float]]:
 
 
 def scheduled(text: str, part: float) -> float:
-    """The factor after that part (0 to 1) of the run: straight lines between the points."""
+    """Returns the factor after that part of the run, from 0 to 1: linear between the points."""
     points = parse_schedule(text)
     return float(np.interp(part, [x for x, _ in points], [y for _, y in points]))

@@ -1,4 +1,4 @@
-"""Seeds, and the states of the global random number generators, to go on exactly from them."""
+"""Seeds and states of the global random number generators, for exact resumption."""
 
 import random
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def seed_everything(seed: int) -> None:
-    """Seed Python's, NumPy's global and torch's (CPU and every CUDA device) generators."""
+    """Seeds the generators of Python, NumPy (the global one) and torch (CPU and every GPU)."""
     import torch  # slow to import
 
     random.seed(seed)
@@ -18,7 +18,7 @@ def seed_everything(seed: int) -> None:
 
 
 def rng_state() -> dict[str, Any]:
-    """States of the generators `seed_everything` seeds, as values msgpack can hold."""
+    """Returns the states of the generators that `seed_everything` seeds, for msgpack."""
     import torch
 
     version, words, gauss = random.getstate()
@@ -33,7 +33,7 @@ def rng_state() -> dict[str, Any]:
 
 
 def set_rng_state(state: dict[str, Any]) -> None:
-    """Set what `rng_state` returned. CUDA states are set as far as there are devices."""
+    """Restores the states from `rng_state`; those of missing CUDA devices are ignored."""
     import torch
 
     version, words, gauss = state["python"]
@@ -49,7 +49,7 @@ def set_rng_state(state: dict[str, Any]) -> None:
 
 @contextmanager
 def aside(seed: int) -> Iterator[None]:
-    """Let what is drawn within be of this seed, and leave the generators as they were."""
+    """Seeds the generators for the block, and restores their states afterwards."""
     state = rng_state()
     seed_everything(seed)
     try:

@@ -1,11 +1,11 @@
-"""How sure a mean is, and which of two is better, from few runs on several levels.
+"""Confidence intervals of means and comparisons, from few runs on several levels.
 
 `Runs` holds the score of each run: level -> seed -> score. Means have Student's t interval over
-seeds, differences Welch's: runs of two agents are no pairs, though their seeds have one number.
-Interquartile means and probabilities of improvement have percentile bootstraps over seeds within
-each level, as rliable has: of three seeds on many levels they are a fifth too narrow, sqrt(2 / 3),
-on one level more. Statistics come from SciPy; a bootstrap draws 10,000 times from a fixed seed, and
-where nothing can be said an interval is (nan, nan).
+seeds, differences Welch's: equal seeds do not make pairs of two agents' runs. Interquartile means
+and probabilities of improvement have percentile bootstraps over seeds within each level, as in
+rliable; with three seeds on many levels these intervals are a fifth too narrow, sqrt(2 / 3), and on
+one level narrower still. Statistics come from SciPy. A bootstrap draws 10,000 times from a fixed
+seed. An interval that cannot be computed is (nan, nan).
 Source: Agarwal et al., Deep RL at the Edge of the Statistical Precipice, arXiv:2108.13264.
 """
 
@@ -20,11 +20,11 @@ Runs = Mapping[str, Mapping[int, float]]
 Interval = tuple[float, float]
 CONFIDENCE, RESAMPLES = 0.95, 10_000
 BLOCK = 4_000_000
-"""Values drawn at a time, to bound the memory."""
+"""Values drawn at a time, which bounds the memory."""
 
 
 def t_interval(values: ArrayLike) -> Interval:
-    """Student's t interval of the mean of `values` [K]: of seeds, or of episodes."""
+    """Student's t interval of the mean of `values` [K], one per seed or episode."""
     from scipy import stats  # takes a second to import
 
     data = np.asarray(values, np.float64)
@@ -35,7 +35,7 @@ def t_interval(values: ArrayLike) -> Interval:
 
 
 def welch_interval(one: ArrayLike, other: ArrayLike) -> Interval:
-    """Interval of mean(one) − mean(other), unpaired and of unequal variances [K], [M].
+    """Interval of mean(one) − mean(other), unpaired, with unequal variances. [K], [M].
 
     Source: Welch, Biometrika 34 (1947), 28–35.
     """
@@ -68,19 +68,19 @@ def slope_interval(x: ArrayLike, y: ArrayLike) -> tuple[float, Interval]:
 
 
 def seed_means(runs: Runs) -> list[float]:
-    """The mean over levels of each seed that has them all."""
+    """Returns the mean over levels of each seed that has a score on all of them."""
     seeds = set.intersection(*(set(level) for level in runs.values())) if runs else set()
     return [float(np.mean([level[seed] for level in runs.values()])) for seed in sorted(seeds)]
 
 
 def mean(runs: Runs) -> float:
-    """Over levels, of the means over their seeds."""
+    """Returns the mean over levels of the means over seeds."""
     return float(np.mean([np.mean(level) for level in _by_level(runs)]))
 
 
 def interquartile_mean(runs: Runs) -> float:
-    """The mean without the lowest and the highest quarter of all runs, each rounded down: no
-    outlier moves it."""
+    """Returns the mean without the lowest and the highest quarter of all runs, each rounded down,
+    so that no outlier moves it."""
     return float(_trimmed(*_by_level(runs), axis=-1))
 
 
@@ -90,8 +90,8 @@ def interquartile_interval(runs: Runs) -> Interval:
 
 
 def improvement(one: Runs, other: Runs) -> float:
-    """The probability that a run of `one` beats one of `other` on the same level, mean over levels;
-    a tie counts half (Mann and Whitney's U over the number of pairs)."""
+    """Returns the probability that a run of `one` beats one of `other` on the same level, averaged
+    over levels; a tie counts half (Mann and Whitney's U over the number of pairs)."""
     return float(_better(*_by_level(one), *_by_level(other), axis=-1))
 
 
@@ -101,13 +101,13 @@ def improvement_interval(one: Runs, other: Runs) -> Interval:
 
 
 def profile(runs: Runs, thresholds: Sequence[float]) -> list[float]:
-    """The performance profile: what part of all runs scores more than each threshold."""
+    """The performance profile: the share of all runs that score above each threshold."""
     scores = np.concatenate(_by_level(runs))
     return [float((scores > threshold).mean()) for threshold in thresholds]
 
 
 def shared(one: Runs, other: Runs) -> tuple[Runs, Runs]:
-    """Both, as far as they have the same levels, with all their seeds."""
+    """Restricts both to the levels that they share, with all their seeds."""
     both = [level for level in one if level in other]
     return {level: one[level] for level in both}, {level: other[level] for level in both}
 
@@ -123,7 +123,7 @@ def _trimmed(*levels: NDArray[np.float64], axis: int) -> Any:
 
 
 def _better(*levels: NDArray[np.float64], axis: int) -> Any:
-    """levels: those of one, then the same of the other, each [..., K]."""
+    """levels: the scores of one per level, then those of the other, each [..., K]."""
     half = len(levels) // 2
     signs = [
         np.sign(one[..., :, None] - other[..., None, :]).mean(axis=(-2, -1))
@@ -133,7 +133,7 @@ def _better(*levels: NDArray[np.float64], axis: int) -> Any:
 
 
 def _bootstrap(samples: Sequence[NDArray[np.float64]], statistic: Any) -> Interval:
-    """Percentiles of `statistic` over samples that are each drawn from anew: the strata."""
+    """Percentiles of `statistic` over stratified resamples: each sample is a stratum."""
     from scipy import stats
 
     if not samples or min(map(len, samples)) < 2:

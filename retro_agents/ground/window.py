@@ -11,7 +11,7 @@ from retro_agents.ground.errors import UserError
 
 
 def has_display() -> bool:
-    """Whether a window can be expected to open."""
+    """Returns whether a display is available."""
     names = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER")
     return sys.platform != "linux" or any(os.environ.get(name) for name in names)
 
@@ -22,7 +22,8 @@ def open_window(
     *,
     advice: str = "play needs a screen; on a remote machine connect with `ssh -X`",
 ) -> tuple[Any, Any]:
-    """(pygame, its screen). Raises UserError, which ends with `advice`, without a display."""
+    """Opens a window. Returns (pygame, its screen). Raises UserError with `advice` if there is no
+    display."""
     if not has_display():
         raise UserError(f"no display: DISPLAY and WAYLAND_DISPLAY are not set; {advice}")
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")

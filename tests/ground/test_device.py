@@ -26,7 +26,7 @@ def test_a_driver_too_old_for_this_torch_is_a_user_error(monkeypatch):
     """The driver counts its GPUs all the same."""
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(UserError, match="sees 0 CUDA devices"):
+    with pytest.raises(UserError, match="finds 0 CUDA devices"):
         prepare_device("cuda")
 
 

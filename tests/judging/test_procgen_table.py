@@ -259,7 +259,7 @@ def test_damaged_files_are_named(tmp_path):
     with pytest.raises(UserError, match=r"episodes\.csv is damaged: it lacks the column level"):
         rows_of(run)
     (run / "config.json").write_text("[]")
-    with pytest.raises(UserError, match=r"config\.json is no result: expected a run folder"):
+    with pytest.raises(UserError, match=r"config\.json is not a result: expected a run folder"):
         rows_of(run)
 
 

@@ -215,7 +215,7 @@ def test_a_command_may_have_no_presets(capsys: pytest.CaptureFixture[str]) -> No
         ({"colour": "red"}, "colour red: expected one of grey, rgb"),
         (
             {"widths": (1, "a")},
-            "widths (1, 'a'): expected a list of which each is a whole number",
+            "widths (1, 'a'): expected a list whose entries are each a whole number",
         ),
     ],
 )
