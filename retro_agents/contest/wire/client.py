@@ -19,6 +19,7 @@ from retro_agents.contest.wire.protocol import (
     Malformed,
     ServerDisconnectError,
 )
+from retro_agents.games.retro.contest_env import fold
 
 POLL_SECONDS = 0.05
 
@@ -97,7 +98,7 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         key = buttons.tobytes()
         message = self.messages.get(key)
         if message is None:
-            message = protocol.encode("update", {"ac": protocol.fold(buttons)}, wants_ends=True)
+            message = protocol.encode("update", {"ac": fold(buttons)}, wants_ends=True)
             self.messages[key] = message
         self.send(message)
         self.asked = key

@@ -168,11 +168,6 @@ def read_description(data: bytes | msgspec.Raw) -> tuple[int, tuple[int, int, in
     return folds.group(1).count("2"), (height, width, colours)
 
 
-def fold(buttons: np.ndarray) -> int:
-    """Buttons [n] of 0 or 1 -> one number, lowest bit first."""
-    return int.from_bytes(np.packbits(buttons != 0, bitorder="little").tobytes(), "little")
-
-
 def unfold(number: int, buttons: int) -> np.ndarray:
-    """The inverse of `fold`: int8 [buttons]."""
+    """The buttons that `fold` made one number, int8 [buttons]."""
     return np.array([number >> i & 1 for i in range(buttons)], np.int8)

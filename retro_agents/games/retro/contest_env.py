@@ -16,8 +16,8 @@ from retro_agents.ground.generators import generator_state, set_generator_state
 
 
 def fold(buttons: np.ndarray) -> int:
-    """Buttons [12] of 0 or 1 -> mask, lowest bit first."""
-    return int(sum(1 << i for i, pressed in enumerate(buttons) if pressed))
+    """Buttons [n] of 0 or 1 -> one number, lowest bit first."""
+    return int.from_bytes(np.packbits(buttons != 0, bitorder="little").tobytes(), "little")
 
 
 class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):

@@ -8,11 +8,11 @@ from retro_agents.contest.wire.protocol import (
     GymRemoteError,
     Malformed,
     describe,
-    fold,
     read_description,
     read_trouble,
     unfold,
 )
+from retro_agents.games.retro.contest_env import fold
 
 
 def test_buttons_fold_lowest_bit_first():
