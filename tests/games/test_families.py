@@ -38,7 +38,7 @@ def test_levels_that_are_half_procgens_are_refused(levels, said):
     assert "\n" not in str(error.value)
 
 
-def test_other_levels_are_not_taken_for_procgens():
+def test_other_levels_are_not_taken_for_procgens(monkeypatch):
     for levels in (
         "bramble-train",
         "BrambleWood.Act1",
@@ -48,16 +48,10 @@ def test_other_levels_are_not_taken_for_procgens():
         None,
     ):
         assert not of_procgen(levels)
-
-
-def test_a_split_may_be_called_nearly_as_a_game(monkeypatch):
+    with pytest.raises(UserError, match="Procgen:coinrun is of Procgen, which is not played here"):
+        parse_levels("bramble-train,Procgen:coinrun")
     monkeypatch.setattr("retro_agents.games.families.split_names", lambda: ["mine"])
-    assert not of_procgen("mine")
+    assert not of_procgen("mine")  # a split may be called nearly as a game
     monkeypatch.setattr("retro_agents.games.families.split_names", list)
     with pytest.raises(UserError, match="procgen:miner"):
         of_procgen("mine")
-
-
-def test_what_plays_no_procgen_says_so():
-    with pytest.raises(UserError, match="Procgen:coinrun is of Procgen, which is not played here"):
-        parse_levels("bramble-train,Procgen:coinrun")

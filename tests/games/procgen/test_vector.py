@@ -47,15 +47,12 @@ def test_levels_are_within_the_range_and_test_levels_outside_it():
     assert len(test) > 16 and min(test) >= 1_000_000
 
 
-def test_published_protocol_tests_on_all_levels():
+def test_protocols_test_on_all_or_on_unseen_levels_and_exploration_on_hard_ones():
     config = ProcgenConfig(num_levels=200)
     assert level_sets(config, test_levels="all")["test"] == ProcgenConfig()
     assert level_sets(ProcgenConfig(), test_levels="auto")["test"] == ProcgenConfig()
     with pytest.raises(UserError, match="unseen"):
         level_sets(ProcgenConfig(), test_levels="unseen")
-
-
-def test_exploration_is_tested_on_hard_levels_beyond_those_it_learns_on():
     config = ProcgenConfig(distribution_mode="exploration")
     for protocol in ("auto", "unseen"):
         test = level_sets(config, test_levels=protocol)["test"]
@@ -87,41 +84,28 @@ def test_a_restored_game_goes_on_for_300_equal_steps(games, options):
     assert_same(play(one, 300), play(other, 300))
 
 
-def test_states_of_other_levels_are_refused():
-    envs = make_vec("coinrun", num_envs=2, config=ProcgenConfig())
-    envs.reset()
-    other = make_vec("coinrun", num_envs=2, config=ProcgenConfig(num_levels=3))
-    with pytest.raises(UserError, match="--num-levels"):
-        other.restore_states(envs.save_states())
-    with pytest.raises(UserError, match="--num-envs"):
-        other.restore_states(envs.save_states()[:1])
-
-
 @pytest.mark.parametrize(
-    ("change", "flag"),
+    ("change", "words"),
     [
+        ({"num_levels": 3}, "--num-levels"),
         ({"distribution_mode": "hard"}, "--distribution-mode easy"),
         ({"generated_assets": True}, "--no-generated-assets"),
         ({"restrict_themes": True}, "--no-restrict-themes"),
+        ({}, "come out otherwise"),
     ],
 )
-def test_episodes_of_another_kind_of_game_are_refused_though_their_levels_have_the_same_seeds(
-    change, flag
-):
+def test_states_of_other_levels_or_of_another_kind_of_game_are_refused(change, words):
     envs = make_vec("leaper", num_envs=2, config=ProcgenConfig())
     envs.reset()
     play(envs, 20, seed=1)
+    states = envs.save_states()
+    if not change:  # an episode that ends before it was saved
+        states[0]["actions"] = bytes([5] * 600)
     other = make_vec("leaper", num_envs=2, config=ProcgenConfig(**change))
-    with pytest.raises(UserError, match=flag):
-        other.restore_states(envs.save_states())
-
-
-def test_an_episode_that_ends_before_it_was_saved_is_refused():
-    envs = make_vec("leaper", num_envs=1, config=ProcgenConfig())
-    envs.reset()
-    (state,) = envs.save_states()
-    with pytest.raises(UserError, match="come out otherwise"):
-        envs.restore_states([{**state, "actions": bytes([5] * 600)}])
+    with pytest.raises(UserError, match=words):
+        other.restore_states(states)
+    with pytest.raises(UserError, match="--num-envs"):
+        other.restore_states(states[:1])
 
 
 def test_threads_and_processes_change_nothing():
@@ -232,9 +216,9 @@ def test_what_procgen_has_not_is_one_line():
 
 def test_nothing_is_said_where_a_game_is_made():
     code = (
-        "from retro_agents.games.procgen.config import ProcgenConfig; "
+        "from retro_agents.games.procgen.config import ProcgenConfig as Config; "
         "from retro_agents.games.procgen.vector import make_vec; "
-        "make_vec('coinrun', num_envs=1, config=ProcgenConfig()).reset()"
+        "make_vec('coinrun', num_envs=1, config=Config()).reset()"
     )
     argv = [sys.executable, "-c", code]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
@@ -256,19 +240,15 @@ def test_the_picture_follows_its_settings():
     assert not np.array_equal(whole, followed)
 
 
-def test_a_reset_reports_the_episodes_that_it_cuts():
-    envs = make_vec("maze", num_envs=2, config=ProcgenConfig())
-    envs.reset(seed=0)
-    play(envs, 5)
-    _, infos = envs.reset()
-    assert [(e["l"], e["finished"]) for e in ended_episodes(infos)] == [(5, False)] * 2
-
-
 def test_games_are_dealt_out_in_turn_with_seeds_of_their_own():
     envs = make_vec("maze,heist", num_envs=5, config=ProcgenConfig(), seed=2)
     assert envs.games == ["maze", "heist", "maze", "heist", "maze"]
     assert envs.seeds == row_seeds(2, 5)
     assert len(GAMES) == 16 and isinstance(envs, ProcgenVectorEnv)
+    envs.reset(seed=0)
+    play(envs, 5)
+    _, infos = envs.reset()  # it reports the episodes that it cuts
+    assert [(e["l"], e["finished"]) for e in ended_episodes(infos)] == [(5, False)] * 5
 
 
 def test_steps_that_cannot_be_say_so():

@@ -15,13 +15,15 @@ from retro_agents.games.retro.levels import Level, parse_levels
 from retro_agents.ground.errors import UserError
 
 
-def test_sonic_splits_are_the_contests():
-    train, test = parse_levels("sonic-train"), parse_levels("sonic-test")
-    assert (len(train), len(test)) == (47, 11)
-    assert not set(train) & set(test)
-    assert {level.game for level in train + test} == {
-        "SonicTheHedgehog-Genesis-v0",
-        "SonicTheHedgehog2-Genesis-v0",
+def test_splits_are_the_contests_and_brambles_can_be_played():
+    for family in ("sonic", "bramble"):
+        train, test = parse_levels(f"{family}-train"), parse_levels(f"{family}-test")
+        assert (len(train), len(test)) == (47, 11)
+        assert not set(train) & set(test)
+    for level in train + test:
+        check_playable(level.game, level.state, scenario="contest")
+    assert {level.game for level in parse_levels("sonic-train,sonic-test")} == {
+        *("SonicTheHedgehog-Genesis-v0", "SonicTheHedgehog2-Genesis-v0"),
         "SonicAndKnuckles3-Genesis-v0",
     }
 
@@ -34,39 +36,15 @@ def test_custom_splits_are_all_custom_levels_that_stable_retro_brings():
     assert levels == {Level(game, state) for game in custom for state in states(game)}
 
 
-def test_bramble_splits_can_be_played_as_they_are():
-    train, test = parse_levels("bramble-train"), parse_levels("bramble-test")
-    assert train
-    assert test
-    assert not set(train) & set(test)
-    for level in train + test:
-        check_playable(level.game, level.state, scenario="contest")
-
-
-def test_names_of_2018_mean_todays_games():
-    assert full_name("SonicTheHedgehog-Genesis") == "SonicTheHedgehog-Genesis-v0"
-    assert parse_levels("Airstriker-Genesis:Level1") == [Level("Airstriker-Genesis-v0", "Level1")]
-
-
-def test_several_levels_are_separated_by_commas():
+def test_levels_are_separated_by_commas_whatever_names_them():
     game = "SonicTheHedgehog-Genesis-v0"
-    spec = f"{game}:GreenHillZone.Act1, {game}:MarbleZone.Act2"
-    assert [str(level) for level in parse_levels(spec)] == [
-        f"{game}:GreenHillZone.Act1",
-        f"{game}:MarbleZone.Act2",
-    ]
-
-
-def test_a_split_stands_among_others_for_its_levels():
+    assert full_name("SonicTheHedgehog-Genesis") == game  # as in 2018
+    spec = f"{game}:GreenHillZone.Act1, {game.removesuffix('-v0')}:MarbleZone.Act2"
+    found = [str(level) for level in parse_levels(spec)]
+    assert found == [f"{game}:GreenHillZone.Act1", f"{game}:MarbleZone.Act2"]
     train, test = parse_levels("bramble-train"), parse_levels("bramble-test")
     assert parse_levels("bramble-test, bramble-train") == test + train
     assert parse_levels(f"{train[0]},bramble-test") == [train[0], *test]
-
-
-def test_a_csv_file_is_a_list_of_levels(tmp_path):
-    path = tmp_path / "mine.csv"
-    path.write_text("game,state\nAirstriker-Genesis-v0,Level1\n")
-    assert parse_levels(str(path)) == [Level("Airstriker-Genesis-v0", "Level1")]
 
 
 @pytest.mark.parametrize(
@@ -85,33 +63,31 @@ def test_an_unknown_name_is_answered_with_the_nearest(spec, message):
     assert "\n" not in str(error.value)
 
 
-def test_a_csv_without_the_columns_is_refused(tmp_path):
-    path = tmp_path / "bad.csv"
-    path.write_text("level\nAirstriker-Genesis-v0:Level1\n")
-    with pytest.raises(UserError, match="columns game,state"):
-        parse_levels(str(path))
-
-
-@pytest.mark.parametrize("text", ["\ufeffgame,state\n", "game, state\n"])
-def test_a_mark_or_a_blank_before_a_columns_name_is_passed_over(tmp_path, text):
+@pytest.mark.parametrize("text", ["game,state\n", "\ufeffgame,state\n", "game, state\n"])
+def test_a_csv_is_a_list_of_levels_whatever_mark_or_blank_is_before_a_columns_name(tmp_path, text):
     path = tmp_path / "mine.csv"
     path.write_text(f"{text}Airstriker-Genesis-v0, Level1\n", encoding="utf-8")
     assert parse_levels(str(path)) == [Level("Airstriker-Genesis-v0", "Level1")]
 
 
-@pytest.mark.parametrize("row", ["Airstriker-Genesis-v0", "Airstriker-Genesis-v0, ", ",Level1"])
-def test_a_row_that_lacks_something_is_named_by_its_line(tmp_path, row):
-    path = tmp_path / "mine.csv"
-    path.write_text(f"game,state\nAirstriker-Genesis-v0,Level1\n{row}\n")
-    with pytest.raises(UserError, match=r"mine\.csv, line 3 lacks its game or state"):
-        parse_levels(str(path))
+LACKS = r"mine\.csv, line 3 lacks its game or state"
 
 
-def test_a_csv_that_cannot_be_parsed_is_one_line(tmp_path):
-    path = tmp_path / "mine.csv"
-    path.write_text("game,state\n" + "x" * 200_000 + ",Level1\n")
-    with pytest.raises(UserError, match="cannot read levels"):
-        parse_levels(str(path))
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("level\nAirstriker-Genesis-v0:Level1\n", "columns game,state"),
+        ("game,state\nAirstriker-Genesis-v0,Level1\nAirstriker-Genesis-v0\n", LACKS),
+        ("game,state\nAirstriker-Genesis-v0,Level1\nAirstriker-Genesis-v0, \n", LACKS),
+        ("game,state\nAirstriker-Genesis-v0,Level1\n,Level1\n", LACKS),
+        ("game,state\n" + "x" * 200_000 + ",Level1\n", "cannot read levels"),
+    ],
+    ids=["columns", "no state", "blank state", "no game", "too long"],
+)
+def test_a_csv_with_a_mistake_is_refused_in_one_line(tmp_path, text, message):
+    (tmp_path / "mine.csv").write_text(text)
+    with pytest.raises(UserError, match=message):
+        parse_levels(str(tmp_path / "mine.csv"))
 
 
 def test_a_missing_scenario_names_the_ones_there_are():

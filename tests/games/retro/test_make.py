@@ -10,23 +10,13 @@ import pytest
 import stable_retro
 from gymnasium.utils.env_checker import check_env
 
+from cartridge.levels.oracle import read_proof
 from retro_agents.games.retro.integrations import games
 from retro_agents.games.retro.make import make_env
+from retro_agents.ground.errors import UserError
+from tests.games.retro.test_shrink import by_area
 
 SEVEN = [["LEFT"], ["RIGHT"], ["LEFT", "DOWN"], ["RIGHT", "DOWN"], ["DOWN"], ["DOWN", "B"], ["B"]]
-
-
-def by_area(grey, height, width):
-    """Exact mean over the area that each output pixel covers, rounded half up. grey [H, W]."""
-
-    def matrix(source, target):
-        ends = np.minimum.outer((np.arange(target) + 1) * source, (np.arange(source) + 1) * target)
-        starts = np.maximum.outer(np.arange(target) * source, np.arange(source) * target)
-        return np.maximum(ends - starts, 0)
-
-    sums = matrix(grey.shape[0], height) @ grey.astype(np.int64) @ matrix(grey.shape[1], width).T
-    count = grey.size
-    return ((2 * sums + count) // (2 * count)).astype(np.uint8)
 
 
 class Oracle:
@@ -205,8 +195,6 @@ def test_step_limit_is_a_truncation(either, make):
 
 
 def test_a_second_emulator_in_one_process_is_refused_in_one_line(bramble, make):
-    from retro_agents.ground.errors import UserError
-
     level, config = bramble
     make(level, config)
     with pytest.raises(UserError, match="make_vec"):
@@ -214,8 +202,6 @@ def test_a_second_emulator_in_one_process_is_refused_in_one_line(bramble, make):
 
 
 def test_finishing_a_level_is_reported_with_the_contests_full_return(either, make):
-    from cartridge.levels.oracle import read_proof
-
     env = make(str(either[0]), replace(either[1], stick_probability=0.0))
     env.reset()
     for action in read_proof("BrambleWood.Act1"):

@@ -3,8 +3,6 @@
 import io
 import zipfile
 
-import pytest
-
 from retro_agents.games.retro import rom_files as files
 from retro_agents.games.retro.rom_files import archive_kind, dumps, heading, read_contents
 
@@ -32,10 +30,12 @@ def with_heading(size=65536, region=b"JUE", title=b"SONIC   TWO"):
     return bytes(rom)
 
 
-def test_a_plain_file_is_itself(tmp_path):
+def test_a_plain_file_is_itself_and_an_unreadable_one_says_so(tmp_path):
     (tmp_path / "rom.md").write_bytes(ROM)
     (content,) = read_contents(tmp_path / "rom.md")
     assert (content.where, content.data, content.problem) == (str(tmp_path / "rom.md"), ROM, "")
+    (content,) = read_contents(tmp_path / "gone")
+    assert "cannot be read" in content.problem
 
 
 def test_zips_in_zips_are_opened_and_named_by_their_path(tmp_path):
@@ -58,7 +58,7 @@ def test_archives_end_at_a_depth(tmp_path):
     assert "archives deep" in last.problem
 
 
-def test_files_larger_than_any_rom_are_not_read(tmp_path, monkeypatch):
+def test_what_is_larger_than_any_rom_is_not_read_but_a_zip_may_be(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "MAX_BYTES", 1000)
     (tmp_path / "large").write_bytes(bytes(1001))
     (tmp_path / "bomb.zip").write_bytes(zip_of(bomb=bytes(100_000), small=b"S"))
@@ -67,9 +67,6 @@ def test_files_larger_than_any_rom_are_not_read(tmp_path, monkeypatch):
     _, bomb, small = read_contents(tmp_path / "bomb.zip")
     assert (bomb.data, "larger" in bomb.problem) == (b"", True)
     assert small.data == b"S"
-
-
-def test_a_zip_may_be_larger_than_any_rom(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "MAX_BYTES", 1000)
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         for number in range(3):
@@ -78,7 +75,7 @@ def test_a_zip_may_be_larger_than_any_rom(tmp_path, monkeypatch):
     assert [content.data for content in contents] == [ROM[:900]] * 3
 
 
-def test_a_damaged_zip_says_so(tmp_path):
+def test_a_damaged_zip_says_so_and_hides_no_other_file(tmp_path):
     whole = zip_of(a__md=ROM)
     for length in (4, 20, len(whole) // 2, len(whole) - 5):
         (tmp_path / "x.zip").write_bytes(whole[:length])
@@ -88,17 +85,6 @@ def test_a_damaged_zip_says_so(tmp_path):
     flipped[60] ^= 255
     (tmp_path / "x.zip").write_bytes(flipped)
     assert "damaged or unusual zip" in list(read_contents(tmp_path / "x.zip"))[-1].problem
-
-
-def test_a_zip_with_a_password_says_so(tmp_path):
-    locked = bytearray(zip_of(a__md=ROM))
-    locked[6] |= 1  # the flag in the file's own header, and in the directory
-    locked[locked.rindex(b"PK\x01\x02") + 8] |= 1
-    (tmp_path / "x.zip").write_bytes(locked)
-    assert "password" in list(read_contents(tmp_path / "x.zip"))[-1].problem
-
-
-def test_a_damaged_file_in_a_zip_hides_no_other(tmp_path):
     flipped = bytearray(zip_of(a__md=ROM, b__md=ROM))
     flipped[60] ^= 255
     (tmp_path / "x.zip").write_bytes(flipped)
@@ -107,16 +93,16 @@ def test_a_damaged_file_in_a_zip_hides_no_other(tmp_path):
     assert (good.data, good.problem) == (ROM, "")
 
 
-def test_a_zip_that_is_packed_in_another_way_says_so(tmp_path):
+def test_a_zip_with_a_password_or_packed_in_another_way_says_so(tmp_path):
+    locked = bytearray(zip_of(a__md=ROM))
+    locked[6] |= 1  # the flag in the file's own header, and in the directory
+    locked[locked.rindex(b"PK\x01\x02") + 8] |= 1
+    (tmp_path / "x.zip").write_bytes(locked)
+    assert "password" in list(read_contents(tmp_path / "x.zip"))[-1].problem
     deflate64 = bytearray(zip_of(a__md=ROM))
     deflate64[8] = deflate64[deflate64.rindex(b"PK\x01\x02") + 10] = 9
     (tmp_path / "x.zip").write_bytes(deflate64)
     assert "damaged or unusual zip" in list(read_contents(tmp_path / "x.zip"))[-1].problem
-
-
-def test_an_unreadable_file_says_so(tmp_path):
-    (content,) = read_contents(tmp_path / "gone")
-    assert "cannot be read" in content.problem
 
 
 def test_dump_formats_are_undone():
@@ -131,45 +117,22 @@ def test_dump_formats_are_undone():
     assert list(dumps(ROM)) == [(ROM, ROM)]
 
 
-@pytest.mark.parametrize("wrap", [bytes, lambda rom: bytes(512) + rom], ids=["plain", "copier"])
-def test_reads_the_heading(wrap):
-    found = heading(wrap(with_heading()))
-    assert found is not None
-    assert str(found) == "“SONIC TWO” (GM 00001009-00, for Japan, USA, Europe)"
-    assert found.size == 0x10000
+def test_reads_the_heading():
+    for rom in (with_heading(), bytes(512) + with_heading()):  # as it is, and from a copier
+        found = heading(rom)
+        assert str(found) == "“SONIC TWO” (GM 00001009-00, for Japan, USA, Europe)"
+        assert found.size == 0x10000
+    assert heading(with_heading(title=b"")).title == "JAPANESE NAME"
+    regions = {b"J": "Japan", b"E": "Europe", b"UE": "USA, Europe", b"4": "USA", b"8": "Europe"}
+    regions |= {b"F": "Japan, USA, Europe", b"\0\0\0": ""}
+    found = {code: heading(with_heading(region=code)).regions for code in regions}
+    assert found == regions
 
 
-def test_a_heading_without_an_overseas_name_has_the_japanese():
-    found = heading(with_heading(title=b""))
-    assert found is not None
-    assert found.title == "JAPANESE NAME"
-
-
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        (b"J", "Japan"),
-        (b"E", "Europe"),
-        (b"UE", "USA, Europe"),
-        (b"4", "USA"),
-        (b"8", "Europe"),
-        (b"F", "Japan, USA, Europe"),
-        (b"\0\0\0", ""),
-    ],
-)
-def test_regions_in_both_ways_of_writing_them(code, expected):
-    found = heading(with_heading(region=code))
-    assert found is not None
-    assert found.regions == expected
-
-
-def test_no_heading_in_other_files():
+def test_other_files_have_no_heading_and_unopened_archives_a_name():
     assert heading(b"") is None
     assert heading(ROM) is None
     assert heading(with_heading()[:0x180]) is None
-
-
-def test_names_archives_that_it_does_not_open():
     assert archive_kind(b"7z\xbc\xaf\x27\x1c") == "7z"
     assert archive_kind(b"Rar!\x1a\x07") == "RAR"
     assert archive_kind(ROM) is None

@@ -7,7 +7,6 @@ import sys
 import time
 from dataclasses import replace
 from multiprocessing.connection import Pipe
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -20,6 +19,7 @@ from retro_agents.games.retro.vector import assign_levels
 from retro_agents.games.retro.worker import run_worker
 from retro_agents.ground.errors import UserError
 from tests.games.retro.streams import played
+from tests.runs import ROOT
 
 LEVELS = [Level("Game", f"Act{i}") for i in range(5)]
 
@@ -53,18 +53,17 @@ def test_rotation_gives_every_level_the_same_share(num_envs):
     assert max(counts) - min(counts) <= 1
 
 
+@pytest.mark.parametrize("playable", ["airstriker", "scripted", "native"], indirect=True)
 def test_a_worker_plays_as_the_single_environment_does(playable, make):
     level, config = playable
     config = replace(config, episode_steps=60)
     env = make_env(level, config)
     envs = make([level], num_envs=2, config=config)
-    actions = np.random.default_rng(0).integers(0, 7, 150)
-    seeds = [7, 8]
     single, _ = env.reset(seed=7)
-    batch, _ = envs.reset(seed=seeds)
+    batch, _ = envs.reset(seed=[7, 8])
     np.testing.assert_array_equal(single, batch[0])
     ended = 0
-    for action in actions:
+    for action in np.random.default_rng(0).integers(0, 7, 150):
         single, reward, terminated, truncated, info = env.step(action)
         batch, rewards, terminations, truncations, infos = envs.step(np.array([action, 0]))
         assert (reward, terminated, truncated) == (rewards[0], terminations[0], truncations[0])
@@ -80,26 +79,26 @@ def test_a_worker_plays_as_the_single_environment_does(playable, make):
     assert ended >= 2
 
 
-def test_seeds_are_as_many_as_workers_and_may_be_numpys(either, make):
+def test_wrong_seeds_and_left_out_workers_are_refused_and_observations_stay(either, make):
     level, config = either
     envs = make([level], num_envs=2, config=config)
     for seeds in ([1], [1, 2, 3]):
         with pytest.raises(AssertionError, match=f"{len(seeds)} seeds for 2 workers"):
             envs.reset(seed=seeds)
     envs.reset(seed=np.int64(3))
-    envs.reset(seed=list(np.arange(2)))
-
-
-def test_observations_stay_what_they_were_after_the_next_step(either, make):
-    level, config = either
-    envs = make([level], num_envs=1, config=config)
-    first, _ = envs.reset()
+    first, _ = envs.reset(seed=list(np.arange(2)))
     kept = first.copy()
     for _ in range(30):
-        envs.step(np.array([1]))
+        envs.step(np.array([1, 1]))
     np.testing.assert_array_equal(first, kept)
+    envs.step_async(np.array([1]), slice(0, 1))
+    with pytest.raises(AssertionError, match="without step_async"):
+        envs.step_wait()
+    with pytest.raises(AssertionError, match="twice"):
+        envs.step_async(np.array([1, 1]))
 
 
+@pytest.mark.parametrize("playable", ["airstriker", "scripted"], indirect=True)
 def test_restored_in_fresh_processes_continues_exactly(playable, make):
     level, config = playable
     settings = {"num_envs": 2, "config": replace(config, episode_steps=55)}
@@ -117,24 +116,19 @@ def test_restored_in_fresh_processes_continues_exactly(playable, make):
     assert any(row[4] for row in expected)
 
 
-def test_another_number_of_environments_cannot_be_restored(either, make):
+def test_another_number_of_environments_or_other_layers_cannot_be_restored(either, make):
     level, config = either
-    envs = make([level], num_envs=1, config=config)
+    both = (replace(config, backtracking=goes_back) for goes_back in (False, True))
+    several = [make([level], num_envs=1, config=settings) for settings in both]
     with pytest.raises(UserError, match="--num-envs"):
-        envs.restore_states([{}, {}])
-
-
-@pytest.mark.parametrize(
-    ("begun", "flag"), [(True, "with --backtracking"), (False, "with --no-backtracking")]
-)
-def test_a_run_with_other_layers_cannot_be_restored(either, make, begun, flag):
-    level, config = either
-    first = make([level], num_envs=1, config=replace(config, backtracking=begun))
-    first.reset()
-    saved = first.save_states()
-    second = make([level], num_envs=1, config=replace(config, backtracking=not begun))
-    with pytest.raises(UserError, match=f"begun {flag}: resume with the same"):
-        second.restore_states(saved)
+        several[0].restore_states([{}, {}])
+    for envs in several:
+        envs.reset()
+    without, with_them = (envs.save_states() for envs in several)
+    with pytest.raises(UserError, match="begun with --backtracking: resume with the same"):
+        several[0].restore_states(with_them)
+    with pytest.raises(UserError, match="begun with --no-backtracking: resume with the same"):
+        several[1].restore_states(without)
 
 
 def test_an_episode_is_cut_that_is_longer_than_a_limit_lowered_on_resuming(either, make):
@@ -148,7 +142,7 @@ def test_an_episode_is_cut_that_is_longer_than_a_limit_lowered_on_resuming(eithe
     assert truncated[0] and ended[0]["l"] == 9
 
 
-def test_a_killed_worker_is_reported_and_ends_the_others(bramble, make):
+def test_a_killed_worker_or_an_error_in_one_reaches_the_parent(bramble, make):
     level, config = bramble
     envs = make([level], num_envs=2, config=config)
     envs.reset()
@@ -156,14 +150,9 @@ def test_a_killed_worker_is_reported_and_ends_the_others(bramble, make):
     with pytest.raises(RuntimeError, match=r"worker 1 .* ended by itself"):
         for _ in range(3):
             envs.step(np.zeros(2, np.int64))
-    assert envs.launcher is not None
-    assert envs.launcher.returncode is not None
+    assert envs.launcher is not None and envs.launcher.returncode is not None, "it ends the others"
     with pytest.raises(RuntimeError, match="closed"):
         envs.step(np.zeros(2, np.int64))
-
-
-def test_an_error_in_a_worker_reaches_the_parent(bramble, make):
-    level, config = bramble
     envs = make([level], num_envs=1, config=config)
     envs.reset()
     with pytest.raises(RuntimeError, match="KeyError"):
@@ -186,10 +175,8 @@ def is_running(pid):
 
 
 def test_workers_leave_when_the_parent_is_killed():
-    argv = [sys.executable, str(Path(__file__).parent / "parent.py")]
-    root = str(Path(__file__).parents[3])
-    env = {**os.environ, "PYTHONPATH": root}
-    with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, text=True) as parent:
+    argv = [sys.executable, "-m", "tests.games.retro.parent"]
+    with subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         workers = [int(pid) for pid in parent.stdout.readline().split()]
         parent.kill()
@@ -206,21 +193,6 @@ def test_an_error_that_nobody_hears_any_more_ends_a_worker_quietly():
     setup = {"levels": [[("NoGame", "Level1")]], "config": {}, "rotate_every": 0}
     run_worker(theirs, {**setup, "record_dir": None}, 0)
     theirs.close()
-
-
-def test_steps_in_parts_equal_a_step_of_all(make, either):
-    level, config = either
-    outcomes = []
-    for parts in ([slice(0, 3)], [slice(0, 1), slice(1, 3)]):
-        envs = make([level], num_envs=3, config=config, seed=3)
-        seen = [envs.reset()[0]]
-        for step in range(12):
-            actions = (np.arange(3) + step) % 7
-            for part in parts:
-                envs.step_async(actions[part], part)
-            seen.append(envs.step_wait()[0])
-        outcomes.append(np.array(seen))
-    np.testing.assert_array_equal(*outcomes)
 
 
 def test_a_part_may_be_a_step_ahead_of_another(make, either):
@@ -242,13 +214,3 @@ def test_a_part_may_be_a_step_ahead_of_another(make, either):
                 envs.step_async(np.array([1]), first)
         outcomes.append(seen)
     assert outcomes[0] == outcomes[1]
-
-
-def test_no_worker_is_left_out_of_a_step(make, either):
-    envs = make([either[0]], num_envs=2, config=either[1])
-    envs.reset()
-    envs.step_async(np.array([1]), slice(0, 1))
-    with pytest.raises(AssertionError, match="without step_async"):
-        envs.step_wait()
-    with pytest.raises(AssertionError, match="twice"):
-        envs.step_async(np.array([1, 1]))

@@ -1,7 +1,5 @@
 """Recordings play back to the very screens that were seen."""
 
-import subprocess
-import sys
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +9,11 @@ import numpy as np
 import pytest
 
 from retro_agents.games.retro import video
+from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.make import make_contest_env, make_vec
 from retro_agents.games.retro.video import film_names, screens, write_video
 from retro_agents.ground.errors import UserError
+from tests.games.retro.conftest import BRAMBLE
 
 
 def test_playing_a_recording_shows_the_screens_that_were_seen(playable, tmp_path):
@@ -38,16 +38,6 @@ def test_playing_a_recording_shows_the_screens_that_were_seen(playable, tmp_path
     assert len(played) == len(seen)
     for ours, theirs in zip(played, seen, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-
-
-def test_every_worker_records_into_its_own_folder(either, tmp_path):
-    level, config = either
-    envs = make_vec([level], num_envs=2, config=config, record_dir=tmp_path / "films")
-    envs.reset()
-    envs.step(np.array([1, 1]))
-    envs.close()
-    assert [p.name for p in sorted((tmp_path / "films").iterdir())] == ["env-00", "env-01"]
-    assert len(list(tmp_path.glob("films/env-0?/*.bk2"))) == 2
 
 
 def test_a_new_recorder_keeps_the_recordings_that_are_there(either, tmp_path):
@@ -100,7 +90,7 @@ def test_a_run_saved_without_recording_keeps_every_recording_once_restored_into_
     assert [path.name[-10:] for path in recordings] == ["000000.bk2", "000001.bk2"]
 
 
-def test_a_film_has_every_frame(tmp_path):
+def test_a_film_has_every_frame_and_leaves_nothing_where_it_is_broken_off(tmp_path):
     frames = [np.full((16, 32, 3), 8 * i, np.uint8) for i in range(20)]
     path = write_video(tmp_path / "new" / "film.mp4", frames, scale=2)
     film, read = cv2.VideoCapture(str(path)), []
@@ -110,15 +100,13 @@ def test_a_film_has_every_frame(tmp_path):
     assert len(read) == 20
     assert read[0].shape == (32, 64, 3)
 
-
-def test_a_film_that_is_broken_off_leaves_nothing_behind(tmp_path):
     def frames():
         yield np.zeros((16, 32, 3), np.uint8)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         write_video(tmp_path / "film.mp4", frames())
-    assert [*tmp_path.iterdir()] == []
+    assert [child.name for child in tmp_path.iterdir()] == ["new"]
 
 
 def test_what_is_no_recording_is_refused_in_one_line(tmp_path):
@@ -128,22 +116,17 @@ def test_what_is_no_recording_is_refused_in_one_line(tmp_path):
     for name in ("x.bk2", "zip.bk2"):
         with pytest.raises(UserError, match=r"not a \.bk2"):
             next(screens(tmp_path / name))
-    command = [sys.executable, "-m", "retro_agents.games.retro.video", str(tmp_path / "none.bk2")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: ")
-    assert done.stderr.count("\n") == 1
 
 
-@pytest.fixture
-def recordings(bramble, tmp_path):
+@pytest.fixture(scope="module", params=["native", "emulator"])
+def recordings(request, tmp_path_factory):
     """One short recording of each of two workers; all their names are equal."""
-    level, config = bramble
-    envs = make_vec([level], num_envs=2, config=config, record_dir=tmp_path)
+    folder, settings = tmp_path_factory.mktemp("films"), EnvConfig(backend=request.param)
+    envs = make_vec([BRAMBLE], num_envs=2, config=settings, record_dir=folder)
     envs.reset()
     envs.step(np.array([1, 1]))
     envs.close()
-    return sorted(tmp_path.glob("env-0?/*.bk2"))
+    return sorted(folder.glob("env-0?/*.bk2"))
 
 
 def films(monkeypatch, *arguments):
@@ -152,34 +135,32 @@ def films(monkeypatch, *arguments):
     video.main()
 
 
-def test_films_of_equal_name_in_one_folder_are_told_apart(recordings, tmp_path, monkeypatch):
+def test_every_worker_records_apart_and_films_of_equal_name_are_told_apart(
+    recordings, tmp_path, monkeypatch
+):
+    assert [path.parent.name for path in recordings] == ["env-00", "env-01"]
     films(monkeypatch, *recordings, "--folder", tmp_path / "films", "--scale", "1")
     stem = recordings[0].stem
     expected = [f"env-0{i}-{stem}.mp4" for i in range(2)]
     assert sorted(path.name for path in (tmp_path / "films").iterdir()) == expected
-
-
-def test_a_films_name_is_its_recordings_where_that_is_enough():
     assert film_names([Path("/env-00/a.bk2"), Path("/env-01/b.bk2")]) == ["a.mp4", "b.mp4"]
     deep = [Path("/1/env/a.bk2"), Path("/2/env/a.bk2"), Path("/a.bk2")]
     assert film_names(deep) == ["1-env-a.mp4", "2-env-a.mp4", "a.mp4"]
 
 
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        (("--scale", "0"), "--scale must be 1 or more, not 0"),
-        (("--folder", "file"), "cannot write file/"),
-    ],
-)
-def test_a_film_that_cannot_be_is_one_line(recordings, monkeypatch, capsys, flags, words):
-    monkeypatch.chdir(recordings[0].parent)
+def test_a_film_that_cannot_be_is_one_line(recordings, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
     Path("file").touch()
-    with pytest.raises(SystemExit) as error:
-        films(monkeypatch, recordings[0], *flags)
-    message = capsys.readouterr().err
-    assert error.value.code == 2
-    assert message.startswith(f"error: {words}") and message.count("\n") == 1
+    for arguments, words in (
+        ((recordings[0], "--scale", "0"), "--scale must be 1 or more, not 0"),
+        ((recordings[0], "--folder", "file"), "cannot write file/"),
+        (("none.bk2",), "none.bk2 does not exist"),
+    ):
+        with pytest.raises(SystemExit) as error:
+            films(monkeypatch, *arguments)
+        message = capsys.readouterr().err
+        assert error.value.code == 2
+        assert message.startswith(f"error: {words}") and message.count("\n") == 1
 
 
 def test_a_folder_that_cannot_be_recorded_into_is_one_line(bramble, tmp_path):
