@@ -10,36 +10,25 @@ from retro_agents.ground.errors import UserError, command
 from tests.runs import ROOT
 
 
-def test_a_user_error_is_one_line_and_exit_code_2(capsys):
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (UserError("no such level"), 2, "error: no such level\n"),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (KeyboardInterrupt("--resume goes on"), 130, "interrupted; --resume goes on\n"),
+        (KeyError("our own bug"), None, ""),  # keeps its traceback
+    ],
+    ids=repr,
+)
+def test_a_user_error_or_an_interrupt_is_one_line_and_a_code(capsys, error, code, said):
     @command
     def main():
-        raise UserError("no such level")
+        raise error
 
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(SystemExit if code else KeyError) as stop:
         main()
-    assert stop.value.code == 2
-    assert capsys.readouterr().err == "error: no such level\n"
-
-
-def test_an_interrupt_is_exit_code_130(capsys):
-    @command
-    def main():
-        raise KeyboardInterrupt
-
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert stop.value.code == 130
-    assert capsys.readouterr().err == "interrupted\n"
-
-
-def test_an_interrupt_says_what_it_is_told(capsys):
-    @command
-    def main():
-        raise KeyboardInterrupt("--resume goes on")
-
-    with pytest.raises(SystemExit):
-        main()
-    assert capsys.readouterr().err == "interrupted; --resume goes on\n"
+    assert not code or stop.value.code == code
+    assert capsys.readouterr().err == said
 
 
 def test_output_that_nobody_reads_ends_the_command_without_a_word():
@@ -77,27 +66,20 @@ def test_a_module_of_an_extra_that_is_missing_is_named_with_it(
     assert error.count("\n") == 1
 
 
+PLAY = "retro_agents.games.retro.play"
+LEVELS = "cartridge.levels.__main__"
+REPORT = "retro_agents.contest.report.__main__"
+
+
 @pytest.mark.parametrize(
     ("name", "words", "says"),
     [
-        (
-            "retro_agents.games.retro.play",
-            "LEVEL --scale x",
-            "--scale: invalid int value: 'x'; see --help",
-        ),
-        (
-            "retro_agents.games.retro.play",
-            "LEVEL --backend wasm",
-            "--backend: invalid choice: 'wasm'",
-        ),
+        (PLAY, "LEVEL --scale x", "--scale: invalid int value: 'x'; see --help"),
+        (PLAY, "LEVEL --backend wasm", "--backend: invalid choice: 'wasm'"),
         ("retro_agents.games.retro.video", "", "required: "),
-        ("cartridge.levels.__main__", "new --seeds 5-2 --out x", "--seeds 5-2: expected a number"),
-        ("cartridge.levels.__main__", "new --out x", "required: --seed"),
-        (
-            "retro_agents.contest.report.__main__",
-            "{tmp}",
-            "contest.json: No such file or directory; give",
-        ),
+        (LEVELS, "new --seeds 5-2 --out x", "--seeds 5-2: expected a number"),
+        (LEVELS, "new --out x", "required: --seed"),
+        (REPORT, "{tmp}", "contest.json: No such file or directory; give"),
     ],
 )
 def test_bad_words_are_one_line_in_every_command(name, words, says, tmp_path, monkeypatch, capsys):
@@ -106,12 +88,3 @@ def test_bad_words_are_one_line_in_every_command(name, words, says, tmp_path, mo
         importlib.import_module(name).main()
     error = capsys.readouterr().err
     assert stop.value.code == 2 and error.count("\n") == 1 and says in error
-
-
-def test_our_own_mistakes_keep_their_traceback():
-    @command
-    def main():
-        raise KeyError("bug")
-
-    with pytest.raises(KeyError):
-        main()

@@ -53,9 +53,6 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path):
         with pytest.raises(UserError, match="cannot write") as error:
             write()
         assert "\n" not in str(error.value)
-
-
-def test_a_folder_in_place_of_a_file_is_named():
     for write in (lambda: write_text(Path(), "text"), draft(Path())):
         with pytest.raises(UserError, match="it is a folder"):
             write()
@@ -92,13 +89,10 @@ def test_what_the_work_lacks_is_not_taken_for_a_place_that_cannot_be_written(tmp
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_folder_to_write_to_is_made_and_stays_empty(tmp_path):
+def test_a_folder_to_write_to_is_made_and_json_has_no_word_for_nan(tmp_path):
     for _ in range(2):
         make_folder(tmp_path / "new/folder")
     assert [*(tmp_path / "new/folder").iterdir()] == []
-
-
-def test_json_has_no_word_for_nan(tmp_path):
     write_json(tmp_path / "new/result.json", {"mean": 1.5})
     assert (tmp_path / "new/result.json").read_text() == '{\n  "mean": 1.5\n}\n'
     with pytest.raises(ValueError, match="JSON"):

@@ -17,48 +17,40 @@ class Terminal(io.StringIO):
         return True
 
 
-def run(total, *, per_second, start=0):
+def said(total, *updates, start=0, **options):
+    """What is said of steps (number, values), each so many seconds after the one before."""
     clock, stream = Clock(), io.StringIO()
-    with Progress(total, "training", start=start, stream=stream, clock=clock) as progress:
-        for step in range(start + 1, total + 1):
-            clock.now += 1 / per_second
-            progress.update(step, {"loss": 1 / 3})
-    return stream.getvalue().splitlines()
+    with Progress(total, "x", start=start, stream=stream, clock=clock, **options) as progress:
+        for step, values, seconds in updates:
+            clock.now += seconds
+            progress.update(step, values)
+    return stream.getvalue()
+
+
+def steps(first, last, *, per_second):
+    """One update for each."""
+    return [(step, {"loss": 1 / 3}, 1 / per_second) for step in range(first, last + 1)]
 
 
 def test_plain_lines_come_every_ten_seconds_and_at_the_end():
-    assert run(200, per_second=8) == [
-        "training: 80/200 steps, 8 steps/s, 15 s left, loss 0.3333",
-        "training: 160/200 steps, 8 steps/s, 5 s left, loss 0.3333",
-        "training: 200/200 steps in 25 s, 8 steps/s, 0 s left, loss 0.3333",
+    assert said(200, *steps(1, 200, per_second=8)).splitlines() == [
+        "x: 80/200 steps, 8 steps/s, 15 s left, loss 0.3333",
+        "x: 160/200 steps, 8 steps/s, 5 s left, loss 0.3333",
+        "x: 200/200 steps in 25 s, 8 steps/s, 0 s left, loss 0.3333",
     ]
+    short = said(3, *steps(1, 3, per_second=10))
+    assert short == "x: 3/3 steps in 0 s, 10 steps/s, 0 s left, loss 0.3333\n"
+    assert said(1, (1, {}, 0), unit="episodes").startswith("x: 1/1 episodes in 0 s")
 
 
-def test_a_short_run_says_one_line():
-    assert run(3, per_second=10) == [
-        "training: 3/3 steps in 0 s, 10 steps/s, 0 s left, loss 0.3333"
-    ]
-
-
-def test_speed_of_a_resumed_run_counts_its_own_steps_only():
-    last = run(1050, per_second=10, start=1000)[-1]
-    assert last.startswith("training: 1050/1050 steps in 5 s, 10 steps/s")
-
-
-def test_a_run_that_is_over_says_that_nothing_is_left():
-    said = ["training: nothing left to do, 50 of 30 steps were done before"]
-    assert run(30, per_second=10, start=50) == said
+def test_a_resumed_run_counts_its_own_steps_only_and_says_where_nothing_is_left():
+    lines = said(1050, *steps(1001, 1050, per_second=10), start=1000).splitlines()
+    assert lines[-1].startswith("x: 1050/1050 steps in 5 s, 10 steps/s")
+    assert said(30, start=50) == "x: nothing left to do, 50 of 30 steps were done before\n"
     stream = Terminal()
-    with Progress(30, "training", start=30, stream=stream):
+    with Progress(30, "x", start=30, stream=stream):
         pass
     assert "nothing left to do, 30 of 30 steps" in stream.getvalue()
-
-
-def test_units_other_than_steps_are_named():
-    stream = io.StringIO()
-    with Progress(1, "evaluate", unit="episodes", stream=stream) as progress:
-        progress.update(1)
-    assert stream.getvalue().startswith("evaluate: 1/1 episodes in 0 s")
 
 
 def test_speed_is_of_the_last_half_minute():
@@ -90,44 +82,30 @@ def test_speed_is_of_whole_stretches_of_playing_and_learning():
     assert lines[-1] == "x: 1200/2000 steps, 2 steps/s, 6 min 40 s left"
 
 
-def test_less_than_one_a_second_is_still_a_speed():
-    clock, stream = Clock(), io.StringIO()
-    with Progress(6, "sight", unit="plays", stream=stream, clock=clock) as progress:
-        clock.now += 15
-        progress.update(3)
-    assert "0.2 plays/s" in stream.getvalue()
-
-
-def test_nothing_is_said_of_a_speed_while_nothing_moves():
-    clock, stream = Clock(), io.StringIO()
-    progress = Progress(10, "x", stream=stream, clock=clock)
-    for _ in range(2):
-        clock.now += 10
-        progress.update(0)
-    assert stream.getvalue() == "x: 0/10 steps\n" * 2
-
-
-def test_numbers_stay_until_they_change():
-    clock, stream = Clock(), io.StringIO()
-    with Progress(4, "x", stream=stream, clock=clock) as progress:
-        progress.update(1, {"loss": 1.0, "q": 5.0})
-        clock.now += 20
-        progress.update(2, {"loss": 2.0})
-    assert "loss 2, q 5" in stream.getvalue()
-
-
-def test_nothing_done_yet_is_no_division_by_zero():
-    progress = Progress(4, "x", stream=io.StringIO(), clock=Clock())
-    assert progress.steps_per_second() == 0.0
-    progress.update(0)
-
-
-def test_long_times_are_readable():
-    clock, stream = Clock(), io.StringIO()
-    with Progress(100_000, "x", stream=stream, clock=clock) as progress:
-        clock.now += 10
-        progress.update(10)
-    assert "27 h 46 min left" in stream.getvalue()
+@pytest.mark.parametrize(
+    ("total", "updates", "line"),
+    [
+        (6, [(3, {}, 15)], "0.2 steps/s"),
+        (10, [(0, {}, 10), (0, {}, 10)], "x: 0/10 steps\nx: 0/10 steps\n"),
+        (4, [(1, {"loss": 1.0, "q": 5.0}, 0), (2, {"loss": 2.0}, 20)], "loss 2, q 5"),
+        (100_000, [(10, {}, 10)], "27 h 46 min left"),
+        (
+            4,
+            [(1, {"updates": 3}, 0), (2, {"loss": 0.25, "updates": 123456}, 0)],
+            "loss 0.25, updates 123,456",
+        ),
+        (4, [(1, dict.fromkeys("abcdefgh", 1.0), 0)], "a 1, b 1, c 1, d 1, e 1\n"),
+        (
+            4,
+            [(1, {**dict.fromkeys("abcdefgh", 1.0), "mean_return": 7.0}, 0)],
+            "mean_return 7, a 1, b 1, c 1, d 1\n",
+        ),
+    ],
+    ids=["slow", "nothing moves", "they stay", "long", "newest first", "five", "score first"],
+)
+def test_numbers_are_said_in_order_and_readably(total, updates, line):
+    assert line in said(total, *updates)
+    assert Progress(4, "x", stream=io.StringIO(), clock=Clock()).steps_per_second() == 0.0
 
 
 def test_a_terminal_gets_a_bar(monkeypatch):
@@ -137,25 +115,3 @@ def test_a_terminal_gets_a_bar(monkeypatch):
         progress.update(10, {"loss": 0.5})
     assert "10/10" in stream.getvalue()
     assert "━" in stream.getvalue()
-
-
-def test_the_newest_numbers_come_first_and_whole_ones_stay_whole():
-    clock, stream = Clock(), io.StringIO()
-    with Progress(4, "x", stream=stream, clock=clock) as progress:
-        progress.update(1, {"updates": 3})
-        progress.update(2, {"loss": 0.25, "updates": 123456})
-    assert "loss 0.25, updates 123,456" in stream.getvalue()
-
-
-def test_only_the_first_numbers_are_shown():
-    stream = io.StringIO()
-    with Progress(4, "x", stream=stream, clock=Clock()) as progress:
-        progress.update(1, dict.fromkeys("abcdefgh", 1.0))
-    assert stream.getvalue().endswith("a 1, b 1, c 1, d 1, e 1\n")
-
-
-def test_the_score_comes_before_all_others():
-    stream = io.StringIO()
-    with Progress(4, "x", stream=stream, clock=Clock()) as progress:
-        progress.update(1, {**dict.fromkeys("abcdefgh", 1.0), "mean_return": 7.0})
-    assert stream.getvalue().endswith("mean_return 7, a 1, b 1, c 1, d 1\n")

@@ -29,24 +29,15 @@ def said(python, module, where, *flags):
     return done.stderr
 
 
-@pytest.fixture
-def checkout(tmp_path):
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
     """The packages, without a .venv beside them."""
+    tmp_path = tmp_path_factory.mktemp("checkout")
     for name in {"retro_agents", *(module.partition(".")[0] for module in MODULES)}:
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("pretrained"))
     (tmp_path / "scripts").mkdir()
     (tmp_path / "scripts" / "install").touch()
     return tmp_path
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_a_command_without_our_packages_says_how_to_go_on(module, checkout):
-    """-S: without what is installed."""
-    assert ".venv is missing: run scripts/install" in said(sys.executable, module, checkout, "-S")
-    (checkout / ".venv/bin").mkdir(parents=True)
-    (checkout / ".venv/bin/python").touch()
-    words = said(sys.executable, module, checkout, "-S")
-    assert "lacks the packages needed; .venv is not active: source .venv/bin/activate" in words
 
 
 @pytest.mark.skipif(not OLD, reason="needs an old Python, as pyenv keeps them")
@@ -55,3 +46,14 @@ def test_an_old_python_is_told_so(module, checkout):
     for python in OLD:
         words = said(python, module, checkout)
         assert "is too old: 3.11 or newer is needed; .venv is missing: run scripts/install" in words
+
+
+def test_a_command_without_our_packages_says_how_to_go_on(checkout):
+    """-S: without what is installed."""
+    for module in MODULES:
+        words = said(sys.executable, module, checkout, "-S")
+        assert ".venv is missing: run scripts/install" in words
+    (checkout / ".venv/bin").mkdir(parents=True)
+    (checkout / ".venv/bin/python").touch()
+    words = said(sys.executable, module, checkout, "-S")
+    assert "lacks the packages needed; .venv is not active: source .venv/bin/activate" in words

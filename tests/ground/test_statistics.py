@@ -115,19 +115,13 @@ def test_improvement_counts_pairs_of_a_level_and_ties_half():
     assert 0.0 <= low < improvement(ONE, OTHER) < high <= 1.0
 
 
-def test_profile_is_the_share_of_runs_above():
-    assert profile(ONE, [0.0, 5.0, 11.0, 12.0]) == [1.0, 4 / 6, 1 / 6, 0.0]
-
-
-def test_levels_count_alike_and_a_seed_once():
+def test_levels_count_alike_and_a_seed_once_and_a_profile_is_the_share_above():
     runs = {"a": {0: 1.0, 1: 3.0}, "b": {0: 10.0}}
     assert mean(runs) == 6.0
     assert seed_means(runs) == [5.5]  # seed 1 lacks a level
     assert seed_means(ONE) == [5.5, 8.5, 8.5]
     assert seed_means({}) == []
-
-
-def test_shared_are_the_levels_of_both_with_all_their_seeds():
+    assert profile(ONE, [0.0, 5.0, 11.0, 12.0]) == [1.0, 4 / 6, 1 / 6, 0.0]
     one, other = shared({**ONE, "c": {0: 1.0}}, {"a": {2: 7.0, 5: 1.0}, "c": {1: 1.0}})
     assert one == {"a": ONE["a"], "c": {0: 1.0}}
     assert other == {"a": {2: 7.0, 5: 1.0}, "c": {1: 1.0}}
