@@ -21,7 +21,6 @@ import numpy as np
 from lab.benchmarks import cases
 from lab.benchmarks.cases import Options, Repeat, Row, Rows
 from lab.benchmarks.parts import TimeOver, preset_config, timed
-from retro_agents.ground.errors import command
 
 ENVS = 8
 """Environments of each player: a block is then one batch of the preset `fast`."""
@@ -325,13 +324,8 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
     return rows
 
 
-@command
-def main() -> None:
-    """The command line."""
-    one = {"OMP_NUM_THREADS": "1"}
-    more: Any = {"seconds": 10.0, "ray_address": ""}
-    cases.run("actors", __doc__, CASES, here=run_here, table=table, environment=one, **more)
-
+one: Any = {"environment": {"OMP_NUM_THREADS": "1"}, "ray_address": ""}
+main = cases.benchmark("actors", __doc__, CASES, here=run_here, table=table, seconds=10.0, **one)
 
 if __name__ == "__main__":
     main()

@@ -9,7 +9,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from pkgutil import resolve_name
@@ -18,10 +17,9 @@ from unittest.mock import patch
 
 from lab.benchmarks import cases
 from lab.benchmarks.cases import BACKENDS, Options, Repeat, Row, Rows
-from lab.benchmarks.parts import TimeOver, cpu_seconds, preset_config
-from lab.benchmarks.peers.stopwatch import LEVEL
+from lab.benchmarks.parts import TimeOver, cpu_with, preset_config
+from lab.benchmarks.peers.stopwatch import LEVEL, Stopwatch
 from retro_agents.games.families import make_for
-from retro_agents.ground.errors import command
 
 RUNS: dict[str, tuple[str, str, dict[str, object]]] = {
     "ppo2-fast": ("ppo2", "fast", {"levels": "bramble-train"}),
@@ -49,20 +47,11 @@ WARM_UP = 4 * BLOCK
 """Agent steps before it starts."""
 
 
-@dataclass
-class Clock:
-    """Counts agent steps, and seconds of the parts of a run."""
+class Shares:
+    """The time by the clock that parts of a loop take, told apart from the rest."""
 
-    seconds: float
-    workers: list[int]
-    steps: int = 0
-    spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    start: tuple[float, float] = (0.0, 0.0)
-    end: tuple[float, float] = (0.0, 0.0)
-
-    def now(self) -> tuple[float, float]:
-        """Seconds by the clock; CPU seconds of this process and the workers."""
-        return time.perf_counter(), time.process_time() + cpu_seconds(self.workers)
+    def __init__(self) -> None:
+        self.spent: defaultdict[str, float] = defaultdict(float)
 
     def timed(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """That function, its time counted."""
@@ -77,30 +66,10 @@ class Clock:
 
         return call
 
-    def count(self, steps: int) -> None:
-        """Steps are taken. TimeOver: enough of them."""
-        self.steps += steps
-        if self.steps % BLOCK or self.steps < WARM_UP:
-            return
-        if self.steps == WARM_UP:
-            self.spent.clear()
-            self.start = self.now()
-        else:
-            self.end = self.now()
-            if self.end[0] - self.start[0] >= self.seconds:
-                raise TimeOver
-
-    def result(self) -> Row:
-        """Rates since the warm-up, and each part's share of the time by the clock."""
-        wall, cpu = (end - start for end, start in zip(self.end, self.start, strict=True))
-        steps = self.steps - WARM_UP
-        shares = {f"{name}_share": self.spent[name] / wall for name in sorted(self.spent)}
-        return {
-            "steps_per_second": steps / wall,
-            "cpu_ms_per_step": 1000.0 * cpu / steps,
-            **shares,
-            "rest_share": 1.0 - sum(shares.values()),
-        }
+    def of(self, wall: float) -> Row:
+        """Each part's share of so many seconds, and the rest's."""
+        shares = {f"{name}_share": spent / wall for name, spent in sorted(self.spent.items())}
+        return {**shares, "rest_share": 1.0 - sum(shares.values())}
 
 
 def whole(agent: str, preset: str, *, seconds: float, **flags: object) -> Row:
@@ -108,24 +77,30 @@ def whole(agent: str, preset: str, *, seconds: float, **flags: object) -> Row:
     package = importlib.import_module(f"{agent}.train")
     config = preset_config(package.parse, preset, **flags)
     envs: Any = make_for(config)
-    clock = Clock(seconds, envs.workers)
-    wait = clock.timed("environment", envs.step_wait)
+    clock, shares, steps = Stopwatch(seconds, WARM_UP, cpu=cpu_with(envs.workers)), Shares(), 0
+    wait = shares.timed("environment", envs.step_wait)
 
     def step_wait(part: slice | None = None) -> Any:
+        nonlocal steps
         found = wait(part)
-        clock.count(len(range(envs.num_envs)[part or slice(None)]))
+        steps += len(found[0])
+        if steps % BLOCK == 0:
+            if clock.tick(BLOCK):
+                raise TimeOver
+            if clock.began == steps:
+                shares.spent.clear()
         return found
 
-    envs.step_async = clock.timed("environment", envs.step_async)
+    envs.step_async = shares.timed("environment", envs.step_async)
     envs.step_wait = step_wait
     with ExitStack() as stack:
         stack.enter_context(closing(envs))
         for part, place in PARTS[agent].items():
-            stack.enter_context(patch(place, clock.timed(part, resolve_name(place))))
+            stack.enter_context(patch(place, shares.timed(part, resolve_name(place))))
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         with suppress(TimeOver):
             package.run(envs, config, Path(folder) / "run")
-        return clock.result()
+    return {**clock.result(), **shares.of(clock.end[0] - clock.start[0])}
 
 
 def run_here(case: str, options: Options) -> Row:
@@ -137,22 +112,17 @@ def run_here(case: str, options: Options) -> Row:
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
     """Medians per case, then native over emulator, by the clock and by CPU time."""
-    ratios: list[tuple[str, str, str, float | None]]
-    ratios = [(f"{name}-native", f"{name}-native", f"{name}-emulator", None) for name in RUNS]
+    pairs = [(f"{name}-native", f"{name}-emulator") for name in RUNS]
+    ratios = [(native, native, emulator, None) for native, emulator in pairs]
     rows = [*cases.median_cases(repeats), *cases.ratio_rows(repeats, ratios)]
-    for name, above, below, _ in ratios:
-        by_cpu = [cases.quotient(r, below, above, "cpu_ms_per_step", best=min) for r in repeats]
-        rows += cases.median_row({"ratio": f"{below}_cpu/{name}_cpu"}, by_cpu)
-    return rows
+    return [*rows, *cases.cpu_rows(repeats, ratios)]
 
 
-@command
-def main() -> None:
-    """The command line."""
-    one = {"OMP_NUM_THREADS": "1"}
-    more: Any = {"repeats": 2, "seconds": 20.0}
-    cases.run("backends", __doc__, CASES, here=run_here, table=table, environment=one, **more)
-
+one = {"OMP_NUM_THREADS": "1"}
+more: Any = {"repeats": 2, "seconds": 20.0}
+main = cases.benchmark(
+    "backends", __doc__, CASES, here=run_here, table=table, environment=one, **more
+)
 
 if __name__ == "__main__":
     main()

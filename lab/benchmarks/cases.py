@@ -3,10 +3,9 @@
 import argparse
 import json
 import math
-import os
 import statistics
-import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,93 +13,107 @@ from types import MappingProxyType
 from typing import Any
 
 from lab.benchmarks.peers.environments import peer_python
-from retro_agents.ground.errors import Parser, UserError
+from lab.benchmarks.peers.stopwatch import WORKERS
+from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.ground.results import ROOT, write_result
+from retro_agents.sweeps.launcher import ended
 
 THREADS = (1, 2)
 BACKENDS = ("emulator", "native")
 """What plays the level: peers have the first alone, and older results are of it."""
 RESULTS = Path(__file__).parent / "results"
-Row = dict[str, float]
+Row = dict[str, Any]
 Repeat = dict[str, Row]
 """Case -> what was measured, once."""
-Rows = list[dict[str, Any]]
+Rows = list[Row]
+Ratios = Sequence[tuple[str, str, str, float | None]]
+"""Name, what its cases begin with, what those that they are divided by begin with, and the aim."""
 Options = argparse.Namespace
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-def run(
+def benchmark(
     name: str,
     text: str | None,
     cases: Sequence[str],
     *,
     table: Callable[[list[Repeat], Options], Rows],
     here: Callable[[str, Options], Row] | None = None,
-    peers: Mapping[str, Callable[[Options], list[str]]] = MappingProxyType({}),
+    peers: Mapping[str, Callable[[Options], list[str]]] = NONE,
     measure: Callable[[list[str], Options], Repeat] | None = None,
     repeats: int = 3,
     suffix: str = "",
-    environment: Mapping[str, str] = MappingProxyType({}),
-    **more: float | tuple[str, ...] | None,
-) -> None:
-    """The command `python -m lab.benchmarks.NAME`; `text` is its module's.
+    environment: Mapping[str, str] = NONE,
+    **more: float | str | tuple[str, ...] | None,
+) -> Callable[[], None]:
+    """The `main` of `python -m lab.benchmarks.NAME`; `text` is its module's.
 
-    table: rows of all repeats. here: measures a case in this process, of its own; peers: the
-    commands of those that run elsewhere. measure: measures the cases of a repeat, where processes
-    of their own will not do. suffix: of the result's name. environment: of these processes.
-    more: further options and their defaults, such as seconds=15.0; None: a path; several words: one
-    of them, by default the first. A result names its `backend`, where there is that option.
-    UserError: a wrong option, or a case that failed.
+    table: rows of all repeats. here: measures a case in this process, which is one of its own;
+    peers: the commands of those that run elsewhere. measure: measures the cases of a repeat, where
+    processes of their own will not do. suffix: of the result's name. environment: of these
+    processes. more: further options and their defaults, such as seconds=15.0; None: a path; several
+    words: one of them, by default the first. A result names its `backend`, where there is that
+    option. The exit code is 1 where a row has a `first_difference`. Raises UserError if an option
+    is wrong, or a case failed.
     """
-    own = [case for case in cases if case not in peers] if here else None
-    options = options_of(name, text, own, repeats=repeats, suffix=suffix, more=more)
-    if here and options.case:
+
+    @command
+    def main() -> None:
+        own = [case for case in cases if case not in peers] if here else []
+        options = options_of(name, text, own, repeats=repeats, suffix=suffix, more=more)
+        if here and options.case:
+            if options.write:
+                raise UserError("--write stores all cases: leave out --case, or --write")
+            print(json.dumps(here(options.case, options)), flush=True)
+            return
+        given = [f"{flag(option)}={getattr(options, option)}" for option in more]
+        mine = [sys.executable, "-m", f"lab.benchmarks.{name}", *given, "--case"]
+
+        def each(wanted: list[str], options: Options) -> Repeat:
+            lines = {c: peers[c](options) if c in peers else [*mine, c] for c in wanted}
+            return {c: in_own_process(c, line, **environment) for c, line in lines.items()}
+
+        wanted = chosen(cases, options)
+        rows = table([(measure or each)(wanted, options) for _ in range(options.repeats)], options)
+        for row in rows:
+            print(json.dumps(row))
         if options.write:
-            raise UserError("--write stores all cases: leave out --case, or --write")
-        print(json.dumps(here(options.case, options)), flush=True)
-        return
-    each = partial(measure_each, name, peers=peers, environment=environment, more=tuple(more))
-    wanted = chosen(cases, options)
-    rows = table([(measure or each)(wanted, options) for _ in range(options.repeats)], options)
-    for row in rows:
-        print(json.dumps(row))
-    if options.write:
-        backend = vars(options).get("backend")
-        ending = f"_{backend}" if backend in BACKENDS[1:] else ""
-        content = {"backend": backend} if backend else {}
-        path = RESULTS / f"{name}{suffix}{ending}.json"
-        write_result(path, {**content, "rows": rows}, module=f"lab.benchmarks.{name}")
+            backend = vars(options).get("backend")
+            ending = f"_{backend}" if backend in BACKENDS[1:] else ""
+            content = {"backend": backend} if backend else {}
+            path = RESULTS / f"{name}{suffix}{ending}.json"
+            write_result(path, {**content, "rows": rows}, module=f"lab.benchmarks.{name}")
+        if any("first_difference" in row for row in rows):
+            raise SystemExit(1)
+
+    return main
 
 
 def options_of(
     name: str,
     text: str | None,
-    own: Sequence[str] | None,
+    own: Sequence[str],
     *,
     repeats: int,
     suffix: str,
-    more: Mapping[str, float | tuple[str, ...] | None],
+    more: Mapping[str, float | str | tuple[str, ...] | None],
 ) -> Options:
-    """What the command line says; own: the cases that --case may name, None: there is no such
-    option. The rest as in `run`. UserError: a wrong option."""
-    parser = Parser(
-        prog=f"python -m lab.benchmarks.{name}",
-        description=text,
-    )
-    help_ = f"of all cases (default: {repeats})"
-    parser.add_argument("--repeats", type=int, default=repeats, help=help_)
-    help_ = f"store in results/{name}{suffix}.json"
-    parser.add_argument("--write", action="store_true", help=help_)
-    if own is not None:
-        parser.add_argument("--case", choices=own, help="measure one case, in this process")
-    help_ = "cases that begin with one of these"
-    parser.add_argument("--only", nargs="+", default=[""], help=help_)
+    """What the command line says; own: the cases that --case may name. The rest as in `benchmark`.
+    Raises UserError if an option is wrong."""
+    parser = Parser(prog=f"python -m lab.benchmarks.{name}", description=text)
+    add = parser.add_argument
+    add("--repeats", type=int, default=repeats, help=f"of all cases (default: {repeats})")
+    add("--write", action="store_true", help=f"store in results/{name}{suffix}.json")
+    if own:
+        add("--case", choices=own, help="measure one case, in this process")
+    add("--only", nargs="+", default=[""], help="cases that begin with one of these")
     for option, default in more.items():
+        kind: dict[str, Any] = {"type": Path if default is None else type(default)}
+        first = default
         if isinstance(default, tuple):
-            help_ = f"(default: {default[0]})"
-            parser.add_argument(flag(option), choices=default, default=default[0], help=help_)
-            continue
-        kind, shown = (Path, "none") if default is None else (type(default), default)
-        parser.add_argument(flag(option), type=kind, default=default, help=f"(default: {shown})")
+            first, kind = default[0], {"choices": default}
+        shown = "none" if first is None else first
+        add(flag(option), default=first, help=f"(default: {shown})", **kind)
     options = parser.parse_args()
     for option in ("repeats", *more):
         value = getattr(options, option)
@@ -114,24 +127,8 @@ def flag(option: str) -> str:
     return f"--{option.replace('_', '-')}"
 
 
-def measure_each(
-    name: str,
-    wanted: Sequence[str],
-    options: Options,
-    *,
-    peers: Mapping[str, Callable[[Options], list[str]]],
-    environment: Mapping[str, str],
-    more: Sequence[str],
-) -> Repeat:
-    """Each case in a process of its own, with these options; see `run`."""
-    given = [f"{flag(option)}={getattr(options, option)}" for option in more]
-    mine = [sys.executable, "-m", f"lab.benchmarks.{name}", *given, "--case"]
-    lines = {c: peers[c](options) if c in peers else [*mine, c] for c in wanted}
-    return {c: in_own_process(c, line, **environment) for c, line in lines.items()}
-
-
 def chosen(cases: Sequence[str], options: Options) -> list[str]:
-    """The cases that --only names. UserError: one that is none, or a part is to be stored."""
+    """The cases that --only names. Raises UserError if one is none, or a part is to be stored."""
     for prefix in options.only:
         if not any(case.startswith(prefix) for case in cases):
             raise UserError(f"no case begins with {prefix!r}; cases: {', '.join(cases)}")
@@ -149,15 +146,8 @@ def peer_commands(peers: Mapping[str, tuple[str, str, list[str]]]) -> dict[str, 
         environment, module, more = peers[name]
         python = str(peer_python(environment)) if environment else sys.executable
         same = ["--seconds", str(options.seconds), "--backend", options.backend]
-        return [
-            python,
-            "-m",
-            f"lab.benchmarks.peers.{module}",
-            *same,
-            "--threads",
-            str(threads),
-            *more,
-        ]
+        same += ["--threads", str(threads)]
+        return [python, "-m", f"lab.benchmarks.peers.{module}", *same, *more]
 
     return {f"{name}-{n}": partial(line, name, n) for name in peers for n in THREADS}
 
@@ -173,40 +163,44 @@ def precisions() -> tuple[tuple[str, ...], str]:
     return (("bf16", "fp32"), "") if both else (("fp32",), "_fp32")
 
 
-def said_by(case: str, argv: Sequence[str], **environment: str) -> str:
-    """Run a command in the project's folder -> what it prints. UserError: it failed."""
-    variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    try:
-        done = subprocess.run(
-            argv, capture_output=True, text=True, check=False, cwd=ROOT, env=variables
-        )
-    except FileNotFoundError:
-        raise UserError(
-            f"case {case} needs {argv[0]}, which is not there: run scripts/install"
-        ) from None
-    if done.returncode:
-        raise UserError(f"case {case} failed: {done.stderr.strip()[-2000:]}")
-    return done.stdout
+def setting_of(case: str, options: Options) -> tuple[str, dict[str, Any]]:
+    """The name of a case NAME-PRECISION-THREADS, and its settings of a trainer."""
+    name, precision, threads = case.split("-")
+    setting = {"precision": precision, "torch_threads": int(threads), "backend": options.backend}
+    return name, {**setting, "num_envs": WORKERS}
+
+
+def said_by(
+    case: str, argv: Sequence[str], *, cwd: Path | str = ROOT, **environment: str
+) -> tuple[str, float]:
+    """Run a command -> what it prints, and its CPU seconds. Raises UserError if it failed."""
+    variables = {"PYTHONPATH": str(ROOT), **environment}
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        try:
+            exit_code, cpu = ended(argv, out, errors=errors, cwd=cwd, **variables)
+        except FileNotFoundError:
+            raise UserError(
+                f"case {case} needs {argv[0]}, which is not there: run scripts/install"
+            ) from None
+        out.seek(0), errors.seek(0)
+        if exit_code:
+            raise UserError(f"case {case} failed: {errors.read().strip()[-2000:]}")
+        return out.read(), cpu
 
 
 def in_own_process(case: str, argv: Sequence[str], **environment: str) -> Row:
-    """The row that a command prints last. UserError: it failed."""
-    row: Row = json.loads(said_by(case, argv, **environment).splitlines()[-1])
+    """The row that a command prints last. Raises UserError if it failed."""
+    row: Row = json.loads(said_by(case, argv, **environment)[0].splitlines()[-1])
     return row
 
 
 def median_cases(repeats: Sequence[Repeat]) -> Rows:
     """A row per case: the median of each number."""
-    return [
-        {
-            "case": case,
-            **{
-                name: round(statistics.median(repeat[case][name] for repeat in repeats), 4)
-                for name in names
-            },
-        }
-        for case, names in repeats[0].items()
-    ]
+    rows = []
+    for case, names in repeats[0].items():
+        medians = {n: statistics.median(repeat[case][n] for repeat in repeats) for n in names}
+        rows.append({"case": case, **{name: round(value, 4) for name, value in medians.items()}})
+    return rows
 
 
 def median_row(label: dict[str, str], values: Sequence[float | None], **aim: float | None) -> Rows:
@@ -233,13 +227,29 @@ def quotient(
     return float(found[0] / found[1])
 
 
-def ratio_rows(
-    repeats: Sequence[Repeat], ratios: Sequence[tuple[str, str, str, float | None]]
-) -> Rows:
-    """Quotients within repeats. ratios: name, what its cases begin with, what those that they are
-    divided by begin with, and the aim."""
+def ratio_rows(repeats: Sequence[Repeat], ratios: Ratios) -> Rows:
+    """Quotients within repeats."""
     rows: Rows = []
     for name, above, below, aim in ratios:
         values = [quotient(repeat, above, below) for repeat in repeats]
         rows += median_row({"ratio": f"{name}/{below.rstrip('-')}"}, values, at_least=aim)
+    return rows
+
+
+def cpu_rows(repeats: Sequence[Repeat], ratios: Ratios) -> Rows:
+    """The CPU time of a step of the second cases over that of the first, each of the cheapest."""
+    rows: Rows = []
+    for name, above, below, aim in ratios:
+        values = [quotient(r, below, above, "cpu_ms_per_step", best=min) for r in repeats]
+        label = {"ratio": f"{below.rstrip('-')}_cpu/{name}_cpu"}
+        rows += median_row(label, values, at_least=aim)
+    return rows
+
+
+def limit_rows(repeats: Sequence[Repeat], limits: Sequence[tuple[str, str, str, float]]) -> Rows:
+    """Numbers beside their limits: case, metric, at_most or at_least, and how much."""
+    rows: Rows = []
+    for case, metric, sense, aim in limits:
+        values = [repeat.get(case, {}).get(metric) for repeat in repeats]
+        rows += median_row({"limit": f"{case} {metric}"}, values, **{sense: aim})
     return rows

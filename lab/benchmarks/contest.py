@@ -18,13 +18,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.benchmarks.cases import BACKENDS, Options, Repeat, Rows, median_cases, ratio_rows, run
+from lab.benchmarks.cases import (
+    BACKENDS,
+    Options,
+    Repeat,
+    Rows,
+    benchmark,
+    median_cases,
+    ratio_rows,
+)
 from lab.benchmarks.parts import cpu_seconds
 from lab.benchmarks.peers.stopwatch import LEVEL
 from retro_agents.contest.wire.client import RemoteEnv
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.make import make_env, wrap_agent
-from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.errors import UserError
 
 LEVELS_AT_A_TIME = (1, 2, 4)
 KINDS = ("local", "remote", "record")
@@ -117,21 +125,15 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
     return [*median_cases(repeats), *ratio_rows(repeats, ratios)]
 
 
-@command
-def main() -> None:
-    """The command line."""
-    cases = [f"{k}-levels" for k in LEVELS_AT_A_TIME]
+def measure_each(wanted: list[str], options: Options) -> Repeat:
+    """The kinds of each case."""
+    counts = [int(case.partition("-")[0]) for case in wanted]
+    found = [measure(levels, options.seconds, options.backend) for levels in counts]
+    return {name: row for levels in found for name, row in levels.items()}
 
-    def each(wanted: list[str], options: Options) -> Repeat:
-        found = [
-            measure(int(case.partition("-")[0]), options.seconds, options.backend)
-            for case in wanted
-        ]
-        return {name: row for levels in found for name, row in levels.items()}
 
-    more: Any = {"seconds": 4.0, "backend": BACKENDS}
-    run("contest", __doc__, cases, measure=each, table=table, **more)
-
+more: Any = {"measure": measure_each, "seconds": 4.0, "backend": BACKENDS}
+main = benchmark("contest", __doc__, [f"{k}-levels" for k in LEVELS_AT_A_TIME], table=table, **more)
 
 if __name__ == "__main__":
     main()

@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 import stable_retro
 
-from lab.benchmarks.cases import Options, Repeat, Row, Rows, median_cases, ratio_rows, run
+from lab.benchmarks.cases import Options, Repeat, Row, Rows, benchmark, median_cases, ratio_rows
 from lab.benchmarks.parts import env_only, make_envs, one_env, timed
 from lab.benchmarks.peers.stopwatch import LEVEL, WORKERS
 from retro_agents.games.families import make
@@ -21,7 +21,6 @@ from retro_agents.games.retro.integrations import games
 from retro_agents.games.retro.levels import parse_level
 from retro_agents.games.retro.native import NativeVectorEnv
 from retro_agents.games.retro.wrappers import ACTIONS, BUTTON_NAMES
-from retro_agents.ground.errors import command
 
 GAME, STATE = LEVEL.split(":")
 SHOWN = {"render_mode": "rgb_array"}
@@ -134,20 +133,17 @@ CASES: dict[str, Callable[[float], float]] = {
 }
 
 
+def run_here(case: str, options: Options) -> Row:
+    """Measure a case in this process."""
+    return {"steps_per_second": CASES[case](options.seconds)}
+
+
 def table(repeats: list[Repeat], options: Options) -> Rows:
     """Medians per case, then ratios."""
     return [*median_cases(repeats), *ratio_rows(repeats, RATIOS)]
 
 
-@command
-def main() -> None:
-    """The command line."""
-
-    def here(case: str, options: Options) -> Row:
-        return {"steps_per_second": CASES[case](options.seconds)}
-
-    run("env", __doc__, list(CASES), here=here, table=table, repeats=5, seconds=4.0)
-
+main = benchmark("env", __doc__, list(CASES), here=run_here, table=table, repeats=5, seconds=4.0)
 
 if __name__ == "__main__":
     main()

@@ -1,8 +1,7 @@
 """Whether BrambleDash without an emulator equals it: pictures, stacks, rewards, ends, variables.
 
-`python -m lab.benchmarks.equality` plays both side by side and prints one JSON line per row: steps,
-and how many of them were equal in everything that is compared. `--write` stores the rows in
-lab/benchmarks/results/equality.json. Exit code 1 where anything differs.
+Both are played side by side; a row has the steps of a case, and how many of them were equal in each
+part. `--share N` plays every N-th act. The exit code is 1 where anything differs.
 
 proofs      the oracle's way through every act
 random      random play of every act, sticky, episodes one after the other
@@ -14,10 +13,9 @@ limits      acts with more sprites on a line than the console shows (likewise)
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -31,19 +29,19 @@ from cartridge.levels.cells import Act, Spawn, SpawnKind
 from cartridge.levels.generator import all_acts
 from cartridge.levels.oracle import read_proof
 from cartridge.levels.splits import level_names
-from lab.benchmarks.cases import RESULTS
+from lab.benchmarks.cases import Options, Repeat, Rows, benchmark
 from retro_agents.games.retro.bramble import GAME
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.engine import CONSOLE_ONLY
 from retro_agents.games.retro.integrations import add_custom_folders
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_env
-from retro_agents.ground.errors import Parser, UserError, command
-from retro_agents.ground.results import write_result
+from retro_agents.ground.errors import UserError
 
 Policy = Callable[[np.ndarray], int]
 RANDOM = (0, 1, 1, 1, 1, 2, 3, 4, 5, 6, 6, 6)
 """Actions that random play draws from: mostly onward."""
+PARTS = ("stacks", "pictures", "rewards", "ends", "infos")
 SETTINGS: dict[str, dict[str, Any]] = {
     "rgb": {"colour": "rgb"},
     "small": {"image_height": 42, "image_width": 42, "frame_stack": 2},
@@ -97,13 +95,13 @@ class Pair:
         """Count one step -> the emulator's observation."""
         expected = {name: value for name, value in theirs[4].items() if name != CONSOLE_ONLY}
         emulator: Any = self.theirs.unwrapped
-        equal = {
-            "stacks": np.array_equal(ours[0], theirs[0]),
-            "pictures": np.array_equal(self.mine.render(), emulator.emulator.screen()),
-            "rewards": ours[1] == theirs[1],
-            "ends": ours[2:4] == theirs[2:4],
-            "infos": ours[4] == expected,
-        }
+        equal = dict(zip(PARTS, [
+            np.array_equal(ours[0], theirs[0]),
+            np.array_equal(self.mine.render(), emulator.emulator.screen()),
+            ours[1] == theirs[1],
+            ours[2:4] == theirs[2:4],
+            ours[4] == expected,
+        ], strict=True))  # fmt: skip
         self.counts.update({"steps": 1, "episodes": int(theirs[2] or theirs[3]), **equal})
         if not all(equal.values()) and not self.first:
             self.first = f"{level}, {where}: {[name for name in equal if not equal[name]]}"
@@ -118,52 +116,54 @@ def random_policy(seed: int, actions: int = 7) -> Policy:
     return lambda obs: int(random.choice(choices))
 
 
-def proofs(share: int) -> Iterator[Pair]:
-    """One pair that has played every proof."""
-    levels = [Level(GAME, name) for name in level_names()]
-    with closing(Pair(levels[0], EnvConfig(stick_probability=0.0))) as pair:
-        for level in levels[::share]:
-            actions = iter(read_proof(level.state))
-            pair.play(level, lambda obs, a=actions: next(a), steps=4_500, seed=0, once=True)  # type: ignore[misc]
-        yield pair
+def played(
+    levels: Sequence[tuple[int, Level]],
+    policy: Callable[[int, Level], Policy],
+    *,
+    steps: int,
+    once: bool = False,
+    **settings: Any,
+) -> Pair:
+    """A pair that has played numbered levels, each with a policy of its own."""
+    with closing(Pair(levels[0][1], EnvConfig(**settings))) as pair:
+        for number, level in levels:
+            pair.play(level, policy(number, level), steps=steps, seed=number, once=once)
+    return pair
 
 
-def random_play(
-    share: int, *, game: str = GAME, steps: int = 700, **settings: Any
-) -> Iterator[Pair]:
-    """One pair that has played every act at random."""
-    levels = [Level(game, name) for name in level_names()]
-    config = EnvConfig(**settings)
-    with closing(Pair(levels[0], config)) as pair:
-        for number, level in list(enumerate(levels))[::share]:
-            policy = random_policy(number, config.actions)
-            pair.play(level, policy, steps=steps, seed=number, once=False)
-        yield pair
+def acts(share: int, game: str = GAME) -> list[tuple[int, Level]]:
+    """Every so-manieth act of a cartridge, with its number."""
+    return [*enumerate(Level(game, name) for name in level_names())][::share]
 
 
-def agent_play(share: int) -> Iterator[Pair]:
-    """One pair that Rainbow has played."""
+def proofs(share: int) -> list[Pair]:
+    """Every proof."""
+
+    def proof(_: int, level: Level) -> Policy:
+        actions = iter(read_proof(level.state))
+        return lambda obs: next(actions)
+
+    return [played(acts(share), proof, steps=4_500, once=True, stick_probability=0.0)]
+
+
+def random_play(share: int, *, steps: int = 700, **settings: Any) -> list[Pair]:
+    """Every act at random."""
+    count = settings.get("actions", 7)
+    policy = lambda number, _: random_policy(number, count)  # noqa: E731
+    return [played(acts(share), policy, steps=steps, **settings)]
+
+
+def agent_play(share: int) -> list[Pair]:
+    """Rainbow's play."""
     from retro_agents.judging.policies import load_policy  # torch takes seconds to import
 
     agent, config = load_policy("rainbow", seed=0)
-    levels = [Level(GAME, name) for name in level_names()]
     starts = np.zeros(1, bool)
-    with closing(Pair(levels[0], config)) as pair:
-        for number, level in list(enumerate(levels))[::share]:
-            pair.play(
-                level,
-                lambda obs: int(agent.act(obs[np.newaxis], starts=starts)[0]),
-                steps=300,
-                seed=number,
-                once=False,
-            )
-        yield pair
 
+    def policy(*_: Any) -> Policy:
+        return lambda obs: int(agent.act(obs[np.newaxis], starts=starts)[0])
 
-def settings(share: int) -> Iterator[Pair]:
-    """A pair for each of SETTINGS."""
-    for changed in SETTINGS.values():
-        yield from random_play(share * 10, steps=300, **changed)
+    return [played(acts(share), policy, steps=300, **vars(config))]
 
 
 def crowded() -> list[Act]:
@@ -183,77 +183,49 @@ def crowded() -> list[Act]:
     ]
 
 
-def built(
-    acts: Sequence[Act], share: int, *, name: str, first: int | None = None
-) -> Iterator[Pair]:
-    """A pair on a cartridge of other acts."""
+def built(levels: Sequence[Act], share: int, *, name: str, first: int | None = None) -> list[Pair]:
+    """Random play on a cartridge of other acts; first: of so many, whatever the share."""
     with tempfile.TemporaryDirectory() as folder:
         game = f"{name}-Genesis-v0"
-        for _ in fresh.build(list(acts), Path(folder) / game):
+        for _ in fresh.build(list(levels), Path(folder) / game):
             pass
         add_custom_folders([folder])
-        levels = [Level(game, name) for name in level_names()]
-        with closing(Pair(levels[0], EnvConfig())) as pair:
-            for number, level in list(enumerate(levels[:first]))[:: share if first is None else 1]:
-                pair.play(level, random_policy(number), steps=200, seed=number, once=False)
-            yield pair
+        some = acts(1, game)[:first] if first else acts(share, game)
+        return [played(some, lambda number, _: random_policy(number), steps=200)]
 
 
-CASES: dict[str, Callable[[int], Iterator[Pair]]] = {
+CASES: dict[str, Callable[[int], list[Pair]]] = {
     "proofs": proofs,
     "random": random_play,
     "agent": agent_play,
-    "settings": settings,
+    "settings": lambda share: [
+        pair for own in SETTINGS.values() for pair in random_play(share * 10, steps=300, **own)
+    ],
     "fresh": lambda share: built(all_acts(77), share, name="BrambleDash77"),
     "limits": lambda share: built(crowded(), share, name="BrambleCrowd", first=3),
 }
 
 
-def row(name: str, share: int) -> dict[str, Any]:
-    """One case's line."""
-    counts: Counter[str] = Counter()
-    first = ""
-    for pair in CASES[name](share):
-        counts.update(pair.counts)
-        first = first or pair.first
-    equal = {part: counts[part] for part in ("stacks", "pictures", "rewards", "ends", "infos")}
-    different = {"first_difference": first} if first else {}
-    return {
-        "case": name,
-        "steps": counts["steps"],
-        "episodes": counts["episodes"],
-        **equal,
-        **different,
-    }
+def measure(wanted: list[str], options: Options) -> Repeat:
+    """Play the cases, one after the other. Raises UserError if a part is to be stored."""
+    if options.write and options.share > 1:
+        raise UserError("--write stores a whole result: leave --share out")
+    found: Repeat = {}
+    for name in wanted:
+        pairs = CASES[name](options.share)
+        counts = sum((pair.counts for pair in pairs), Counter[str]())
+        found[name] = {part: counts[part] for part in ("steps", "episodes", *PARTS)}
+        if different := [pair.first for pair in pairs if pair.first]:
+            found[name]["first_difference"] = different[0]
+    return found
 
 
-@command
-def main() -> None:
-    """The command line."""
-    parser = Parser(
-        prog="python -m lab.benchmarks.equality",
-        description=__doc__,
-    )
-    parser.add_argument("--only", nargs="+", choices=list(CASES), default=list(CASES))
-    parser.add_argument(
-        "--share", type=int, default=1, help="play every so-manieth act (default: 1)"
-    )
-    parser.add_argument("--write", action="store_true", help="store in results/equality.json")
-    options = parser.parse_args()
-    if options.share < 1:
-        raise UserError(f"--share {options.share}: expected a whole number, 1 or more")
-    if options.write and (options.share > 1 or len(options.only) < len(CASES)):
-        raise UserError("--write stores a whole result: leave --only and --share out")
-    rows = []
-    for name in options.only:
-        rows.append(row(name, options.share))
-        print(json.dumps(rows[-1]), flush=True)
-    total = sum(found["steps"] for found in rows)
-    print(json.dumps({"case": "all", "steps": total}))
-    if options.write:
-        write_result(RESULTS / "equality.json", {"rows": rows}, module="lab.benchmarks.equality")
-    if any("first_difference" in found for found in rows):
-        raise SystemExit(1)
+def table(repeats: list[Repeat], options: Options) -> Rows:
+    """A row per case."""
+    return [{"case": case, **row} for case, row in repeats[-1].items()]
+
+
+main = benchmark("equality", __doc__, list(CASES), measure=measure, table=table, repeats=1, share=1)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lab.benchmarks import cases
 from lab.benchmarks.cases import Options, Repeat, Row, Rows
 from lab.benchmarks.peers.stopwatch import LEVEL
-from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.errors import UserError
 from retro_agents.run.metrics import read_columns
 
 CAP, PAIRS, MEMBER_PAIRS = 150, 1000, 8
@@ -30,6 +30,7 @@ CASES = [
     *(f"update-{name}" for name in LAYERS),
 ]
 AIM = 0.9
+LENGTHS = "episodes of which the lengths are"
 CLAIM, HOP, BANDWIDTH = 10e-6, 20e-6, 1e9
 """Of the simulation: seconds, seconds, bytes per second."""
 
@@ -152,8 +153,22 @@ def simulate(lengths: NDArray[np.float64], step_seconds: float, updates: Row) ->
     return rows
 
 
-def table(repeats: list[Repeat], lengths: NDArray[np.float64] | None) -> Rows:
+def measure(wanted: list[str], options: Options) -> Repeat:
+    """All cases, those of runs with the lengths of their episodes. Raises UserError if --episodes
+    names no file of them."""
+    lengths = lengths_of(options.episodes) if options.episodes else None
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        repeat = {case: run_case(case, options, folder) for case in wanted}
+        if "ranks-1" in wanted:
+            own = folder / "ranks-1" / "episodes.csv"
+            repeat["ranks-1"][LENGTHS] = lengths_of(own) if lengths is None else lengths
+    return repeat
+
+
+def table(repeats: list[Repeat], options: Options) -> Rows:
     """Medians per case, then ratios within repeats with their aim, then what they simulate."""
+    *_, lengths = (repeat.get("ranks-1", {}).pop(LENGTHS, None) for repeat in repeats)
     rows = cases.median_cases(repeats)
     for n in RANKS:
         rows += cases.ratio_rows(repeats, [(f"ranks-{n}", f"ranks-{n}", f"env-{n}", AIM)])
@@ -162,32 +177,13 @@ def table(repeats: list[Repeat], lengths: NDArray[np.float64] | None) -> Rows:
     rows += cases.median_row({"ratio": "ranks-2/(2 ranks-1)"}, halves, at_least=AIM)
     found = {row["case"]: row for row in rows if "case" in row}
     updates = {n: found[f"update-{n}"]["seconds"] for n in LAYERS if f"update-{n}" in found}
-    if lengths is not None and "ranks-1" in found and len(updates) == len(LAYERS):
+    if lengths is not None and len(updates) == len(LAYERS):
         rows += simulate(lengths, 1.0 / found["ranks-1"]["steps_per_second"], updates)
     return rows
 
 
-@command
-def main() -> None:
-    """The command line."""
-    played: list[NDArray[np.float64]] = []
-
-    def each(wanted: list[str], options: Options) -> Repeat:
-        if options.episodes:
-            played[:] = [lengths_of(options.episodes)]
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            repeat = {case: run_case(case, options, folder) for case in wanted}
-            if "ranks-1" in wanted and not options.episodes:
-                played[:] = [lengths_of(folder / "ranks-1" / "episodes.csv")]
-        return repeat
-
-    def rows(repeats: list[Repeat], options: Options) -> Rows:
-        return table(repeats, played[0] if played else None)
-
-    more: Any = {"seconds": 15.0, "episodes": None, "backend": cases.BACKENDS}
-    cases.run("es", __doc__, CASES, measure=each, table=rows, **more)
-
+more: Any = {"seconds": 15.0, "episodes": None, "backend": cases.BACKENDS}
+main = cases.benchmark("es", __doc__, CASES, measure=measure, table=table, **more)
 
 if __name__ == "__main__":
     main()

@@ -21,7 +21,7 @@ from lab.benchmarks import cases
 from lab.benchmarks.cases import Options, Repeat, Row, Rows, median_cases
 from lab.benchmarks.parts import cpu_seconds, make_envs, preset_config, timed
 from lsh_memory import EpisodicMemory, MemoryConfig
-from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint
 
 CASES = ["baseline-1", "mutating-1", "baseline-4", "mutating-4", "parts"]
@@ -145,13 +145,8 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
     return [{**row, "at_least": AIM} if "of_cpu" in row else row for row in rows]
 
 
-@command
-def main() -> None:
-    """The command line."""
-    one = {"OMP_NUM_THREADS": "1"}
-    more: Any = {"steps": 6000, "backend": cases.BACKENDS}
-    cases.run("jerk", __doc__, CASES, here=run_here, table=table, environment=one, **more)
-
+more: Any = {"environment": {"OMP_NUM_THREADS": "1"}, "steps": 6000, "backend": cases.BACKENDS}
+main = cases.benchmark("jerk", __doc__, CASES, here=run_here, table=table, **more)
 
 if __name__ == "__main__":
     main()

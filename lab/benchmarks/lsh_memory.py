@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from lab.benchmarks.cases import Options, Repeat, Row, Rows, median_cases, median_row, run
+from lab.benchmarks.cases import Options, Repeat, Row, Rows, benchmark, limit_rows, median_cases
 from lab.benchmarks.peers.environments import peer_python
 from lab.benchmarks.peers.neighbours import K, Searcher, embeddings, measure, subset
-from retro_agents.ground.errors import command
 from retro_agents.ground.files import file_hash
 from retro_agents.ground.results import ROOT
 from retro_agents.run.checkpoint import latest_checkpoint
@@ -138,25 +137,20 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
     for row in median_cases(repeats):
         case, _, entries = row.pop("case").rpartition("-")
         rows.append({"case": case, "added": int(entries), **row})
-    for case, metric, sense, aim in LIMITS:
-        values = [repeat.get(f"{case}-{SIZES[-1]}", {}).get(metric) for repeat in repeats]
-        rows += median_row({"limit": f"{case} {metric}"}, values, **{sense: aim})
-    return rows
+    ending = f"-{SIZES[-1]}"
+    largest = [{c.removesuffix(ending): row for c, row in repeat.items()} for repeat in repeats]
+    return [*rows, *limit_rows(largest, LIMITS)]
 
 
-@command
-def main() -> None:
-    """The command line."""
-    run(
-        *("lsh_memory", __doc__, CASES),
-        here=run_here,
-        peers={f"{p}-{n}": partial(peer_command, p, n) for n in SIZES for p in PEERS},
-        table=table,
-        repeats=1,
-        environment={"OMP_NUM_THREADS": "1"},
-        limit_s=120.0,
-    )
-
+main = benchmark(
+    *("lsh_memory", __doc__, CASES),
+    here=run_here,
+    peers={f"{p}-{n}": partial(peer_command, p, n) for n in SIZES for p in PEERS},
+    table=table,
+    repeats=1,
+    environment={"OMP_NUM_THREADS": "1"},
+    limit_s=120.0,
+)
 
 if __name__ == "__main__":
     main()

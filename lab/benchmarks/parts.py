@@ -34,6 +34,11 @@ def cpu_seconds(pids: Sequence[int]) -> float:
     return sum(int(text.split()[0]) for text in read) * 1e-9
 
 
+def cpu_with(pids: Sequence[int]) -> Callable[[], float]:
+    """CPU seconds of this process and others so far, for a `Stopwatch`."""
+    return lambda: time.process_time() + cpu_seconds(pids)
+
+
 def preset_config(parse: Callable[[Sequence[str]], Any], preset: str, **flags: object) -> Any:
     """A trainer's config: a preset, with what every agent in a comparison shares."""
     shared = {"checkpoint-every": 0, "timesteps": 10**9, "device": "cpu"}

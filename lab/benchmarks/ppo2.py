@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import tempfile
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,13 @@ from numpy.typing import NDArray
 
 from lab.benchmarks import cases
 from lab.benchmarks.cases import Options, Repeat, Row, Rows
-from lab.benchmarks.parts import cpu_seconds, env_only, make_envs, preset_config, run_until
-from lab.benchmarks.peers.stopwatch import WORKERS
+from lab.benchmarks.parts import cpu_with, env_only, make_envs, preset_config, run_until
+from lab.benchmarks.peers.stopwatch import WORKERS, Stopwatch
 from ppo2.config import PPO2Config
 from ppo2.train import learn, parse, run
 from ppo2.training import Training
 from retro_agents.experience.saving import reports
 from retro_agents.games.retro.config import EnvConfig
-from retro_agents.ground.errors import command
 
 PRECISIONS, SUFFIX = cases.precisions()
 SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in cases.THREADS]
@@ -47,43 +45,22 @@ ROLLOUT_STEPS, MINIBATCHES, EPOCHS = 128, 4, 3
 ROWS = WORKERS * ROLLOUT_STEPS
 
 
-@dataclass
-class Cycles:
-    """Times whole cycles of a rollout and the learning from it, the first one left out."""
+class Cycles(Stopwatch):
+    """Times whole cycles of a rollout and the learning from it, the first one left out: agent steps
+    per second, and CPU time per agent step of all processes together."""
 
-    seconds: float
-    pids: list[int]
-    marks: list[tuple[float, float]] = field(default_factory=list)
+    def __init__(self, seconds: float, pids: list[int]) -> None:
+        super().__init__(seconds, 2 * ROWS, cpu=cpu_with(pids))
 
     def mark(self) -> bool:
-        """A rollout begins; True once two cycles or more took the time."""
-        cpu = time.process_time() + cpu_seconds(self.pids)
-        self.marks.append((time.perf_counter(), cpu))
-        return len(self.marks) > 3 and self.marks[-1][0] - self.marks[1][0] >= self.seconds
-
-    def result(self) -> Row:
-        """Agent steps per second, and CPU time per agent step of all processes together."""
-        (start, cpu), (end, cpu_end) = self.marks[1], self.marks[-1]
-        steps = (len(self.marks) - 2) * ROWS
-        return {
-            "steps_per_second": steps / (end - start),
-            "cpu_ms_per_step": 1000.0 * (cpu_end - cpu) / steps,
-        }
+        """A rollout begins; True once the cycles took the time."""
+        return self.tick(ROWS)
 
 
-def shared_config(precision: str, threads: int, backend: str) -> PPO2Config:
+def shared_config(**setting: Any) -> PPO2Config:
     """The published values, with what every agent in this comparison shares."""
-    config: PPO2Config = preset_config(
-        parse,
-        "published",
-        backend=backend,
-        precision=precision,
-        torch_threads=threads,
-        num_envs=WORKERS,
-        rollout_steps=ROLLOUT_STEPS,
-        minibatches=MINIBATCHES,
-        epochs=EPOCHS,
-    )
+    sizes = {"rollout_steps": ROLLOUT_STEPS, "minibatches": MINIBATCHES, "epochs": EPOCHS}
+    config: PPO2Config = preset_config(parse, "published", **setting, **sizes)
     return config
 
 
@@ -154,31 +131,25 @@ def run_here(case: str, options: Options) -> Row:
     """Measure a case of this project in this process."""
     if case == "env":
         return env_only(options.seconds, make_envs(EnvConfig(backend=options.backend)))
-    name, precision, threads = case.split("-")
-    measure = whole_and_parts if name == "parts" else end_to_end
-    setting = {"precision": precision, "threads": int(threads), "backend": options.backend}
-    return measure(options.seconds, **setting)
+    name, setting = cases.setting_of(case, options)
+    return (whole_and_parts if name == "parts" else end_to_end)(options.seconds, **setting)
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
     """Medians per case, then ratios within repeats with their aims."""
     rows = [*cases.median_cases(repeats), *cases.ratio_rows(repeats, RATIOS)]
-    for name, above, below, _ in RATIOS:
-        by_cpu = [cases.quotient(r, below, above, "cpu_ms_per_step", best=min) for r in repeats]
-        rows += cases.median_row({"ratio": f"{below.rstrip('-')}_cpu/{name}_cpu"}, by_cpu)
+    rows += cases.cpu_rows(
+        repeats, [(name, above, below, None) for name, above, below, _ in RATIOS]
+    )
     for setting in SETTINGS:
         values = [repeat.get(f"parts-{setting}", {}).get("of_bound") for repeat in repeats]
         rows += cases.median_row({"ratio": f"ppo2-{setting}/bound"}, values, at_least=BOUND_AIM)
     return rows
 
 
-@command
-def main() -> None:
-    """The command line."""
-    peers = cases.peer_commands(PEERS)
-    options: Any = {"here": run_here, "peers": peers, "table": table, "suffix": SUFFIX}
-    cases.run("ppo2", __doc__, CASES, **options, seconds=15.0, backend=cases.BACKENDS)
-
+more: Any = {"suffix": SUFFIX, "seconds": 15.0, "backend": cases.BACKENDS}
+peers = cases.peer_commands(PEERS)
+main = cases.benchmark("ppo2", __doc__, CASES, here=run_here, peers=peers, table=table, **more)
 
 if __name__ == "__main__":
     main()

@@ -6,17 +6,15 @@ The folders are checkouts of vwxyzjn/cleanrl, whose ppo_procgen.py runs as it is
 joonleesky/train-procgen-pytorch. Cases: lab/benchmarks/cases.md.
 """
 
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from lab.benchmarks import cases
-from lab.benchmarks.cases import Options, Repeat, Row, Rows
+from lab.benchmarks.cases import Options, Repeat, Rows
 from lab.benchmarks.peers.environments import peer_python
-from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.errors import UserError
 from retro_agents.ground.results import ROOT
 
 PRECISIONS, SUFFIX = cases.precisions()
@@ -68,24 +66,15 @@ def checkout(flag: str, folder: Path | None, file: str) -> Path:
 
 
 def cpu_seconds(case: str, rollouts: int, options: Options) -> float:
-    """CPU time that a run takes, of all its threads. UserError: it failed."""
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
-        one = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    """CPU time that a run takes, of all its threads. Raises UserError if it failed."""
+    with tempfile.TemporaryDirectory() as folder:
         argv = line(case, rollouts, folder, options)
-        process = subprocess.Popen(
-            argv, cwd=folder, env={**os.environ, **one}, stdout=said, stderr=said
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            said.seek(0)
-            raise UserError(f"case {case} failed: {said.read().decode()[-2000:]}")
-    return usage.ru_utime + usage.ru_stime
+        return cases.said_by(case, argv, cwd=folder, OMP_NUM_THREADS="1")[1]
 
 
 def measure(wanted: list[str], options: Options) -> Repeat:
     """Each case in turn."""
-    found: dict[str, Row] = {}
+    found: Repeat = {}
     for case in wanted:
         few, many = (cpu_seconds(case, rollouts, options) for rollouts in (FEW, MANY))
         found[case] = {"cpu_ms_per_step": 1000.0 * (many - few) / ((MANY - FEW) * ROWS)}
@@ -94,22 +83,18 @@ def measure(wanted: list[str], options: Options) -> Repeat:
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
     """Medians per case, then ratios within repeats with their aims."""
-    rows = cases.median_cases(repeats)
-    for peer, aims in AIMS.items():
-        for precision in PRECISIONS:
-            case = f"ppo2-{precision}"
-            values = [cases.quotient(repeat, peer, case, best=min) for repeat in repeats]
-            label = {"ratio": f"{peer}_cpu/{case}_cpu"}
-            rows += cases.median_row(label, values, at_least=aims[precision])
-    return rows
+    ratios = [
+        (f"ppo2-{precision}", f"ppo2-{precision}", peer, aims[precision])
+        for peer, aims in AIMS.items()
+        for precision in PRECISIONS
+    ]
+    return [*cases.median_cases(repeats), *cases.cpu_rows(repeats, ratios)]
 
 
-@command
-def main() -> None:
-    """The command line."""
-    more: Any = {"repeats": 1, "cleanrl": None, "train_procgen": None}
-    cases.run("procgen", __doc__, CASES, measure=measure, table=table, suffix=SUFFIX, **more)
-
+more: Any = {"repeats": 1, "cleanrl": None, "train_procgen": None}
+main = cases.benchmark(
+    "procgen", __doc__, CASES, measure=measure, table=table, suffix=SUFFIX, **more
+)
 
 if __name__ == "__main__":
     main()

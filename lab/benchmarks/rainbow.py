@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lab.benchmarks import cases, parts
 from lab.benchmarks.cases import Options, Repeat, Row, Rows
@@ -22,7 +23,6 @@ from retro_agents.experience.off_policy import make_replay
 from retro_agents.experience.replay import Replay
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.ground.device import prepare_device
-from retro_agents.ground.errors import command
 from retro_agents.ground.seeding import seed_everything
 
 PRECISIONS, SUFFIX = cases.precisions()
@@ -52,30 +52,26 @@ RATIOS: list[tuple[str, str, str, float | None]] = [
 RATIOS = [ratio for ratio in RATIOS if not (SUFFIX and ratio[0].endswith("_fp32"))]
 BOUND_AIM = 0.9
 LIMITS = [
-    ("replay", "bytes_per_transition", 7300.0),
-    ("priorities", "sample_and_update_ms", 0.3),
+    ("replay", "bytes_per_transition", "at_most", 7300.0),
+    ("priorities", "sample_and_update_ms", "at_most", 0.3),
 ]
-"""Case, metric, and the most it may be."""
 LEAVES = 1 << 20
 FILL = 100_000
 EPISODE = 250
 """Agent steps of the made-up episodes that fill a replay: about what random play lasts."""
 
 
-def shared_config(preset: str, precision: str, threads: int, backend: str) -> RainbowConfig:
+def shared_config(preset: str, **setting: Any) -> RainbowConfig:
     """A preset, with what every agent in this comparison shares."""
     config: RainbowConfig = parts.preset_config(
         parse,
         preset,
-        backend=backend,
-        precision=precision,
-        torch_threads=threads,
-        num_envs=WORKERS,
         batch_size=BATCH_SIZE,
         update_every=STEPS_PER_UPDATE,
         replay_size=stopwatch.REPLAY_SIZE,
         learning_starts=stopwatch.LEARNING_STARTS,
         rotate_every=0,
+        **setting,
     )
     return config
 
@@ -100,24 +96,9 @@ def fill(replay: Replay, steps: int) -> Callable[[], None]:
     return step
 
 
-def priorities(seconds: float) -> Row:
-    """What prioritising costs at 2^20 leaves: drawing indices and weights, and new priorities.
-
-    The replay has slots of 2 × 2 pixels, so that gathering frames costs next to nothing: it is no
-    part of the aim, and `replay` measures it.
-    """
-    replay = Replay(
-        LEAVES,
-        WORKERS,
-        frame_shape=(1, 2, 2),
-        steps_back=(3, 2, 1, 0),
-        n_step=3,
-        gamma=0.99,
-        alpha=0.5,
-    )
+def draw_timed(replay: Replay, losses: NDArray[np.float32], seconds: float) -> Row:
+    """The mean time of drawing a batch and setting its priorities."""
     random = np.random.default_rng(0)
-    replay.tree.set(np.arange(LEAVES), random.random(LEAVES) + 0.1)
-    losses = random.random(BATCH_SIZE).astype(np.float32)
 
     def draw() -> None:
         batch = replay.sample(BATCH_SIZE, beta=0.4, rng=random)
@@ -126,21 +107,28 @@ def priorities(seconds: float) -> Row:
     return parts.timed(draw, seconds=seconds, name="sample_and_update")
 
 
+def priorities(seconds: float) -> Row:
+    """What prioritising costs at 2^20 leaves: drawing indices and weights, and new priorities.
+
+    The replay has slots of 2 × 2 pixels, so that gathering frames costs next to nothing: it is no
+    part of the aim, and `replay` measures it.
+    """
+    shape: Any = {"frame_shape": (1, 2, 2), "steps_back": (3, 2, 1, 0)}
+    replay = Replay(LEAVES, WORKERS, n_step=3, gamma=0.99, alpha=0.5, **shape)
+    random = np.random.default_rng(0)
+    replay.tree.set(np.arange(LEAVES), random.random(LEAVES) + 0.1)
+    return draw_timed(replay, random.random(BATCH_SIZE).astype(np.float32), seconds)
+
+
 def replay_whole(seconds: float) -> Row:
     """Whole batches with their frames from 100,000 slots in use, and what a transition takes."""
     before = resident()
-    config = shared_config("contest", "fp32", 1, cases.BACKENDS[0])
+    config = shared_config("contest", precision="fp32", torch_threads=1, num_envs=WORKERS)
     replay = make_replay(config, WORKERS, capacity=FILL)
     add = fill(replay, FILL + 2 * WORKERS * EPISODE)
     held, drawable = resident() - before, np.count_nonzero(replay.tree.leaves)
-    random, losses = np.random.default_rng(0), np.ones(BATCH_SIZE, np.float32)
-
-    def draw() -> None:
-        batch = replay.sample(BATCH_SIZE, beta=0.4, rng=random)
-        replay.update_priorities(batch.indices, losses)
-
     return {
-        **parts.timed(draw, seconds=seconds / 2, name="sample_and_update"),
+        **draw_timed(replay, np.ones(BATCH_SIZE, np.float32), seconds / 2),
         **parts.timed(add, seconds=seconds / 2, name="add_8"),
         "bytes_per_transition": held / drawable,
     }
@@ -181,9 +169,7 @@ def run_here(case: str, options: Options) -> Row:
     if case == "env":
         envs = parts.make_envs(EnvConfig(backend=options.backend))
         return parts.env_only(options.seconds, envs)
-    name, precision, threads = case.split("-")
-    setting: dict[str, Any] = {"precision": precision, "threads": int(threads)}
-    setting["backend"] = options.backend
+    name, setting = cases.setting_of(case, options)
     if name == "learner":
         return learner(options.seconds, **setting)
     preset = "laptop" if name == "laptop" else "contest"
@@ -205,11 +191,10 @@ def bound(repeat: Repeat, setting: str, *, cores: int) -> float:
 
 
 def of_bound(repeat: Repeat, setting: str, *, cores: int) -> float | None:
-    """The whole over what its parts allow."""
-    needed = {"replay", "env", f"learner-{setting}", f"rainbow-{setting}"}
-    if not needed <= repeat.keys():
+    """The whole over what its parts allow; None where one was not measured."""
+    if not {"replay", "env", f"learner-{setting}", f"rainbow-{setting}"} <= repeat.keys():
         return None
-    whole = repeat[f"rainbow-{setting}"]["steps_per_second"]
+    whole: float = repeat[f"rainbow-{setting}"]["steps_per_second"]
     return whole / bound(repeat, setting, cores=cores)
 
 
@@ -219,21 +204,14 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
     for setting in SETTINGS:
         values = [of_bound(repeat, setting, cores=options.cores) for repeat in repeats]
         rows += cases.median_row({"ratio": f"rainbow-{setting}/bound"}, values, at_least=BOUND_AIM)
-    for case, metric, most in LIMITS:
-        values = [repeat.get(case, {}).get(metric) for repeat in repeats]
-        rows += cases.median_row({"limit": f"{case} {metric}"}, values, at_most=most)
-    return rows
+    return [*rows, *cases.limit_rows(repeats, LIMITS)]
 
 
-@command
-def main() -> None:
-    """The command line."""
-    peers, cores = cases.peer_commands(PEERS), os.cpu_count() or 1
-    options: Any = {"here": run_here, "peers": peers, "table": table, "suffix": SUFFIX}
-    cases.run(
-        "rainbow", __doc__, CASES, **options, seconds=15.0, cores=cores, backend=cases.BACKENDS
-    )
-
+options: Any = {"suffix": SUFFIX, "cores": os.cpu_count() or 1, "backend": cases.BACKENDS}
+peers = cases.peer_commands(PEERS)
+main = cases.benchmark(
+    "rainbow", __doc__, CASES, here=run_here, peers=peers, table=table, seconds=15.0, **options
+)
 
 if __name__ == "__main__":
     main()

@@ -20,7 +20,6 @@ from lab.benchmarks.parts import preset_config, run_until
 from lab.benchmarks.peers.environments import peer_python
 from lab.benchmarks.peers.stopwatch import Stopwatch
 from retro_agents.games.families import make_for
-from retro_agents.ground.errors import command
 from retro_agents.run.config import flat, replaced, to_dict
 
 AGENTS = {"impala": "procgen", "sac": "procgen-entry", "rainbow": "ape-x"}
@@ -92,18 +91,13 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
     for agent in AGENTS:
         ours, peer = f"{agent}-", f"rllib_{agent}-"
         rows += cases.ratio_rows(repeats, [(agent, ours, peer, AIM)])
-        by_cpu = [cases.quotient(r, peer, ours, "cpu_ms_per_step", best=min) for r in repeats]
-        rows += cases.median_row({"ratio": f"rllib_{agent}_cpu/{agent}_cpu"}, by_cpu)
+        rows += cases.cpu_rows(repeats, [(agent, ours, peer, None)])
     return rows
 
 
-@command
-def main() -> None:
-    """The command line."""
-    one = {"OMP_NUM_THREADS": "1"}  # where nobody says another number
-    options: Any = {"here": run_here, "peers": PEERS, "table": table, "environment": one}
-    cases.run("rllib", __doc__, CASES, **options, suffix=SUFFIX, repeats=1, seconds=15.0)
-
+one = {"OMP_NUM_THREADS": "1"}  # where nobody says another number
+more: Any = {"here": run_here, "peers": PEERS, "table": table, "environment": one}
+main = cases.benchmark("rllib", __doc__, CASES, **more, suffix=SUFFIX, repeats=1, seconds=15.0)
 
 if __name__ == "__main__":
     main()

@@ -3,8 +3,8 @@
 python -m lab.benchmarks.sb3_ppo --preset fast --levels bramble-train --run-dir runs/sb3
 
 It plays the same environments from the same seeds with the same net; `settings` says how the rest
-is told to it. What it lacks is refused. Its checkpoint, at the end, is one of `ppo2`, so that the
-same program plays with either's weights. Needs the `benchmarks` extra.
+is passed to it. A setting that it lacks is refused. Its last checkpoint is one of `ppo2`, so
+that the same program plays with either's weights. Needs the `benchmarks` extra.
 """
 
 import math
@@ -12,39 +12,38 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from stable_baselines3 import PPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize
-from torch import nn
+from torch import Tensor, nn
 
-from lab.benchmarks.sb3 import Envs, Recorder, policy_kwargs, refuse_others
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.train import make_envs, parse, resolve
+from retro_agents.contract.envs import ended_episodes
 from retro_agents.games.families import train
 from retro_agents.ground.device import prepare_device
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.seeding import seed_everything
 from retro_agents.nets.actor_critic import ORTHOGONAL, make_actor_critic
+from retro_agents.nets.encoders import encoder_of
+from retro_agents.nets.settings import NetSettings
 from retro_agents.run.config import flat, replaced, to_dict
 from retro_agents.run.distributed import Group
 from retro_agents.run.folder import Reports, reports
 
 LACKING: dict[str, Any] = {
+    **dict.fromkeys(("rnd", "novelty", "dropout", "convolution_l2", "kl_penalty"), 0.0),
+    **dict.fromkeys(("evaluate_every", "sight_every", "num_checkpoints", "video_every"), 0),
+    **dict.fromkeys(("augment", "encoder_parts"), ""),
     "resume": False,
     "recurrent": "none",
-    "rnd": 0.0,
-    "novelty": 0.0,
-    "augment": "",
-    "dropout": 0.0,
-    "convolution_l2": 0.0,
-    "encoder_parts": "",
     "value_clip_range": None,
-    "kl_penalty": 0.0,
     "learning_rate_schedule": "constant",
-    "evaluate_every": 0,
-    "sight_every": 0,
-    "num_checkpoints": 0,
-    "video_every": 0,
 }
 """Settings that Stable-Baselines3 has not, or otherwise than here, and the value it can have."""
 METRICS = {
@@ -57,15 +56,20 @@ METRICS = {
 
 
 def settings(config: PPO2Config) -> dict[str, Any]:
-    """What PPO is constructed with to do what `ppo2` does with these settings. UserError: it
-    cannot.
+    """What PPO is constructed with to do what `ppo2` does with these settings. Raises UserError if
+    it cannot.
 
     Differs from `ppo2`, by Stable-Baselines3's own make: fp32; advantages over N−1 rows' deviation;
     the clipped value loss is of the moved value alone, not the larger of two; steps are dealt out
     to minibatches without regard to environments; returns are scaled by their deviation so far at
     each step, not once per rollout.
     """
-    refuse_others(flat(to_dict(config)), LACKING)
+    values = flat(to_dict(config))
+    for name, value in LACKING.items():
+        if values[name] != value:
+            raise UserError(
+                f"Stable-Baselines3 cannot have {name} {values[name]!r} here; expected {value!r}"
+            )
     ours = "orthogonal" if config.net.encoder in ORTHOGONAL else config.net.encoder
     initialisation = ours if config.initialisation == "default" else config.initialisation
     if config.normalise == "rollout" or initialisation != "orthogonal":
@@ -87,8 +91,68 @@ def settings(config: PPO2Config) -> dict[str, Any]:
         "vf_coef": 0.5 * config.value_weight,  # its value loss is the whole squared error
         "max_grad_norm": config.gradient_norm or math.inf,
         "seed": config.run.seed,
-        "policy_kwargs": policy_kwargs(config.net, adam_epsilon=config.adam_epsilon),
+        "policy_kwargs": {  # this net, and nothing between it and its heads
+            "features_extractor_class": Features,
+            "features_extractor_kwargs": {"net": config.net},
+            "net_arch": [],
+            "normalize_images": False,  # the encoder does
+            "optimizer_kwargs": {"eps": config.adam_epsilon},
+        },
     }
+
+
+class Features(BaseFeaturesExtractor):
+    """The net as far as its heads share it: convolutions and a hidden layer."""
+
+    def __init__(self, space: Any, *, net: NetSettings) -> None:
+        super().__init__(space, net.hidden)
+        made = encoder_of(net, space.shape)
+        # Initial weights are drawn into these, which is impossible where they are channels last.
+        self.encoder = made.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+        self.hidden = nn.Linear(made.features, net.hidden)
+
+    def forward(self, obs: Tensor) -> Tensor:
+        return torch.relu(self.hidden(self.encoder(obs)))
+
+
+class Envs(VecEnv):
+    """This project's vector environment, as Stable-Baselines3 wants it: no copies through pipes."""
+
+    def __init__(self, envs: Any, *, seed: int) -> None:
+        self.envs, self.first_seed = envs, seed
+        self.ended: list[dict[str, Any]] = []
+        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+
+    def reset(self) -> NDArray[np.uint8]:
+        """Called once, at the start."""
+        obs: NDArray[np.uint8] = self.envs.reset(seed=self.first_seed)[0]
+        return obs
+
+    def step_async(self, actions: NDArray[np.int64]) -> None:
+        self.envs.step_async(actions)
+
+    def step_wait(self) -> Any:
+        obs, rewards, terminated, truncated, infos = self.envs.step_wait()
+        self.ended = ended_episodes(infos)
+        each: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for env in np.flatnonzero(terminated | truncated).tolist():
+            each[env]["terminal_observation"] = infos["final_obs"][env]
+            each[env]["TimeLimit.truncated"] = bool(truncated[env] and not terminated[env])
+        return obs, rewards.astype(np.float32), terminated | truncated, each
+
+    def close(self) -> None:
+        self.envs.close()
+
+    def get_attr(self, *_: Any, **__: Any) -> list[Any]:
+        return [None] * self.num_envs
+
+    def env_is_wrapped(self, *_: Any, **__: Any) -> list[bool]:
+        return [False] * self.num_envs
+
+    def set_attr(self, *_: Any, **__: Any) -> None:
+        raise NotImplementedError
+
+    env_method = set_attr  # type: ignore[assignment]
 
 
 def wrapped(envs: Any, config: PPO2Config) -> VecEnv:
@@ -100,15 +164,17 @@ def wrapped(envs: Any, config: PPO2Config) -> VecEnv:
     return VecNormalize(made, norm_obs=False, gamma=gamma)
 
 
-class Rollouts(Recorder):
-    """Writes a row of metrics per rollout too, and ends the run at its last step."""
+class Recorder(BaseCallback):
+    """Writes every episode that ends and a row of metrics per rollout, and ends the run at its last
+    step."""
 
     def __init__(self, report: Reports, timesteps: int) -> None:
-        super().__init__(report)
-        self.timesteps = timesteps
+        super().__init__()
+        self.report, self.timesteps = report, timesteps
 
     def _on_step(self) -> bool:
-        super()._on_step()
+        for episode in self.training_env.ended:  # type: ignore[attr-defined]
+            self.report.episodes.log(self.num_timesteps, episode["env"], episode)
         whole = self.model.rollout_buffer.pos + 1 == self.model.n_steps  # type: ignore[attr-defined]
         return whole or self.num_timesteps < self.timesteps
 
@@ -117,7 +183,9 @@ class Rollouts(Recorder):
         seen = self.logger.name_to_value
         if "train/loss" in seen:
             values = {name: float(seen[theirs]) for name, theirs in METRICS.items()}
-            self.note(values | {"entropy": -float(seen["train/entropy_loss"])})
+            values["entropy"] = -float(seen["train/entropy_loss"])
+            self.report.metrics.log(self.num_timesteps, values)
+            self.report.progress.update(self.num_timesteps, values)
 
     _on_training_end = _on_rollout_start
 
@@ -139,18 +207,18 @@ def run(
 ) -> PPO2Agent:
     """Train on `envs` for `timesteps` agent steps, as `ppo2.train.run` does."""
     config = replaced(config, precision="fp32")
-    told = settings(config)
+    given = settings(config)
     device = prepare_device(config.run.device, threads=config.torch_threads)
     seed_everything(config.run.seed)
     agent = PPO2Agent(make_actor_critic(config), config)
-    model = PPO("CnnPolicy", wrapped(envs, config), device=device, **told)
+    model = PPO("CnnPolicy", wrapped(envs, config), device=device, **given)
     if init:
         agent.start_from(init)
         for theirs, ours in pairs(model, agent.net):
             theirs.load_state_dict(ours.state_dict())
     with reports(run_dir, config, "sb3", env_steps=0) as report:
         steps = config.run.timesteps
-        model.learn(steps, callback=Rollouts(report, steps), log_interval=10**9)
+        model.learn(steps, callback=Recorder(report, steps), log_interval=10**9)
     for theirs, ours in pairs(model, agent.net):
         ours.load_state_dict(theirs.state_dict())
     agent.save(report.folder.checkpoints)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,34 +69,44 @@ def play(study: Study, cell: Cell, out: Path, *, threads: int) -> None:
     path, log = out / f"{cell.name}.json", out / f"{cell.name}.log"
     store(path, {"made": made})
     run = [sys.executable, "-m", kind.run, "--run-dir", str(folder), *words]
-    exit_code, cpu_hours = ended(run, log, threads=threads)
+    with log.open("a") as file:
+        exit_code, cpu_seconds = ended(run, file, OMP_NUM_THREADS=str(threads))
     if exit_code:
         raise UserError(f"{kind.run} failed; see {log}, then give the same command again")
-    cost = {} if "--resume" in words else {"cpu_hours": cpu_hours}
+    cost = {} if "--resume" in words else {"cpu_hours": cpu_seconds / 3600.0}
     store(path, {"made": made, **cost, **measured(study, cell, out)})
     needed_by = [other for other in study.kinds if cell.kind in needs(study, other)]
     if not study.keep and not needed_by:
         shutil.rmtree(folder / "checkpoints", ignore_errors=True)
 
 
-def ended(run: Sequence[str], log: Path, *, threads: int) -> tuple[int, float]:
-    """Wait for a command, whose output is added to `log` -> its exit code, and the CPU hours that
-    it and its own processes took. threads: of its computing. An interrupt here ends the command
-    too, which saves first."""
-    with log.open("a") as file:
-        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-        process = subprocess.Popen(run, stdout=file, stderr=file, env=environment)
-        done = 0
-        try:
-            while not done:  # Ray's cancelling ends no call that waits
-                time.sleep(POLL)
-                done, status, used = os.wait4(process.pid, os.WNOHANG)
-        except KeyboardInterrupt:
-            process.terminate()
-            process.wait()
-            raise
+def ended(
+    command: Sequence[str],
+    out: IO[Any],
+    *,
+    errors: IO[Any] | None = None,
+    cwd: Path | str | None = None,
+    **environment: str,
+) -> tuple[int, float]:
+    """Wait for a command -> its exit code, and the CPU seconds that it and its own processes took.
+
+    out: takes what it prints; errors: what it prints on stderr, by default `out` too. An interrupt
+    here ends the command as well, which saves first.
+    """
+    process = subprocess.Popen(
+        command, stdout=out, stderr=errors or out, cwd=cwd, env={**os.environ, **environment}
+    )
+    done = 0
+    try:
+        while not done:  # Ray's cancelling ends no call that waits
+            time.sleep(POLL)
+            done, status, used = os.wait4(process.pid, os.WNOHANG)
+    except KeyboardInterrupt:
+        process.terminate()
+        process.wait()
+        raise
     process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, (used.ru_utime + used.ru_stime) / 3600.0
+    return process.returncode, used.ru_utime + used.ru_stime
 
 
 def flags(study: Study, cell: Cell, out: Path) -> list[str]:

@@ -47,7 +47,7 @@ for name in sys.argv[1:]:
 
 def test_commands_begin_without_any_extra():
     """What they lack of one is then said in one line."""
-    made_of_extras = {"lab.benchmarks.sb3_ppo", "lab.benchmarks.sb3_qrdqn"}
+    made_of_extras = {"lab.benchmarks.sb3_ppo"}
     command = [sys.executable, "-c", ALONE, *(set(COMMANDS) - made_of_extras)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -56,7 +56,7 @@ def test_commands_begin_without_any_extra():
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_misspelt_flag_is_refused_before_anything_is_done(name, monkeypatch, tmp_path, capsys):
     if name.startswith("lab.benchmarks.sb3_"):
-        pytest.importorskip("sb3_contrib")
+        pytest.importorskip("stable_baselines3")
     module = importlib.import_module(name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [name, "--no-such-flag"])

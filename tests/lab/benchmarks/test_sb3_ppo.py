@@ -13,7 +13,7 @@ pytest.importorskip("stable_baselines3")
 from stable_baselines3 import PPO
 
 from lab.benchmarks import sb3_ppo
-from lab.benchmarks.sb3 import Envs
+from lab.benchmarks.sb3_ppo import Envs
 from ppo2.agent import load
 from ppo2.config import PPO2Config
 from ppo2.train import learn, parse

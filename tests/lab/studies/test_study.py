@@ -15,7 +15,6 @@ from retro_agents.sweeps.study import REFERENCE, Study, cells, chosen, made_with
 EVERY = [(name, kind) for name in names() for kind in read(name).kinds]
 PARSERS = {
     "lab.benchmarks.sb3_ppo": "ppo2.train",
-    "lab.benchmarks.sb3_qrdqn": "rainbow.train",
 }
 """Modules that take another's flags."""
 
