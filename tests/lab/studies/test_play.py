@@ -30,9 +30,9 @@ def agent(tmp_path: Path) -> Path:
 def test_a_study_tells_what_its_three_plays_earned(
     agent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def here(run: list[str], *_: object, **__: object) -> tuple[int, float]:
+    def here(run, *_, **__):
         main(run[3:])
-        return 0, 0.5
+        return 0, 1800.0
 
     monkeypatch.setattr("retro_agents.sweeps.launcher.ended", here)  # torch takes seconds to import
     flags = f"--sight --agent {agent} --draws --episodes 2"
