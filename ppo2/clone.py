@@ -19,9 +19,8 @@ from torch.nn import functional as F
 
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
-from ppo2.demonstrations import UNKNOWN, Demonstrations, of_episodes
+from ppo2.demonstrations import UNKNOWN, Demonstrations, read
 from retro_agents.contract.envs import EnvSettings, Expert, VectorEnv, ended_episodes
-from retro_agents.experience.episodes import check_played_alike, episodes_of
 from retro_agents.games.families import TRAINING, env_settings, expert_of, make
 from retro_agents.ground.device import memory_for, prepare_device
 from retro_agents.ground.errors import UserError, command
@@ -30,7 +29,6 @@ from retro_agents.ground.ranges import Count, NonNegative, Positive, Seed, Share
 from retro_agents.ground.seeding import seed_everything
 from retro_agents.nets.actor_critic import make_actor_critic, sample_actions
 from retro_agents.nets.settings import NetSettings
-from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.config import only_with, parse_command, to_dict
 from retro_agents.run.folder import RunFolder, interruptible
 from retro_agents.run.metrics import Metrics
@@ -175,31 +173,6 @@ class Student:
         return {name: float(np.mean(values)) for name, values in found.items() if values}
 
 
-def recorded(config: CloneConfig) -> Demonstrations:
-    """What the folders of `demonstrations` hold. UserError: none that this net could see or do."""
-    spec, episodes = config.env.spec(), []
-    for source in filter(None, config.demonstrations.split(",")):
-        found = episodes_of(load_checkpoint(source))
-        if not found:
-            raise UserError(
-                f"{source} holds no recorded episodes: `retro-agents record AGENT` records some"
-            )
-        check_played_alike(
-            found, action_names=spec.action_names, frame_skip=spec.frame_skip, source=source
-        )
-        shape = (spec.channels, *spec.observation_shape[1:])
-        seen = [e for e in found if e.frames is not None and e.frames.shape[1:] == shape]
-        if len(seen) < len(found):
-            raise UserError(
-                f"{source} holds {len(found)} recorded episodes, {len(seen)} of them with frames "
-                f"{list(shape)}: expected all; `retro-agents record` makes some with these settings"
-            )
-        episodes += seen
-    if not episodes:
-        raise UserError(f"--demonstrations {config.demonstrations} names no folder")
-    return of_episodes(episodes, config.env, gamma=config.gamma)
-
-
 class Lessons:
     """Play in which an expert says at every step what it would do, and plays some of them itself.
 
@@ -254,7 +227,10 @@ class Lessons:
 def clone(config: CloneConfig, lessons: Lessons | None = None) -> PPO2Agent:
     """Clone a policy from recorded episodes, or in lessons, and write it to config.run_dir. Ctrl-C
     saves the policy so far, but neither Adam's state nor what was played."""
-    demonstrations = recorded(config) if lessons is None else lessons.demonstrations
+    if lessons is not None:
+        demonstrations = lessons.demonstrations
+    else:
+        demonstrations = read(config.demonstrations, config.env, gamma=config.gamma)
     student, run_dir = Student(config), config.run_dir
     instead = f"beside it --init {run_dir}, to start from its policy"
     hint = f"its policy is saved: --init {run_dir} and another --run-dir start from it"

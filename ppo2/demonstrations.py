@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from retro_agents.contract.envs import EnvSettings, EnvSpec
 from retro_agents.contract.frames import stacked
 from retro_agents.experience.advantages import returns_to_go
-from retro_agents.experience.episodes import Episode
+from retro_agents.experience.episodes import Episode, check_played_alike, episodes_of
 from retro_agents.experience.return_scale import ReturnScale
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.distributed import Group
 
 UNKNOWN = -1
@@ -83,6 +85,32 @@ class Demonstrations:
         obs = stacked(frames, difference=self.spec.difference)
         returns = self.returns[rows, steps] / np.float32(self.scale.deviation)
         return obs, self.actions[rows, steps].astype(np.int64), returns
+
+
+def read(folders: str, settings: EnvSettings, *, gamma: float) -> Demonstrations:
+    """The recorded episodes in folders with commas between. Raises UserError if there are none, or
+    some that an agent of these settings could not see or do."""
+    spec, episodes = settings.spec(), []
+    for source in filter(None, folders.split(",")):
+        found = episodes_of(load_checkpoint(source))
+        if not found:
+            raise UserError(
+                f"{source} holds no recorded episodes: `retro-agents record AGENT` records some"
+            )
+        check_played_alike(
+            found, action_names=spec.action_names, frame_skip=spec.frame_skip, source=source
+        )
+        shape = (spec.channels, *spec.observation_shape[1:])
+        seen = [e for e in found if e.frames is not None and e.frames.shape[1:] == shape]
+        if len(seen) < len(found):
+            raise UserError(
+                f"{source} holds {len(found)} recorded episodes, {len(seen)} of them with frames "
+                f"{list(shape)}: expected all; `retro-agents record` makes some with these settings"
+            )
+        episodes += seen
+    if not episodes:
+        raise UserError(f"--demonstrations {folders} names no folder")
+    return of_episodes(episodes, settings, gamma=gamma)
 
 
 def of_episodes(
