@@ -8,7 +8,7 @@ from retro_agents.games.families import TRAINING, env_settings
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, Natural, NonNegative, Positive, check
 from retro_agents.nets.settings import EncoderName
-from retro_agents.run.config import hidden, only_with
+from retro_agents.run.fields import fixed, learning, machine, report, shape
 from retro_agents.run.settings import RunSettings
 
 
@@ -25,42 +25,43 @@ class ESConfig:
         checkpoint_every=1,
     )
     env: EnvSettings = env_settings()
-    searched: tuple[dict[str, Any], ...] = hidden(())
-    """Written by the run: the agent that is searched, one: its package's name and its config."""
 
-    # The machine
-    feature_cache: Natural = 10_000
+    searched: tuple[dict[str, Any], ...] = shape((), flag=False)
+    """Written by the run: the agent that is searched, one: its package's name and its config."""
+    feature_cache: Natural = machine(10_000)
     """Observations for which is remembered what the frozen layers make of them (2 kB each, 12.5 kB
     where nature's fully connected layer is searched); 0: none."""
 
-    # The untrained PPO2 that is searched without --init
-    encoder: EncoderName = only_with("nature", without="init")
+    encoder: EncoderName = fixed(
+        "nature",
+        group="The untrained PPO2 that is searched without --init",
+        without="init",
+        other_names=("architecture",),
+    )
     """Its convolutions."""
-    hidden: Count = only_with(512, without="init")
+    hidden: Count = fixed(512, without="init", other_names=("feature_dim",))
     """Units of its fully connected layer."""
 
-    # What is searched
-    layer: Literal["head", "fc"] = "head"
+    layer: Literal["head", "fc"] = fixed("head", group="What is searched")
     """The last layer, or the fully connected one before it (1.6M weights with nature)."""
 
-    # A generation
-    pairs: Count = 16
+    pairs: Count = learning(16, group="A generation")
     """Antithetic pairs of members per update: each plays with noise added, and taken off."""
-    levels_per_generation: Natural = 2
+    levels_per_generation: Natural = learning(2)
     """Levels of a generation, drawn anew for each; 0: all. Pairs take them in turn, one episode of
     each member on one. Where a level has one pair, only who was better counts, not by how much."""
-    evaluate_every: Natural = 1
+
+    evaluate_every: Natural = report(1, group="A generation")
     """Generations between episodes of the current policy without noise, one on each of their
     levels; 0: none."""
-    draw_actions: bool = False
+    draw_actions: bool = learning(False)
     """Draw actions from the policy instead of taking the best one (logits)."""
 
-    # The update
-    sigma: Positive = 0.02
+    sigma: Positive = learning(0.02, group="The update")
     """Standard deviation of the noise."""
-    learning_rate: Positive = 0.01
+    learning_rate: Positive = learning(0.01, common=True, other_names=("lr",))
     """Of Adam."""
-    weight_decay: NonNegative = 0.005
+    weight_decay: NonNegative = learning(0.005)
     """Pull of the searched weights towards zero, as part of the gradient."""
 
     def __post_init__(self) -> None:
@@ -70,4 +71,3 @@ class ESConfig:
 
 
 Config = ESConfig
-NOT_INHERITED: dict[str, Any] = {}

@@ -176,7 +176,7 @@ class Training:
         """Be what the checkpoint of a run was, whose net is there already. UserError: it is an
         agent alone, or this run searches other weights."""
         saved.check_run("optimiser")
-        saved.check_same(self.config, "layer", "encoder", "hidden")
+        saved.check_same(self.config)
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.env_steps = saved.counters["env_steps"]
         self.generation = saved.counters["generation"]

@@ -20,7 +20,7 @@ from retro_agents.ground.ranges import (
 from retro_agents.ground.schedules import parse_schedule
 from retro_agents.judging.settings import EvaluationSettings
 from retro_agents.nets.settings import Initialisation, NetSettings
-from retro_agents.run.config import only_with
+from retro_agents.run.fields import fixed, learning, machine, memory, shape, start
 from retro_agents.run.settings import RunSettings
 
 
@@ -34,66 +34,65 @@ class ImpalaConfig:
     net: NetSettings = NetSettings()
     acting: ActorSettings = ActorSettings()
 
-    # The machine
-    precision: Literal["auto", "fp32", "bf16"] = "fp32"
+    precision: Literal["auto", "fp32", "bf16"] = machine("fp32", "learning")
     """Arithmetic of the nets; losses and V-trace are fp32 either way. auto: bf16 on a GPU and
     on an x86 CPU where it is the faster (AMX, AMD's AVX-512)."""
-    torch_threads: Threads = 0
+    torch_threads: Threads = machine(0)
     """CPU threads of the learner, each with a piece of a batch; 0: PyTorch decides."""
-    accumulate: Count = 1
+    accumulate: Count = machine(1)
     """Pieces, of whole sequences, in which each thread computes its part of a batch's gradient: to
     save memory, or to keep to the cache."""
 
-    # The net
-    initialisation: Initialisation = "default"
+    initialisation: Initialisation = start("default", group="The net")
     """Weights before the outputs (xavier-all: of these too); default: orthogonal but for impala's
     and mobilenet's convolutions, which have a way of their own."""
-    recurrent: Literal["none", "gru", "lstm"] = "none"
+    recurrent: Literal["none", "gru", "lstm"] = shape("none")
     """Memory between the fully connected layer and the outputs, learned over a whole block."""
-    recurrent_hidden: Count = only_with(256, "recurrent")
+    recurrent_hidden: Count = shape(256, only_with="recurrent")
     """Units of that memory."""
 
-    # Actors
-    actor_ahead: Natural = only_with(1, "actors")
+    actor_ahead: Natural = learning(1, group="Actors", only_with="actors")
     """Blocks that an actor plays while the learner has not learned from its last one: more keep it
     busy, with older weights; 0: it waits."""
 
-    # What is learned from
-    rollout_steps: Count = 128
+    rollout_steps: Count = fixed(
+        128,
+        group="What is learned from",
+        other_names=("n_steps", "nsteps", "num_steps", "unroll_length"),
+    )
     """Agent steps of each environment in a block (the paper's unroll length)."""
-    batch_size: Count = 1024
+    batch_size: Count = fixed(1024)
     """Agent steps learned from together: a multiple of rollout_steps."""
-    epochs: Count = 1
+    epochs: Count = learning(1, other_names=("update_epochs",))
     """Steps along the gradient of each batch, V-trace anew for each."""
-    replay_batches: Natural = 0
+    replay_batches: Natural = memory(0)
     """Batches remembered, to be learned from again; 0: none. At 84x84x4 a batch of 1,024 steps
     takes 29 MB."""
-    replay_proportion: NonNegative = only_with(1.0, "replay_batches")
+    replay_proportion: NonNegative = learning(1.0, only_with="replay_batches")
     """Remembered batches learned from for each new one."""
 
-    # Learning
-    gamma: Share = 0.99
+    gamma: Share = learning(0.99, group="Learning")
     """Discount per agent step."""
-    rho_bar: Positive = 1.0
+    rho_bar: Positive = learning(1.0)
     """The most that a step weighs for being likelier now than it was (ρ̄): which policy the values
     are of."""
-    c_bar: Positive = 1.0
+    c_bar: Positive = learning(1.0)
     """The same of what later steps tell earlier ones (c̄): how fast that is learned."""
-    optimiser: Literal["rmsprop", "adam"] = "rmsprop"
+    optimiser: Literal["rmsprop", "adam"] = fixed("rmsprop")
     """What steps along the gradient."""
-    learning_rate: Positive = 6e-4
+    learning_rate: Positive = learning(6e-4, common=True, other_names=("lr",))
     """Of the optimiser."""
-    learning_rate_schedule: str = "linear"
+    learning_rate_schedule: str = learning("linear", other_names=("anneal_lr",))
     """constant, linear, or points part:factor such as 0:1,0.5:0.3,1:0, joined by lines."""
-    optimiser_epsilon: NonNegative = 0.01
+    optimiser_epsilon: NonNegative = learning(0.01)
     """Of either optimiser."""
-    rmsprop_decay: Momentum = only_with(0.99, "optimiser=rmsprop")
+    rmsprop_decay: Momentum = learning(0.99, only_with="optimiser=rmsprop")
     """Of RMSProp's mean of squares, per step."""
-    value_weight: NonNegative = 0.5
+    value_weight: NonNegative = learning(0.5, other_names=("value_coef", "vf_coef"))
     """Of the value loss (half the squared error, summed over the batch)."""
-    entropy_weight: NonNegative = 0.01
+    entropy_weight: NonNegative = learning(0.01, other_names=("ent_coef",))
     """Of the entropy bonus, summed over the batch."""
-    gradient_norm: NonNegative = 40.0
+    gradient_norm: NonNegative = learning(40.0, other_names=("grad_clip", "grad_eps"))
     """Gradients, of losses summed over the batch, are clipped to this norm; 0: never."""
 
     def __post_init__(self) -> None:
@@ -114,4 +113,3 @@ class ImpalaConfig:
 
 
 Config = ImpalaConfig
-NOT_INHERITED = {"actors": 0, "ray_address": "", "sight_every": 0}

@@ -117,7 +117,7 @@ class Training:
         saved.check_run("memory_rng")
         self.agent.load_weights(saved)
         state = saved.state
-        saved.check_same(self.config, "rollout_steps", "batch_size", "optimiser")
+        saved.check_same(self.config)
         check_made_alike(saved, self.config.env, instead="begin anew")
         check_seen_alike(saved, self.config)
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])

@@ -6,7 +6,7 @@ from retro_agents.contract.envs import EnvSettings
 from retro_agents.games.families import HELD_OUT, env_settings
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, Natural, NonNegative, Share, Threads, check
-from retro_agents.run.config import only_with
+from retro_agents.run.fields import fixed, learning, machine, report
 from retro_agents.run.settings import RunSettings
 
 
@@ -17,71 +17,65 @@ class JerkConfig:
     run: RunSettings = RunSettings(levels=HELD_OUT, num_envs=1, rotate_every=0, run_dir="runs/jerk")
     env: EnvSettings = env_settings()
 
-    # Where it goes
-    log_every: Count = 1_000
+    log_every: Count = report(1_000)
     """Agent steps between rows of metrics.csv."""
-    record: bool = False
+    record: bool = report(False, "once", "contest", "switch")
     """Keep recordings (.bk2) in run_dir/recordings: of each level the best episode, and those that
     the sequences are the beginnings of."""
-    write_replay: bool = False
+    write_replay: bool = report(False, "switch")
     """Write the best runs to run_dir/replay, as rainbow.train --init and ppo2.clone take them."""
-    runs: Count = only_with(4, "write_replay")
+    runs: Count = report(4, only_with="write_replay")
     """Runs per level that are written."""
-
-    # The machine
-    torch_threads: Threads = 0
+    torch_threads: Threads = machine(0)
     """CPU threads of the nets; 0: PyTorch decides."""
 
-    # Exploring
-    right_steps: Count = only_with(100, "rhythm=False")
+    right_steps: Count = learning(100, group="Exploring", only_with="rhythm=False")
     """Agent steps of a bout to the right."""
-    left_steps: Count = only_with(70, "rhythm=False")
+    left_steps: Count = learning(70, only_with="rhythm=False")
     """Agent steps of the bout to the left that follows one without reward."""
-    jump_probability: Share = only_with(0.1, "rhythm=False")
+    jump_probability: Share = learning(0.1, only_with="rhythm=False")
     """Chance that a jump begins at a step."""
-    jump_steps: Count = only_with(4, "rhythm=False")
+    jump_steps: Count = learning(4, only_with="rhythm=False")
     """Agent steps that a jump is held."""
-    rhythm: bool = False
+    rhythm: bool = learning(False)
     """Instead of such bouts, jump in a rhythm drawn for each episode, and play scripts where that
     gets stuck."""
-    scripts: str = only_with("seven-buttons", "rhythm")
+    scripts: str = learning("seven-buttons", "file", only_with="rhythm")
     """What is tried there: a YAML file, or the name of one in jerk/scripts."""
 
-    # Replaying
-    exploit_bias: Share = 0.25
+    exploit_bias: Share = learning(0.25, group="Replaying")
     """The chance that an episode is a plain replay, at the first step."""
-    exploit_growth: NonNegative = 1.0
+    exploit_growth: NonNegative = learning(1.0)
     """What it grows by in a run."""
-    latest_returns: Natural = 0
+    latest_returns: Natural = learning(0)
     """Replays of a sequence that its mean return is of; 0: all."""
-    go_on: bool = False
+    go_on: bool = learning(False)
     """Explore from where a replay ends; without it, wait there for the end of the episode."""
-
-    recover: bool = False
+    recover: bool = learning(False)
     """Where a replay's return is not what it should be at a step, go on with any good sequence from
     a step like this one; where there is none, explore. A replay's return is then its episode's."""
-    slots: bool = False
+    slots: bool = learning(False)
     """Try variants of a sequence where its replays fail, each judged in its place."""
 
-    # Mutating
-    mutate: bool = False
+    mutate: bool = learning(False, group="Mutating")
     """Episodes that are no plain replay play the best sequence up to any of its steps, once there
     is one."""
-    keep_ratio: Share = 0.0
+    keep_ratio: Share = learning(0.0)
     """A run is kept as a sequence where its return is more than this part of the best."""
-    sequences: Count = 100
+    sequences: Count = learning(100)
     """Sequences remembered per level; the worst goes first."""
 
-    # Exploring with a policy and a memory (hybrid)
-    policy: str = ""
+    policy: str = fixed(
+        "", "checkpoint", "once", group="Exploring with a policy and a memory (hybrid)"
+    )
     """A checkpoint of any agent that has a net; empty: the one that init gives, or none."""
-    policy_replays: Share = only_with(0.0, "go_on")
+    policy_replays: Share = learning(0.0, "switch", only_with="go_on")
     """Part of the bouts to the right that the policy plays in replays, where they have left their
     way or are over; where it has one, it plays the first episode on each level too."""
-    policy_hold: Count = only_with(1, "policy_replays")
+    policy_hold: Count = learning(1, only_with="policy_replays")
     """Agent steps that each of its actions is held: the fewer changes, the more often a replay gets
     through."""
-    memory_share: Share = 0.0
+    memory_share: Share = learning(0.0, "switch")
     """Part of the bouts to the right that the episodic memory plays, as soon as it remembers
     something."""
 
@@ -97,4 +91,3 @@ class JerkConfig:
 
 
 Config = JerkConfig
-NOT_INHERITED = {"policy": "", "record": False}

@@ -8,21 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jerk.config import JerkConfig
 from jerk.episode import SearchEpisode
 from jerk.training import Training
 from retro_agents.contract.envs import VectorEnv, saved_states
 from retro_agents.experience.episodes import pack, unpack, write_episodes
-from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import write_text
 from retro_agents.ground.generators import generator_state, set_generator_state
 from retro_agents.ground.seeding import rng_state, set_rng_state
-from retro_agents.run.checkpoint import Checkpoint, load_to_resume, save_checkpoint
+from retro_agents.run.checkpoint import load_to_resume, save_checkpoint
 from retro_agents.run.folder import RunFolder, alone_in
 
 REPLAY = "replay"
-PARTS = ("memory_share", "policy_replays", "write_replay", "record", "policy")
-"""Fields that decide what is kept of an episode, or who plays."""
 
 
 def save(training: Training, folder: RunFolder, envs: VectorEnv) -> Path:
@@ -81,7 +77,8 @@ def restore(training: Training, run_dir: Path, envs: VectorEnv) -> NDArray[np.ui
     saved = load_to_resume(run_dir)
     training.agent.restore(saved)
     state = saved.state
-    check_parts(training.config, saved)
+    saved.check_run("plays")
+    saved.check_same(training.config)
     if training.recordings is not None and "recordings" in state:
         training.recordings.restore(state["recordings"])
     training.agent.restore_memory(saved)
@@ -105,16 +102,3 @@ def restore(training: Training, run_dir: Path, envs: VectorEnv) -> NDArray[np.ui
                 shutil.rmtree(replay)
     set_rng_state(state["rng"])
     return obs
-
-
-def check_parts(config: JerkConfig, saved: Checkpoint) -> None:
-    """UserError: a run cannot go on with other parts, for want of what these would have kept."""
-    saved.check_run("plays")
-    for name in PARTS:
-        was, now = saved.config[name], getattr(config, name)
-        same = was == now if name == "policy" else bool(was) == bool(now)
-        if not same:
-            raise UserError(
-                f"the run was begun with {name} {was or 'off'}, and can only go on so: leave out "
-                f"--{name.replace('_', '-')}, or start another with --init"
-            )

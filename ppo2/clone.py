@@ -29,7 +29,8 @@ from retro_agents.ground.ranges import Count, NonNegative, Positive, Seed, Share
 from retro_agents.ground.seeding import seed_everything
 from retro_agents.nets.actor_critic import make_actor_critic, sample_actions
 from retro_agents.nets.settings import NetSettings
-from retro_agents.run.config import only_with, parse_command, to_dict
+from retro_agents.run.config import parse_command, to_dict
+from retro_agents.run.fields import field
 from retro_agents.run.folder import RunFolder, interruptible
 from retro_agents.run.metrics import Metrics
 from retro_agents.run.optimiser import AdamW
@@ -54,11 +55,11 @@ class CloneConfig:
     """Ask an expert what to do wherever the policy comes (DAgger), where a game has one."""
     levels: str = TRAINING
     """What is played with the expert: as of a trainer."""
-    steps: Count = only_with(300_000, "expert")
+    steps: Count = field(300_000, only_with="expert")
     """Agent steps that are played with the expert, all of which are kept: 7 kB each at 84x84."""
-    num_envs: Count = only_with(48, "expert")
+    num_envs: Count = field(48, only_with="expert")
     """Environments that play them side by side."""
-    expert_share: Share = only_with(0.2, "expert")
+    expert_share: Share = field(0.2, only_with="expert")
     """Part of the steps that the expert plays in the end; at first it plays all."""
 
     # Where it goes

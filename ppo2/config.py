@@ -19,7 +19,7 @@ from retro_agents.ground.ranges import (
 from retro_agents.ground.schedules import parse_schedule
 from retro_agents.judging.settings import EvaluationSettings
 from retro_agents.nets.settings import Initialisation, NetSettings
-from retro_agents.run.config import only_with
+from retro_agents.run.fields import fixed, learning, machine, memory, report, shape, start
 from retro_agents.run.settings import RunSettings
 
 
@@ -32,100 +32,102 @@ class PPO2Config:
     evaluation: EvaluationSettings = EvaluationSettings()
     net: NetSettings = NetSettings()
 
-    # What is kept
-    num_checkpoints: Natural = 0
+    num_checkpoints: Natural = report(0, "once")
     """Checkpoints evenly spread over the run, at most one per rollout, which all stay, instead of
     checkpoint_every, of which the newest two do; 0: none."""
-
-    # The machine
-    precision: Literal["auto", "fp32", "bf16"] = "fp32"
+    precision: Literal["auto", "fp32", "bf16"] = machine("fp32", "learning")
     """Arithmetic of the nets; losses and advantages are fp32 either way. auto: bf16 on a
     GPU and on an x86 CPU where it is the faster (AMX, AMD's AVX-512)."""
-    compile: bool = False
+    compile: bool = machine(False)
     """Compile the learning step with torch.compile (CUDA graphs on a GPU; one thread on a CPU)."""
-    torch_threads: Threads = 0
+    torch_threads: Threads = machine(0)
     """CPU threads of the learner, each with a piece of a minibatch; 0: PyTorch decides."""
-    act_parts: Count = 2
+    act_parts: Count = machine(2)
     """Groups of environments: the emulators of one run while actions of the next are chosen."""
 
-    # What is learned from
-    augment: str = ""
+    augment: str = learning("", group="What is learned from")
     """Changes to images that are learned from, not to those acted on, in turn, commas between:
     flip, rotate, resized-crop, zoom, roll, pad-crop, cutout, cutout-colour, grey, jitter,
     convolution."""
-    augment_share: Share = only_with(0.3, "augment")
+    augment_share: Share = learning(0.3, only_with="augment")
     """Of the observations that each change is made to, drawn anew in each epoch."""
-    dropout: Momentum = 0.0
+    dropout: Momentum = learning(0.0)
     """Share of the fully connected layer's units that count for nothing while it is learned from,
     drawn anew in each epoch."""
-    convolution_l2: NonNegative = 0.0
+    convolution_l2: NonNegative = learning(0.0)
     """Weight of the sum of the encoder's squared weights in the loss."""
 
-    # The net
-    initialisation: Initialisation = "default"
+    initialisation: Initialisation = start("default", group="The net")
     """Weights before the outputs (xavier-all: of these too); default: orthogonal but for impala's
     and mobilenet's convolutions, which have a way of their own."""
-    recurrent: Literal["none", "gru", "lstm"] = "none"
+    recurrent: Literal["none", "gru", "lstm"] = shape("none")
     """Memory between the fully connected layer and the outputs."""
-    recurrent_hidden: Count = only_with(256, "recurrent")
+    recurrent_hidden: Count = shape(256, only_with="recurrent")
     """Units of that memory."""
-    sequence_steps: Count = 1
+    sequence_steps: Count = memory(1)
     """Steps on end that a recurrent net learns from, 2 or more, up to a whole rollout; without one:
     1."""
 
-    # The rollout
-    rollout_steps: Count = 128
+    rollout_steps: Count = memory(
+        128,
+        group="The rollout",
+        other_names=("n_steps", "nsteps", "num_steps", "unroll_length"),
+    )
     """Agent steps of each environment between two rounds of learning (nsteps)."""
-    minibatches: Count = 4
+    minibatches: Count = learning(
+        4,
+        other_names=("mini_batch_per_epoch",),
+        answers={"batch_size": "a minibatch has num_envs x rollout_steps / --minibatches rows"},
+    )
     """Parts of a rollout, each a step of Adam."""
-    epochs: Count = 4
+    epochs: Count = learning(4, other_names=("update_epochs",))
     """Times that a rollout is learned from, shuffled anew each time."""
-    accumulate: Natural = 1
+    accumulate: Natural = machine(1)
     """Microbatches that each thread splits its part of a minibatch into, to save memory or to keep
     to the cache; their gradients are added up. 0: on a CPU of about 128 rows, on a GPU one."""
 
-    # Learning
-    gamma: Share = 0.99
+    gamma: Share = learning(0.99, group="Learning")
     """Discount per agent step."""
-    lam: Share = 0.95
+    lam: Share = learning(0.95, other_names=("gae_lambda", "lmbda"))
     """Lambda of generalised advantage estimation."""
-    learning_rate: Positive = 2.5e-4
+    learning_rate: Positive = learning(2.5e-4, common=True, other_names=("lr",))
     """Of Adam."""
-    learning_rate_schedule: str = "constant"
+    learning_rate_schedule: str = learning("constant", other_names=("anneal_lr",))
     """constant, linear, or points part:factor such as 0:1,0.5:0.3,1:0, joined by lines."""
-    adam_epsilon: NonNegative = 1e-5
+    adam_epsilon: NonNegative = learning(1e-5)
     """Of Adam."""
-    clip: Positive = 0.1
+    clip: Positive = learning(0.1, other_names=("clip_param", "eps"))
     """How far the ratio of probabilities may profitably go from 1."""
-    value_clip: bool = True
+    value_clip: bool = learning(True)
     """Clip the move of a value as well."""
-    value_clip_range: Positive | None = only_with(None, "value_clip")
+    value_clip_range: Positive | None = learning(None, only_with="value_clip")
     """How far a value may profitably move, in units of returns; none given: as far as clip."""
-    value_weight: NonNegative = 0.5
+    value_weight: NonNegative = learning(0.5, other_names=("value_coef", "vf_coef"))
     """Of the value loss (half the squared error)."""
-    entropy_weight: NonNegative = 0.01
+    entropy_weight: NonNegative = learning(0.01, other_names=("ent_coef",))
     """Of the entropy bonus."""
-    gradient_norm: NonNegative = 0.5
+    gradient_norm: NonNegative = learning(0.5, other_names=("grad_clip", "grad_eps"))
     """Gradients are clipped to this norm; 0: never."""
-    kl_penalty: NonNegative = 0.0
+    kl_penalty: NonNegative = learning(0.0)
     """Initial weight of the KL divergence in the loss; 0: none. After each rollout it is made half
     as large again, or half as large, where the divergence is above 2 or below 1/2 kl_aim."""
-    kl_aim: Positive = only_with(0.01, "kl_penalty")
+    kl_aim: Positive = learning(0.01, only_with="kl_penalty")
     """The divergence that this leads to, in nats."""
-    normalise: Literal["minibatch", "rollout", "never"] = "minibatch"
+    normalise: Literal["minibatch", "rollout", "never"] = learning(
+        "minibatch", other_names=("norm_adv",)
+    )
     """Over what advantages get mean 0 and standard deviation 1."""
-    normalise_returns: bool = True
+    normalise_returns: bool = learning(True, other_names=("normalize_rew",))
     """Divide rewards by the running standard deviation of their discounted sum."""
-    return_gamma: Share | None = only_with(None, "normalise_returns")
+    return_gamma: Share | None = learning(None, only_with="normalise_returns")
     """Discount of that sum; none given: gamma."""
 
-    # Exploration
-    rnd: NonNegative = 0.0
+    rnd: NonNegative = learning(0.0, group="Exploration")
     """Weight of the bonus of random network distillation (RND); 0: none."""
-    rnd_kind: Literal["burda", "impala"] = only_with("burda", "rnd")
+    rnd_kind: Literal["burda", "impala"] = fixed("burda", only_with="rnd")
     """burda: two convolutions, bonus scaled by its running deviation; impala: pooled IMPALA nets on
     the whole stack, bonus as it is, at most 2."""
-    novelty: NonNegative = 0.0
+    novelty: NonNegative = learning(0.0)
     """Scaled reward for each new pair of progress and colour sum on a level; 0: none."""
 
     def __post_init__(self) -> None:
@@ -166,4 +168,3 @@ class PPO2Config:
 
 
 Config = PPO2Config
-NOT_INHERITED = {"sight_every": 0, "num_checkpoints": 0}

@@ -140,8 +140,7 @@ class Training:
                 raise UserError(
                     f"the saved run has no --{name}: resume without, or begin another run"
                 )
-        if self.rnd is not None:
-            saved.check_same(self.config, "rnd_kind")
+        saved.check_same(self.config)
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.updates = saved.counters["updates"]
         if saved.config.get("kl_penalty") == self.config.kl_penalty:  # else it begins anew

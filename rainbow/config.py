@@ -19,7 +19,7 @@ from retro_agents.ground.ranges import (
 )
 from retro_agents.judging.settings import EvaluationSettings
 from retro_agents.nets.settings import NetSettings
-from retro_agents.run.config import only_with
+from retro_agents.run.fields import fixed, learning, machine, memory, report, shape, start
 from retro_agents.run.settings import RunSettings
 
 
@@ -33,111 +33,101 @@ class RainbowConfig:
     net: NetSettings = NetSettings()
     acting: ActorSettings = ActorSettings()
 
-    # What it starts from
-    init_replay: Natural = only_with(100_000, "init")
+    init_replay: Natural = start(100_000, only_with="init")
     """Transitions taken over as a seed of the replay from the checkpoint given by init; 0: weights
     only."""
-    init_shrink: Share = only_with(1.0, "init")
+    init_shrink: Share = start(1.0, only_with="init")
     """Share of each weight given by init, the rest being a fresh net's; 1: taken as it is."""
-    init_encoder: str = ""
+    init_encoder: str = start("", "checkpoint", "once")
     """A checkpoint of any agent (or a .joblib of baselines' PPO2) that gives the convolutions."""
-
-    # Where it goes
-    log_every: Count = 1_000
+    log_every: Count = report(1_000)
     """Agent steps between rows of metrics.csv."""
-
-    # The machine
-    precision: Literal["auto", "fp32", "bf16"] = "fp32"
+    precision: Literal["auto", "fp32", "bf16"] = machine("fp32", "learning")
     """Arithmetic of the nets (fp32 on a GPU multiplies matrices in TF32); losses and targets are
     fp32 either way. auto: bf16 on a GPU and on an x86 CPU where it is the faster (AMX, AMD's
     AVX-512)."""
-    compile: bool = False
+    compile: bool = machine(False)
     """Compile the update with torch.compile (CUDA graphs on a GPU)."""
-    torch_threads: Threads = 0
+    torch_threads: Threads = machine(0)
     """CPU threads of the learner; 0: PyTorch decides."""
 
-    # Actors
-    block_steps: Count = only_with(16, "actors")
+    block_steps: Count = learning(16, group="Actors", only_with="actors")
     """Agent steps of each environment that an actor sends together. It plays the next ones, with
     newer weights, while the learner learns from these."""
 
-    # The net
-    streams: Literal["shared", "separate"] = only_with("shared", "dueling")
+    streams: Literal["shared", "separate"] = shape("shared", group="The net", only_with="dueling")
     """Dueling streams on one hidden layer, or on one each."""
 
-    # The six improvements
-    double: bool = only_with(True, "munchausen=0")
+    double: bool = learning(True, group="The six improvements", only_with="munchausen=0")
     """Choose the next action with the online net, value it with the target net."""
-    dueling: bool = True
+    dueling: bool = shape(True)
     """Value and advantage streams."""
-    noisy: bool = True
+    noisy: bool = shape(True)
     """Explore by noise on the weights; without it by epsilon-greedy."""
-    prioritised: bool = True
+    prioritised: bool = memory(True)
     """Draw transitions by their last loss instead of uniformly."""
-    distributional: bool = True
+    distributional: bool = shape(True)
     """Learn the distribution of the return instead of its mean."""
-    quantiles: Natural = 0
+    quantiles: Natural = shape(0)
     """Learn it as so many quantiles, at fractions drawn anew each time (IQN; Dabney et al.,
     arXiv:1806.06923); 0: as probabilities of fixed atoms (C51)."""
-    n_step: Count = 3
+    n_step: Count = fixed(3)
     """Rewards summed before bootstrapping; 1: plain Q-learning."""
 
-    # Their numbers
-    gamma: Share = 0.99
+    gamma: Share = learning(0.99, group="Their numbers")
     """Discount per agent step."""
-    munchausen: Share = 0.0
+    munchausen: Share = learning(0.0)
     """Share of the log-probability of the taken action that is added to its reward, the policy
     being a softmax of the target net's values (Vieillard et al., arXiv:2007.14430: 0.9); 0: none,
     and the next action is the best one. For quantiles, or values."""
-    munchausen_temperature: Positive = only_with(0.03, "munchausen")
+    munchausen_temperature: Positive = learning(0.03, only_with="munchausen")
     """Of that softmax, in scaled reward."""
-    atoms: Count = only_with(51, "distributional", without="quantiles")
+    atoms: Count = shape(51, only_with="distributional", without="quantiles")
     """Atoms of the return distribution."""
-    v_min: Finite = only_with(-200.0, "distributional", without="quantiles")
+    v_min: Finite = shape(-200.0, only_with="distributional", without="quantiles")
     """Return of the lowest atom, in scaled reward."""
-    v_max: Finite = only_with(200.0, "distributional", without="quantiles")
+    v_max: Finite = shape(200.0, only_with="distributional", without="quantiles")
     """Return of the highest atom, in scaled reward."""
-    sigma0: NonNegative = only_with(0.5, "noisy")
+    sigma0: NonNegative = learning(0.5, only_with="noisy")
     """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
-    epsilon_start: Share = only_with(1.0, "noisy=False")
+    epsilon_start: Share = learning(1.0, only_with="noisy=False")
     """Chance of a random action at the start (without noisy)."""
-    epsilon_final: Share = only_with(0.05, "noisy=False")
+    epsilon_final: Share = learning(0.05, only_with="noisy=False")
     """Chance of a random action in the end (without noisy)."""
-    epsilon_steps: Natural = only_with(250_000, "noisy=False")
+    epsilon_steps: Natural = learning(250_000, only_with="noisy=False")
     """Agent steps over which epsilon falls, in a straight line."""
-    epsilon_ladder: NonNegative = only_with(0.0, "noisy=False")
+    epsilon_ladder: NonNegative = learning(0.0, only_with="noisy=False")
     """Environment i of N has a random action at the chance epsilon^(1 + i / (N - 1) times this), a
     single one at the mean of these; 0: all alike."""
-    replay_size: Count = 500_000
+    replay_size: Count = memory(500_000, other_names=("buffer_size",))
     """Transitions remembered; 7.2 kB each at 84x84 grey."""
-    priority_alpha: NonNegative = only_with(0.5, "prioritised")
+    priority_alpha: NonNegative = learning(0.5, only_with="prioritised")
     """Exponent of the priorities."""
-    priority_beta: NonNegative = only_with(0.4, "prioritised")
+    priority_beta: NonNegative = learning(0.4, only_with="prioritised")
     """Exponent of the importance weights at the start."""
-    priority_beta_final: NonNegative = only_with(0.4, "prioritised")
+    priority_beta_final: NonNegative = learning(0.4, only_with="prioritised")
     """The same in the end, reached in a straight line."""
-    priority_beta_steps: Natural = only_with(0, "prioritised")
+    priority_beta_steps: Natural = learning(0, only_with="prioritised")
     """Agent steps until then; 0: all timesteps of the run."""
-    priority_epsilon: NonNegative = only_with(0.1, "prioritised")
+    priority_epsilon: NonNegative = learning(0.1, only_with="prioritised")
     """Added to every loss before it becomes a priority."""
-    initial_priorities: bool = False
+    initial_priorities: bool = learning(False)
     """Give new transitions their own loss as priority, as Ape-X's actors do; else the largest
     seen."""
 
-    # Learning
-    learning_starts: Natural = 20_000
+    learning_starts: Natural = fixed(20_000, group="Learning")
     """Agent steps (with a seeded replay: transitions in it count) before the first update."""
-    update_every: Count = 4
+    update_every: Count = fixed(4)
     """Agent steps per update."""
-    batch_size: Count = 32
+    batch_size: Count = learning(32)
     """Transitions per update."""
-    learning_rate: Positive = 1e-4
+    learning_rate: Positive = learning(1e-4, common=True, other_names=("lr",))
     """Of Adam."""
-    adam_epsilon: NonNegative = 1e-8
+    adam_epsilon: NonNegative = learning(1e-8)
     """Of Adam."""
-    gradient_norm: NonNegative = 0.0
+    gradient_norm: NonNegative = learning(0.0, other_names=("grad_clip", "grad_eps"))
     """Gradients are clipped to this norm; 0: never."""
-    target_every: Count = 8_192
+    target_every: Count = learning(8_192)
     """Agent steps between copies of the online net to the target net."""
 
     def __post_init__(self) -> None:
@@ -166,9 +156,3 @@ class RainbowConfig:
 
 
 Config = RainbowConfig
-NOT_INHERITED = {
-    "init_encoder": "",
-    "sight_every": 0,
-    "actors": 0,
-    "ray_address": "",
-}

@@ -8,7 +8,7 @@ from retro_agents.games.families import TRAINING, env_settings
 from retro_agents.ground.ranges import Count, Natural, NonNegative, Positive, Share, Threads, check
 from retro_agents.judging.settings import EvaluationSettings
 from retro_agents.nets.settings import NetSettings
-from retro_agents.run.config import only_with
+from retro_agents.run.fields import fixed, learning, machine, memory, report, start
 from retro_agents.run.settings import RunSettings
 
 
@@ -21,60 +21,52 @@ class SACConfig:
     evaluation: EvaluationSettings = EvaluationSettings()
     net: NetSettings = NetSettings()
 
-    # What it starts from
-    init_replay: Natural = only_with(100_000, "init")
+    init_replay: Natural = start(100_000, only_with="init")
     """Transitions taken over as a seed of the replay from the checkpoint given by init; 0: weights
     only."""
-
-    # Where it goes
-    log_every: Count = 1_000
+    log_every: Count = report(1_000)
     """Agent steps between rows of metrics.csv."""
-
-    # The machine
-    precision: Literal["auto", "fp32", "bf16"] = "fp32"
+    precision: Literal["auto", "fp32", "bf16"] = machine("fp32", "learning")
     """Arithmetic of the nets; losses and targets are fp32 either way. auto: bf16 on a GPU and on
     an x86 CPU where it is the faster (AMX, AMD's AVX-512)."""
-    torch_threads: Threads = 0
+    torch_threads: Threads = machine(0)
     """CPU threads of the learner; 0: PyTorch decides."""
 
-    # What is aimed at
-    gamma: Share = 0.99
+    gamma: Share = learning(0.99, group="What is aimed at")
     """Discount per agent step."""
-    entropy_target: Share = 0.98
+    entropy_target: Share = learning(0.98)
     """Entropy that the temperature holds the policy at, as a share of that of uniform actions."""
-    temperature: Positive = 1.0
+    temperature: Positive = fixed(1.0)
     """Reward that a nat of entropy is worth, at the start; with init as it was there."""
-    n_step: Count = 1
+    n_step: Count = fixed(1)
     """Rewards summed before bootstrapping."""
-    target_rate: Share = 0.005
+    target_rate: Share = learning(0.005)
     """Share of the net that goes into its moving average, the target, at each update."""
 
-    # What is remembered
-    replay_size: Count = 200_000
+    replay_size: Count = memory(200_000, group="What is remembered", other_names=("buffer_size",))
     """Transitions remembered; 7.2 kB each at 84x84 grey."""
-    prioritised: bool = False
+    prioritised: bool = memory(False)
     """Draw transitions by their last error instead of uniformly."""
-    priority_alpha: NonNegative = only_with(0.6, "prioritised")
+    priority_alpha: NonNegative = learning(0.6, only_with="prioritised")
     """Exponent of the priorities (with prioritised)."""
-    priority_beta: NonNegative = only_with(0.4, "prioritised")
+    priority_beta: NonNegative = learning(0.4, only_with="prioritised")
     """Exponent of the importance weights (with prioritised)."""
-    priority_epsilon: NonNegative = only_with(1e-6, "prioritised")
+    priority_epsilon: NonNegative = learning(1e-6, only_with="prioritised")
     """Added to every error before it becomes a priority (with prioritised)."""
 
-    # Learning
-    learning_starts: Natural = 20_000
+    learning_starts: Natural = fixed(20_000, group="Learning")
     """Agent steps (with a seeded replay: transitions in it count) before the first update."""
-    update_every: Count = 4
+    update_every: Count = fixed(4)
     """Agent steps per update."""
-    batch_size: Count = 64
+    batch_size: Count = learning(64)
     """Transitions per update."""
-    learning_rate: Positive = 3e-4
+    learning_rate: Positive = learning(3e-4, common=True, other_names=("lr",))
     """Of Adam: of policy and critics."""
-    temperature_rate: Positive = 3e-4
+    temperature_rate: Positive = learning(3e-4)
     """Of Adam: of the logarithm of the temperature."""
-    adam_epsilon: NonNegative = 1e-8
+    adam_epsilon: NonNegative = learning(1e-8)
     """Of Adam."""
-    gradient_norm: NonNegative = 0.0
+    gradient_norm: NonNegative = learning(0.0, other_names=("grad_clip", "grad_eps"))
     """Gradients are clipped to this norm; 0: never."""
 
     def __post_init__(self) -> None:
@@ -84,4 +76,3 @@ class SACConfig:
 
 
 Config = SACConfig
-NOT_INHERITED = {"sight_every": 0}

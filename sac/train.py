@@ -95,7 +95,6 @@ class Training(OffPolicy):
     """SAC's nets, and what a run is made of."""
 
     name = "sac"
-    fixed = (*OffPolicy.fixed, "temperature")
 
     def __init__(self, config: SACConfig, num_envs: int) -> None:
         super().__init__(config, num_envs)

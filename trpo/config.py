@@ -9,7 +9,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, NonNegative, Positive, Share, Threads, check
 from retro_agents.judging.settings import EvaluationSettings
 from retro_agents.nets.settings import Initialisation, NetSettings
-from retro_agents.run.config import only_with
+from retro_agents.run.fields import fixed, learning, machine, memory, shape, start
 from retro_agents.run.settings import RunSettings
 
 
@@ -22,57 +22,59 @@ class TRPOConfig:
     evaluation: EvaluationSettings = EvaluationSettings()
     net: NetSettings = NetSettings()
 
-    # The machine
-    torch_threads: Threads = 0
+    torch_threads: Threads = machine(0)
     """CPU threads of the nets; 0: PyTorch decides."""
-    act_parts: Count = 2
+    act_parts: Count = machine(2)
     """Groups of environments: the emulators of one run while actions of the next are chosen."""
-    piece: Count = 512
+    piece: Count = machine(512)
     """Rows of a rollout that a gradient or Fisher-vector product is computed of at a time."""
 
-    # The nets
-    initialisation: Initialisation = "default"
+    initialisation: Initialisation = start("default", group="The nets")
     """Weights before the outputs (xavier-all: of these too); default: orthogonal but for impala's
     and mobilenet's convolutions, which have a way of their own."""
-    critic: Literal["apart", "untrained"] = "apart"
+    critic: Literal["apart", "untrained"] = shape("apart")
     """Values from a net like the policy's, fitted to the returns; untrained: from a second output
     of the policy's own net that nothing ever trains (the course's)."""
 
-    # The rollout
-    rollout_steps: Count = 128
+    rollout_steps: Count = memory(
+        128,
+        group="The rollout",
+        other_names=("n_steps", "nsteps", "num_steps", "unroll_length"),
+    )
     """Agent steps of each environment between two updates."""
-    gamma: Share = 0.99
+    gamma: Share = learning(0.99)
     """Discount per agent step."""
-    lam: Share = 0.95
+    lam: Share = learning(0.95, other_names=("gae_lambda", "lmbda"))
     """Lambda of generalised advantage estimation."""
-    normalise_returns: bool = True
+    normalise_returns: bool = learning(True, other_names=("normalize_rew",))
     """Divide rewards by the running standard deviation of their discounted sum."""
 
-    # The policy's update
-    update: Literal["natural", "penalty"] = "natural"
+    update: Literal["natural", "penalty"] = fixed("natural", group="The policy's update")
     """natural: one step along the natural gradient, as far as max_kl and a line search allow.
     penalty: Adam on the surrogate less penalty times the KL divergence."""
-    max_kl: Positive = only_with(0.01, "update=natural")
+    max_kl: Positive = learning(0.01, only_with="update=natural")
     """natural: mean KL divergence, in nats, that no update exceeds."""
-    cg_steps: Count = only_with(10, "update=natural")
+    cg_steps: Count = learning(10, only_with="update=natural")
     """natural: steps of conjugate gradients."""
-    damping: NonNegative = only_with(0.1, "update=natural")
+    damping: NonNegative = learning(0.1, only_with="update=natural")
     """natural: added to the Fisher matrix's diagonal."""
-    fisher_every: Count = only_with(1, "update=natural")
+    fisher_every: Count = learning(1, only_with="update=natural")
     """natural: the Fisher matrix is estimated from every so many-eth step of the rollout."""
-    penalty: NonNegative = only_with(0.5, "update=penalty")
+    penalty: NonNegative = learning(0.5, only_with="update=penalty", other_names=("beta",))
     """penalty: weight of the KL divergence (the course's beta)."""
-
-    # Adam, for the critic apart and for the penalised surrogate
-    learning_rate: Positive = 1e-3
+    learning_rate: Positive = learning(1e-3, common=True, other_names=("lr",))
     """Of Adam."""
-    adam_epsilon: NonNegative = 1e-8
+    adam_epsilon: NonNegative = learning(1e-8)
     """Of Adam."""
-    epochs: Count = 5
+    epochs: Count = learning(5, other_names=("update_epochs",))
     """Times that a rollout is learned from, shuffled anew each time."""
-    minibatches: Count = 4
+    minibatches: Count = learning(
+        4,
+        other_names=("mini_batch_per_epoch",),
+        answers={"batch_size": "a minibatch has num_envs x rollout_steps / --minibatches rows"},
+    )
     """Parts of a rollout, each a step of Adam."""
-    gradient_norm: NonNegative = 0.0
+    gradient_norm: NonNegative = learning(0.0, other_names=("grad_clip", "grad_eps"))
     """Each net's gradient is clipped to this norm; 0: never."""
 
     def __post_init__(self) -> None:
@@ -90,4 +92,3 @@ class TRPOConfig:
 
 
 Config = TRPOConfig
-NOT_INHERITED = {"sight_every": 0}

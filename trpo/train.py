@@ -141,7 +141,7 @@ class Training:
         saved = load_to_resume(run_dir)
         check_run(saved, self.collector)
         self.agent.load_weights(saved)
-        saved.check_same(self.config, "update")
+        saved.check_same(self.config)
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.updates = saved.counters["updates"]
         return restore_run(saved, self.collector, envs)

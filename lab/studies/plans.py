@@ -6,7 +6,7 @@ import msgspec
 import yaml
 
 from retro_agents.ground.errors import UserError
-from retro_agents.run.config import nearest_text
+from retro_agents.ground.names import nearest_text
 from retro_agents.sweeps.study import Study, find, references
 
 HERE = Path(__file__).parent

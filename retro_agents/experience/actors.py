@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from retro_agents.ground.cluster import ray_on
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Natural, check
+from retro_agents.run.fields import learning, machine
 
 Weights = Mapping[str, NDArray]
 RESTARTS = 100
@@ -32,11 +33,10 @@ PATIENCE = 60
 class ActorSettings:
     """A section of an agent's config."""
 
-    # Actors
-    actors: Natural = 0
+    actors: Natural = learning(0, "once", "contest", group="Actors")
     """Processes of Ray that play, each with its share of the environments and a copy of the policy;
     0: this process plays."""
-    ray_address: str = ""
+    ray_address: str = machine("", "once", "contest", group="Actors")
     """The Ray cluster where they run: auto, or host:port; empty: this machine."""
 
     def __post_init__(self) -> None:

@@ -51,8 +51,6 @@ class OffPolicy:
 
     name: ClassVar[str]
     """Of the agent's package."""
-    fixed: ClassVar[tuple[str, ...]] = ("update_every", "learning_starts")
-    """Fields that a run goes on with: updates that are due are counted from these."""
     agent: Any
     learner: Any
 
@@ -139,9 +137,9 @@ class OffPolicy:
         saved, config = load_to_resume(run_dir), self.config
         saved.check_run("replay_rng")
         self.agent.load_weights(saved)
-        check_made_alike(saved, config.env, instead="begin anew", n_step=config.n_step)
+        check_made_alike(saved, config.env, instead="begin anew")
         check_seen_alike(saved, config)
-        saved.check_same(config, *self.fixed)
+        saved.check_same(config)
         self.learner.target.load_state_dict(saved.tensors["target"])
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         try:

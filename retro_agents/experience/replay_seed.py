@@ -21,19 +21,16 @@ from retro_agents.experience.replay import (
 from retro_agents.ground.arrays import pieces, whole
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import Checkpoint
-from retro_agents.run.command_line import flag_with
 from retro_agents.run.config import flat
+from retro_agents.run.fields import flag_with
 
 
-def check_made_alike(saved: Checkpoint, ours: EnvSettings, *, instead: str, **also: Any) -> None:
-    """UserError: transitions of a checkpoint were made otherwise than this run makes them.
-
-    also: further fields that must be alike, with this run's values. instead: what else to do.
-    """
+def check_made_alike(saved: Checkpoint, ours: EnvSettings, *, instead: str) -> None:
+    """Raises UserError if transitions of a checkpoint were made otherwise than this run makes them.
+    instead: what else to do."""
     made, spec = flat(saved.config), ours.spec()
-    if "frame_skip" in made:  # Procgen's settings have none
-        also["frame_skip"] = spec.frame_skip
-    for name, value in {**spec.rewards, **also}.items():
+    skip = {"frame_skip": spec.frame_skip} if "frame_skip" in made else {}  # Procgen has none
+    for name, value in {**spec.rewards, **skip}.items():
         theirs = made[name]
         if theirs != value:
             raise UserError(

@@ -14,7 +14,7 @@ from retro_agents.games.film import Filmed
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import complete_checkpoints, step_of
 from retro_agents.ground.names import named
-from retro_agents.run.config import section
+from retro_agents.run.fields import section
 from retro_agents.run.settings import RunSettings
 
 TRAINING, HELD_OUT = "bramble-train", "bramble-test"

@@ -37,7 +37,8 @@ from retro_agents.judging.score import Episode, Score, score, score_table, shown
 from retro_agents.judging.sight import PLAYS
 from retro_agents.judging.sight_report import WAYS, check_testable, sight_of, sight_table, verdict
 from retro_agents.judging.watch import PATIENCE, Moment, film, keep_best, watch
-from retro_agents.run.config import parse_command, positional
+from retro_agents.run.config import parse_command
+from retro_agents.run.fields import positional
 from retro_agents.run.folder import alone_in, numbered_folder
 
 SIGHT_EPISODES = 5

@@ -8,9 +8,7 @@ from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.references import REFERENCES, reference
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_agent
-
-RULES = ("scenario", "frame_skip", "stick_probability", "episode_steps")
-"""Settings of an environment that the contest decides, whatever an agent was trained with."""
+from retro_agents.run.fields import fields
 
 
 def load_policy(source: str, *, seed: int, device: str = "cpu") -> tuple[Policy, EnvConfig]:
@@ -41,4 +39,5 @@ def contest_settings(env: EnvSettings) -> EnvConfig:
             f"the agent was trained with --frame-skip {env.frame_skip}, and the contest has "
             f"{rules.frame_skip}: train it with that"
         )
-    return dataclasses.replace(env, **{name: getattr(rules, name) for name in RULES})
+    own = {name: getattr(rules, name) for name in fields(rules, "rules")}
+    return dataclasses.replace(env, **own)

@@ -31,7 +31,8 @@ from retro_agents.judging.sight import PLAYS, measure
 from retro_agents.judging.tables import decimal, terminal_table
 from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import Checkpoint, load_agent, load_checkpoint
-from retro_agents.run.config import only_with, parse_command, positional
+from retro_agents.run.config import parse_command
+from retro_agents.run.fields import field, positional
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +57,7 @@ class EvaluateConfig:
     agent's own action frequencies: one that sees earns more than either."""
     video: bool = False
     """Film an episode of each game on each set."""
-    hd: bool = only_with(False, "video")
+    hd: bool = field(False, only_with="video")
     """Films in 512x512, drawn by the original's package, which gets an environment of its own."""
     out: Path | None = None
     """Folder for result.json and the films; none: the run's evaluations/STEP-POLICY, and in its

@@ -21,25 +21,15 @@ from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import complete_checkpoints, write_text
 from retro_agents.ground.results import read_result
 from retro_agents.judging.tables import decimal, table, with_interval
-from retro_agents.run.config import flat, parse_command, positional, to_dict
+from retro_agents.run.agents import find
+from retro_agents.run.config import flat, parse_command, to_dict
+from retro_agents.run.fields import fields, positional
 from retro_agents.run.metrics import read_columns
 from retro_agents.run.plot import picture
 
 PUBLISHED = Path(__file__).parent / "published.json"
 LAST = 100
 """Training episodes that a return during training is the mean of, as published."""
-INCIDENTAL = (
-    *("run_dir", "resume", "seed", "checkpoint_every", "num_checkpoints", "video_every", "track"),
-    *("device", "torch_threads", "env_threads", "act_parts", "accumulate", "piece", "compile"),
-    *("ray_address", "log_every", "evaluation", "num_levels", "rotate_every"),
-)
-"""What does not tell the settings of runs apart: where a run lies, its seed, the machine, what it
-reports, what Procgen does not do; and the number of levels, which stands beside them."""
-AS_PUBLISHED = (
-    *("backgrounds", "restrict_themes", "monochrome", "generated_assets", "centre_agent"),
-    *("velocity_info", "stick_probability"),
-)
-"""What makes another game of it, of a ProcgenConfig whose default is the published one."""
 Key = tuple[Any, ...]
 """Of a row or a line: what it is of, then agent and settings."""
 
@@ -73,7 +63,7 @@ class Row:
     """That test is of: unseen or all; "" where that is nan."""
     agent: str
     settings: tuple[tuple[str, str], ...]
-    """Of its config, but for INCIDENTAL: fields and values."""
+    """Of its config, see `telling`."""
     while_training: float
     """Mean return of the last episodes before env_steps."""
     train: float
@@ -108,8 +98,7 @@ def rows_of(run: Path) -> list[Row]:
     config, episodes = read_run(run)
     levels, env, result = config["run"]["levels"], config["env"], newest(run)
     steps = result["env_steps"]
-    settings = flat({name: value for name, value in config.items() if name not in INCIDENTAL})
-    told = sorted((name, str(value)) for name, value in settings.items() if name not in INCIDENTAL)
+    settings = telling(config, result["agent"])
     names = np.array([str(level).partition(":")[0] for level in episodes["level"]])
     asked = config.get("evaluation", {}).get("test_levels", "auto")
     mode, count = env["distribution_mode"], env["num_levels"]
@@ -120,9 +109,19 @@ def rows_of(run: Path) -> list[Row]:
         last = float(mine.mean()) if len(mine) else math.nan
         train = mean_of(result["train"], game)
         for tested, test in (result["tests"] or {"": {}}).items():
-            of = (game, mode, count, steps, tested, result["agent"], tuple(told))
+            of = (game, mode, count, steps, tested, result["agent"], settings)
             rows.append(Row(*of, last, train, mean_of(test, game), watched))
     return rows
+
+
+def telling(config: Mapping[str, Any], agent: str) -> tuple[tuple[str, str], ...]:
+    """Fields and values of a run's config that tell its settings from those of others: not where
+    it lies, its seed, the machine and what is reported; nor the number of levels, which stands
+    beside them, and rotate_every, which Procgen does not do."""
+    same = {"num_levels", "rotate_every"}
+    for part in (find(agent).Config, ProcgenConfig):
+        same |= {*fields(part, "launch", "report"), *fields(part, "machine", but="learning")}
+    return tuple(sorted((name, str(v)) for name, v in flat(config).items() if name not in same))
 
 
 def mean_of(games: Mapping[str, Any], game: str) -> float:
@@ -203,8 +202,9 @@ def published(row: Row) -> list[str]:
     """What others have at the row's number of steps, with straight lines between theirs; a run ends
     with a whole rollout, so up to a hundredth of the steps more or less are theirs too. Nothing
     where the row's game is not as they had it."""
-    settings, usual = dict(row.settings), to_dict(ProcgenConfig())
-    if any(settings.get(name, str(usual[name])) != str(usual[name]) for name in AS_PUBLISHED):
+    settings, usual = dict(row.settings), to_dict(ProcgenConfig()) | {"distribution_mode": row.mode}
+    rules = {name: str(usual[name]) for name in fields(ProcgenConfig, "rules")}
+    if any(settings.get(name, value) != value for name, value in rules.items()):
         return []
     sources = read_result(PUBLISHED)
     found = []

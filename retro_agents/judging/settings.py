@@ -9,26 +9,25 @@ from retro_agents.games.families import level_names, level_sets, of_procgen
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, Natural, check
 from retro_agents.judging.sight import ROWS
-from retro_agents.run.config import only_with
+from retro_agents.run.fields import report
 
 
 @dataclass(frozen=True)
 class EvaluationSettings:
     """Evaluation during a run, which leaves no trace in it."""
 
-    # What is played
-    evaluate_every: Natural = 0
+    evaluate_every: Natural = report(0, group="Evaluation", other_names=("test_worker_interval",))
     """Agent steps between evaluations on training and test levels (of Procgen); 0: none."""
-    evaluate_episodes: Count = only_with(32, "evaluate_every")
+    evaluate_episodes: Count = report(32, only_with="evaluate_every")
     """Episodes of each game on either."""
-    test_levels: Literal["auto", "unseen", "all"] = only_with("auto", "evaluate_every")
+    test_levels: Literal["auto", "unseen", "all"] = report("auto", only_with="evaluate_every")
     """Test levels that no training level can be, or all there are; auto: unseen, or all where
     training is on all."""
-    sight_every: Natural = 0
+    sight_every: Natural = report(0, "once", "contest")
     """Agent steps between tests of sight on the training levels: mean return by its own pictures
     (sight/seeing), by those of other moments (sight/shuffled) and by independent draws of its own
     action frequencies (sight/blind); 0: none."""
-    sight_episodes: Count = only_with(48, "sight_every")
+    sight_episodes: Count = report(48, only_with="sight_every")
     """Episodes of each of the three, on the levels in turn."""
 
     def check_log_every(self, log_every: int) -> None:

@@ -30,7 +30,8 @@ from retro_agents.judging.demonstrate import replayed
 from retro_agents.judging.levels import playable_levels
 from retro_agents.judging.policies import load_policy
 from retro_agents.judging.score import Episode, as_episode
-from retro_agents.run.config import parse_command, positional
+from retro_agents.run.config import parse_command
+from retro_agents.run.fields import positional
 
 PATIENCE = 20
 """Seconds without a new highest return after which an episode ends, unless it is to be whole."""

@@ -14,8 +14,8 @@ from retro_agents.ground.device import computes_in_bf16
 from retro_agents.nets.actor_critic import ActorCritic, make_actor_critic, sample_actions
 from retro_agents.nets.transfer import check_parts, check_strides, load_net
 from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from retro_agents.run.command_line import flag_with
 from retro_agents.run.config import flat, from_dict, to_dict
+from retro_agents.run.fields import flag_with
 
 Net = TypeVar("Net", bound=nn.Module)
 Config = TypeVar("Config")

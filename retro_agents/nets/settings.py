@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from retro_agents.ground.ranges import Count, check
+from retro_agents.run.fields import shape
 
 EncoderName = Literal["nature", "data-efficient", "impala", "mobilenet", "xresnet"]
 Initialisation = Literal["default", "orthogonal", "xavier", "xavier-all", "kaiming"]
@@ -13,18 +14,17 @@ Initialisation = Literal["default", "orthogonal", "xavier", "xavier-all", "kaimi
 class NetSettings:
     """The net: convolutions, and the fully connected layers behind them."""
 
-    # The net
-    encoder: EncoderName = "nature"
+    encoder: EncoderName = shape("nature", group="The net", other_names=("architecture",))
     """Convolutions before the fully connected layers."""
-    widths: str = ""
+    widths: str = shape("")
     """Channels of nature's convolutions, or of each stage of impala, mobilenet, xresnet, such as
     16,32,32; of xresnet's blocks also with strides, such as 32:2,32:1; empty: their own."""
-    pool: bool = False
+    pool: bool = shape(False)
     """Keep each channel's mean only, so that images may have any size; not of data-efficient."""
-    encoder_parts: str = ""
+    encoder_parts: str = shape("")
     """What the encoder has besides, with commas between: attention, shifted, pool-first, max-pool,
     separable, group-norm, spectral-norm, squeeze-excite."""
-    hidden: Count = 512
+    hidden: Count = shape(512, other_names=("feature_dim",))
     """Units of each fully connected layer before the outputs."""
 
     def __post_init__(self) -> None:

@@ -9,18 +9,15 @@ import os
 import sysconfig
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from retro_agents.contract.policy import Agent
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.names import nearest_text
 from retro_agents.ground.requirements import ROOT
-from retro_agents.run.command_line import flag_with
-from retro_agents.run.config import nearest_text, replaced, to_dict
+from retro_agents.run.config import replaced, to_dict
+from retro_agents.run.fields import flag_with
 
-if TYPE_CHECKING:
-    pass  # slow to import
-
-C = TypeVar("C")
 AGENTS = ("rainbow", "ppo2", "trpo", "impala", "sac", "jerk", "es")
 """Packages named in messages; any other that keeps to the protocol works too."""
 
@@ -28,9 +25,8 @@ AGENTS = ("rainbow", "ppo2", "trpo", "impala", "sac", "jerk", "es")
 class AgentPackage:
     """The agent package of a name; each of its parts is imported when it is asked for.
 
-    config.py has `Config`, a frozen dataclass with the sections `run` and `env`, and
-    `NOT_INHERITED`: fields that hold for one run alone -> their values in one that starts from its
-    checkpoint. presets/ holds NAME.yaml files. agent.py has `build` and `load`, train.py `run`.
+    config.py has `Config`, a frozen dataclass with the sections `run` and `env`, whose fields say
+    their roles. presets/ holds NAME.yaml files. agent.py has `build` and `load`, train.py `run`.
     """
 
     def __init__(self, name: str, home: Path) -> None:
@@ -55,11 +51,6 @@ class AgentPackage:
     def Config(self) -> Any:  # noqa: N802  a class
         """Its config."""
         return self.part("config", "Config")
-
-    @property
-    def NOT_INHERITED(self) -> Mapping[str, Any]:  # noqa: N802
-        """Fields of one run alone."""
-        return self.part("config", "NOT_INHERITED")
 
     def build(
         self,

@@ -30,8 +30,9 @@ from retro_agents.ground.arrays import Rows, StoredArray, StoredArrays, describe
 from retro_agents.ground.errors import Damaged, UserError
 from retro_agents.ground.files import ASIDE, CHECKPOINT, complete_checkpoints, step_of
 from retro_agents.run.agents import AGENTS, find, is_package, shipped
-from retro_agents.run.command_line import flag_with
-from retro_agents.run.config import from_dict, to_dict
+from retro_agents.run.config import flat, from_dict, to_dict
+from retro_agents.run.fields import fields, flag_with
+from retro_agents.run.settings import RunSettings
 
 if TYPE_CHECKING:
     import torch
@@ -98,11 +99,14 @@ class Checkpoint:
         if part not in self.state and part not in self.tensors:
             raise UserError(f"{self.folder} is an agent alone, not a run: give it to --init")
 
-    def check_same(self, config: Any, *names: str) -> None:
-        """UserError: a run of that config cannot go on from it, for one of these fields differs."""
-        for name in names:
-            theirs, ours = self.config[name], getattr(config, name)
-            if theirs != ours:
+    def check_same(self, config: Any) -> None:
+        """Raises UserError if a run of that config cannot be resumed from it: a field differs that
+        is fixed within a run."""
+        before, now = flat(self.config), flat(to_dict(config))
+        for name in fields(config, "fixed", "switch"):
+            theirs, ours = before[name], now[name]
+            switched = name in fields(config, "fixed") or bool(theirs) != bool(ours)
+            if theirs != ours and switched:
                 raise UserError(
                     f"the saved run has {flag_with(name, theirs)}, not {ours}: resume with the "
                     "same, or start another with --init"
@@ -168,8 +172,8 @@ def _kept_settings(config: Any) -> dict[str, Any]:
     """What a checkpoint keeps of a config: not where the run lies, nor whether it was resumed."""
     values = dict(config) if isinstance(config, dict) else to_dict(config)
     if "run" in values:
-        run = values["run"].items()
-        values["run"] = {k: v for k, v in run if k not in ("run_dir", "resume")}
+        place = fields(RunSettings, "launch", but="start")
+        values["run"] = {name: v for name, v in values["run"].items() if name not in place}
     return values
 
 

@@ -7,116 +7,97 @@ import functools
 import inspect
 import os
 import re
-import shlex
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, get_args, get_origin
 
 import docstring_parser
 
 from retro_agents.ground.errors import Parser, UserError
 from retro_agents.ground.names import named
+from retro_agents.run.fields import Place, answer, flag_of, flag_with, kinds
 
-ELSEWHERE = {
-    "env-name": "levels",
-    "env-id": "levels",
-    "env": "levels",
-    "test-worker-interval": "evaluate-every",
-    "video-dir": "out",
-    "exp-name": "run-dir",
-    "name": "run-dir",
-    "checkpoint": "init",
-    "param-name": "preset",
-    "num-timesteps": "timesteps",
-    "total-timesteps": "timesteps",
-    "total-steps": "timesteps",
-    "gpu-device": "device",
-    "n-envs": "num-envs",
-    "num-processes": "num-envs",
-    "n-steps": "rollout-steps",
-    "num-steps": "rollout-steps",
-    "nsteps": "rollout-steps",
-    "unroll-length": "rollout-steps",
-    "rollout-fragment-length": "rollout-steps",
-    "train-batch-size": "batch-size",
-    "num-workers": "actors",
-    "num-actors": "actors",
-    "epoch": "epochs",
-    "num-epochs": "epochs",
-    "update-epochs": "epochs",
-    "ppo-epoch": "epochs",
-    "num-sgd-iter": "epochs",
-    "mini-batch-per-epoch": "minibatches",
-    "num-minibatches": "minibatches",
-    "lmbda": "lam",
-    "gae-lambda": "lam",
-    "lambda": "lam",
-    "eps-clip": "clip",
-    "clip-param": "clip",
-    "clip-coef": "clip",
-    "eps": "clip",
-    "grad-clip-norm": "gradient-norm",
-    "max-grad-norm": "gradient-norm",
-    "grad-eps": "gradient-norm",
-    "grad-clip": "gradient-norm",
-    "value-coef": "value-weight",
-    "vf-coef": "value-weight",
-    "vf-loss-coeff": "value-weight",
-    "vf-clip-param": "value-clip-range",
-    "kl-coeff": "kl-penalty",
-    "kl-target": "kl-aim",
-    "beta": "penalty",
-    "entropy-coef": "entropy-weight",
-    "ent-coef": "entropy-weight",
-    "feature-dim": "hidden",
-    "architecture": "encoder",
-    "normalize-adv": "normalise",
-    "normalize-rew": "normalise-returns",
-    "norm-adv": "normalise",
-    "anneal-lr": "learning-rate-schedule",
-    "num-checkpoints": "checkpoint-every",
-    "rand-seed": "seed",
-    "use-backgrounds": "backgrounds",
-    "use-monochrome-assets": "monochrome",
-    "use-generated-assets": "generated-assets",
-    "paint-vel-info": "velocity-info",
-    "center-agent": "centre-agent",
-    "lr": "learning-rate",
-    "gpu": "device",
-    "cuda": "device",
-    "steps": "timesteps",
-    "buffer-size": "replay-size",
+MOST_USED = "Most used"
+LAST = ("The environment", "The machine")
+"""Titles of groups at the end of the help."""
+GROUPS = {"machine": "The machine", "report": "Where it goes", "start": "What it starts from"}
+"""Role -> the group in the help of its fields that name none."""
+FILES = {
+    "preset": "Start from a preset: {}.",
+    "config": "Read a YAML or JSON file; it wins over the preset, and flags over it.",
 }
-"""What other programs call a flag -> what ours do."""
-REFUSED = {
-    **dict.fromkeys(
-        ("sequential-levels", "use-sequential-levels"),
-        "EnvPool draws levels at random and cannot play them in order",
-    ),
-    **dict.fromkeys(
-        ("batch-size", "mini-batch-size"),
-        "a rollout is cut into --minibatches: num_envs x rollout_steps / rows of one",
-    ),
-    "policy": "it is the command: python -m ppo2.train, python -m trpo.train",
-    "log-level": "what is logged goes into the run's folder, and has no levels",
-    **dict.fromkeys(
-        ("preset", "config"),
-        "trainers take it, and `retro-agents contest run` passes it on after --",
-    ),
-    "render-mode": "nothing is shown while it learns; --video-every films episodes",
-}
-"""What other programs have and ours do not -> why."""
-MOST_USED = (
-    *("levels", "timesteps", "num_envs", "run_dir", "resume", "init", "preset", "config", "seed"),
-    *("device", "rotate_every", "learning_rate"),
-)
-"""Fields that a trainer's help shows first."""
-BEFORE = ("Most used", "What is played", "Where it goes")
-AFTER = ("The environment", "The machine")
-"""Titles of a trainer's help; between these stand those that say how it learns."""
-SPLIT_NAMES = "retro_agents.games.families:split_names"
-"""What completes --levels."""
-KINDS = {int: "INT", float: "FLOAT", str: "TEXT", Path: "PATH"}
+"""Flags of a command that reads presets and files."""
+METAVARS = {int: "INT", float: "FLOAT", str: "TEXT", Path: "PATH"}
+
+
+class CommandLine:
+    """The words of a command, read once: `given`, field -> its value as text or a truth value;
+    `preset` and `file`, where these are given; `helps`, whether help is asked for."""
+
+    def __init__(
+        self, cls: Any, words: Sequence[str], *, command: str, presets: Sequence[str], files: bool
+    ) -> None:
+        """cls: the config's class; flags of all its kinds are known. command: as it is called.
+        presets: names. files: whether it takes --config, and --preset where there are presets.
+
+        Raises UserError for an unknown flag (names the nearest), one without its value, or a value
+        too many.
+        """
+        self.kinds, self.command, self.presets = kinds(cls), command, presets
+        self.files = [name for name in FILES if files and (presets or name == "config")]
+        self.about = inspect.getdoc(cls) or cls.__name__
+        words = _joined(words)
+        self.helps = bool({"-h", "--help"} & {*words})
+        words = [word for word in words if word not in ("-h", "--help")]
+        here = dict[str, Place]()
+        for places in self.kinds.values():
+            here = places | here
+        if not self.helps:
+            _check_names(words, here, self.files)
+        parser = self._parser(here, required=not self.helps)
+        if "_ARGCOMPLETE" in os.environ:
+            _complete(parser, here, presets)
+        known, rest = parser.parse_known_intermixed_args(words)
+        if rest and not self.helps:
+            raise UserError(f"{rest[0]!r} belongs to no flag; join several values with commas: A,B")
+        self.given: dict[str, Any] = vars(known)
+        self.preset: str | None = self.given.pop("preset", None) if "preset" in self.files else None
+        self.file: str | None = self.given.pop("config", None) if self.files else None
+
+    def check_kind(self, here: Mapping[str, Place]) -> None:
+        """Raises UserError if a flag is given that configs of another kind have, and this has not.
+        here: this one's fields."""
+        for name, value in self.given.items():
+            if name not in here:
+                flag = flag_with(name, value).partition(" ")[0]
+                raise UserError(f"unknown flag {flag}; it is for {kind_of(name, self.kinds)}")
+
+    def help(self, here: Mapping[str, Place], values: Mapping[str, Any]) -> NoReturn:
+        """Print what the flags of these fields mean, with these values of theirs, and exit."""
+        self._parser(here, values=values).print_help()
+        raise SystemExit(0)
+
+    def _parser(
+        self,
+        here: Mapping[str, Place],
+        *,
+        required: bool = True,
+        values: Mapping[str, Any] | None = None,
+    ) -> argparse.ArgumentParser:
+        """values: of the fields, for the help; None: without texts, which take a while to find."""
+        usage = f"{self.command} [FLAGS]" if self.files else None
+        parser = _Parser(prog=self.command, description=self.about, usage=usage)
+        here = {name: place for name, place in here.items() if place.says("flag", True)}
+        for title, names in (_groups(here, self.files) if self.files else {"": list(here)}).items():
+            group = parser.add_argument_group(title) if title else parser
+            for name in names:
+                if name in self.files:
+                    text = FILES[name].format(", ".join(self.presets))
+                    group.add_argument(f"--{name}", help=text, metavar=name.upper())
+                else:
+                    text = "" if values is None else _text(here[name], values.get(name, ""))
+                    _add_flag(group, name, here[name], text=text, required=required)
+        return parser
 
 
 class _Parser(Parser):
@@ -126,15 +107,12 @@ class _Parser(Parser):
         super().__init__(allow_abbrev=False, argument_default=argparse.SUPPRESS, **options)
 
 
-def flag_with(name: str, value: Any) -> str:
-    """A field's flag with that value, as a command spells it: --hidden 32, --pool, --no-pool."""
-    flag = name.replace("_", "-")
-    if isinstance(value, bool):
-        return f"--{flag}" if value else f"--no-{flag}"
-    return f"--{flag} {shlex.quote(str(value))}"
+def kind_of(name: str, found: Mapping[str, Mapping[str, Place]]) -> str:
+    """The first kind of config that has a field of that name, in words; "" where none has."""
+    return next((kind for kind, here in found.items() if name in here), "")
 
 
-def words_of(argv: Sequence[str]) -> list[str]:
+def _joined(argv: Sequence[str]) -> list[str]:
     """The arguments, flags with - for _, and numbers below zero joined to their flag."""
     words: list[str] = []
     for word in argv:
@@ -148,121 +126,76 @@ def words_of(argv: Sequence[str]) -> list[str]:
     return words
 
 
-def read_first(words: Sequence[str]) -> dict[str, Any]:
-    """What is given of the flags that decide how all others are read."""
-    parser = _Parser(add_help=False)
-    for flag in ("--preset", "--config", "--levels", "--run-dir"):
-        parser.add_argument(flag)
-    parser.add_argument("--resume", action=argparse.BooleanOptionalAction)
-    return vars(parser.parse_known_args(words)[0])
+def _groups(here: Mapping[str, Place], files: Sequence[str]) -> dict[str, list[str]]:
+    """Title -> the flags below it: those of a field that names a group, and of the fields after it
+    up to the next; a role may have a group of its own."""
+    found: dict[str, list[str]] = {MOST_USED: [*files]}
+    running: dict[Any, str] = {}
+    for name, place in here.items():
+        first_line = (inspect.getdoc(place.owner) or "").partition("\n")[0].rstrip(".")
+        title = running.setdefault(place.owner, first_line)
+        if place.says("group"):
+            title = running[place.owner] = place.says("group")
+        elif place.says("common"):
+            title = MOST_USED
+        else:
+            own = [group for role, group in GROUPS.items() if role in place.says("roles", ())]
+            title = (*own, title)[0]
+        found.setdefault(title, []).append(name)
+    last = {title: found.pop(title) for title in LAST if title in found}
+    return {**found, **last}
 
 
-def read_flags(
-    words: Sequence[str],
-    owners: Mapping[str, Any],
-    *,
-    command: str,
-    about: str,
-    defaults: Mapping[str, Any],
-    files: bool,
-    presets: Sequence[str],
-    apart: Callable[[], Mapping[str, str]],
-) -> dict[str, Any]:
-    """Field -> what is given for it, as text or a truth value. --help prints and exits.
-
-    owners: field -> the dataclass that has it, with a text for each. command: as it is called.
-    about: what help says first. files: whether --config is a flag too, and --preset where there
-    are presets. apart: fields that other levels would bring -> what they are for.
-    UserError: an unknown flag (names the nearest), one without its value, or a value too many.
-    """
-    owners = {name: owner for name, owner in owners.items() if not _hidden(owner, name)}
-    others = [*["preset"][: len(presets)], "config"] if files else []
-    if not {"-h", "--help"} & set(words):
-        _check_names(words, owners, others, apart)
-    parser = _Parser(
-        prog=command,
-        description=about,
-        usage=f"{command} [FLAGS]" if files else None,
-    )
-    texts = {
-        "preset": f"Start from a preset: {', '.join(presets)}.",
-        "config": "Read a YAML or JSON file; it wins over the preset, and flags over it.",
-    }
-    for title, names in (_groups(owners, others) if files else {"": list(owners)}).items():
-        group = parser.add_argument_group(title) if title else parser
-        for name in names:
-            if name in others:
-                group.add_argument(f"--{name}", help=texts[name], metavar=name.upper())
-            else:
-                _add_flag(group, owners[name], name, default=defaults.get(name, ""))
-    if "_ARGCOMPLETE" in os.environ:
-        _complete(parser, {"preset": presets})
-    known, rest = parser.parse_known_intermixed_args(words)
-    if rest:
-        raise UserError(f"{rest[0]!r} belongs to no flag; join several values with commas: A,B")
-    given = vars(known)
-    return {name: value for name, value in given.items() if name not in others}
-
-
-def _groups(owners: Mapping[str, Any], others: Sequence[str]) -> dict[str, list[str]]:
-    """Title -> the flags below it, by the comments between the fields of a trainer's config."""
-    found: dict[str, list[str]] = {title: [] for title in BEFORE}
-    found[BEFORE[0]] = [name for name in MOST_USED if name in owners or name in others]
-    for name, owner in owners.items():
-        if name not in MOST_USED:
-            found.setdefault(_titles(owner)[name], []).append(name)
-    own = [title for title in found if title not in (*BEFORE, *AFTER)]
-    return {title: found[title] for title in (*BEFORE, *own, *AFTER) if found.get(title)}
-
-
-def _complete(parser: argparse.ArgumentParser, choices: dict[str, Sequence[str]]) -> None:
+def _complete(
+    parser: argparse.ArgumentParser, here: Mapping[str, Place], presets: Sequence[str]
+) -> None:
     """Answer the shell that asks how a word goes on, and exit."""
     import argcomplete
 
-    choices = {"levels": named(SPLIT_NAMES)(), "init": [], **choices}
     for action in parser._actions:
-        options = choices.get(action.dest) or re.findall(r"[^{},]+", str(action.metavar))
-        if action.dest in choices or str(action.metavar).startswith("{"):
+        place, options = here.get(action.dest), list(presets if action.dest == "preset" else ())
+        if place and (function := place.says("completes")):
+            options = named(function)()
+        elif str(action.metavar).startswith("{"):
+            options = re.findall(r"[^{},]+", str(action.metavar))
+        if options:
             action.completer = lambda options=options, **_: options  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser)
 
 
-def _hidden(owner: Any, name: str) -> bool:
-    return any(f.name == name and "hidden" in f.metadata for f in dataclasses.fields(owner))
-
-
-def _add_flag(group: Any, owner: Any, name: str, *, default: Any) -> None:
+def _add_flag(group: Any, name: str, place: Place, *, text: str, required: bool) -> None:
     """One field as a flag, or as what is given without one."""
-    (field,) = (f for f in dataclasses.fields(owner) if f.name == name)
-    hint = get_type_hints(owner)[name]
-    shown = " ".join(map(str, default)) if isinstance(default, (list, tuple)) else default
-    text = _texts(owner).get(name, "") + (f" (default: {shown})" if shown not in ("", None) else "")
+    hint: Any = place.field.type
     options: dict[str, Any] = {"help": text.replace("%", "%%")}
     many = get_origin(hint) in (tuple, list)
-    if "metavar" in field.metadata:
-        metavar = field.metadata["metavar"]
-        group.add_argument(name, metavar=metavar, nargs="+" if many else None, **options)
+    if metavar := place.says("metavar"):
+        counts = ("*" if many else "?") if not required else "+" if many else None
+        group.add_argument(name, metavar=metavar, nargs=counts, **options)
     elif hint is bool:
-        flag = "--" + name.replace("_", "-")
-        group.add_argument(flag, action=argparse.BooleanOptionalAction, **options)
+        group.add_argument(flag_of(name), action=argparse.BooleanOptionalAction, **options)
     else:
-        missing = field.default is field.default_factory is dataclasses.MISSING
         options |= {"nargs": "*"} if many else {}
         options |= {"action": "extend"} if many and str in get_args(hint) else {}  # of words
-        options |= {"required": missing, "metavar": _metavar(hint)}
-        group.add_argument("--" + name.replace("_", "-"), **options)
+        options |= {"required": required and place.required, "metavar": _metavar(hint)}
+        group.add_argument(flag_of(name), **options)
 
 
 def _metavar(hint: Any) -> str:
-    if get_origin(hint) in (tuple, list):
-        hint = get_args(hint)[0]
+    parts = get_args(hint)
     if get_origin(hint) is Literal:
-        return "{" + ",".join(map(str, get_args(hint))) + "}"
-    return next((KINDS[kind] for kind in get_args(hint) or (hint,) if kind in KINDS), "VALUE")
+        return "{" + ",".join(map(str, parts)) + "}"
+    return METAVARS.get(hint) or (_metavar(parts[0]) if parts else "VALUE")
+
+
+def _text(place: Place, value: Any) -> str:
+    """The help of a field: what the source says below it, and its value."""
+    shown = " ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+    said = texts(place.owner).get(place.field.name, "")
+    return said + (f" (default: {shown})" if shown not in ("", None) else "")
 
 
 @functools.cache
-def _texts(owner: Any) -> dict[str, str]:
+def texts(owner: Any) -> dict[str, str]:
     """Field -> what the source says below it, on one line."""
     return {
         text.arg_name: " ".join((text.description or "").split())
@@ -272,55 +205,25 @@ def _texts(owner: Any) -> dict[str, str]:
     }
 
 
-@functools.cache
-def _titles(owner: Any) -> dict[str, str]:
-    """Field -> the comment of one line above it, or above a field before it; else the class's."""
-    found, title = {}, (inspect.getdoc(owner) or "").partition("\n")[0].rstrip(".")
-    for line in inspect.getsource(owner).splitlines():
-        if comment := re.fullmatch(r"    # (.+)", line):
-            title = comment[1]
-            if title not in (*BEFORE, *AFTER):
-                title = f"How it learns: {title[0].lower()}{title[1:]}"
-        elif field := re.match(r"    (\w+): ", line):
-            found[field[1]] = title
-    return found
-
-
-def _check_names(
-    words: Sequence[str],
-    owners: Mapping[str, Any],
-    others: Sequence[str],
-    apart: Callable[[], Mapping[str, str]],
-) -> None:
-    """UserError for the first --flag that is none; it names the nearest one."""
-    known = ["--help", *(f"--{name}" for name in others)]
-    for name, owner in owners.items():
-        flag = name.replace("_", "-")
-        known += (
-            [f"--{flag}", f"--no-{flag}"] if get_type_hints(owner)[name] is bool else [f"--{flag}"]
-        )
+def _check_names(words: Sequence[str], here: Mapping[str, Place], files: Sequence[str]) -> None:
+    """Raises UserError for the first --flag that is none; it names the nearest one."""
+    known = ["--help", *map(flag_of, files)]
+    for name, place in here.items():
+        if place.says("flag", True):
+            known += [flag_of(name)]
+            known += [flag_of(f"no_{name}")] if place.field.type is bool else []
     for word in words:
         flag = word.partition("=")[0]
         if flag.startswith("--") and flag not in known:
-            raise UserError(f"unknown flag {flag}; {_nearest(flag, known, apart())}")
+            raise UserError(f"unknown flag {flag}; {_nearest(flag, known, here)}")
 
 
-def _nearest(flag: str, known: Sequence[str], apart: Mapping[str, str]) -> str:
-    """What to say of a flag that is none: it is another's name elsewhere, or one of other levels,
-    or words of one, or written like one."""
-    if (name := flag[2:]) in REFUSED:
-        return REFUSED[name]
-    ours = f"--{ELSEWHERE.get(name, name)}"
-    if kind := apart.get(ours[2:].removeprefix("no-").replace("-", "_")):
-        return f"{'it' if ours == flag else ours} is for {kind}"
-    if name in ELSEWHERE:
-        return did_you_mean(ours, known)
-    parts = set(name.split("-"))
+def _nearest(flag: str, known: Sequence[str], here: Mapping[str, Place]) -> str:
+    """What to say of an unknown flag: it is another program's name, or words of a flag, or written
+    like one."""
+    if said := answer(flag[2:].replace("-", "_"), here, spelled=flag_of):
+        return said
+    parts = set(flag[2:].split("-"))
     close = [other for other in known if parts <= set(other[2:].split("-"))]
     close += difflib.get_close_matches(flag, known, n=1, cutoff=0.7)
     return f"did you mean {close[0]!r}?" if close else "see --help"
-
-
-def did_you_mean(ours: str, known: Container[str]) -> str:
-    """What to say of another program's name for `ours`."""
-    return f"did you mean {ours!r}?" if ours in known else f"it is {ours!r}, which is not here"

@@ -6,67 +6,35 @@ Flags and files name all fields flat; config.json keeps the sections apart, and 
 
 import dataclasses
 import difflib
-import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, get_args
 
 import msgspec
 import yaml
 
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import complete_checkpoints
+from retro_agents.ground.names import nearest_text
 from retro_agents.ground.ranges import bad_value
-from retro_agents.run.command_line import (
-    ELSEWHERE,
-    REFUSED,
-    did_you_mean,
-    read_first,
-    read_flags,
-    words_of,
+from retro_agents.run.command_line import CommandLine, kind_of
+from retro_agents.run.fields import (
+    NOTHING,
+    Place,
+    answer,
+    fields,
+    flag_of,
+    flag_with,
+    kinds,
+    places,
+    sections,
 )
 
 T = TypeVar("T")
-BEGINNING = ("init", "init_encoder", "init_replay", "init_shrink", "seed")
-"""Fields of what a run begins with: it does not go on with another."""
-
-
-def section(
-    class_for: Callable[[Mapping[str, Any]], type],
-    *,
-    kinds: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
-) -> Any:
-    """A section whose class depends on the config's flat values, such as a family's settings.
-
-    class_for: flat values -> the class; without values, that of the default. kinds: what each class
-    is for, in words -> values that choose it.
-    """
-    return dataclasses.field(
-        default_factory=lambda: class_for({})(), metadata={"class_for": class_for, "kinds": kinds}
-    )
-
-
-def hidden(default: Any) -> Any:
-    """A field that is no flag: the run writes it into its config."""
-    return dataclasses.field(default=default, metadata={"hidden": True})
-
-
-def only_with(default: Any, *others: str, without: str = "") -> Any:
-    """A field that is read only where one of the others is on, and `without` is off; given as a
-    flag elsewhere, it is refused. others, without: names of fields (on: neither 0, empty, false nor
-    none), or NAME=VALUE."""
-    metadata = {"only_with": others, "only_without": without}
-    return dataclasses.field(default=default, metadata=metadata)
-
-
-def positional(metavar: str) -> Any:
-    """A field given without a flag; a tuple takes one or more. metavar: as help shows it."""
-    return dataclasses.field(metadata={"metavar": metavar})
 
 
 def load_config(
@@ -75,24 +43,18 @@ def load_config(
     *,
     presets: Path | None,
     command: str,
-    defaults: Mapping[str, Any] = MappingProxyType({}),
+    defaults: Mapping[str, Any] = NOTHING,
 ) -> T:
     """Config of a command: defaults of `cls` <- --preset <- --config <- flags; later ones win.
 
     argv: the arguments without the program. presets: folder of NAME.yaml files, if any.
     command: as it is called, for --help. defaults: of some fields, instead of those of `cls`.
-    UserError: unknown preset, field or flag (names the nearest), unreadable file, bad value.
+    Raises UserError for an unknown preset, field or flag (names the nearest), an unreadable file or
+    a bad value.
     """
-    words = words_of(argv)
-    given = read_first(words)
-    values = dict(defaults)
-    if "preset" in given:
-        name = given["preset"]
-        values |= read_file(_preset_path(name, presets), what=f"preset {name!r}")
-        _check_family(cls, values, given.get("levels"), preset=name)
-    if "config" in given:
-        values |= read_file(Path(given["config"]), what=f"config file {given['config']}")
-    return _with_flags(cls, words, values=values, presets=presets, command=command, files=True)
+    names = preset_names(presets)
+    line = CommandLine(cls, argv, command=command, presets=names, files=True)
+    return _loaded(cls, line, presets, defaults=defaults)
 
 
 def parse_command(
@@ -100,16 +62,17 @@ def parse_command(
     argv: Sequence[str] | None = None,
     *,
     command: str,
-    defaults: Mapping[str, Any] = MappingProxyType({}),
+    defaults: Mapping[str, Any] = NOTHING,
 ) -> T:
     """`cls` from a command's arguments alone, where there are no presets; some may be required.
 
     argv: without the program; None: the program's own. command: how it is called, for --help.
-    defaults: of some fields, instead of those of `cls`. UserError: unknown, missing or bad
-    arguments.
+    defaults: of some fields, instead of those of `cls`. Raises UserError for unknown, missing or
+    bad arguments.
     """
-    words = words_of(sys.argv[1:] if argv is None else argv)
-    return _with_flags(cls, words, values=defaults, presets=None, command=command, files=False)
+    words = sys.argv[1:] if argv is None else argv
+    line = CommandLine(cls, words, command=command, presets=(), files=False)
+    return _with_flags(cls, line, defaults)
 
 
 def load_run_config(
@@ -117,44 +80,48 @@ def load_run_config(
 ) -> T:
     """`load_config` of a trainer; without argv, of the program's arguments.
 
-    A resumed run keeps its own config, as far as no flag or file changes it. UserError: also for a
-    preset, which is all of a config.
+    A resumed run keeps its own config, as far as no flag or file changes it. Raises UserError also
+    for a preset, which is all of a config, and for what a run begins with.
     """
-    words = words_of(sys.argv[1:] if argv is None else argv)
-    given = read_first(words)
-    file = given.get("config")
-    values = read_file(Path(file), what=f"config file {file}") if file is not None else {}
+    words, names = sys.argv[1:] if argv is None else argv, preset_names(presets)
+    line = CommandLine(cls, words, command=command, presets=names, files=True)
+    values = _of_file(line)
     # Before anything is checked: what does not fit the defaults may fit the run.
-    resumes = given.get("resume", values.get("resume", False))
-    run_dir = given.get("run_dir", values.get("run_dir", flat(to_dict(cls())).get("run_dir")))
-    own = Path(str(run_dir)) / "config.json"
-    if not resumes or not own.is_file():
-        return load_config(cls, words, presets=presets, command=command)
-    if "preset" in given:
+    values |= {name: line.given[name] for name in ("run_dir", "resume") if name in line.given}
+    own = Path(str(values.get("run_dir", flat(to_dict(cls())).get("run_dir")))) / "config.json"
+    if not values.get("resume") or not own.is_file():
+        return _loaded(cls, line, presets)
+    if line.preset is not None:
         raise UserError(
-            f"--preset {given['preset']} is for the start of a run: to go on with another setting, "
-            "give it as a flag or in a file for --config"
+            f"--preset {line.preset} is for the start of a run: to go on with another "
+            "setting, give it as a flag or in a file for --config"
         )
-    kept = read_file(own, what=str(own))
-    names = _classes(cls, kept)
-    if strange := [name for name in kept if name not in names]:
-        if (agent := _owner(own.parent)) and f"python -m {agent}.train" != command:
-            goes_on = f"python -m {agent}.train --run-dir {own.parent} --resume"
-            raise UserError(f"{own.parent} is a run of {agent}: {goes_on}")
+    kept = read_file(own, what=str(own)) | {"run_dir": str(own.parent)}
+    _check_run(kept, own.parent, places(cls, kept), command=command)
+    config = _with_flags(cls, line, {**kept, **values})
+    now = flat(to_dict(config))
+    for name in fields(config, "start"):
+        if name in kept and now[name] != kept[name]:
+            raise UserError(
+                f"{flag_with(name, now[name])} is for the start of a run, and {own.parent} goes "
+                "on: leave it out"
+            )
+    return config
+
+
+def _check_run(
+    kept: Mapping[str, Any], run_dir: Path, here: Mapping[str, Place], *, command: str
+) -> None:
+    """Raises UserError if a run's config has other fields than this command's: it is another
+    agent's."""
+    if strange := [name for name in kept if name not in here]:
+        if (agent := _owner(run_dir)) and f"python -m {agent}.train" != command:
+            goes_on = f"python -m {agent}.train --run-dir {run_dir} --resume"
+            raise UserError(f"{run_dir} is a run of {agent}: {goes_on}")
         raise UserError(
-            f"{own.parent} is not a run of {command} (its config.json has the field "
+            f"{run_dir} is not a run of {command} (its config.json has the field "
             f"{strange[0]!r}); resume it with the agent that began it, as it was then"
         )
-    kept["run_dir"] = str(own.parent)
-    values = {**kept, **values}
-    config = _with_flags(cls, words, values=values, presets=presets, command=command, files=True)
-    now = flat(to_dict(config))
-    for name in BEGINNING:
-        if name in kept and now[name] != kept[name]:
-            flag = "--" + name.replace("_", "-")
-            goes_on = f"is for the start of a run, and {own.parent} goes on: leave it out"
-            raise UserError(f"{flag} {now[name]} {goes_on}")
-    return config
 
 
 def _owner(run_dir: Path) -> str:
@@ -169,17 +136,15 @@ def from_dict(cls: type[T], values: Mapping[str, Any]) -> T:
     """`cls` from a mapping, flat or with its sections apart, such as a parsed JSON file.
 
     Fields that are not given keep their defaults. Text is taken where it spells a number, because
-    YAML reads 1e-4 as text. Unknown names and wrong types: UserError.
+    YAML reads 1e-4 as text. Raises UserError for unknown names and wrong types.
     """
-    return _made(cls, dict(values)) if _required(cls) else _filled(cls(), values)
+    return _filled(cls, values, None if _required(cls) else cls())
 
 
 def replaced(config: T, **values: Any) -> T:
-    """The config with other values of some fields, in whichever section they are.
-
-    UserError: unknown names, wrong types.
-    """
-    return _filled(config, values)
+    """The config with other values of some fields, in whichever section they are. Raises UserError
+    for unknown names and wrong types."""
+    return _filled(type(config), values, config)
 
 
 def to_dict(config: Any) -> dict[str, Any]:
@@ -200,162 +165,119 @@ def preset_names(presets: Path | None) -> list[str]:
     return sorted(path.stem for path in presets.glob("*.yaml")) if presets else []
 
 
-def nearest_text(name: str, known: Iterable[str]) -> str:
-    """'did you mean X?' when a known name is close to `name`, else 'expected one of …'."""
-    known = list(known)
-    elsewhere = name.replace("_", "-")
-    if elsewhere in REFUSED:
-        return REFUSED[elsewhere]
-    if elsewhere in ELSEWHERE:
-        return did_you_mean(ELSEWHERE[elsewhere].replace("-", "_"), [*known, "preset", "config"])
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else f"expected one of: {', '.join(known)}"
-
-
-def _with_flags(
-    cls: type[T],
-    words: list[str],
-    *,
-    values: Mapping[str, Any],
-    presets: Path | None,
-    command: str,
-    files: bool,
+def _loaded(
+    cls: type[T], line: CommandLine, presets: Path | None, *, defaults: Mapping[str, Any] = NOTHING
 ) -> T:
-    """`cls` from values, then flags. files: whether --preset and --config are among these."""
-    first = flat(values) | {k: v for k, v in read_first(words).items() if k == "levels"}
-    owners = _classes(cls, first)
-    shown = not _required(cls) and {"-h", "--help"} & set(words)
-    given = read_flags(
-        words,
-        owners,
-        command=command,
-        about=inspect.getdoc(cls) or cls.__name__,
-        defaults=flat(to_dict(_filled(cls(), first))) if shown else {},
-        files=files,
-        presets=preset_names(presets),
-        apart=lambda: _apart(cls, owners),
-    )
+    """`cls` from defaults, then the preset and the file that a command line names, then flags."""
+    values = dict(defaults)
+    if line.preset is not None:
+        path = _preset_path(line.preset, presets)
+        values |= read_file(path, what=f"preset {line.preset!r}")
+        here = places(cls, values | _levels(line))
+        strange = [name for name in places(cls, values) if name in values and name not in here]
+        if strange:
+            raise UserError(
+                f"preset {line.preset!r} is not for --levels {line.given['levels']}, which have no "
+                f"{strange[0]}: give other levels, or another preset"
+            )
+    return _with_flags(cls, line, values | _of_file(line))
+
+
+def _of_file(line: CommandLine) -> dict[str, Any]:
+    """The values in the file that --config names."""
+    return {} if line.file is None else read_file(Path(line.file), what=f"config file {line.file}")
+
+
+def _levels(line: CommandLine) -> dict[str, Any]:
+    """The flag that decides which fields there are."""
+    return {name: value for name, value in line.given.items() if name == "levels"}
+
+
+def _with_flags(cls: type[T], line: CommandLine, values: Mapping[str, Any]) -> T:
+    """`cls` from values, then flags."""
+    given, first = line.given, flat(values) | _levels(line)
+    here = places(cls, first)
+    if line.helps:
+        line.help(here, {} if _required(cls) else flat(to_dict(from_dict(cls, first))))
+    line.check_kind(here)
     config = from_dict(cls, {**values, **given})
     _check_effects(config, given)
     return config
 
 
-def _check_family(cls: type, values: Mapping[str, Any], levels: str | None, *, preset: str) -> None:
-    """UserError: a preset's fields are of another family of environments than those levels."""
-    here = _classes(cls, values if levels is None else {**values, "levels": levels})
-    strange = [name for name in _classes(cls, values) if name in values and name not in here]
-    if strange:
-        raise UserError(
-            f"preset {preset!r} is not for --levels {levels}, which have no {strange[0]}: give "
-            "other levels, or another preset"
-        )
-
-
 def _check_effects(config: Any, given: Iterable[str]) -> None:
-    """UserError: nothing would read one of the fields that are given as flags."""
-    values = flat(to_dict(config))
-    owners = _classes(type(config), values)
+    """Raises UserError if nothing would read one of the fields that are given as flags."""
+    values, here = flat(to_dict(config)), places(config)
     for name in given:
-        (field,) = (f for f in dataclasses.fields(owners[name]) if f.name == name)
-        others = field.metadata.get("only_with", ())
-        if others and not any(_is_on(values, other) for other in others):
-            flags = " or ".join(map(_flag_of, others))
-            flag = _flag_of(f"{name}={values[name]}" if values[name] is False else name)
+        others, other = here[name].says("only_with", ()), here[name].says("without")
+        if others and not any(_is_on(values, one) for one in others):
+            flags = " or ".join(map(_flag_for, others))
+            flag = _flag_for(f"{name}={values[name]}" if values[name] is False else name)
             raise UserError(f"{flag} has no effect without {flags}: give that too, or leave it out")
-        if (other := field.metadata.get("only_without")) and _is_on(values, other):
-            raise UserError(f"{_flag_of(name)} has no effect with {_flag_of(other)}: leave one out")
+        if other and _is_on(values, other):
+            raise UserError(f"{flag_of(name)} has no effect with {_flag_for(other)}: leave one out")
 
 
-def _is_on(values: Mapping[str, Any], other: str) -> bool:
-    name, equals, value = other.partition("=")
+def _is_on(values: Mapping[str, Any], condition: str) -> bool:
+    """Whether a condition holds, as `fields.field` takes them."""
+    name, equals, value = condition.partition("=")
     if equals:
         found = values[name]
         return (f"{found:g}" if isinstance(found, float) else str(found)) == value
     return bool(values[name]) and values[name] != "none"
 
 
-def _flag_of(other: str) -> str:
-    """What turns a field on, for `only_with`."""
-    name, _, value = other.replace("_", "-").partition("=")
-    return f"--no-{name}" if value == "False" else f"--{name} {value}".strip()
+def _flag_for(condition: str) -> str:
+    """The flag that makes a condition hold."""
+    name, _, value = condition.partition("=")
+    return flag_with(name, False) if value == "False" else f"{flag_of(name)} {value}".strip()
 
 
 def _required(cls: Any) -> bool:
-    return any(
-        f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
-        for f in dataclasses.fields(cls)
-    )
+    return any(place.required for place in places(cls).values())
 
 
-def _sections(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Field -> class of each section, for these flat values."""
-    found: dict[str, Any] = {}
-    for field in dataclasses.fields(cls):
-        if "class_for" in field.metadata:
-            found[field.name] = field.metadata["class_for"](values)
-        elif dataclasses.is_dataclass(field.type):
-            found[field.name] = field.type
-    return found
-
-
-def _classes(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Field -> the class that has it, `cls` or a section's, for these flat values."""
-    sections = _sections(cls, values)
-    found: dict[str, Any] = {}
-    for owner in (*sections.values(), cls):
-        found |= {f.name: owner for f in dataclasses.fields(owner) if f.name not in sections}
-    return found
-
-
-def _apart(cls: Any, owners: Mapping[str, Any]) -> dict[str, str]:
-    """Field -> what it is for, of those that a section of another class would have."""
-    found: dict[str, str] = {}
-    for field in dataclasses.fields(cls):
-        for kind, values in field.metadata.get("kinds", {}).items():
-            others = dataclasses.fields(field.metadata["class_for"](values))
-            found |= {other.name: kind for other in others if other.name not in owners}
-    return found
-
-
-def _filled(config: T, values: Mapping[str, Any]) -> T:
-    """The config with values, flat or not, instead of its own."""
-    cls: Any = type(config)
+def _filled(cls: Any, values: Mapping[str, Any], before: Any) -> Any:
+    """`cls` with values, flat or not; what is not given is as in `before`, or the defaults."""
     given = flat(values)
-    everything = {**flat(to_dict(config)), **given}
-    owners = _classes(cls, everything)
-    if unknown := [name for name in given if name not in owners]:
-        apart = _apart(cls, owners)
-        why = [
-            f"it is for {apart[name]}" if name in apart else nearest_text(name, owners)
-            for name in unknown
-        ]
-        told = [f"unknown field {unknown[0]!r} for {cls.__name__}; {why[0]}"]
-        told += [f"{name!r}: {text}" for name, text in zip(unknown[1:], why[1:], strict=True)]
+    everything = given if before is None else {**flat(to_dict(before)), **given}
+    here = places(cls, everything)
+    if unknown := [name for name in given if name not in here]:
+        said = [_instead(name, cls, here) for name in unknown]
+        told = [f"unknown field {unknown[0]!r} for {cls.__name__}; {said[0]}"]
+        told += [f"{name!r}: {text}" for name, text in zip(unknown[1:], said[1:], strict=True)]
         raise UserError("; ".join(told))
     whole = {}
-    for name, part in _sections(cls, everything).items():
-        before = getattr(config, name)
-        mine = {k: value for k, value in given.items() if owners[k] is part}
-        whole[name] = _made(part, mine, before if type(before) is part else None)
-    own = {k: value for k, value in given.items() if owners[k] is cls}
-    return _made(cls, own, config, **whole)
+    for name, part in sections(cls, everything).items():
+        mine = {k: value for k, value in given.items() if here[k].owner is part}
+        old = getattr(before, name)
+        whole[name] = _made(part, mine, old if type(old) is part else None)
+    own = {k: value for k, value in given.items() if here[k].owner is cls}
+    return _made(cls, own, before, **whole)
+
+
+def _instead(name: str, cls: Any, here: Mapping[str, Place]) -> str:
+    """What to say of an unknown field."""
+    if kind := kind_of(name, kinds(cls)):
+        return f"it is for {kind}"
+    if said := answer(name, here):
+        return said
+    close = difflib.get_close_matches(name, here, n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else "see --help"
 
 
 def _made(cls: Any, values: dict[str, Any], before: Any = None, **whole: Any) -> Any:
     """`cls` from its own values; where they are not given, from `before` or the defaults."""
-    hints = get_type_hints(cls, include_extras=True)
-    fields = {field.name: field for field in dataclasses.fields(cls)}
-    if unknown := [name for name in values if name not in hints]:
-        raise UserError(
-            f"unknown field {unknown[0]!r} for {cls.__name__}; {nearest_text(unknown[0], hints)}"
-        )
-    for name, value in values.items():
+    for field in dataclasses.fields(cls):
+        if field.name not in values:
+            continue
+        value, hint = values[field.name], field.type
         try:
-            value = _number(value) if int in (hints[name], *get_args(hints[name])) else value
-            whole[name] = msgspec.convert(value, hints[name], strict=False, dec_hook=_decode_hook)
+            value = _number(value) if int in (hint, *get_args(hint)) else value
+            whole[field.name] = msgspec.convert(value, hint, strict=False, dec_hook=_decode_hook)
         except ValueError:  # msgspec's is one
-            flag = fields[name].metadata.get("metavar", "--" + name.replace("_", "-"))
-            raise UserError(bad_value(flag, fields[name], hints[name], value)) from None
+            flag = field.metadata.get("metavar") or flag_of(field.name)
+            raise UserError(bad_value(flag, field, hint, value)) from None
     try:
         return cls(**whole) if before is None else dataclasses.replace(before, **whole)
     except ValueError as error:

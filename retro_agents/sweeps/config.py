@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.names import nearest_text
 from retro_agents.ground.ranges import Count, Natural
 from retro_agents.ground.results import ROOT
-from retro_agents.run.config import nearest_text, only_with, preset_names, read_file
+from retro_agents.run.config import preset_names, read_file
+from retro_agents.run.fields import field, fixed
 
 PLANS = ROOT / "lab" / "plans"
 
@@ -19,43 +21,39 @@ class SweepConfig:
     plan: str = ""
     """A sweep that comes with the project, or a FILE.yaml with fields like these; flags win."""
 
-    # What is trained
-    agent: str = "ppo2"
+    agent: str = fixed("ppo2")
     """Its package."""
-    preset: str = ""
+    preset: str = fixed("")
     """A preset of the agent."""
-    levels: str = ""
+    levels: str = fixed("")
     """As the agent's; none: the preset's."""
-    timesteps: Natural = 0
+    timesteps: Natural = fixed(0)
     """Agent steps of a run; 0: the preset's."""
-    flags: str = ""
+    flags: str = fixed("")
     """Further flags of all runs. Write --flags='--hidden 32 --pool'."""
     out: Path = Path("runs/sweep")
     """Folder of all runs, the table and the plot. The same command again goes on there."""
 
-    # A grid
     grid: tuple[str, ...] = ()
     """FIELD=A,B,C of the agent's config, or FIELD=A;B where values have commas: all combinations
     are trained."""
-    seeds: Count = only_with(1, "grid")
+    seeds: Count = field(1, only_with="grid")
     """Runs of each combination, of seeds 0, 1, ...."""
     jobs: Natural = 0
     """Runs at a time; 0: two, on a cluster as many as there is room for."""
-    cell: Natural = only_with(0, "engine=local")
+    cell: Natural = field(0, only_with="engine=local")
     """Only the run of that number, from 1 on, as a job script asks for; 0: all, and the table."""
-    resources: str = only_with("", "engine=slurm", "engine=lsf")
+    resources: str = field("", only_with=("engine=slurm", "engine=lsf"))
     """slurm, lsf: words for the script's head, such as '--time=10:00:00 --gres=gpu:1'."""
 
-    # A population
-    pbt: tuple[str, ...] = ()
+    pbt: tuple[str, ...] = fixed(())
     """FIELD=LOW:HIGH: values are drawn there, and then move with the population."""
-    population: Count = only_with(4, "pbt")
+    population: Count = fixed(4, only_with="pbt")
     """Runs of a population."""
-    perturb_every: Count = only_with(100_000, "pbt")
+    perturb_every: Count = fixed(100_000, only_with="pbt")
     """Agent steps after which a run may take over a better one's weights and change its values; a
     checkpoint is written as often."""
 
-    # The machine
     engine: Literal["local", "ray", "slurm", "lsf"] = "local"
     """local: a grid's processes here. ray: on Ray, a population on Ray Tune, as --pbt means. slurm,
     lsf: print a script that runs a grid as jobs."""
@@ -74,7 +72,7 @@ class SweepConfig:
         if self.pbt and self.engine != "ray":
             raise UserError(f"--pbt runs with --engine ray, not {self.engine}: leave --engine out")
         for name in ("seeds",) if self.pbt else ("population", "perturb_every"):  # of a plan
-            if getattr(self, name) != getattr(SweepConfig, name):
+            if getattr(self, name) != getattr(SweepConfig(), name):
                 raise UserError(f"{name} has no effect {'with' if self.pbt else 'without'} pbt")
         if self.pbt and self.population < 2:
             raise UserError("--population 1: a population has 2 runs or more")

@@ -10,11 +10,14 @@ from typing import Any, NamedTuple
 
 from retro_agents.games.families import check_levels, levels_with
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.names import nearest_text
 from retro_agents.judging.tables import NOTHING, number, table
 from retro_agents.run.agents import find
-from retro_agents.run.config import flat, load_config, nearest_text, to_dict
+from retro_agents.run.config import flat, load_config, to_dict
+from retro_agents.run.fields import fields, flag_of
 from retro_agents.run.metrics import read_columns
 from retro_agents.run.plot import picture
+from retro_agents.run.settings import RunSettings
 from retro_agents.sweeps.config import SweepConfig
 from retro_agents.sweeps.launcher import LAST, last_rows, record_of
 from retro_agents.sweeps.study import Kind, Study, cells
@@ -27,10 +30,6 @@ SCORES = {
     "test_normalised_paper": "test levels, normalised",
 }
 """These, and Procgen's normalised returns."""
-GIVEN = ("run_dir", "resume", "seed", "preset", "config")
-"""What a sweep itself gives to each run."""
-TAKEN = (*GIVEN, "init")
-"""What its runs cannot differ in."""
 WIDE = 20.0
 """The largest value over the smallest from which on an axis is logarithmic."""
 Point = dict[str, str]
@@ -59,7 +58,7 @@ def read_grid(words: Sequence[str]) -> dict[str, list[str]]:
                 f"--grid {word!r}: expected FIELD=A,B,C, each field and each value once, no spaces "
                 "or slashes; where values have commas, ; between them: widths=16,32,32;32,64,64"
             )
-        if field in TAKEN:
+        if field in fields(RunSettings, "launch"):
             raise UserError(f"--grid {field}: a sweep gives that to each run itself")
         grid[field] = values
     return grid
@@ -70,19 +69,19 @@ def points(grid: Mapping[str, Sequence[str]]) -> list[Point]:
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
-def words_of(point: Mapping[str, str], fields: Mapping[str, Any]) -> list[str]:
-    """A point as flags. fields: the agent's config, flat, which says what is a switch.
+def words_of(point: Mapping[str, str], known: Mapping[str, Any]) -> list[str]:
+    """A point as flags. known: the agent's config, flat, which says what is a switch.
 
     UserError: the agent has no such field."""
     words = []
     for name, value in point.items():
-        if name not in fields:
-            here = f"{fields['levels']} has no field {name!r}" if "levels" in fields else ""
+        if name not in known:
+            here = f"{known['levels']} has no field {name!r}" if "levels" in known else ""
             if here and (others := levels_with(name)):
                 raise UserError(f"{here}, which others have: give --levels such as {others[0]}")
-            raise UserError(f"the agent has no field {name!r}; {nearest_text(name, fields)}")
-        flag = "--" + name.replace("_", "-")
-        if isinstance(fields[name], bool) and value.lower() in ("true", "false"):
+            raise UserError(f"the agent has no field {name!r}; {nearest_text(name, known)}")
+        flag = flag_of(name)
+        if isinstance(known[name], bool) and value.lower() in ("true", "false"):
             words.append(flag if value.lower() == "true" else f"--no-{flag[2:]}")
         else:
             words.append(f"{flag}={value}")
@@ -91,10 +90,10 @@ def words_of(point: Mapping[str, str], fields: Mapping[str, Any]) -> list[str]:
 
 def further(config: SweepConfig) -> list[str]:
     """The words of --flags. UserError: one of them is what a sweep gives to each run itself."""
-    words = config.flags.split()
+    words, given = config.flags.split(), {*fields(RunSettings, "launch"), "preset", "config"}
     for word in words:
         name = word.lstrip("-").partition("=")[0].replace("-", "_")
-        if word.startswith("--") and name in GIVEN:
+        if word.startswith("--") and name in given:
             raise UserError(f"--flags {word}: a sweep gives that to each run itself")
     return words
 
@@ -113,8 +112,7 @@ def possible(config: SweepConfig, words: Sequence[str]) -> Any:
     """`agent_config`. UserError: also what only a run would find, of its levels or its net."""
     found = agent_config(config, words)
     check_levels(found.run.levels, found.env)
-    if hasattr(found, "net"):
-        find(config.agent).build(to_dict(found))
+    find(config.agent).build(to_dict(found))
     return found
 
 
@@ -123,12 +121,12 @@ def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
 
     UserError: the agent refuses a point; so nothing runs before all are known to be possible."""
     # Without --flags, which may hold with each point only.
-    fields = flat(to_dict(agent_config(dataclasses.replace(config, flags=""))))
+    values = flat(to_dict(agent_config(dataclasses.replace(config, flags=""))))
     first = ["--preset", config.preset] if config.preset else []
     kinds, named = dict[str, Kind](), dict[str, Point]()
     known = list[Any]()
     for point in points(read_grid(config.grid)):
-        words = words_of(point, fields)
+        words = words_of(point, values)
         found = possible(config, words)
         name = ",".join(f"{field}={value}" for field, value in point.items())
         if found in known:

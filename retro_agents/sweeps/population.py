@@ -23,26 +23,18 @@ from retro_agents.ground.results import read_result, store
 from retro_agents.judging.tables import NOTHING, number, table
 from retro_agents.run.agents import find, with_this_project
 from retro_agents.run.config import flat, replaced, to_dict
+from retro_agents.run.fields import fields, flag_of
 from retro_agents.run.folder import alone_in
 from retro_agents.run.plot import plot_curves
 from retro_agents.sweeps.config import SweepConfig
-from retro_agents.sweeps.grid import TAKEN, WIDE, agent_config, as_number, words_of
+from retro_agents.sweeps.grid import WIDE, agent_config, as_number, words_of
 
 QUANTILE, RESAMPLE = 0.25, 0.2
 NAME = "population"
 """Of the folder in --out that Ray keeps."""
-SAME = ("agent", "preset", "levels", "timesteps", "flags", "pbt", "population", "perturb_every")
-"""What may not change while a population goes on: Ray keeps it."""
 WORST = -1e9
 """Score of a run that has ended no episode."""
 Ranges = dict[str, tuple[float, float]]
-FIXED = (
-    *("rollout_steps", "sequence_steps", "batch_size", "num_checkpoints"),
-    *("replay_size", "n_step", "learning_starts", "update_every", "prioritised"),
-    *("init_replay", "temperature"),
-)
-"""Fields of how an agent learns that may not change with what a checkpoint holds, or that count
-where a run begins only."""
 KEPT = 4
 """Checkpoints of each run that Ray keeps; others are taken over as they are in their last."""
 TRIED = 1_000
@@ -54,17 +46,15 @@ def read_ranges(config: SweepConfig) -> Ranges:
     allow what it may draw or is not to change in a run, or the agent does not report its
     checkpoints."""
     base, ranges = agent_config(config), Ranges()
-    fields = flat(to_dict(base))
-    parts = {name: part for name, part in to_dict(base).items() if isinstance(part, Mapping)}
-    shared = flat({name: part for name, part in parts.items() if name != "net"})
+    known, movable = flat(to_dict(base)), fields(base, "learning", but="contest")
     if "on_checkpoint" not in inspect.signature(find(config.agent).run).parameters:
         raise UserError(
             f"{config.agent} does not report its checkpoints; give --agent ppo2, trpo, impala, "
             "rainbow or sac"
         )
     for name in ("actors", "num_checkpoints"):
-        if fields.get(name):
-            raise UserError(f"a population's runs have no --{name.replace('_', '-')}: leave it out")
+        if known.get(name):
+            raise UserError(f"a population's runs have no {flag_of(name)}: leave it out")
     if not base.run.num_envs:
         raise UserError("a population's runs need a number of environments: --flags='--num-envs 8'")
     for word in config.pbt:
@@ -73,47 +63,36 @@ def read_ranges(config: SweepConfig) -> Ranges:
         low, high = (as_number(end) for end in ends) if len(ends) == 2 else (math.nan, math.nan)
         if not low < high or field in ranges:
             raise UserError(f"--pbt {word!r}: expected FIELD=LOW:HIGH, each field once")
-        if field in TAKEN:
+        if field in fields(base, "launch"):
             raise UserError(f"--pbt {field}: a sweep gives that to each run itself")
-        if field in FIXED or field in shared:
+        if field in known and field not in movable:
             raise UserError(
                 f"--pbt {field}: runs that go on from each other's checkpoints have the same; give "
                 "one value in --flags, or a --grid"
             )
         for value in (low, high):
-            point = {field: str(used(value, fields.get(field)))}
-            agent_config(config, words_of(point, fields))
-        if isinstance(fields[field], int):
+            point = {field: str(used(value, known.get(field)))}
+            agent_config(config, words_of(point, known))
+        if isinstance(known[field], int):
             apart = max(1, round(high - low) // TRIED)
-            check_whole(config.agent, base, field, range(round(low), round(high) + 1, apart))
+            check_whole(base, field, range(round(low), round(high) + 1, apart))
         ranges[field] = low, high
     return ranges
 
 
-def check_whole(agent: str, base: Any, field: str, values: range) -> None:
-    """UserError: the agent's config does not allow one of these values of a field, or its nets at
-    the first and the last differ in shape."""
-
-    def shapes(value: int) -> dict[str, Any]:
-        whole: Any = find(agent).build(to_dict(replaced(base, **{field: value})))
-        return {name: weights.shape for name, weights in whole.net.state_dict().items()}
-
+def check_whole(base: Any, field: str, values: range) -> None:
+    """Raises UserError if the agent's config does not allow one of these values of a field."""
     for value in values:
         try:
             replaced(base, **{field: value})
         except UserError as error:
             raise UserError(f"--pbt {field}: {value} may be drawn, but {error}") from None
-    if shapes(values[0]) != shapes(values[-1]):
-        raise UserError(
-            f"--pbt {field}: nets of {values[0]} and {values[-1]} differ in shape, so that no run "
-            "can take over another's; give one value in --flags, or a --grid"
-        )
 
 
 def same_population(config: SweepConfig) -> None:
     """UserError: the population in --out was begun with other settings."""
     path, settings = config.out / f"{NAME}.json", to_dict(config)
-    now = {name: settings[name] for name in SAME} | {"pbt": list(config.pbt)}
+    now = {name: settings[name] for name in fields(config, "fixed")} | {"pbt": list(config.pbt)}
     before = read_result(path) if path.exists() else now
     for name, value in before.items():
         if value != now[name]:
@@ -149,10 +128,10 @@ def train(values: Mapping[str, float], config: SweepConfig, out: Path) -> None:
 
     run_dir = out / "runs" / tune.get_context().get_trial_id()
     resumes = begin(run_dir, tune.get_checkpoint())
-    fields = flat(to_dict(agent_config(config)))
-    point = {name: str(used(value, fields[name])) for name, value in values.items()}
+    known = flat(to_dict(agent_config(config)))
+    point = {name: str(used(value, known[name])) for name, value in values.items()}
     every = config.perturb_every
-    mine = agent_config(config, words_of(point, fields))
+    mine = agent_config(config, words_of(point, known))
     member = int(run_dir.name.rpartition("_")[2])  # Ray numbers its trials
     settings = {"run_dir": str(run_dir), "resume": resumes, "checkpoint_every": every}
     mine = replaced(mine, **settings, seed=mine.run.seed + member)

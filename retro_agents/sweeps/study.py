@@ -14,8 +14,8 @@ import msgspec
 from retro_agents.games.families import level_names as names_of
 from retro_agents.games.retro.integrations import games, rom_hash
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.names import nearest_text
 from retro_agents.ground.ranges import Natural
-from retro_agents.run.config import nearest_text
 
 REFERENCE = re.compile(r"<([^<>]+)>")
 

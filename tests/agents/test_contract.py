@@ -3,18 +3,18 @@
 import dataclasses
 import inspect
 import json
-import re
 
 import pytest
 
 from retro_agents.contract.envs import EnvSettings
 from retro_agents.games.families import env_settings
-from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.ground.errors import UserError
 from retro_agents.run.agents import AGENTS as NAMED
 from retro_agents.run.agents import find, is_package
 from retro_agents.run.checkpoint import save_checkpoint
+from retro_agents.run.command_line import texts
 from retro_agents.run.config import flat, from_dict, load_config, preset_names, replaced, to_dict
+from retro_agents.run.fields import ROLES, fields, flag_of, places
 from retro_agents.run.settings import RunSettings
 from tests.agents.tiny import AGENTS, ROOT, tiny
 
@@ -57,28 +57,38 @@ def test_config_has_the_two_sections_and_repeats_none_of_their_fields(agent):
     assert len(names) == len(set(names))
 
 
-SECTIONS = ("run", "env", "evaluation", "net", "acting")
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_every_flag_says_what_it_is(agent):
+def configs(agent):
+    """An agent's default config, and the one for Procgen where it can play that."""
     config = find(agent).Config()
-    parts = [getattr(config, f.name) for f in dataclasses.fields(config)]
-    sections = [part for part in parts if dataclasses.is_dataclass(part)]
-    for part in (config, *sections, ProcgenConfig()):
-        source = inspect.getsource(type(part))
-        for field in dataclasses.fields(part):
-            if "hidden" not in field.metadata and field.name not in SECTIONS:
-                said = re.search(rf'\n    {field.name}: .*\n    """', source)
-                assert said, f"{field.name} is not explained"
+    others = agent not in ("es", "jerk")
+    return [config, *[replaced(config, levels="procgen:coinrun") for _ in range(others)]]
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_what_is_not_inherited_are_fields_with_values_that_they_may_have(agent):
+def test_every_field_has_a_role_and_says_what_it_is(agent):
+    for config in configs(agent):
+        assert fields(config, *ROLES) == list(places(config))
+        for name, place in places(config).items():
+            assert texts(place.owner).get(name), f"{name} is not explained"
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_other_programs_call_a_field_is_answered_with_it(agent):
     package = find(agent)
-    config = replaced(package.Config(), **package.NOT_INHERITED)
-    fields = flat(to_dict(config))
-    assert package.NOT_INHERITED.items() <= fields.items()
+    for config in configs(agent):
+        for name, place in places(config).items():
+            for other in {*place.says("other_names")} - places(config).keys():
+                words = ["--levels", config.run.levels, f"--{other}", "1"]
+                with pytest.raises(UserError, match=f"did you mean '{flag_of(name)}'"):
+                    load_config(package.Config, words, presets=package.PRESETS, command="")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_a_field_is_read_with_are_fields_beside_it(agent):
+    here = places(find(agent).Config)
+    for place in here.values():
+        others = (*place.says("only_with", ()), place.says("without", ""))
+        assert {other.partition("=")[0] for other in others if other} <= here.keys()
 
 
 @pytest.mark.parametrize("agent", AGENTS)

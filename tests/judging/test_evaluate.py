@@ -5,7 +5,6 @@ import pytest
 
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
-from retro_agents.contest.match.agent import RULES
 from retro_agents.games.families import make
 from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.games.retro.config import EnvConfig
@@ -19,6 +18,7 @@ from retro_agents.judging.policies import contest_settings
 from retro_agents.judging.score import Episode
 from retro_agents.run.checkpoint import latest_checkpoint, load_agent
 from retro_agents.run.config import from_dict
+from retro_agents.run.fields import fields
 from retro_agents.run.folder import alone_in
 
 LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
@@ -34,7 +34,7 @@ def test_same_seed_plays_the_same_episodes():
 
 def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
     words = ["--episodes", "3"]
-    monkeypatch.setattr("retro_agents.contest.match.agent.RULES", ())  # short episodes
+    monkeypatch.setattr("retro_agents.judging.policies.fields", lambda *_: [])  # short episodes
     small = {"image_height": 36, "image_width": 36, "hidden": 16, "episode_steps": 25}
     config = from_dict(RainbowConfig, small)
     RainbowAgent(make_net(config), config).save(tmp_path / "agent")
@@ -117,7 +117,7 @@ def test_bad_input_is_one_line(change, words, capsys):
 def test_agent_sees_what_it_was_trained_with_and_plays_by_the_contests_rules():
     seen = {"actions": 10, "colour": "rgb", "frame_stack": 2}
     rules = {"stick_probability": 0.0, "episode_steps": 25, "scenario": "mine"}
-    assert {"frame_skip", *rules} == set(RULES)
+    assert {"frame_skip", *rules} == set(fields(EnvConfig, "rules"))
     assert contest_settings(EnvConfig(**seen, **rules)) == EnvConfig(**seen)
     with pytest.raises(UserError, match="trained with --frame-skip 8, and the contest has 4"):
         contest_settings(EnvConfig(frame_skip=8))

@@ -8,45 +8,8 @@ import torch
 from ppo2.train import parse
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import make_actor_critic
-from retro_agents.run.command_line import REFUSED as ANSWERS
 from retro_agents.run.config import flat, to_dict
 from trpo.train import parse as parse_trpo
-
-FOREIGN = {
-    "levels": "env_name env_id",
-    "run-dir": "exp_name",
-    "preset": "param_name",
-    "timesteps": "num_timesteps total_steps total_timesteps",
-    "device": "gpu_device",
-    "seed": "rand_seed",
-    "num-envs": "n_envs num_processes",
-    "rollout-steps": "n_steps num_steps nsteps",
-    "epochs": "epoch num_epochs update_epochs ppo_epoch num_sgd_iter",
-    "minibatches": "mini_batch_per_epoch num_minibatches",
-    "lam": "lmbda gae_lambda lambda",
-    "clip": "eps_clip clip_param clip_coef eps",
-    "gradient-norm": "grad_clip_norm max_grad_norm grad_eps grad_clip",
-    "value-weight": "value_coef vf_coef vf_loss_coeff",
-    "entropy-weight": "entropy_coef ent_coef",
-    "normalise": "normalize_adv norm_adv",
-    "normalise-returns": "normalize_rew",
-    "learning-rate-schedule": "anneal_lr",
-    "hidden": "feature_dim",
-    "evaluate-every": "test_worker_interval",
-    "encoder": "architecture",
-    "backgrounds": "use_backgrounds",
-    "monochrome": "use_monochrome_assets",
-    "generated-assets": "use_generated_assets",
-    "velocity-info": "paint_vel_info",
-    "centre-agent": "center_agent",
-}
-"""Our flag -> what train-procgen, its relatives and the environment call it."""
-REFUSED = {
-    "use_sequential_levels": "EnvPool draws levels at random",
-    "sequential_levels": "EnvPool draws levels at random",
-    "log_level": "has no levels",
-    "render_mode": "--video-every",
-}
 
 
 def said_to(*words):
@@ -57,17 +20,22 @@ def said_to(*words):
 
 
 @pytest.mark.parametrize(
-    ("name", "ours"), [(name, ours) for ours, names in FOREIGN.items() for name in names.split()]
+    ("name", "said"),
+    [
+        ("lr", "did you mean '--learning-rate'?"),
+        ("num_timesteps", "did you mean '--timesteps'?"),
+        ("num_minibatches", "did you mean '--minibatches'?"),
+        ("clip_coef", "did you mean '--clip'?"),
+        ("max_grad_norm", "did you mean '--gradient-norm'?"),
+        ("rand_seed", "did you mean '--seed'?"),
+        ("center_agent", "did you mean '--centre-agent'?"),
+        ("batch_size", "a minibatch has num_envs x rollout_steps / --minibatches rows"),
+        ("use_sequential_levels", "EnvPool draws levels at random, never in order"),
+    ],
 )
-def test_a_flag_of_another_program_is_answered_with_ours(name, ours):
-    assert said_to("--levels", "procgen:coinrun", f"--{name}", "1").endswith(
-        f"unknown flag --{name.replace('_', '-')}; did you mean '--{ours}'?"
-    )
-
-
-@pytest.mark.parametrize(("name", "why"), REFUSED.items())
-def test_a_flag_that_nothing_here_can_do_says_why(name, why):
-    assert why in said_to("--levels", "procgen:coinrun", f"--{name}", "1")
+def test_a_flag_of_another_program_is_answered(name, said):
+    expected = f"unknown flag --{name.replace('_', '-')}; {said}"
+    assert said_to("--levels", "procgen:coinrun", f"--{name}", "1") == expected
 
 
 @pytest.mark.parametrize(
@@ -83,12 +51,12 @@ def test_what_procgens_games_cannot_give_is_refused(flags, why):
 
 def test_a_flag_of_the_other_games_says_so():
     procgen = ["--levels", "procgen:coinrun"]
-    for flag in ("--image-height", "--frame_skip", "--no-backtracking"):
-        ours = flag.replace("_", "-")
+    for flag in ("--image-height=36", "--frame_skip=4", "--no-backtracking"):
+        ours = flag.partition("=")[0].replace("_", "-")
         assert f"unknown flag {ours}; it is for platform games" in said_to(*procgen, flag)
     for flag in ("--num-levels", "--timeouts"):
-        assert f"{flag}; it is for Procgen (--levels procgen:GAME)" in said_to(flag)
-    assert "--backgrounds is for Procgen" in said_to("--use-backgrounds")
+        assert f"{flag}; it is for Procgen (--levels procgen:GAME)" in said_to(flag, "1")
+    assert "did you mean '--backgrounds'" in said_to("--use-backgrounds")
 
 
 def test_a_field_of_the_other_games_in_a_file_says_so(tmp_path):
@@ -249,24 +217,11 @@ OURS = {
     "lr": "learning_rate",
     "name": "run_dir",
 }
+PPO2 = {"eps": "clip", "value_coef": "value_weight", "entropy_coef": "entropy_weight"}
 
 
-@pytest.mark.parametrize(
-    ("parse", "has", "lacks"),
-    [
-        (
-            parse,
-            {"eps": "clip", "value_coef": "value_weight", "entropy_coef": "entropy_weight"},
-            {"beta": "penalty"},
-        ),
-        (
-            parse_trpo,
-            {"beta": "penalty"},
-            {"eps": "clip", "value_coef": "value_weight", "entropy_coef": "entropy_weight"},
-        ),
-    ],
-)
-def test_a_file_with_the_courses_names_is_answered_at_once(parse, has, lacks, tmp_path):
+@pytest.mark.parametrize(("parse", "has"), [(parse, PPO2), (parse_trpo, {"beta": "penalty"})])
+def test_a_file_with_the_courses_names_is_answered_at_once(parse, has, tmp_path):
     path = tmp_path / "400levels.json"
     path.write_text(json.dumps(COURSE))
     with pytest.raises(UserError) as error:
@@ -275,7 +230,5 @@ def test_a_file_with_the_courses_names_is_answered_at_once(parse, has, lacks, tm
     told = {"total_steps": first}
     told |= {name.strip("'"): text for name, _, text in (one.partition(": ") for one in others)}
     wanted = {name: f"did you mean {ours!r}?" for name, ours in {**OURS, **has}.items()}
-    wanted |= {name: f"it is {ours!r}, which is not here" for name, ours in lacks.items()}
-    for name in ("policy", "batch_size"):
-        wanted[name] = ANSWERS[name.replace("_", "-")]
-    assert told == wanted
+    assert wanted.items() <= told.items()
+    assert "num_envs x rollout_steps" in told["batch_size"]

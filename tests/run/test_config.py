@@ -7,14 +7,8 @@ import pytest
 
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, Share, check
-from retro_agents.run.config import (
-    from_dict,
-    load_config,
-    load_run_config,
-    only_with,
-    replaced,
-    to_dict,
-)
+from retro_agents.run.config import from_dict, load_config, load_run_config, replaced, to_dict
+from retro_agents.run.fields import field, learning
 from retro_agents.run.folder import RunFolder
 from retro_agents.run.settings import RunSettings
 
@@ -25,7 +19,7 @@ class Small:
 
     num_envs: int = 4
     """How many environments."""
-    learning_rate: float = 1e-3
+    learning_rate: float = learning(1e-3, other_names=("lr",))
     """Step size of Adam."""
     colour: Literal["grey", "rgb"] = "grey"
     """What the agent sees."""
@@ -200,7 +194,7 @@ def test_a_command_may_have_no_presets(capsys: pytest.CaptureFixture[str]) -> No
         return load_config(Small, list(argv), presets=None, command="python -m small")
 
     assert load_without("--num-envs", "2").num_envs == 2
-    with pytest.raises(UserError, match="unknown preset 'x'"):
+    with pytest.raises(UserError, match="unknown flag --preset"):
         load_without("--preset", "x")
     with pytest.raises(SystemExit):
         load_without("--help")
@@ -299,12 +293,12 @@ class Switched:
     actors: int = 0
     noisy: bool = True
     optimiser: Literal["none", "adam"] = "none"
-    block: int = only_with(16, "actors")
-    epsilon: float = only_with(1.0, "noisy=False")
-    rate: float = only_with(0.1, "optimiser", "actors")
+    block: int = field(16, only_with="actors")
+    epsilon: float = field(1.0, only_with="noisy=False")
+    rate: float = field(0.1, only_with=("optimiser", "actors"))
     share: float = 0.5
-    double: bool = only_with(True, "share=0")
-    width: int = only_with(8, without="actors")
+    double: bool = field(True, only_with="share=0")
+    width: int = field(8, without="actors")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pathlib import Path
 from retro_agents.contract.envs import EnvSettings
 from retro_agents.games.families import TRAINING, env_settings
 from retro_agents.ground.ranges import Count, Share
+from retro_agents.run.fields import learning, shape
 from retro_agents.run.settings import RunSettings
 
 @dataclass(frozen=True)
@@ -20,14 +21,14 @@ class Config:
     '''An agent.'''
     run: RunSettings = RunSettings(levels="BrambleWood.Act1", timesteps=40)
     env: EnvSettings = env_settings()
-    gamma: Share = 0.5
+    gamma: Share = learning(0.5)
     '''Discount.'''
-    hidden: Count = 8
+    hidden: Count = shape(8)
     '''Units.'''
     pool: bool = False
     '''A switch.'''
 
-NOT_INHERITED = {}
+
 """
 TRAINER = """
 import pathlib, sys, time
@@ -73,7 +74,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name, text in (
         ("__init__", "'''An agent.'''"),
         ("config", CONFIG),
-        ("agent", ""),
+        ("agent", "def build(config, weights=None, *, device='cpu'):\n    return None\n"),
         ("train", TRAINER),
     ):
         (folder / f"{name}.py").write_text(text)

@@ -6,24 +6,21 @@ import dataclasses
 import importlib
 import importlib.util
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, final
 
 from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import file_hash
-from retro_agents.judging.policies import RULES, contest_settings
+from retro_agents.ground.names import nearest_text
+from retro_agents.judging.policies import contest_settings
 from retro_agents.run import agents as package
 from retro_agents.run.checkpoint import agent_of, latest_checkpoint
-from retro_agents.run.config import flat, load_config, nearest_text, replaced, to_dict
+from retro_agents.run.config import flat, load_config, replaced, to_dict
+from retro_agents.run.fields import fields, flag_of
 from retro_agents.run.settings import RunSettings
 
-ONCE = ("sight_every", "actors", "ray_address", "record", "backend")
-"""Settings for levels of one's own: a contest's is there once, is played here, and its server runs
-the game and records it."""
-RUN = tuple(f.name for f in dataclasses.fields(RunSettings) if f.name != "checkpoint_every")
-"""Settings of a run that it decides."""
 Mode = Literal["adapt", "frozen", "explore"]
 """What a package's agent does: learn on; act as well as it can; act as it does while it learns."""
 
@@ -57,8 +54,9 @@ class Agent:
         elif self.mode == "adapt":
             config = make_config(self, timesteps=1, seed=0, run_dir=Path())
             settings = json.loads(json.dumps(flat(to_dict(config)))).items()  # as they are kept
-            facts["settings"] = {name: value for name, value in settings if name not in RUN}
-            facts["files_sha256"] = hashes_of(facts["settings"])
+            decided = fields(RunSettings, "contest")
+            facts["settings"] = {name: value for name, value in settings if name not in decided}
+            facts["files_sha256"] = hashes_of(config)
         if self.checkpoint:
             # meta.json names the SHA-256 of every other file.
             facts["checkpoint_sha256"] = file_hash(Path(self.checkpoint) / "meta.json")
@@ -67,13 +65,15 @@ class Agent:
         return facts
 
 
-def hashes_of(settings: Mapping[str, Any]) -> dict[str, str]:
-    """SHA-256 of the other checkpoints and files that an agent's settings name, by setting. Raises
-    UserError if a checkpoint is missing."""
-    nets = {name: settings.get(name) for name in ("policy", "init_encoder")}
-    found = {n: latest_checkpoint(path) / "meta.json" for n, path in nets.items() if path}
-    if (scripts := Path(settings.get("scripts", ""))).is_file():
-        found["scripts"] = scripts
+def hashes_of(config: Any) -> dict[str, str]:
+    """SHA-256 of the other checkpoints and files that an agent's config names, by field. Raises
+    UserError if a checkpoint is not there."""
+    values, found = flat(to_dict(config)), {}
+    for name in fields(config, "checkpoint", "file", but="contest"):
+        if (path := Path(values[name])).is_file():
+            found[name] = path
+        elif values[name] and name in fields(config, "checkpoint"):
+            found[name] = latest_checkpoint(path) / "meta.json"
     return {name: file_hash(path) for name, path in found.items()}
 
 
@@ -117,10 +117,9 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
     found = package.find(agent.name)
     words = [flag.partition("=")[0] for flag in agent.flags]
     given = {word[2:].replace("-", "_") for word in words if word.startswith("--")}
-    for name in (*RUN, *RULES, *ONCE):
+    for name in fields(found.Config, "contest", "rules"):
         if {name, f"no_{name}"} & given:
-            flag = "--" + name.replace("_", "-")
-            raise UserError(f"{flag} after -- is set by the contest: leave it out")
+            raise UserError(f"{flag_of(name)} after -- is set by the contest: leave it out")
     argv = [*(["--init", agent.checkpoint] if agent.checkpoint else []), *agent.flags]
     own = bool(agent.checkpoint) and not given & {"preset", "config"}
     own = own and agent_of(Path(agent.checkpoint)) == agent.name
@@ -139,8 +138,9 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
         device=agent.device,
         checkpoint_every=0,  # only the last
     )
-    left_out = {n: value for n, value in found.NOT_INHERITED.items() if own or n in ONCE}
-    values = {n: value for n, value in (to_dict(settings) | left_out).items() if n not in given}
+    decided, usual = fields(found.Config, "contest"), flat(to_dict(found.Config()))
+    once = {n: usual[n] for n in fields(found.Config, "once") if own or n in decided}
+    values = {n: value for n, value in (to_dict(settings) | once).items() if n not in given}
     return replaced(config, **values, env=to_dict(contest_settings(config.env)))
 
 

@@ -11,6 +11,7 @@ from retro_agents.contract.frames import parse_offsets
 from retro_agents.games.procgen.games import ACTIONS
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, Natural, Positive, Share, check
+from retro_agents.run.fields import field, fields, learning, machine, rules, shape
 
 LAST_LEVEL = 2**31 - 1
 SIZE, COLOURS = 64, 3
@@ -20,42 +21,43 @@ SIZE, COLOURS = 64, 3
 class ProcgenConfig:
     """The environment (Procgen): which levels of the games, and what is seen of them."""
 
-    # The environment
-    distribution_mode: Literal["easy", "hard", "extreme", "memory", "exploration"] = "easy"
+    distribution_mode: Literal["easy", "hard", "extreme", "memory", "exploration"] = rules(
+        "easy", group="The environment"
+    )
     """Kind of levels; not every game has all. exploration: one fixed level, hard to explore."""
-    start_level: Natural = 0
+    start_level: Natural = rules(
+        0, answers={"use_sequential_levels": "EnvPool draws levels at random, never in order"}
+    )
     """Seed of the first level; counts with num_levels only."""
-    num_levels: Natural = 0
+    num_levels: Natural = rules(0)
     """Levels from start_level on, one drawn for each episode; 0: all there are."""
 
-    backgrounds: bool = True
+    backgrounds: bool = rules(True)
     """Pictures behind the game; else black."""
-    restrict_themes: bool = False
+    restrict_themes: bool = rules(False)
     """One set of pictures for all levels."""
-    monochrome: bool = False
+    monochrome: bool = rules(False, other_names=("use_monochrome_assets",))
     """Rectangles of one colour for all things."""
-    generated_assets: bool = False
+    generated_assets: bool = rules(False)
     """Things look as if made at random, level by level."""
-    centre_agent: bool = True
+    centre_agent: bool = rules(True)
     """The camera follows, in games where it can; else the whole level is seen."""
-    velocity_info: bool = False
+    velocity_info: bool = rules(False, other_names=("paint_vel_info",))
     """Velocity is painted into the upper left corner, in games that have any."""
-    frames: str = "0"
+    frames: str = shape("0")
     """Frames of an observation by their age in steps: 0 is the newest; 0,-3 adds one three back."""
-    frame_difference: bool = False
+    frame_difference: bool = shape(False)
     """Older frames are shown as half their difference to the newest."""
 
-    stick_probability: Share = 0.0
+    stick_probability: Share = rules(0.0)
     """Chance that the last action is played again instead of the one chosen."""
-    timeouts: Literal["cut", "end"] = "cut"
+    timeouts: Literal["cut", "end"] = learning("cut")
     """A game's time limit cuts an episode, whose value is bootstrapped, or ends it (the papers)."""
-    shape_rewards: bool = False
+    shape_rewards: bool = field(False, "reward")
     """Learn from sign(r)(sqrt(|r| + 1) - 1) + 0.001 r; reported returns stay raw."""
-    reward_scale: Positive = 1.0
+    reward_scale: Positive = field(1.0, "reward")
     """Factor on the rewards that the agent sees; reported returns stay unscaled."""
-
-    # The machine
-    env_threads: Count = 1
+    env_threads: Count = machine(1)
     """CPU threads that play, in a resumed run at least one per core; any number plays the same."""
 
     def __post_init__(self) -> None:
@@ -83,7 +85,7 @@ class ProcgenConfig:
             difference=self.frame_difference,
             action_names=ACTIONS,
             frame_skip=1,
-            rewards={"shape_rewards": self.shape_rewards, "reward_scale": self.reward_scale},
+            rewards={name: getattr(self, name) for name in fields(self, "reward")},
             reward_scale=self.reward_scale,
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from retro_agents.ground.errors import UserError
-from retro_agents.run.config import nearest_text
+from retro_agents.ground.names import nearest_text
 
 PREFIX = "procgen:"
 """Before the games in a specification of levels."""

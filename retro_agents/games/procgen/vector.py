@@ -19,7 +19,7 @@ from retro_agents.games.procgen.pool import Ints, Pool
 from retro_agents.ground.cores import free_cores
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.generators import generator_state, set_generator_state
-from retro_agents.run.command_line import flag_with
+from retro_agents.run.fields import flag_with
 
 DECIDE = ("distribution_mode", "generated_assets", "restrict_themes")
 """Settings that decide what an episode's actions lead to, beside its level; themes do in bigfish,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from retro_agents.contract.envs import EnvSpec
 from retro_agents.ground.ranges import Count, Natural, Positive, Share, check
+from retro_agents.run.fields import field, fields, machine, rules, shape
 
 SEVEN = ("LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B")
 ACTIONS = {7: SEVEN, 10: (*SEVEN, "", "LEFT B", "RIGHT B")}
@@ -21,31 +22,30 @@ ACTIONS = {7: SEVEN, 10: (*SEVEN, "", "LEFT B", "RIGHT B")}
 class EnvConfig:
     """The environment: how a level is played. Lengths are in agent steps, sizes in pixels."""
 
-    # The environment
-    actions: Literal[7, 10] = 7
+    actions: Literal[7, 10] = shape(7, group="The environment")
     """The contest's 7 actions, or 10 with no-op, LEFT+B and RIGHT+B."""
-    frame_skip: Count = 4
+    frame_skip: Count = rules(4)
     """Emulator frames per agent step."""
-    stick_probability: Share = 0.25
+    stick_probability: Share = rules(0.25)
     """Chance that a changed action comes one frame late."""
-    episode_steps: Natural = 4_500
+    episode_steps: Natural = rules(4_500)
     """Agent steps after which an episode is cut; 0: never."""
-    backtracking: bool = True
+    backtracking: bool = field(True, "reward")
     """Reward new furthest progress only, so that going back costs nothing (AllowBacktracking)."""
-    reward_scale: Positive = 1.0
+    reward_scale: Positive = field(1.0, "reward")
     """Factor on the rewards that the agent sees; reported returns stay unscaled."""
-    image_height: Count = 84
+    image_height: Count = shape(84)
     """Pixels."""
-    image_width: Count = 84
+    image_width: Count = shape(84)
     """Pixels."""
-    colour: Literal["grey", "rgb"] = "grey"
+    colour: Literal["grey", "rgb"] = shape("grey")
     """Channels of a frame: one or three."""
-    frame_stack: Count = 4
+    frame_stack: Count = shape(4)
     """Frames in an observation, oldest first along the channels."""
-    backend: Literal["native", "emulator"] = "native"
+    backend: Literal["native", "emulator"] = machine("native", "contest", group="The environment")
     """What plays BrambleDash: its own code, many times faster, or the emulator. They are equal step
     for step. Other games always play in the emulator."""
-    scenario: str = "contest"
+    scenario: str = rules("contest", "reward")
     """The integration's scenario file, which defines reward and end."""
 
     def __post_init__(self) -> None:
@@ -69,11 +69,7 @@ class EnvConfig:
             frame_stack=self.frame_stack,
             action_names=ACTIONS[self.actions],
             frame_skip=self.frame_skip,
-            rewards={
-                "reward_scale": self.reward_scale,
-                "backtracking": self.backtracking,
-                "scenario": self.scenario,
-            },
+            rewards={name: getattr(self, name) for name in fields(self, "reward")},
             reward_scale=self.reward_scale,
         )
 

@@ -1,0 +1,187 @@
+"""The fields of a config: how each is declared, what role it has, and where it stands."""
+
+import dataclasses
+import shlex
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+ROLES = {
+    "shape": "What the net sees, is made of and can do: a checkpoint fits the same values only.",
+    "start": "What a run begins with. A resumed run refuses another value.",
+    "fixed": "The state in a checkpoint depends on it. A resumed run refuses another value.",
+    "switch": "As fixed, but only whether it is on: its amount may change.",
+    "memory": "How much is remembered, and in which pieces. No population moves it.",
+    "learning": "How the agent learns. A resumed run may change it, and a population moves it.",
+    "reward": "What a reward means. Transitions of other rewards are not learned from together.",
+    "rules": "Which game is played: the contest's, or that of the published results.",
+    "machine": "Where and in how many parts something is computed; what comes out is the same.",
+    "report": "What of a run is kept and shown.",
+    "launch": "Given by whoever launches a run: its folder, its seed, whether it is resumed.",
+    "contest": "Decided by the contest for an agent that takes part.",
+    "once": "For one run alone. A contest that starts from its checkpoint has the default.",
+    "checkpoint": "Names a checkpoint.",
+    "file": "Names a file, or something that comes with the project.",
+}
+"""Role -> what it says of a field. A field may have several."""
+
+
+def field(
+    default: Any = dataclasses.MISSING,
+    *roles: str,
+    group: str = "",
+    common: bool = False,
+    only_with: str | tuple[str, ...] = (),
+    without: str = "",
+    completes: str = "",
+    other_names: tuple[str, ...] = (),
+    answers: Mapping[str, str] = MappingProxyType({}),
+    metavar: str = "",
+    flag: bool = True,
+) -> Any:
+    """A field of a config; the text below it is its help. Without a default it must be given.
+
+    roles: of ROLES. group: the title in the help of this field and of those after it. common:
+    shown first in the help, among the most used. only_with: the field has an effect only while one
+    of these other fields is on, and giving its flag at any other time is an error; each is a name
+    or NAME=VALUE, and a field is on unless it is 0, empty, false or "none". without: the same,
+    but while that other field is off. completes: MODULE:FUNCTION that returns what the shell
+    completes. other_names: what other programs call the field. answers: what they have instead ->
+    what to say of it. metavar: the name of an argument that has no flag; a tuple takes one or more.
+    flag: whether there is one; else the run itself writes the field.
+    """
+    assert set(roles) <= ROLES.keys(), f"unknown role among {roles}"
+    metadata = {
+        "roles": frozenset(roles),
+        "group": group,
+        "common": common,
+        "only_with": (only_with,) if isinstance(only_with, str) else only_with,
+        "without": without,
+        "completes": completes,
+        "other_names": other_names,
+        "answers": answers,
+        "metavar": metavar,
+        "flag": flag,
+    }
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def _of(role: str) -> Callable[..., Any]:
+    """`field` with that role before others."""
+    return lambda default, *roles, **options: field(default, role, *roles, **options)
+
+
+shape, start, fixed, memory = _of("shape"), _of("start"), _of("fixed"), _of("memory")
+learning, rules, machine, report = _of("learning"), _of("rules"), _of("machine"), _of("report")
+
+
+def positional(metavar: str) -> Any:
+    """A field given without a flag; a tuple takes one or more. metavar: as the help shows it."""
+    return field(metavar=metavar)
+
+
+def section(
+    class_for: Callable[[Mapping[str, Any]], type],
+    *,
+    kinds: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> Any:
+    """A section whose class depends on the config's flat values, such as a family's settings.
+
+    class_for: flat values -> the class; without values, that of the default. kinds: what each class
+    is for, in words -> values that choose it.
+    """
+    return dataclasses.field(
+        default_factory=lambda: class_for({})(), metadata={"class_for": class_for, "kinds": kinds}
+    )
+
+
+class Place(NamedTuple):
+    """A field, and the class that has it: the config or one of its sections."""
+
+    owner: Any
+    field: dataclasses.Field[Any]
+
+    def says(self, name: str, otherwise: Any = None) -> Any:
+        """What the field was declared with by that keyword of `field`."""
+        return self.field.metadata.get(name, otherwise)
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.field.default is self.field.default_factory is dataclasses.MISSING
+
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def sections(config: Any, values: Mapping[str, Any] = NOTHING) -> dict[str, Any]:
+    """Field -> class of each section of a config, or of a config's class for these flat values."""
+    found: dict[str, Any] = {}
+    for one in dataclasses.fields(config):
+        kind: Any = one.type
+        if not isinstance(config, type):
+            kind = type(getattr(config, one.name))
+        elif "class_for" in one.metadata:
+            kind = one.metadata["class_for"](values)
+        if dataclasses.is_dataclass(kind):
+            found[one.name] = kind
+    return found
+
+
+def places(config: Any, values: Mapping[str, Any] = NOTHING) -> dict[str, Place]:
+    """Name -> place of every field of a config, or of a config's class for these flat values;
+    those of sections come first."""
+    inner = sections(config, values)
+    own = config if isinstance(config, type) else type(config)
+    return {
+        one.name: Place(owner, one)
+        for owner in (*inner.values(), own)
+        for one in dataclasses.fields(owner)
+        if one.name not in inner
+    }
+
+
+def kinds(cls: Any) -> dict[str, dict[str, Place]]:
+    """What a config's class is for, in words -> its fields then; one kind where it has no section
+    that depends on values."""
+    found = {
+        kind: places(cls, values)
+        for one in dataclasses.fields(cls)
+        for kind, values in one.metadata.get("kinds", {}).items()
+    }
+    return found or {"": places(cls)}
+
+
+def fields(config: Any, *roles: str, but: str = "") -> list[str]:
+    """Names of the fields that have one of these roles, and not the role `but`, of a config or of a
+    config's class (which has the sections of its default)."""
+    return [
+        name
+        for name, place in places(config).items()
+        if {*roles} & (has := place.says("roles", frozenset())) and but not in has
+    ]
+
+
+def flag_of(name: str) -> str:
+    """A field's flag: --rollout-steps."""
+    return "--" + name.replace("_", "-")
+
+
+def flag_with(name: str, value: Any) -> str:
+    """A field's flag with that value, as a command spells it: --hidden 32, --pool, --no-pool."""
+    if isinstance(value, bool):
+        return flag_of(name if value else f"no_{name}")
+    return f"{flag_of(name)} {shlex.quote(str(value))}"
+
+
+def answer(
+    name: str, here: Mapping[str, Place], *, spelled: Callable[[str], str] = lambda name: name
+) -> str:
+    """What to say of a name that other programs give to one of these fields, or have instead of
+    it; "" where no field knows the name. spelled: a field's name -> as the user writes it."""
+    for ours, place in here.items():
+        if name in place.says("other_names", ()):
+            return f"did you mean {spelled(ours)!r}?"
+        if name in place.says("answers", {}):
+            return str(place.says("answers")[name])
+    return ""
