@@ -39,6 +39,7 @@ from retro_agents.ground.ranges import Count, Seed
 from retro_agents.judging.levels import playable_levels
 from retro_agents.judging.score import shown_names
 from retro_agents.run.config import parse_command
+from retro_agents.run.fields import field
 
 POLL_SECONDS = 0.2
 
@@ -52,7 +53,9 @@ class RunConfig:
     Call it again with the same --out to go on where it was interrupted.
     """
 
-    agent: str
+    agent: str = field(
+        answers=dict.fromkeys(("preset", "config"), "it is the agent's own: give it after --")
+    )
     """random, hold-right, run-and-jump, a package (rainbow, …), or package.module:function."""
     checkpoint: str = ""
     """Checkpoint or run folder that a package's agent starts from."""
