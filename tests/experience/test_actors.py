@@ -53,21 +53,6 @@ def test_actors_wait_for_a_learner_that_is_behind(ray_address):
         assert len(actors.ordered) == 4  # however long this takes, no more are played
 
 
-ALONE = """
-from retro_agents.experience.actors import ActorSettings
-from tests.experience.test_actors import counters
-with counters(ActorSettings(actors=1)) as (take, *_):
-    assert take().block["number"] == 1
-"""
-
-
-@pytest.mark.slow
-def test_actors_run_on_this_machine_without_a_cluster():
-    """In a process of its own: Ray does not go from one cluster to another."""
-    pytest.importorskip("ray")
-    subprocess.run([sys.executable, "-c", ALONE], cwd=ROOT, check=True)
-
-
 def test_a_player_here_has_the_newest_weights():
     here = Here(Counter(0, 0), version=3)
     assert [here.next().version, here.next().block["number"]] == [3, 2]
@@ -151,16 +136,22 @@ def test_an_actors_mistake_is_the_runs_and_no_end_of_ray(error, said, ray_addres
         actors.next()
 
 
-@pytest.mark.parametrize("call", ["wait", "get", "put"])
+def but(ray, **changes):
+    """Ray with some of its calls changed."""
+    names = ("wait", "get", "put", "exceptions")
+    return SimpleNamespace(**{name: getattr(ray, name) for name in names} | changes)
+
+
+@pytest.mark.parametrize("call", ["wait", "get", "put", "a broken connection"])
 def test_the_end_of_ray_is_one_line_whenever_it_comes(call, ray_address):
     def gone(*_, **__):
-        raise ray.exceptions.LocalRayletDiedError
+        if call.startswith("a"):
+            raise OSError("Connection reset by peer")
+        raise actors.ray.exceptions.LocalRayletDiedError
 
     with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, _, actors):
         take()
-        ray = actors.ray
-        calls = {name: getattr(ray, name) for name in ("wait", "get", "put", "exceptions")}
-        actors.ray = SimpleNamespace(**{**calls, call: gone})
+        actors.ray = but(actors.ray, **{"wait" if call.startswith("a") else call: gone})
         with pytest.raises(UserError, match=r"^Ray is gone .*go on with --resume$"):
             take()
 
@@ -174,92 +165,46 @@ def test_actors_that_do_not_begin_are_told_of(ray_address, monkeypatch, capsys):
         assert not capsys.readouterr().err
 
 
-def test_an_actors_blocks_come_in_order_though_news_of_them_does_not(ray_address):
+def replaced(process, number, block):
+    """The first process's blocks 1 and 2 come, and of the next one's the first is lost."""
+    return (process, number, block) if number < 3 else (0, number - 1, block)
+
+
+def late(process, number, block):
+    """Block 3 comes as one of the first process, after the next one's first."""
+    return (process, number, block) if number in (1, 3) else (0, number - 1, block)
+
+
+@pytest.mark.parametrize(
+    ("change", "numbers", "follows", "restarts"),
+    [
+        (None, [1, 2, 3, 4], [False, True, True, True], 0),
+        (lambda *played: (played[0], played[1] + 1, played[2]), [1, 2, 3, 4], None, 0),
+        (replaced, [1, 2, 3, 4], [False, True, False, True], 1),
+        (late, [1, 2, 4, 5], None, 1),
+    ],
+    ids=["news in disorder", "a place is taken", "one is lost", "a dead one's comes late"],
+)
+def test_an_actors_blocks_come_in_order_and_say_whether_one_was_lost(
+    change, numbers, follows, restarts, ray_address
+):
     def latest_first(orders, **rest):
         return ([orders[-1]], []) if len(orders) > 1 else ray.wait(orders, **rest)
 
     with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, _, actors):
         ray = actors.ray
-        actors.ray = SimpleNamespace(
-            wait=latest_first, get=ray.get, put=ray.put, exceptions=ray.exceptions
-        )
-        assert [take().block["number"] for _ in range(4)] == [1, 2, 3, 4]
-
-
-def test_a_block_whose_place_a_dead_actors_one_took_is_not_waited_for(ray_address):
-    def without_the_first(order):
-        process, number, block = ray.get(order)
-        return process, number + 1, block
-
-    with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, _, actors):
-        ray = actors.ray
-        actors.ray = SimpleNamespace(
-            wait=ray.wait, get=without_the_first, put=ray.put, exceptions=ray.exceptions
-        )
-        assert [take().block["number"] for _ in range(4)] == [1, 2, 3, 4]
-
-
-def told(ray, change):
-    """Ray, but for what `change` makes of each (process, number, block) that comes."""
-    return SimpleNamespace(
-        wait=ray.wait,
-        get=lambda order: change(ray.get(order)),
-        put=ray.put,
-        exceptions=ray.exceptions,
-    )
-
-
-def test_a_block_that_follows_a_lost_one_says_so(ray_address):
-    """The first process's blocks 1 and 2 come, and of the next one's the first is lost."""
-
-    def of_two_processes(played):
-        process, number, block = played
-        return (process, number, block) if number < 3 else (0, number - 1, block)
-
-    with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, _, actors):
-        actors.ray = told(actors.ray, of_two_processes)
+        changed = {"get": lambda order: change(*ray.get(order))} if change else {}
+        actors.ray = but(ray, **changed or {"wait": latest_first})
         played = [take() for _ in range(4)]
-    assert [one.block["number"] for one in played] == [1, 2, 3, 4]
-    assert [one.follows for one in played] == [False, True, False, True]
+        assert [one.block["number"] for one in played] == numbers
+        assert follows is None or [one.follows for one in played] == follows
+        assert actors.restarts == restarts and len(actors.ordered) == 2
 
 
-def test_a_dead_actors_block_that_comes_late_is_played_anew(ray_address):
-    """Block 3 comes as one of the first process, after the next one's first."""
-
-    def late(played):
-        process, number, block = played
-        return (process, number, block) if number in (1, 3) else (0, number - 1, block)
-
-    with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, _, actors):
-        actors.ray = told(actors.ray, late)
-        played = [take() for _ in range(4)]
-        assert [one.block["number"] for one in played] == [1, 2, 4, 5]
-        assert actors.restarts == 1 and len(actors.ordered) == 2
-
-
-def test_a_ray_that_is_gone_is_named(ray_address):
-    def broken(*_, **__):
-        raise OSError("Connection reset by peer")
-
-    with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, _, actors):
-        actors.ray = SimpleNamespace(wait=broken, exceptions=actors.ray.exceptions)
-        with pytest.raises(UserError, match=r"Ray is gone .*--resume"):
-            take()
-
-
-def test_more_actors_than_a_cluster_has_cores_are_refused(ray_address):
-    settings = ActorSettings(actors=5, ray_address=ray_address)
-    with pytest.raises(UserError, match="4 CPUs"), counters(settings):
-        pass
-
-
-def test_a_cluster_that_is_not_there_is_named():
-    pytest.importorskip("ray")
-    settings = ActorSettings(actors=1, ray_address="127.0.0.1:1")
-    with pytest.raises(UserError, match=r"127\.0\.0\.1:1"), counters(settings):
-        pass
-
-
-def test_an_address_without_actors_is_refused():
+def test_a_cluster_that_is_not_there_or_too_small_is_named(ray_address):
+    for actors, address, words in ((5, ray_address, "4 CPUs"), (1, "127.0.0.1:1", "127.0.0.1:1")):
+        settings = ActorSettings(actors=actors, ray_address=address)
+        with pytest.raises(UserError, match=words), counters(settings):
+            pass
     with pytest.raises(UserError, match="--actors"):
         ActorSettings(ray_address="auto")

@@ -42,31 +42,12 @@ def test_advantages_equal_the_papers_sum(gamma, lam):
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_truncation_bootstraps_and_termination_does_not():
-    one, no = np.ones((1, 1)), np.zeros((1, 1), bool)
-    case = {"rewards": one, "values": one, "next_values": 10 * one, "gamma": 0.5, "lam": 1.0}
-    assert generalised_advantages(**case, terminated=no, ended=~no) == 5.0
-    assert generalised_advantages(**case, terminated=~no, ended=~no) == 0.0
-
-
-def test_no_advantage_flows_back_over_a_truncation():
-    rewards = np.array([[0.0], [7.0]])
-    zeros, ended = np.zeros((2, 1)), np.array([[True], [False]])
-    advantages = generalised_advantages(
-        rewards, zeros, zeros, np.zeros((2, 1), bool), ended, gamma=1.0, lam=1.0
-    )
-    assert advantages.tolist() == [[0.0], [7.0]]
-
-
-def test_explained_variance_follows_its_definition():
+def test_explained_variance_and_normalised_advantages_follow_their_definitions():
     returns = np.array([1.0, 2.0, 3.0, 6.0])
     assert explained_variance(returns, returns) == 1.0
     assert explained_variance(np.full(4, 3.0), returns) == 0.0
     assert explained_variance(returns + 5.0, returns) == 1.0  # a constant error explains as much
     assert explained_variance(np.ones(4), np.zeros(4)) == 0.0
-
-
-def test_normalised_advantages_have_mean_zero_and_deviation_one():
     x = torch.tensor([[1.0, 2.0], [3.0, 10.0]])
     found = normalised(x, Group())
     expected = (x.numpy() - 4.0) / x.numpy().std()

@@ -30,13 +30,15 @@ def draws(rows, count, seed=1):
 
 
 @pytest.mark.parametrize("names", [*NAMES, "flip,rotate,resized-crop,roll", ",".join(NAMES)])
-def test_all_frames_of_a_stack_are_changed_alike(names):
+def test_all_frames_of_a_stack_are_changed_alike_or_none_where_no_row_is_drawn(names):
     augmentation, obs = Augmentation(names, share=1.0, colours=3), stacks()
-    changed = augmentation(obs, draws(6, augmentation.draws))
+    u = draws(6, augmentation.draws)
+    changed = augmentation(obs, u)
     assert changed.shape == obs.shape and changed.dtype == torch.uint8
     frames = changed.unflatten(1, (3, 3))
     assert torch.equal(frames, frames[:, :1].expand_as(frames))
     assert not torch.equal(changed, obs)
+    assert torch.equal(Augmentation(names, share=0.0, colours=3)(obs, u), obs)
 
 
 def test_only_a_share_of_the_rows_is_changed_and_the_given_images_stay():
@@ -47,7 +49,13 @@ def test_only_a_share_of_the_rows_is_changed_and_the_given_images_stay():
     assert torch.equal(given, obs)
 
 
-def test_each_change_has_a_chance_of_its_own():
+def test_rows_and_changes_have_draws_and_chances_of_their_own():
+    augmentation = Augmentation("roll,jitter", share=1.0, colours=3)
+    obs, u = stacks(), draws(6, augmentation.draws)
+    together = augmentation(obs, u)
+    apart = [augmentation(obs[i : i + 1], u[i : i + 1]) for i in range(6)]
+    assert torch.equal(together, torch.cat(apart))
+    assert not torch.equal(augmentation(obs[:1], u[:1]), augmentation(obs[:1], u[1:2]))
     augmentation, obs = Augmentation("roll,jitter", share=0.5, colours=3), stacks()
     u = draws(6, augmentation.draws)
     u[:, 0] = torch.tensor([0.0, 0.0, 1.0, 1.0, 0.0, 1.0])  # roll, which draws two
@@ -56,21 +64,6 @@ def test_each_change_has_a_chance_of_its_own():
     rolled = torch.where((u[:, 0] < 0.5)[:, None, None, None], one(obs, u[:, :3]), obs)
     both = torch.where((u[:, 3] < 0.5)[:, None, None, None], other(rolled, u[:, 3:]), rolled)
     assert torch.equal(augmentation(obs, u), both)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_piece_of_which_no_row_is_drawn_stays_as_it_is(name):
-    augmentation, obs = Augmentation(name, share=0.0, colours=3), stacks()
-    assert torch.equal(augmentation(obs, draws(6, augmentation.draws)), obs)
-
-
-def test_rows_have_draws_of_their_own():
-    augmentation = Augmentation("roll,jitter", share=1.0, colours=3)
-    obs, u = stacks(), draws(6, augmentation.draws)
-    together = augmentation(obs, u)
-    apart = [augmentation(obs[i : i + 1], u[i : i + 1]) for i in range(6)]
-    assert torch.equal(together, torch.cat(apart))
-    assert not torch.equal(augmentation(obs[:1], u[:1]), augmentation(obs[:1], u[1:2]))
 
 
 def images(size=16):
@@ -159,16 +152,13 @@ def test_the_middle_of_every_range_is_the_image_itself():
         torch.testing.assert_close(change(x, torch.full((5, count), 0.5)), x)
 
 
-def test_cutouts_are_rectangles_of_the_size_that_was_drawn():
+def test_cutouts_and_convolutions_are_of_the_size_and_weights_that_were_drawn():
     x = torch.ones(3, 1, 1, 64, 64)
     u = torch.tensor([[0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0], [0.2, 0.5, 0.8, 0.12]])
     black = AUGMENTATIONS["cutout"][0](x, u)[:, 0, 0] == 0.0
     assert black[0, :7, :7].all() and black[0].sum() == 49
     assert black[1, 42:, 42:].all() and black[1].sum() == 22**2
     assert black[2].sum() == 10 * 19
-
-
-def test_convolution_is_one_of_each_row_with_glorots_weights():
     x, u = 255.0 * images(), draws(5, 9 * 4)
     found = AUGMENTATIONS["convolution"][0](x, u)
     weights = math.sqrt(6 / 36) * (2 * u[3] - 1).view(2, 2, 3, 3)

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 from retro_agents.experience.return_scale import ReturnScale, merged, moments_of
 from retro_agents.run.distributed import Group
@@ -29,37 +28,11 @@ def test_rewards_are_divided_by_the_deviation_of_the_discounted_sums():
         np.testing.assert_allclose(part, rewards[end - 10 : end] / deviation, rtol=1e-5)
 
 
-def test_scaled_rewards_are_cut_off():
+def test_moments_of_parts_add_up_and_scaled_rewards_are_cut_off():
+    values = np.random.default_rng(1).normal(size=100)
+    together = merged(merged(np.zeros(3), moments_of(values[:30])), moments_of(values[30:]))
+    np.testing.assert_allclose(together, [100, values.mean(), 100 * values.var()])
     scale = ReturnScale(1, gamma=0.0)
     rewards = np.zeros((1000, 1))
     rewards[7] = 5.0
     assert scale(rewards, np.zeros((1000, 1), bool), Group()).max() == 10.0
-
-
-def test_moments_of_parts_add_up():
-    values = np.random.default_rng(1).normal(size=100)
-    together = merged(merged(np.zeros(3), moments_of(values[:30])), moments_of(values[30:]))
-    np.testing.assert_allclose(together, [100, values.mean(), 100 * values.var()])
-
-
-def test_moments_are_those_of_stable_baselines3s_normaliser():
-    """Steps in a row through both; theirs begins with a count of 1e-4 at variance 1."""
-    vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
-    from stable_baselines3.common.running_mean_std import RunningMeanStd
-
-    rng = np.random.default_rng(0)
-    rewards, ended = rng.normal(1.0, 3.0, size=(40, 4)), rng.random((40, 4)) < 0.1
-    normaliser = vec_env.VecNormalize.__new__(vec_env.VecNormalize)
-    normaliser.gamma, normaliser.returns = 0.99, np.zeros(4)
-    normaliser.ret_rms = RunningMeanStd(shape=())
-    for reward, done in zip(rewards, ended, strict=True):
-        normaliser._update_reward(reward)
-        normaliser.returns[done] = 0.0
-    scale = ReturnScale(4, gamma=0.99)
-    scaled = scale(rewards, ended, Group())
-    count, mean, squares = scale.moments
-    assert count == pytest.approx(normaliser.ret_rms.count, rel=1e-5)
-    assert mean == pytest.approx(normaliser.ret_rms.mean, rel=1e-4)
-    assert squares / count == pytest.approx(normaliser.ret_rms.var, rel=1e-4)
-    theirs = rewards / np.sqrt(normaliser.ret_rms.var + 1e-8)
-    np.testing.assert_allclose(scaled, theirs.clip(-10, 10), rtol=1e-4)

@@ -41,14 +41,11 @@ def filled(steps=6, num_envs=3, fill=6, seed=0):
     return rollout, {name: np.array(values) for name, values in record.items()}
 
 
-def test_every_row_is_dealt_out_once_and_minibatches_are_balanced():
+def test_every_row_is_dealt_out_once_in_balanced_minibatches_shuffled_anew():
     dealt = minibatches(generators(3), 12, count=4)
     assert sorted(np.concatenate(dealt, axis=1).flatten().tolist()) == list(range(36))
     for rows in dealt:
         assert np.bincount(rows.flatten() % 3).tolist() == [3, 3, 3]
-
-
-def test_every_epoch_is_shuffled_anew():
     rngs = generators(3)
     first, second = minibatches(rngs, 12, count=4), minibatches(rngs, 12, count=4)
     assert not np.array_equal(first, second)
@@ -72,7 +69,7 @@ def test_processes_that_share_the_environments_deal_out_the_same():
             assert sorted(own[number].flatten()) == sorted(expected)
 
 
-def test_rollout_gives_back_the_images_it_was_shown():
+def test_rollout_gives_back_the_images_it_was_shown_and_returns():
     rollout, record = filled()
     assert rollout.full
     batch = rollout.batch(np.zeros((6, 3), np.float32))
@@ -81,21 +78,21 @@ def test_rollout_gives_back_the_images_it_was_shown():
     expected = record["obs"].reshape(18, *IMAGE)[[4, 0, 17]]
     np.testing.assert_array_equal(images.permute(0, 3, 1, 2), expected)
     assert images.is_contiguous()  # channels last, as the convolutions want them
+    rollout, _ = filled()
+    advantages = np.random.default_rng(1).normal(size=(6, 3)).astype(np.float32)
+    batch = rollout.batch(advantages)
+    np.testing.assert_array_equal(batch.returns, (advantages + rollout.values.numpy()).flatten())
 
 
-def test_last_observations_are_kept_of_episodes_that_were_cut():
+def test_last_observations_are_kept_of_episodes_that_were_cut_until_it_is_cleared():
     rollout, record = filled()
     cut = record["truncated"] & ~record["terminated"]
     assert list(rollout.finals) == [tuple(where) for where in np.argwhere(cut).tolist()]
     for where, image in rollout.finals.items():
         np.testing.assert_array_equal(image, record["final"][where])
-
-
-def test_returns_are_advantages_plus_values():
     rollout, _ = filled()
-    advantages = np.random.default_rng(1).normal(size=(6, 3)).astype(np.float32)
-    batch = rollout.batch(advantages)
-    np.testing.assert_array_equal(batch.returns, (advantages + rollout.values.numpy()).flatten())
+    rollout.clear()
+    assert rollout.filled == 0 and not rollout.finals and not rollout.full
 
 
 def test_unfinished_rollout_comes_back_in_parts():
@@ -119,12 +116,6 @@ def test_newest_frames_of_the_states_reached():
     expected = np.concatenate([record["obs"][1:], last[None]])[:, :, -1:]  # [T,N,1,H,W]
     found = rollout.frames_reached(torch.from_numpy(last), 1).permute(0, 1, 4, 2, 3)
     np.testing.assert_array_equal(found, expected)
-
-
-def test_cleared_rollout_is_empty():
-    rollout, _ = filled()
-    rollout.clear()
-    assert rollout.filled == 0 and not rollout.finals and not rollout.full
 
 
 def test_whole_rollouts_are_dealt_out_by_environments_in_any_number_of_processes():
