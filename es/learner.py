@@ -1,4 +1,4 @@
-"""The mathematics of Evolution Strategies: pure functions on top, then one update of the weights.
+"""The mathematics of Evolution Strategies: pure functions, then one update of the weights.
 
 Letters: P pairs, D searched weights. ε_i is the noise of pair i, u a rank.
 """
@@ -18,7 +18,7 @@ Floats = NDArray[np.floating]
 
 
 def centred_ranks(returns: Floats) -> NDArray[np.float64]:
-    """Ranks of all entries, from −½ for the lowest to ½ for the highest; the same shape.
+    """Ranks of all entries, from −½ for the lowest to ½ for the highest, in the same shape.
 
     Source: Salimans et al., arXiv:1703.03864. Differs: equal returns share the mean of their ranks,
     so that a tie within a pair weighs nothing.
@@ -32,10 +32,10 @@ def centred_ranks(returns: Floats) -> NDArray[np.float64]:
 
 
 def pair_weights(returns: Floats, levels: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Returns [P,2] (noise added, taken off), level of each pair [P] -> what each pair says of its
-    noise, [P]: the difference of its two ranks.
+    """Weights of the pairs' noise: the differences of their two ranks. returns [P,2] (noise added,
+    subtracted), levels [P] of the pairs -> [P].
 
-    Each level is ranked by itself: one with high returns must not drown the others.
+    Each level is ranked by itself, so that one with high returns does not drown out the others.
     """
     weights = np.empty(len(returns))
     for level in np.unique(levels):
@@ -48,7 +48,7 @@ def pair_weights(returns: Floats, levels: NDArray[np.integer]) -> NDArray[np.flo
 def sum_of_noise(
     noise: Noise, weights: Floats, *, generation: int, blocks: Sequence[int]
 ) -> NDArray[np.float32]:
-    """Σ_i w_i ε_i over those blocks, in the order of pairs: the same bits wherever it is done."""
+    """Σ_i w_i ε_i over these blocks, in the order of pairs: bit-identical in every process."""
     sums = [np.zeros(0, np.float32)]
     for number in blocks:
         total = np.zeros(min(BLOCK, noise.size - number * BLOCK), np.float32)
@@ -59,7 +59,7 @@ def sum_of_noise(
 
 
 def gradient(sums: NDArray[np.float32], *, pairs: int, sigma: float) -> NDArray[np.float32]:
-    """Σ_i (u_i⁺ − u_i⁻) ε_i, [D] -> the estimate of the gradient of the mean utility, [D].
+    """Estimate of the gradient of the mean utility. sums: Σ_i (u_i⁺ − u_i⁻) ε_i, [D] -> [D].
 
     Source: Salimans et al., arXiv:1703.03864, algorithm 1, with antithetic pairs.
     """
@@ -67,12 +67,12 @@ def gradient(sums: NDArray[np.float32], *, pairs: int, sigma: float) -> NDArray[
 
 
 def share_of(blocks: int, *, rank: int, size: int) -> range:
-    """The blocks that a process sums: as even as can be, in the order of ranks."""
+    """The blocks that a process sums: nearly equal shares, in the order of ranks."""
     return range(rank * blocks // size, (rank + 1) * blocks // size)
 
 
 class Learner:
-    """The searched weights θ [D] and Adam's state. `update` is all that changes them."""
+    """The searched weights θ [D] and Adam's state. Only `update` changes them."""
 
     def __init__(self, theta: NDArray[np.float32], config: ESConfig, *, noise: Noise) -> None:
         assert theta.shape == (noise.size,), f"{theta.shape} weights, noise for {noise.size}"
@@ -87,7 +87,7 @@ class Learner:
 
     @property
     def theta(self) -> NDArray[np.float32]:
-        """The weights now, [D]; a view."""
+        """A view of the current weights [D]."""
         return self.parameter.detach().numpy()
 
     def update(
@@ -98,11 +98,11 @@ class Learner:
         generation: int,
         world: World,
     ) -> dict[str, float]:
-        """Returns [P,2] of a generation's pairs on those levels [P] -> one step of Adam, and its
-        metrics.
+        """One step of Adam. Returns its metrics. returns [P,2] of a generation's pairs, levels [P]
+        of the pairs.
 
-        Every process of the world calls it, sums the noise of a share of the weights, gets the rest
-        from the others, and ends with the same weights.
+        Every process of the world calls this. Each sums the noise of its share of the weights,
+        receives the other shares, and ends with the same weights.
         """
         weights = pair_weights(returns, levels)
         mine = share_of(self.noise.blocks, rank=world.rank, size=world.size)

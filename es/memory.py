@@ -1,7 +1,7 @@
-"""What a generation is made of: noise that any process can draw, and what came of it.
+"""A generation's noise, episodes and results.
 
-Nothing is stored: noise is a function of (run seed, generation, pair), so that processes exchange
-numbers of members and returns, and any of them can draw any member's noise again.
+Noise is not stored: it is a function of (run seed, generation, pair). Processes exchange only
+numbers of members and returns, and each can draw any member's noise again.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 BLOCK = 16_384
-"""Numbers of a pair's noise that come from one stream."""
+"""Numbers of a pair's noise per random stream."""
 RECORD = np.dtype(
     [
         ("task", "<u4"),
@@ -23,17 +23,17 @@ RECORD = np.dtype(
     ],
     align=False,
 )
-"""What travels of an episode, 21 bytes: its number in the generation, agent steps, the sum of its
-rewards, the contest's return, and how far it came."""
+"""The record of an episode that processes send, 21 bytes: its number in the generation, agent
+steps, sum of rewards, the contest's return, and progress."""
 
 Floats = NDArray[np.float32]
 
 
 def stream(seed: int, generation: int, pair: int, *, block: int = 0) -> np.random.Generator:
-    """The random numbers of one block of one pair, whatever was drawn before, and wherever.
+    """The random numbers of one block of one pair, the same in every process and at any time.
 
-    Philox maps a counter to random bits by a key. Run and generation are the key; pair and block
-    are the counter's upper words, the lower two count the draws: streams cannot meet.
+    Philox maps a counter to random bits by a key. Run and generation are the key. Pair and block
+    are the counter's upper words; the lower two count the draws, so streams cannot overlap.
     Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3".
     """
     key = np.array([seed, generation], np.uint64)
@@ -43,7 +43,7 @@ def stream(seed: int, generation: int, pair: int, *, block: int = 0) -> np.rando
 
 @dataclass(frozen=True)
 class Noise:
-    """The noise of a run on a flat vector of `size` weights: standard normal, in blocks of BLOCK.
+    """A run's standard normal noise for a flat vector of `size` weights, in blocks of BLOCK.
 
     seed: the run's.
     """
@@ -53,7 +53,7 @@ class Noise:
 
     @property
     def blocks(self) -> int:
-        """Blocks of a pair's noise."""
+        """Number of blocks in a pair's noise."""
         return -(-self.size // BLOCK)
 
     def block(self, generation: int, pair: int, number: int) -> Floats:
@@ -69,8 +69,8 @@ class Noise:
 
 @dataclass(frozen=True)
 class Task:
-    """One episode of a generation. pair: −1 for the current policy. sign: 1 noise added, −1 taken
-    off, 0 none. slot: which of the generation's levels."""
+    """One episode of a generation. pair: −1 for the current policy. sign: 1 adds the noise, −1
+    subtracts it, 0 has none. slot: index among the generation's levels."""
 
     pair: int
     sign: int
@@ -78,14 +78,14 @@ class Task:
 
     @property
     def member(self) -> int:
-        """0: the current policy; 1, 2: the first pair with noise added and taken off; 3, 4, …"""
+        """0: the current policy; 1, 2: the first pair, noise added and subtracted; 3, 4, …"""
         return 0 if self.sign == 0 else 2 * self.pair + (1 if self.sign > 0 else 2)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The episodes of a generation: first those of the current policy, one on each level, then two
-    of each pair, both on one level.
+    """The episodes of a generation: first one of the current policy on each level, then two of
+    each pair, both on the same level.
 
     seed, generation: of the run. slots: numbers of the levels. evaluates: whether the current
     policy plays.
@@ -104,36 +104,36 @@ class Plan:
 
     @cached_property
     def turns(self) -> NDArray[np.int64]:
-        """The slot that each pair plays, [pairs]; a generation goes on where the last one ended, so
-        that all levels have their turn."""
+        """The slot that each pair plays, [pairs]. A generation continues where the last one ended,
+        so that all levels take turns."""
         return (self.generation * self.pairs + np.arange(self.pairs)) % len(self.slots)
 
     def __len__(self) -> int:
         return self.first + 2 * self.pairs
 
     def task(self, number: int) -> Task:
-        """The episode of that number."""
+        """The episode with this number."""
         if number < self.first:
             return Task(-1, 0, number)
         pair, second = divmod(number - self.first, 2)
         return Task(pair, -1 if second else 1, int(self.turns[pair]))
 
     def episode_seed(self, task: Task) -> int:
-        """Of chance in the episode: the same for both members of a pair."""
+        """Seed of the episode's random events, the same for both members of a pair."""
         entropy = [self.seed, self.generation, task.pair + 1, task.slot, 0]
         return int(np.random.SeedSequence(entropy).generate_state(1)[0])
 
     def returns(self, records: NDArray[np.void]) -> tuple[Floats, Floats]:
-        """Records of all episodes, in their order -> returns of the pairs [pairs,2] (noise added,
-        taken off), and of the current policy [slots], or [0]."""
+        """Returns the pairs' returns [pairs,2] (noise added, subtracted), and the current policy's
+        [slots], or [0] if it does not play. records: of all episodes, in order."""
         whole = np.array_equal(records["task"], np.arange(len(self)))
-        assert whole, "an episode is missing, or there twice"
+        assert whole, "an episode is missing or duplicate"
         totals = records["total"]
         return totals[self.first :].reshape(self.pairs, 2), totals[: self.first]
 
 
 def draw_levels(seed: int, generation: int, *, levels: int, count: int) -> tuple[int, ...]:
-    """Numbers of the levels that a generation plays: `count` of them (0: all), in rising order."""
+    """Draws the numbers of a generation's levels: `count` of them (0: all), in rising order."""
     if count == 0 or count >= levels:
         return tuple(range(levels))
     rng = np.random.default_rng([seed, generation, 1])

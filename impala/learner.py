@@ -1,4 +1,4 @@
-"""IMPALA's mathematics: what it makes better, and the steps along its gradient.
+"""IMPALA's mathematics: the losses, and the steps along their gradient.
 
 Letters: T steps, N sequences of a batch, A actions.
 """
@@ -30,7 +30,7 @@ def value_losses(values: Tensor, targets: Tensor) -> Tensor:
 
 
 def make_optimiser(config: ImpalaConfig, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
-    """Over the net's parameters, as the config says."""
+    """Returns the config's optimiser over the net's parameters."""
     rate, epsilon = config.learning_rate, config.optimiser_epsilon
     if config.optimiser == "adam":
         return Adam(parameters, lr=rate, eps=epsilon, fused=True)
@@ -38,7 +38,7 @@ def make_optimiser(config: ImpalaConfig, parameters: list[nn.Parameter]) -> torc
 
 
 class Learner:
-    """The net and its optimiser. `update` is all that changes them."""
+    """The net and its optimiser. Only `update` changes them."""
 
     def __init__(
         self, net: ActorCritic, config: ImpalaConfig, *, device: torch.device, threads: int = 1
@@ -51,8 +51,8 @@ class Learner:
         self.threads = GradientThreads(threads if device.type == "cpu" else 1)
 
     def update(self, batch: Sequences, *, part: float) -> dict[str, float]:
-        """Learn from a batch -> metrics, means over its steps and epochs. part: of the run that has
-        passed, 0 to 1."""
+        """Learn from a batch. Returns metrics, means over its steps and epochs. part: the completed
+        share of the run, 0 to 1."""
         config = self.config
         rate = config.learning_rate * scheduled(config.learning_rate_schedule, part)
         for settings in self.optimiser.param_groups:
@@ -62,7 +62,7 @@ class Learner:
         return {**dict(zip(rows[0], means.tolist(), strict=True)), "learning_rate": rate}
 
     def _step(self, batch: Sequences) -> dict[str, Tensor]:
-        """One step along the gradient of a batch -> metrics."""
+        """One step along the gradient of a batch. Returns metrics."""
         count = min(self.config.accumulate * self.threads.count, batch.count)
         ends = np.linspace(0, batch.count, count + 1).astype(int).tolist()
         parts = [batch.columns(slice(*ends)) for ends in pairwise(ends)]
@@ -74,13 +74,13 @@ class Learner:
         return means
 
     def _microbatch(self, part: Sequences) -> Gradients:
-        """Gradients and sums of metrics of a part of a batch."""
+        """Gradients and summed metrics of a part of a batch."""
         loss, metrics = self.losses(part)
         gradients = torch.autograd.grad(loss, self.parameters)
         return list(gradients), {name: value.detach() for name, value in metrics.items()}
 
     def losses(self, batch: Sequences) -> tuple[Tensor, dict[str, Tensor]]:
-        """Loss with gradient, and what it is made of, summed over the steps."""
+        """The loss with gradient, and its terms, summed over the steps."""
         config = self.config
         steps, count = batch.actions.shape
         actions, old_logp, rewards, terminated, ended = (
@@ -125,7 +125,7 @@ class Learner:
 
     @torch.no_grad()
     def next_values(self, batch: Sequences, values: Tensor) -> Tensor:
-        """Values [T,N] of the state that each step reached, before any reset; meaningless where
+        """Values [T,N] of the states that the steps reached, before any reset; meaningless where
         terminated. values [T+1,N]: of the observations."""
         reached = values[1:].clone()
         if len(batch.cut_at):
@@ -138,7 +138,8 @@ class Learner:
     def seen(
         self, obs: np.ndarray, *, states: np.ndarray, starts: np.ndarray, steps: int
     ) -> tuple[Tensor, Tensor]:
-        """Images [B,H,W,C], `steps` steps of B/steps sequences step by step -> logits, values."""
+        """Evaluates images [B,H,W,C], `steps` steps of B/steps sequences, step by step. Returns
+        logits and values."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             logits, values, _ = self.net(
                 self.tensor(obs).permute(0, 3, 1, 2),
@@ -149,5 +150,5 @@ class Learner:
         return logits, values
 
     def tensor(self, array: np.ndarray) -> Tensor:
-        """An array on the device."""
+        """Moves an array to the device."""
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)

@@ -1,4 +1,4 @@
-"""What IMPALA remembers: sequences until they make a batch, and batches to learn from again."""
+"""IMPALA's memory: sequences until they make a batch, and batches to replay."""
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,30 +13,30 @@ from retro_agents.experience.rollouts import Rollout
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """T steps on end of N environments, and the observation that they led to."""
+    """T consecutive steps of N environments, and the observations that they led to."""
 
     obs: NDArray[np.uint8]
     """[T+1,N,H,W,C]; the last one has no action yet."""
     starts: NDArray[np.bool_]
-    """[T+1,N]: observations that begin an episode."""
+    """[T+1,N]: whether an observation begins an episode."""
     states: NDArray[np.float32]
-    """[N,S]: what the net remembered before the first."""
+    """[N,S]: the net's recurrent states before the first step."""
     actions: NDArray[np.int64]
-    """[T,N]; so are the following."""
+    """[T,N], as are the following arrays."""
     logp: NDArray[np.float32]
-    """Of the actions, by the policy that acted."""
+    """Log-probabilities of the actions under the policy that acted."""
     rewards: NDArray[np.float32]
     terminated: NDArray[np.bool_]
     ended: NDArray[np.bool_]
     """Terminated or truncated."""
     cut_at: NDArray[np.int64]
-    """[F,2]: step and environment where an episode was truncated."""
+    """[F,2]: step and environment of each truncation."""
     cut_obs: NDArray[np.uint8]
-    """[F,H,W,C]: its last observation."""
+    """[F,H,W,C]: the last observation of each truncated episode."""
     cut_states: NDArray[np.float32]
-    """[F,S]: what the net remembered before that."""
+    """[F,S]: the net's recurrent state before that observation."""
     versions: NDArray[np.int64]
-    """[N]: of the weights that acted, in updates."""
+    """[N]: version of the weights that acted, in updates."""
 
     @property
     def count(self) -> int:
@@ -44,7 +44,7 @@ class Sequences:
         return len(self.versions)
 
     def columns(self, part: slice) -> "Sequences":
-        """A copy of those of some environments: a view would keep all of them in memory."""
+        """Copies the sequences of some environments; a view would keep all of them in memory."""
         begin, end, _ = part.indices(self.count)
         inside = (self.cut_at[:, 1] >= begin) & (self.cut_at[:, 1] < end)
         own = {name: getattr(self, name)[:, begin:end].copy() for name in OF_STEPS}
@@ -59,11 +59,11 @@ class Sequences:
 
 
 OF_STEPS = ("obs", "starts", "actions", "logp", "rewards", "terminated", "ended")
-"""Arrays whose second axis is that of environments."""
+"""Arrays whose second axis is the environments."""
 
 
 def joined(parts: Sequence[Sequences]) -> Sequences:
-    """The environments of all parts, which are of as many steps."""
+    """Joins parts of equally many steps along the environments."""
     before = np.cumsum([0, *(part.count for part in parts)])
     moved = [
         replace(part, cut_at=part.cut_at + np.array([0, first]))
@@ -82,7 +82,7 @@ def joined(parts: Sequence[Sequences]) -> Sequences:
 def sequences_of(
     rollout: Rollout, obs: NDArray[np.uint8], *, starts: NDArray[np.bool_], state: Any, version: int
 ) -> Sequences:
-    """A copy of a full rollout. obs [N,C,H,W], starts [N], state [N,S]: after its last step."""
+    """Copies a full rollout. obs [N,C,H,W], starts [N] and state [N,S] follow its last step."""
     cut_at = np.array([*rollout.finals], np.int64).reshape(-1, 2)
     states = np.concatenate([rollout.states.cpu().numpy(), state.cpu().numpy()[None]])
     last = obs.transpose(0, 2, 3, 1)
@@ -104,22 +104,22 @@ def sequences_of(
 
 
 class Memory:
-    """Makes batches of blocks of any size, and gives remembered ones beside them."""
+    """Forms batches from blocks of any size, and replays earlier batches among them."""
 
     def __init__(
         self, *, sequences: int, remembered: int, proportion: float, rng: np.random.Generator
     ) -> None:
-        """sequences: of a batch. remembered: batches. proportion: of them, for each new one. rng:
-        draws them."""
+        """sequences: per batch. remembered: capacity in batches. proportion: replayed batches per
+        new one. rng: draws the replayed batches."""
         self.sequences, self.rng = sequences, rng
         self.proportion = proportion if remembered else 0.0
         self.waiting: list[Sequences] = []
         self.remembered: deque[Sequences] = deque(maxlen=remembered)
         self.owed = 0.0
-        """Remembered batches to be given, a part of one included."""
+        """Replayed batches that are due, as a fraction."""
 
     def batches(self, block: Sequences) -> Iterator[tuple[Sequences, bool]]:
-        """Take a block -> what is to be learned from now, and whether it is new."""
+        """Adds a block. Yields the batches to learn from now, and whether each is new."""
         self.waiting.append(block)
         while sum(part.count for part in self.waiting) >= self.sequences:
             together = joined(self.waiting)
@@ -134,11 +134,11 @@ class Memory:
             self.remembered.append(batch)
 
     def arrays(self) -> dict[str, NDArray]:
-        """All that is kept, environments first, for a checkpoint; `restore` reads it back."""
-        kept = [*self.remembered, *self.waiting]
-        if not kept:
+        """The whole memory for a checkpoint, environments first; `restore` reads it back."""
+        parts = [*self.remembered, *self.waiting]
+        if not parts:
             return {}
-        together = joined(kept)
+        together = joined(parts)
         arrays = {field.name: getattr(together, field.name) for field in fields(Sequences)}
         return {
             PREFIX + name.replace("_", "-"): array.swapaxes(0, 1) if name in OF_STEPS else array
@@ -146,7 +146,7 @@ class Memory:
         }
 
     def restore(self, saved: Mapping[str, NDArray], *, remembered: int, owed: float) -> None:
-        """Be what `arrays` was taken from. remembered: batches among the sequences."""
+        """Restore the memory from `arrays`. remembered: batches among the sequences."""
         self.owed = owed
         if PREFIX + "obs" not in saved:
             return
@@ -164,4 +164,4 @@ class Memory:
 
 
 PREFIX = "memory-"
-"""What names of the memory's arrays begin with in a checkpoint."""
+"""Prefix of the memory's arrays in a checkpoint."""

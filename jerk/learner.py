@@ -15,7 +15,7 @@ from retro_agents.ground.errors import UserError
 
 
 def find_moves(names: Sequence[str]) -> Moves:
-    """The moves' numbers among the actions of these names. Raises UserError if one is missing.
+    """Finds the moves among the actions by their names. Raises UserError if one is missing.
 
     Differs from the published agent, which has every button, among 7 actions: a jump is B alone
     (momentum carries it) and waiting is DOWN.
@@ -38,27 +38,27 @@ def find_moves(names: Sequence[str]) -> Moves:
 
 
 BoutPlayer = Literal["rule", "policy", "memory"]
-"""Who plays a bout of exploration."""
+"""The player of a bout of exploration."""
 
 
 class Bout(NamedTuple):
-    """A stretch of exploration in one direction, and how far it is."""
+    """A stretch of exploration in one direction, and its state."""
 
     left: bool = False
     steps_left: int = 0
-    """Below 0: as many as the episode has."""
+    """If below 0, the bout lasts until the episode ends."""
     jump_left: int = 0
-    """Steps that the present jump is still held."""
+    """Steps for which the present jump is still held."""
     reward: float = 1.0
-    """Gained since the bout began; before the first one, as if something had been."""
+    """The reward since the bout began; positive before the first bout, which turns right."""
     player: BoutPlayer = "rule"
 
 
 class Shares(NamedTuple):
-    """Parts of the bouts to the right that others play now."""
+    """Current shares of the bouts to the right that other players get."""
 
     policy: float = 0.0
-    """In replays alone."""
+    """Above 0 in replays only."""
     memory: float = 0.0
 
 
@@ -71,12 +71,12 @@ def explore(
     shares: Shares,
     turns: bool = True,
 ) -> tuple[int | None, Bout]:
-    """The rule's next action in a bout, or in the next bout where it is over -> (action, bout).
-    None: the bout's player, which is another, has to say.
+    """Returns (the rule's next action, bout); a new bout begins when the last one is over. The
+    action is None where another player plays the bout.
 
-    To the right; where it turns, to the left after a bout to the right that brought nothing. At
-    each step a jump begins with `jump_probability`, held for `jump_steps`. A share of the bouts to
-    the right is played by the policy, and one by the memory. Source: openai/retro-baselines, JERK.
+    Bouts run right; with `turns`, one runs left after a bout to the right without any reward. At
+    each step a jump begins with `jump_probability`, held for `jump_steps`. The policy and the
+    memory each play a share of the bouts to the right. Source: openai/retro-baselines, JERK.
     """
     left, steps_left, jump_left, reward, player = bout
     if steps_left == 0:
@@ -97,7 +97,7 @@ def explore(
 
 
 def draw_player(rng: Rng, shares: Shares) -> BoutPlayer:
-    """Who plays a bout to the right."""
+    """Draws the player of a bout to the right."""
     if shares.policy + shares.memory == 0.0:
         return "rule"
     draw = rng.random()
@@ -107,7 +107,7 @@ def draw_player(rng: Rng, shares: Shares) -> BoutPlayer:
 
 
 def exploit_probability(config: JerkConfig, env_steps: int) -> float:
-    """The chance that an episode replays the best sequence as it is: bias + growth t/T, at most 1.
+    """The chance that an episode replays the best sequence unchanged: bias + growth t/T, at most 1.
 
     Source: openai/retro-baselines, JERK, where it grows by 1.
     """
@@ -116,21 +116,21 @@ def exploit_probability(config: JerkConfig, env_steps: int) -> float:
 
 
 def furthest_point(rewards: Sequence[float]) -> tuple[int, float]:
-    """Of an episode's rewards: (steps up to the first highest running sum, that sum)."""
+    """Returns (steps up to the first maximum of the running sum of rewards, that sum)."""
     sums = np.cumsum(np.asarray(rewards, np.float64))
     length = int(sums.argmax()) + 1
     return length, float(sums[length - 1])
 
 
 def is_kept(value: float, best: float, *, ratio: float) -> bool:
-    """Whether a run that returned `value` becomes a sequence; always while none is worth much."""
+    """Whether a run with the return `value` becomes a sequence: always while the best is poor."""
     return best <= 0.0 or value > ratio * best
 
 
 def mutate(actions: Actions, rng: Rng) -> Actions:
-    """[L] with the tail cut off, from any step on: each length from 0 to L is as likely.
+    """Cuts off the tail of [L]; every length from 0 to L is equally likely.
 
-    Differs from the contest's entry, which cuts off up to L/5 and also cuts stretches out and
-    draws actions anew: that mends no early failure, and cost a tenth of the return.
+    Differs from the contest's entry, which cuts off up to L/5, removes stretches and redraws
+    actions: that repairs no early failure, and cost a tenth of the return.
     """
     return actions[: int(rng.integers(0, len(actions) + 1))]

@@ -1,5 +1,5 @@
-"""What JERK remembers, per level: sequences of actions with the returns of all their replays, and
-the best runs with their frames."""
+"""JERK's memory per level: sequences of actions with the returns of all their replays, and the
+best runs with their frames."""
 
 from collections.abc import Mapping
 from operator import attrgetter
@@ -18,7 +18,7 @@ MEAN = attrgetter("mean")
 
 
 def to_plain(value: Any) -> Any:
-    """Dataclasses and arrays in any nesting, as msgpack can hold them."""
+    """Converts nested dataclasses and arrays to values that msgpack can hold."""
 
     def plain(array: NDArray) -> dict[str, Any]:
         return {"dtype": array.dtype.str, "shape": list(array.shape), "data": array.tobytes()}
@@ -27,7 +27,7 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(value: Any, kind: Any) -> Any:
-    """What `to_plain` was given, which is a `kind`."""
+    """Converts the result of `to_plain` back to a `kind`."""
 
     def array(_: type, plain: dict[str, Any]) -> NDArray:
         return np.frombuffer(plain["data"], plain["dtype"]).reshape(plain["shape"]).copy()
@@ -36,23 +36,23 @@ def from_plain(value: Any, kind: Any) -> Any:
 
 
 class SequenceMemory:
-    """Up to `capacity` sequences per level; that of the lowest mean makes room for a new one."""
+    """Up to `capacity` sequences per level; the one with the lowest mean makes room for another."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.levels: dict[str, list[StoredSequence]] = {}
         self.starts: dict[str, NDArray[np.uint8]] = {}
-        """Each level's first observation, by which it is recognised."""
+        """Each level's first observation, which identifies it."""
         self.next_number = 0
         self.pools: dict[str, SequencePool] = {}
-        """Of the levels' sequences as they were when one was last looked for."""
+        """A pool per level, made of its sequences at the last search."""
 
     def __len__(self) -> int:
         return sum(len(found) for found in self.levels.values())
 
     def nearest(self, level: str, place: Place, *, jump: int) -> tuple[StoredSequence, int] | None:
-        """The level's sequence, and its step, that was in a place most like that one; None where
-        none was."""
+        """Returns the level's sequence and step whose place is most similar to this one, or None
+        if there is none."""
         found = self.levels.get(level, [])
         if level not in self.pools or not self.pools[level].is_of(found):
             self.pools[level] = SequencePool(found, jump=jump)
@@ -60,7 +60,7 @@ class SequenceMemory:
         return None if best is None else self.pools[level].nearest(place, best=best.mean)
 
     def best(self, level: str) -> StoredSequence | None:
-        """The best of a level; the older one of equals."""
+        """A level's best sequence, the oldest of equals."""
         return max(self.levels.get(level, ()), key=MEAN, default=None)
 
     def add(
@@ -72,12 +72,12 @@ class SequenceMemory:
         rewards: NDArray[np.float32] | None = None,
         latest: int = 0,
     ) -> StoredSequence | None:
-        """Remember a run -> its sequence, or None where it was worse than a full level's worst.
+        """Store a run. Returns its sequence, or None if it is worse than all of a full level's.
 
-        A sequence that is there already gets the return as one more of its own; latest: as of
+        If the same sequence is stored already, it gets the return as one more replay; latest: see
         `StoredSequence.add_return`.
         """
-        assert len(actions) > 0, "a sequence has an action or more"
+        assert len(actions) > 0, "a sequence has at least one action"
         found = self.levels.setdefault(level, [])
         for sequence in found:
             if np.array_equal(sequence.actions, actions):
@@ -92,39 +92,39 @@ class SequenceMemory:
         return new if new in found else None  # by identity
 
     def make_room(self, found: list[StoredSequence]) -> None:
-        """Forget a level's worst sequences, the later of equals, beyond the capacity."""
+        """Forget a level's worst sequences beyond the capacity, the newest of equals first."""
         while len(found) > self.capacity:
             found.remove(min(reversed(found), key=MEAN))
 
     def recordings(self) -> set[str]:
-        """The names of all files."""
+        """The names of all recorded files."""
         return {s.recording for found in self.levels.values() for s in found if s.recording}
 
     def forget_recordings(self) -> None:
-        """They lie in another run's folder."""
+        """Drop the names of recordings, which lie in another run's folder."""
         for found in self.levels.values():
             for sequence in found:
                 sequence.recording = ""
 
     def numbered(self, level: str, number: int) -> StoredSequence | None:
-        """The sequence of that number, if it is still there."""
+        """The sequence with this number, or None if it was forgotten."""
         return next((s for s in self.levels.get(level, ()) if s.number == number), None)
 
     def save(self) -> dict[str, Any]:
-        """All of it as msgpack can hold it; `restore` reads it back."""
+        """The memory as values that msgpack can hold; `restore` reads it back."""
         kept = {"levels": self.levels, "starts": self.starts, "next_number": self.next_number}
         return {name: to_plain(value) for name, value in kept.items()}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Become what was saved."""
+        """Restore what `save` returned."""
         self.levels = from_plain(saved["levels"], dict[str, list[StoredSequence]])
-        for found in self.levels.values():  # of a larger memory
+        for found in self.levels.values():  # the saved memory may have been larger
             self.make_room(found)
         self.starts = from_plain(saved["starts"], dict[str, NDArray[np.uint8]])
         self.next_number = saved["next_number"]
 
     def as_json(self, *, most: int = 10) -> dict[str, list[dict[str, Any]]]:
-        """The best few of each level, for people and other programs."""
+        """The best sequences of each level, for people and other programs."""
         return {
             level: [
                 {
@@ -151,16 +151,16 @@ class BestRuns:
         return sum(len(found) for found in self.levels.values())
 
     def all(self) -> list[Episode]:
-        """Level by level."""
+        """All episodes, level by level."""
         return [run for found in self.levels.values() for run in found]
 
     def wants(self, level: str, value: float) -> bool:
-        """Whether a run of that return would be among the best."""
+        """Whether a run with this return would be among the best."""
         found = self.levels.get(level, [])
         return len(found) < self.most or value > found[-1].total_reward
 
     def add(self, run: Episode) -> None:
-        """Keep a run if it is one of the best, the earlier of equals."""
+        """Keep a run if it is one of the best; of equals the earlier one stays."""
         found = self.levels.setdefault(run.level, [])
         found.append(run)
         found.sort(key=lambda one: one.total_reward, reverse=True)

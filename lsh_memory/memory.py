@@ -1,4 +1,4 @@
-"""An episodic memory: which actions were taken where it looked like this, and what came of them."""
+"""An episodic memory: the actions taken in similar observations, and their returns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,20 +19,20 @@ KERNEL_DELTA = 1e-3
 
 @dataclass(frozen=True)
 class MemoryConfig:
-    """What a memory is made of; saved with it."""
+    """The settings of a memory, saved with it."""
 
     features: Count
-    """Numbers in an embedding."""
+    """Length of an embedding."""
     actions: Count
     """Actions are 0 to actions − 1."""
     capacity: Count = 100_000
-    """Entries; then the one unused for longest makes room."""
+    """Entries at most; the least recently used one makes room for another."""
     merge_above: float = 0.9995
-    """Cosine from which an entry of the same action is a near-duplicate; above 1: none is."""
+    """Cosine from which an entry with the same action is a near-duplicate; above 1: none is."""
     candidates: Count = 2_000
-    """Entries that are compared by whole codes, an eighth of them exactly: recall against time."""
+    """Entries compared by whole codes, an eighth of them exactly: more cost time, but recall more."""
     seed: Natural = 0
-    """Of the hyperplanes."""
+    """Seed of the hyperplanes."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -41,8 +41,8 @@ class MemoryConfig:
 @final
 @dataclass(frozen=True)
 class Neighbours:
-    """Entries near a query, best first: arrays [K], or [B,K] of a batch, where slot −1, action −1,
-    cosine −inf and return NaN stand for missing ones."""
+    """Entries near a query, best first: arrays [K], or [B,K] of a batch. A missing entry has slot
+    −1, action −1, cosine −inf and return NaN."""
 
     slots: Slots
     cosines: Floats
@@ -53,7 +53,7 @@ class Neighbours:
 @final
 @dataclass(frozen=True)
 class ActionValues:
-    """Per action the kernel-weighted mean of its neighbours' returns, NaN where it has none, and
+    """For each action, the kernel-weighted mean of its neighbours' returns (NaN without any) and
     the sum of their weights: arrays [A], or [B,A] of a batch."""
 
     values: Floats
@@ -62,7 +62,7 @@ class ActionValues:
 
 @final
 class EpisodicMemory:
-    """See the module's text. `merged` and `evicted` count near-duplicates and entries given up."""
+    """See the package's text. `merged` counts near-duplicates, `evicted` entries that made room."""
 
     def __init__(self, config: MemoryConfig) -> None:
         self.config = config
@@ -74,14 +74,14 @@ class EpisodicMemory:
         return self.storage.size
 
     def add(self, embedding: ArrayLike, action: int, return_to_go: float) -> int:
-        """Remember one step: embedding [F] of the observation *before* the action, and the return
-        from there on -> its slot, an earlier one where it is a near-duplicate.
+        """Store one step: embedding [F] of the observation *before* the action, and the return
+        from there on. Returns its slot, which for a near-duplicate is that of the earlier entry.
 
         Raises ValueError for another shape, numbers that are not finite, or an unknown action.
         """
         unit = self._units(np.asarray(embedding)[None])[0]
         if not 0 <= action < self.config.actions or not np.isfinite(return_to_go):
-            raise ValueError(f"action {action}, return {return_to_go} cannot be remembered")
+            raise ValueError(f"action {action}, return {return_to_go} cannot be stored")
         storage = self.storage
         if self.config.merge_above <= 1.0:
             slots, cosines = self.index.similar(unit, self.config.merge_above)
@@ -107,8 +107,8 @@ class EpisodicMemory:
         return np.array([self.add(*step) for step in steps], np.int64)
 
     def query(self, embedding: ArrayLike, k: int = 10) -> Neighbours:
-        """The k entries whose embeddings have the largest cosine with this one [F], fewer where
-        there are fewer."""
+        """The k entries whose embeddings have the largest cosine with this one [F], or fewer if
+        the memory has fewer."""
         rows = self.query_batch(np.asarray(embedding)[None], k)
         there = rows.slots[0] >= 0
         return Neighbours(**{name: row[0][there] for name, row in vars(rows).items()})
@@ -127,11 +127,11 @@ class EpisodicMemory:
     def action_values(
         self, embedding: ArrayLike, k: int = 50, *, within: float = 2.0
     ) -> ActionValues:
-        """What each action gave in the k entries nearest to embedding [F], those left out that are
-        farther from it than `within`.
+        """Values of the actions from the k entries nearest to embedding [F], without those farther
+        from it than `within`.
 
-        Distances d are of vectors of length 1, so 2 is opposite. The weight of an entry is
-        1 / (d² + δ), δ = 0.001. Source: Pritzel et al., arXiv:1703.01988, eq. 5.
+        Distances d are between vectors of length 1, so opposite ones are 2 apart. The weight of an
+        entry is 1 / (d² + δ), δ = 0.001. Source: Pritzel et al., arXiv:1703.01988, eq. 5.
         """
         rows = self.action_values_batch(np.asarray(embedding)[None], k, within=within)
         return ActionValues(**{name: row[0] for name, row in vars(rows).items()})
@@ -152,8 +152,8 @@ class EpisodicMemory:
         return ActionValues(values.astype(np.float32), weights.astype(np.float32))
 
     def save(self, folder: Path | str) -> Path:
-        """Write everything into a folder, as a checkpoint without code; an earlier one is replaced
-        when this is complete. Raises UserError if it cannot be written."""
+        """Write the memory into a folder, as a checkpoint without code that replaces an earlier one
+        when it is complete. Raises UserError if it cannot be written."""
         from retro_agents.run.checkpoint import save_checkpoint  # torch takes seconds to import
 
         arrays = self.arrays()
@@ -163,7 +163,7 @@ class EpisodicMemory:
 
     @classmethod
     def load(cls, folder: Path | str) -> "EpisodicMemory":
-        """The memory that `save` wrote. Raises UserError if there is none, or it is damaged."""
+        """Load a memory that `save` wrote. Raises UserError if it is missing or damaged."""
         from retro_agents.run.checkpoint import load_checkpoint
 
         saved = load_checkpoint(folder).of("lsh_memory")
@@ -172,12 +172,12 @@ class EpisodicMemory:
         return memory
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All that it holds, by name, as checkpoints hold it; `restore` takes it back."""
+        """The memory's arrays by name, for a checkpoint; `restore` reads them back."""
         return {**self.storage.arrays(), "counts": np.array([self.merged, self.evicted])}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Be what `arrays` returned, in a memory that is empty. Raises ValueError for more entries
-        than there is room for, or other features."""
+        """Restore what `arrays` returned, into an empty memory. Raises ValueError if there are more
+        entries than the capacity, or other features."""
         assert not len(self), "the memory holds entries already"
         self.storage.restore(arrays)
         self.merged, self.evicted = arrays["counts"].tolist()
@@ -188,7 +188,7 @@ class EpisodicMemory:
             self.index.insert(slot)
 
     def _units(self, embeddings: NDArray) -> Floats:
-        """Embeddings [B,F] at length 1; zeros stay zeros, with a cosine of 0 to everything."""
+        """Scales embeddings [B,F] to length 1; zeros stay zeros, with a cosine of 0 to all."""
         if embeddings.ndim != 2 or embeddings.shape[1] != self.config.features:
             raise ValueError(
                 f"embeddings of shape {embeddings.shape}, expected {self.config.features} features"

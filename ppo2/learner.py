@@ -1,7 +1,7 @@
-"""PPO's mathematics: pure functions on top, then the learning from one rollout.
+"""PPO's mathematics: pure functions, then the learning from one rollout.
 
 Letters: B rows of a minibatch, A actions. `logp` is the log-probability of the action taken,
-`log_ratio` its difference to that when it was taken.
+`log_ratio` its difference from that under the policy that acted.
 """
 
 import sys
@@ -36,8 +36,8 @@ def clipped_surrogate(log_ratio: Tensor, advantages: Tensor, *, clip: Tensor) ->
 def value_losses(
     values: Tensor, old_values: Tensor, returns: Tensor, *, clip: Tensor | None
 ) -> Tensor:
-    """Half the squared error, [B] -> [B]; with a clip the larger of that of the value and of the
-    value moved by no more than `clip` from the old one. Source: openai/baselines, ppo2."""
+    """Half the squared error, [B] -> [B]. With a clip, the larger of the errors of the value and of
+    the value clipped to within `clip` of the old one. Source: openai/baselines, ppo2."""
     losses = (values - returns).square()
     if clip is not None:
         moved = old_values + (values - old_values).clamp(-clip, clip)
@@ -54,11 +54,11 @@ CACHED_ROWS = 128
 """Rows of a microbatch that stays in a CPU's cache: with the IMPALA encoder it takes 30 % less time
 per row than one of 1,024."""
 LEAST_WEIGHT = 1e-30
-"""Of a KL penalty, which grows by factors and would stay at 0."""
+"""Least weight of a KL penalty: it changes by factors, so 0 would stay 0."""
 
 
 def adapted(weight: float, kl: float, *, aim: float) -> float:
-    """The weight of a KL penalty after a rollout that moved the policy by `kl`.
+    """The new weight of a KL penalty after a rollout that moved the policy by `kl`.
 
     Source: RLlib 0.8, PPO, update_kl. Differs: Schulman et al., arXiv:1707.06347, section 4, double
     and halve it outside of 1.5 times the aim.
@@ -69,10 +69,10 @@ def adapted(weight: float, kl: float, *, aim: float) -> float:
 
 
 class Learner:
-    """The net and Adam. `update` is all that changes them.
+    """The net and Adam. Only `update` changes them.
 
-    In a group of processes each learns from the rollouts of its own environments; gradients and the
-    moments of advantages are shared, so that all take the step that one alone would.
+    In a group, each process learns from the rollouts of its own environments. They share gradients
+    and the moments of advantages, so that all take the same step as one process would.
     """
 
     def __init__(
@@ -117,11 +117,11 @@ class Learner:
         part: float,
         chance: Callable[[int], Tensor] | None = None,
     ) -> dict[str, float]:
-        """Learn from a rollout -> metrics, means over minibatches.
+        """Learn from a rollout. Returns metrics, means over minibatches.
 
-        epochs: the rows [L,K] of each one's minibatches. part: of the run that has passed, 0 to 1.
-        chance: draws so many numbers from 0 to 1 for each row of the batch, [T·N,U], for dropout
-        and augmentation.
+        epochs: the rows [L,K] of each one's minibatches. part: the completed share of the run, 0 to
+        1. chance: draws U numbers from 0 to 1 for each row of the batch, [T·N,U], for dropout and
+        augmentation.
         """
         config = self.config
         rate = config.learning_rate * scheduled(config.learning_rate_schedule, part)
@@ -143,7 +143,7 @@ class Learner:
         return self._summary(rows, rate=rate)
 
     def _minibatch(self, batch: Batch, indices: Tensor) -> dict[str, Tensor]:
-        """Gradients of one minibatch -> metrics. indices [L,K] into batch rows."""
+        """Computes the gradients of one minibatch. Returns metrics. indices [L,K]: batch rows."""
         advantages = batch.advantages[indices]
         if self.config.normalise == "minibatch":
             advantages = normalised(advantages, self.group)
@@ -157,7 +157,7 @@ class Learner:
     def _microbatch(
         self, batch: Batch, indices: Tensor, advantages: Tensor, *, rows: int
     ) -> Gradients:
-        """Gradients and metrics of a part of a minibatch of `rows`, as shares of the whole's."""
+        """A part's share of the gradients and metrics of a minibatch of `rows` rows."""
         share = indices.numel() / rows
         mb = batch.minibatch(indices, advantages)
         if self.augmentation and mb.chance is not None:
@@ -166,12 +166,12 @@ class Learner:
             mb = replace(mb, obs=images.permute(0, 2, 3, 1))
         loss, metrics = self._losses(mb)
         gradients = list(torch.autograd.grad(loss * share, self.parameters))
-        if self.config.compile:  # a CUDA graph writes its outputs to the same memory again
+        if self.config.compile:  # a CUDA graph reuses the memory of its outputs
             gradients = [gradient.clone() for gradient in gradients]
         return gradients, {name: value.detach() * share for name, value in metrics.items()}
 
     def losses(self, mb: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        """Loss with gradient, and what it is made of, of one part of a minibatch."""
+        """The loss of one part of a minibatch, with gradient, and its terms."""
         config, kept = self.config, None
         if config.dropout > 0.0 and mb.chance is not None:
             kept = (mb.chance[:, : config.net.hidden] >= config.dropout) / (1.0 - config.dropout)
@@ -203,7 +203,7 @@ class Learner:
         return loss, metrics
 
     def _step(self, metrics: dict[str, Tensor]) -> None:
-        """One step of Adam along the group's mean gradient, and that of the L2 penalty."""
+        """One step of Adam along the group's mean gradient plus that of the L2 penalty."""
         self.group.average_gradients(self.parameters)
         if self.config.convolution_l2 > 0.0:
             for kernel in self.kernels:
@@ -216,8 +216,8 @@ class Learner:
         self.optimiser.step()
 
     def _summary(self, rows: list[dict[str, Tensor]], *, rate: float) -> dict[str, float]:
-        """Means over minibatches and processes; the one place that waits for the device. With them
-        the KL penalty gets its next weight: by the divergence in the last epoch."""
+        """Means over minibatches and processes; only here does the process wait for the device.
+        Sets the KL penalty's next weight by the divergence in the last epoch."""
         names = {name: None for row in rows for name in row}
         means = [torch.stack([row[name] for row in rows if name in row]).mean() for name in names]
         means.append(torch.stack([r["kl"] for r in rows[-self.config.minibatches :]]).mean())

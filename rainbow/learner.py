@@ -1,4 +1,4 @@
-"""Rainbow's mathematics: pure functions on top, then one update of the nets.
+"""Rainbow's mathematics: pure functions, then one update of the nets.
 
 Letters: B batch, A actions, K atoms, N quantiles. z is the support [K] of the return distribution,
 None where values or quantiles are learned.
@@ -23,7 +23,7 @@ from retro_agents.run.optimiser import Adam
 
 
 def project_distribution(probs: Tensor, returns: Tensor, discounts: Tensor, z: Tensor) -> Tensor:
-    """The distribution of returns + discounts · Z, put back on the support. probs [B,K], returns
+    """The distribution of returns + discounts · Z, projected on the support. probs [B,K], returns
     and discounts [B] -> [B,K].
 
     Each atom z_i gets the share max(0, 1 − |clip(Tz_j) − z_i| / Δz) of p_j, which is the paper's
@@ -32,24 +32,24 @@ def project_distribution(probs: Tensor, returns: Tensor, discounts: Tensor, z: T
     spacing = (z[-1] - z[0]) / (len(z) - 1)
     moved = (returns[:, None] + discounts[:, None] * z).clamp(z[0], z[-1])  # [B,K]
     share = (1.0 - (moved[:, None, :] - z[None, :, None]).abs() / spacing).clamp(min=0.0)
-    return (share * probs[:, None, :]).sum(dim=2)  # a product of matrices would be TF32 on a GPU
+    return (share * probs[:, None, :]).sum(dim=2)  # a matrix product would use TF32 on a GPU
 
 
 def q_values(outputs: Tensor, z: Tensor | None) -> Tensor:
-    """Head outputs [B,A,K] -> expected returns [B,A]; without atoms the outputs' mean."""
+    """Expected returns; without atoms, the outputs' mean. Head outputs [B,A,K] -> [B,A]."""
     return outputs.mean(dim=2) if z is None else (outputs.softmax(dim=2) * z).sum(dim=2)
 
 
 def choose(outputs: Tensor, actions: Tensor) -> Tensor:
-    """[B,A,K], [B] -> [B,K]: the row of each chosen action."""
+    """The row of each chosen action. [B,A,K], [B] -> [B,K]."""
     return outputs[torch.arange(len(actions), device=actions.device), actions]
 
 
 def distributional_loss(
     outputs: Tensor, next_outputs: Tensor, returns: Tensor, discounts: Tensor, z: Tensor
 ) -> Tensor:
-    """Cross entropy between the target distribution and the predicted one. outputs [B,K] of the
-    taken action, next_outputs [B,K] of the next one (both logits) -> [B]."""
+    """Cross entropy between the target distribution and the predicted one. outputs [B,K]: logits of
+    the taken action; next_outputs [B,K]: logits of the next one -> [B]."""
     target = project_distribution(next_outputs.softmax(dim=1), returns, discounts, z)
     return -(target * outputs.log_softmax(dim=1)).sum(dim=1)
 
@@ -72,14 +72,14 @@ def quantile_loss(outputs: Tensor, fractions: Tensor, targets: Tensor) -> Tensor
 
 
 def log_policy(values: Tensor, temperature: float) -> Tensor:
-    """τ log π of the policy π = softmax(values / τ). [B,A] -> [B,A]."""
+    """τ log π for the policy π = softmax(values / τ). [B,A] -> [B,A]."""
     return temperature * (values / temperature).log_softmax(dim=1)
 
 
 def munchausen_bonus(
     values: Tensor, actions: Tensor, *, share: float, temperature: float
 ) -> Tensor:
-    """α [τ log π(a|s)], cut at −1: added to the reward. values [B,A] of s, actions [B] -> [B].
+    """α [τ log π(a|s)], clipped at −1, to add to the reward. values [B,A] of s, actions [B] -> [B].
 
     Source: Vieillard et al., arXiv:2007.14430, eq. 2 and §4.
     """
@@ -96,13 +96,13 @@ def soft_outputs(outputs: Tensor, temperature: float) -> Tensor:
 
 
 def linear(start: float, end: float, *, step: int, steps: int) -> float:
-    """A straight line from `start` at step 0 to `end` at `steps`, level after that."""
+    """Linear from `start` at step 0 to `end` at `steps`, constant after that."""
     return start + (end - start) * min(1.0, step / max(1, steps))
 
 
 def epsilon_ladder(epsilon: float, num_envs: int, *, exponent: float) -> NDArray[np.float32]:
-    """ε_i = ε^(1 + i / (N − 1) · exponent) of each of N environments: some try much, others hardly
-    anything -> [N]. A single one, for which that says nothing, has the mean over the ladder.
+    """ε_i = ε^(1 + i / (N − 1) · exponent) of N environments, so that some explore much, others
+    hardly -> [N]. A single one, for which that is undefined, has the mean over the ladder.
     Source: Horgan et al., arXiv:1803.00933, §4.1 (0.4, exponent 7)."""
     rates = epsilon ** (1.0 + exponent * np.linspace(0.0, 1.0, num_envs if num_envs > 1 else 101))
     if num_envs == 1:
@@ -118,7 +118,7 @@ def support(config: RainbowConfig, device: torch.device) -> Tensor | None:
 
 
 class RainbowNet(nn.Module):
-    """uint8 [B,C,H,W] -> [B,A,K]. Noise and fractions are given, see
+    """uint8 [B,C,H,W] -> [B,A,K]. Noise and fractions are arguments, see
     `retro_agents.nets.heads.QHead`."""
 
     def __init__(self, encoder: Encoder, head: QHead) -> None:
@@ -134,7 +134,7 @@ class RainbowNet(nn.Module):
         return self.head(self.encoder(obs), noise, fractions)
 
     def drawn(self, rows: int, device: torch.device) -> tuple[list[Noise | None], Tensor | None]:
-        """Noise and fractions for one forward pass."""
+        """Draws noise and fractions for one forward pass."""
         return self.head.sample_noise(None, device), self.head.sample_fractions(rows, device)
 
 
@@ -151,7 +151,7 @@ class TensorBatch:
 
 
 class Learner:
-    """The online net, its target and Adam. `update` is all that changes them."""
+    """The online net, the target net and Adam. Only `update` and `copy_target` change them."""
 
     def __init__(self, net: RainbowNet, config: RainbowConfig, *, device: torch.device) -> None:
         self.net, self.config, self.device = net, config, device
@@ -176,7 +176,7 @@ class Learner:
         noise, fractions = self.net.drawn(rows, device)
         next_obs = batch.next_obs.contiguous(memory_format=torch.channels_last)  # once for both
         with torch.autocast(device.type, torch.bfloat16, enabled=self.half):
-            # With gradient first: autocast keeps this pass's bf16 weights for the one without.
+            # The pass with gradient is first: autocast reuses its bf16 weights for the other.
             outputs = self.net(batch.obs, noise, fractions)
             with torch.no_grad():
                 next_target = chooser = self.target(next_obs, *self.target.drawn(rows, device))
@@ -205,13 +205,13 @@ class Learner:
 
     def update(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """One step of Adam. Returns the unweighted losses [B], which are the new priorities, and
-        metrics, as tensors: nothing here waits for the device, but who reads them does."""
+        metrics, as tensors: only reading them waits for the device."""
         on_device = self._on_device(batch)
         losses, q_mean = self._losses(on_device)
         loss = (losses * on_device.weights).mean()
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        # Cloned: a CUDA graph writes its outputs to the same memory again.
+        # Cloned: a CUDA graph reuses the memory of its outputs.
         metrics = {"loss": loss.detach(), "q_mean": q_mean.clone()}
         if self.config.gradient_norm > 0.0:
             metrics["gradient_norm"] = nn.utils.clip_grad_norm_(
@@ -222,7 +222,7 @@ class Learner:
 
     @torch.no_grad()
     def priorities(self, batch: Batch) -> NDArray[np.float32]:
-        """The unweighted losses [B] that `update` would have now, without it."""
+        """The unweighted losses [B] of the present nets, without an update."""
         losses, _ = self.losses(self._on_device(batch))
         return losses.cpu().numpy()
 
@@ -237,5 +237,5 @@ class Learner:
         return tensor.to(self.device, non_blocking=True)
 
     def copy_target(self) -> None:
-        """The target net becomes the online net."""
+        """Copy the online net's weights to the target net."""
         self.target.load_state_dict(self.net.state_dict())

@@ -1,4 +1,4 @@
-"""SAC's mathematics: pure functions on top, then one update of the nets.
+"""SAC's mathematics: pure functions, then one update of the nets.
 
 Letters: B batch, A actions; 2 critics. Sources: Haarnoja et al., arXiv:1812.05905 (SAC with a
 learned temperature); Christodoulou, arXiv:1910.07207 (for discrete actions).
@@ -24,20 +24,20 @@ from sac.config import SACConfig
 
 
 def soft_values(logits: Tensor, q_values: Tensor, temperature: Tensor) -> Tensor:
-    """V(s) = Σ_a π(a|s) (min_i Q_i(s,a) − α log π(a|s)). logits [B,A], q_values [2,B,A], the
+    """V(s) = Σ_a π(a|s) (min_i Q_i(s,a) − α log π(a|s)). logits [B,A], q_values [2,B,A],
     temperature α -> [B]. Source: arXiv:1910.07207, eq. 10."""
     log_pi = logits.log_softmax(dim=1)
     return (log_pi.exp() * (q_values.amin(dim=0) - temperature * log_pi)).sum(dim=1)
 
 
 def critic_errors(q_values: Tensor, actions: Tensor, targets: Tensor) -> Tensor:
-    """Both critics' Q(s,a) − target, of the taken actions. q_values [2,B,A], actions and targets
+    """Both critics' Q(s,a) − target for the taken actions. q_values [2,B,A], actions and targets
     [B] -> [2,B]."""
     return q_values[:, torch.arange(len(actions), device=actions.device), actions] - targets
 
 
 def temperature_loss(log_temperature: Tensor, entropy: Tensor, target: float) -> Tensor:
-    """Falls with log α where the policy's entropy [B] is below the target: then α grows.
+    """Decreases in log α where the policy's entropy [B] is below the target, so that α grows.
 
     Source: arXiv:1812.05905, eq. 18. Differs: log α stands for α, as in the authors' code.
     """
@@ -45,10 +45,10 @@ def temperature_loss(log_temperature: Tensor, entropy: Tensor, target: float) ->
 
 
 class SACNet(nn.Module):
-    """A policy and two critics, each with a hidden layer of its own, on the same convolutions.
+    """A policy and two critics, each with a hidden layer of its own, on shared convolutions.
 
     Differs from paper: the convolutions are shared, and learn from the critics alone, as in Yarats
-    et al., arXiv:1910.01741: a third of the work, and the policy cannot forget what they see.
+    et al., arXiv:1910.01741. This takes a third of the work, and the policy cannot spoil them.
     """
 
     def __init__(
@@ -72,17 +72,16 @@ class SACNet(nn.Module):
         return torch.stack(values)
 
     def logits(self, features: Tensor) -> Tensor:
-        """The policy's [B,A]; no gradient goes on to the convolutions."""
+        """The policy's logits [B,A]; no gradient reaches the convolutions."""
         return in_fp32(self.policy[-1], self.policy[:-1](features.detach()))
 
 
 class Learner:
-    """The net, the moving average of it that gives targets, and Adam. `update` is all that changes
-    them."""
+    """The net, its moving average for targets, and Adam. Only `update` changes them."""
 
     def __init__(self, net: SACNet, config: SACConfig, *, device: torch.device) -> None:
         self.net, self.config, self.device = net, config, device
-        self.target = copy.deepcopy(net).requires_grad_(False)  # its policy is never asked
+        self.target = copy.deepcopy(net).requires_grad_(False)  # its policy is never used
         self.half = computes_in_bf16(config.precision, device)
         self.entropy_target = config.entropy_target * math.log(config.env.spec().actions)
         nets = [*net.encoder.parameters(), *net.critics.parameters(), *net.policy.parameters()]
@@ -93,8 +92,8 @@ class Learner:
         self.optimiser = Adam(groups, lr=config.learning_rate, eps=config.adam_epsilon, fused=True)
 
     def outputs(self, obs: Tensor, next_obs: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Images [B,C,H,W] -> q_values [2,B,A] and logits [B,A] of obs, with gradient, and of
-        next_obs the target's q_values and the policy's logits."""
+        """Returns q_values [2,B,A] and logits [B,A] of obs, with gradient, then the target's
+        q_values and the policy's logits of next_obs. Images are [B,C,H,W]."""
         next_obs = next_obs.contiguous(memory_format=torch.channels_last)  # once for both
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             features = self.net.encoder(obs)

@@ -1,7 +1,7 @@
-"""TRPO's mathematics: pure functions on top, then the learning from one rollout.
+"""TRPO's mathematics: pure functions, then the learning from one rollout.
 
 Letters: B rows, A actions, P parameters of the policy in one vector. `logp` is the log-probability
-of the action taken, `log_ratio` its difference to that when it was taken.
+of the action taken, `log_ratio` its difference from that under the policy that acted.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,14 +27,15 @@ ENOUGH = 1e-10
 
 
 def kl_divergences(old: Tensor, new: Tensor) -> Tensor:
-    """KL(old, new) of distributions given by their log-probabilities, [B,A] -> [B], in nats."""
+    """KL(old, new), in nats, of distributions given by log-probabilities. [B,A] -> [B]."""
     return (old.exp() * (old - new)).sum(dim=1)
 
 
 def conjugate_gradients(
     product: Callable[[Tensor], Tensor], target: Tensor, *, steps: int
 ) -> Tensor:
-    """x [P] with product(x) near target [P]; product: by a symmetric, positive definite matrix.
+    """x [P] with product(x) ≈ target [P]. product: multiplies by a symmetric, positive definite
+    matrix.
 
     Source: Hestenes and Stiefel 1952; Schulman et al., arXiv:1502.05477, appendix C.
     """
@@ -54,10 +55,10 @@ def conjugate_gradients(
 
 
 def fisher_vector_product(policy: nn.Module, obs: Tensor, vector: Tensor) -> Tensor:
-    """F·vector, [P]: F is Fisher's information matrix of the policy as it stands, mean over obs.
+    """F·vector, [P]. F is the Fisher information matrix of the present policy, mean over obs.
 
     policy: obs -> log-probabilities [B,A]; all its parameters count. F is Jᵀ diag(π / B) J, with J
-    the derivatives of the log-probabilities. J·vector is found forwards, Jᵀ of that backwards.
+    the derivatives of the log-probabilities. J·vector is computed in forward mode, Jᵀ in reverse.
     Source: Schraudolph 2002, "Fast curvature matrix-vector products".
     """
     named = dict(policy.named_parameters())
@@ -73,42 +74,42 @@ def fisher_vector_product(policy: nn.Module, obs: Tensor, vector: Tensor) -> Ten
 
 
 TRIES, SHRINK = 10, 0.8
-"""Of the line search: lengths of the step that are tried, and each one's part of the one before."""
+"""The line search: number of step lengths to try, and the ratio of each to the one before."""
 
 
 def line_search(
     judge: Callable[[float], tuple[float, float]], *, max_kl: float
 ) -> tuple[float, float, float]:
-    """The first share 1, 0.8, 0.64, … of a step that improves the surrogate and keeps to the
-    bound on the KL divergence -> (share, improvement, KL); all 0.0 where none does.
+    """Returns (share, improvement, KL) of the first share 1, 0.8, 0.64, … of a step that improves
+    the surrogate within the bound on the KL divergence; all are 0.0 if none does.
 
     judge: share -> (improvement, KL). Source: Schulman et al., arXiv:1502.05477, appendix C.
     """
     for share in (SHRINK**number for number in range(TRIES)):
         improvement, kl = judge(share)
-        if improvement > 0.0 and kl <= max_kl:  # neither holds of nan
+        if improvement > 0.0 and kl <= max_kl:  # both are false for nan
             return share, improvement, kl
     return 0.0, 0.0, 0.0
 
 
 def flat(tensors: Sequence[Tensor]) -> Tensor:
-    """All in one vector [P]."""
+    """Concatenates all tensors to one vector [P]."""
     return torch.cat([tensor.reshape(-1) for tensor in tensors])
 
 
 @torch.no_grad()
 def put(vector: Tensor, parameters: Sequence[Tensor]) -> None:
-    """Give the parameters the values in a vector that `flat` could have made of them."""
+    """Set the parameters to the values in a vector as `flat` makes it."""
     parts = vector.split([parameter.numel() for parameter in parameters])
     for parameter, part in zip(parameters, parts, strict=True):
         parameter.copy_(part.view(parameter.shape))
 
 
 class Learner:
-    """The nets and Adam. `update` is all that changes them.
+    """The nets and Adam. Only `update` changes them.
 
-    In a group of processes each learns from its own rollouts; gradients, products and divergences
-    are shared, so that all take the step that one alone would.
+    In a group, each process learns from its own rollouts. They share gradients, products and
+    divergences, so that all take the same step as one process would.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ class Learner:
     def update(
         self, batch: Batch, epochs: Sequence[Sequence[NDArray[np.int64]]]
     ) -> dict[str, float]:
-        """Learn from a rollout -> metrics. epochs: the rows [1,K] of each one's minibatches."""
+        """Learn from a rollout. Returns metrics. epochs: the rows [1,K] of their minibatches."""
         batch = replace(batch, advantages=normalised(batch.advantages, self.group))
         rows = torch.arange(len(batch.actions), device=self.device)
         with torch.no_grad():
@@ -148,7 +149,7 @@ class Learner:
 
     def natural_step(self, batch: Batch, old: Tensor) -> dict[str, float]:
         """Move the policy along the natural gradient of the surrogate, as far as the trust region
-        and the surrogate allow -> metrics. old: log-probabilities [B,A] before.
+        and the surrogate allow. Returns metrics. old: log-probabilities [B,A] before.
 
         Source: Schulman et al., arXiv:1502.05477, eq. 14 and appendix C.
         """
@@ -188,7 +189,7 @@ class Learner:
 
     @torch.no_grad()
     def judged(self, batch: Batch, old: Tensor) -> tuple[float, float]:
-        """The policy as it stands -> the surrogate, and the mean KL divergence from `old`."""
+        """Returns the present policy's surrogate and its mean KL divergence from `old`."""
         sums = torch.zeros(2, device=self.device)
         for piece in torch.arange(len(old), device=self.device).split(self.config.piece):
             new = self.log_probs(batch, piece)
@@ -198,8 +199,8 @@ class Learner:
         return surrogate, kl
 
     def adam_step(self, batch: Batch, old: Tensor, rows: Tensor) -> dict[str, Tensor]:
-        """One step of Adam on a minibatch, piece by piece -> metrics, means over it. The policy's
-        loss is that of the course: the surrogate less a penalty on the KL divergence."""
+        """One step of Adam on a minibatch, piece by piece. Returns metrics, means over it. The
+        policy's loss is that of the course: a penalty on the KL divergence less the surrogate."""
         config = self.config
         sums: dict[str, Tensor] = {}
         self.optimiser.zero_grad()
@@ -226,7 +227,7 @@ class Learner:
         return sums
 
     def log_probs(self, batch: Batch, rows: Tensor) -> Tensor:
-        """Of all actions in these rows of a batch, [rows,A]."""
+        """Log-probabilities [rows,A] of all actions in these rows of a batch."""
         return self.log_policy(images_of(batch, rows))
 
     def surrogates(self, batch: Batch, rows: Tensor, log_probs: Tensor) -> Tensor:
@@ -235,10 +236,10 @@ class Learner:
         return (logp - batch.logp[rows]).exp() * batch.advantages[rows]
 
     def mean(self, tensor: Tensor) -> Tensor:
-        """Over all processes."""
+        """The mean over all processes."""
         return self.group.sum(tensor) / self.group.size
 
 
 def images_of(batch: Batch, rows: Tensor) -> Tensor:
-    """uint8 [rows,C,H,W], laid out channels last."""
+    """The images uint8 [rows,C,H,W] of these rows, laid out channels last."""
     return batch.obs.index_select(0, rows).permute(0, 3, 1, 2)

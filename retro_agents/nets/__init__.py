@@ -1,1 +1,1 @@
-"""Modules that two agents or more are built from: encoders, noisy layers, heads."""
+"""Modules that agents share: encoders, noisy layers, heads."""

@@ -13,13 +13,13 @@ from retro_agents.nets.recurrent import RecurrentCore
 from retro_agents.nets.settings import NetSettings
 
 ORTHOGONAL = ("nature", "data-efficient", "xresnet")
-"""Convolutions whose initial weights are orthogonal by default; others have a way of their own."""
+"""Encoders whose initial weights are orthogonal by default; the others set their own."""
 
 
 class ActorCritic(nn.Module):
     """uint8 images [B,C,H,W] -> logits [B,A], values [B].
 
-    With a recurrent core the rows are `steps` steps of B/steps environments, step by step.
+    With a recurrent core, the rows are `steps` steps of B/steps environments, step by step.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ActorCritic(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """state [N,S] before the first step; starts bool [B]: rows that begin an episode. kept
         [B,hidden]: factors on the fully connected layer's units (dropout).
-        -> (logits, values, state after the last step)."""
+        Returns (logits, values, state after the last step)."""
         features = torch.relu(self.hidden(self.encoder(obs)))
         if kept is not None:
             features = features * kept
@@ -62,9 +62,9 @@ def make_trunk(
     *,
     initialisation: str,
 ) -> tuple[Encoder, Any]:
-    """Untrained convolutions and the fully connected layer behind them, for images [C,H,W].
+    """Untrained convolutions and the fully connected layer after them, for images [C,H,W].
 
-    initialisation: of `initialiser`; default: orthogonal where ORTHOGONAL has it.
+    initialisation: as in `initialiser`; "default" is orthogonal for the encoders in ORTHOGONAL.
     """
     encoder, initialise = encoder_of(net, image), initialiser(initialisation)
     if initialisation != "default" or net.encoder in ORTHOGONAL:
@@ -76,10 +76,10 @@ def make_trunk(
 
 @memory_for("such a net", instead="give smaller --hidden or --widths")
 def make_actor_critic(config: Any) -> ActorCritic:
-    """An untrained net for PPO2's or IMPALA's config, its weights drawn from torch's generator.
+    """An untrained net for PPO2's or IMPALA's config; torch's generator draws its weights.
 
-    But for xavier-all the heads are orthogonal as in openai/baselines, ppo2, the policy nearly
-    uniform.
+    Except with xavier-all, the heads are orthogonal as in openai/baselines, ppo2, and the policy is
+    nearly uniform.
     """
     spec = config.env.spec()
     image, initialisation = spec.observation_shape, config.initialisation
@@ -95,12 +95,12 @@ def make_actor_critic(config: Any) -> ActorCritic:
 
 
 def entropies(log_probs: Tensor) -> Tensor:
-    """Of distributions given by their log-probabilities, [...,A] -> [...], in nats."""
+    """Entropies, in nats, of distributions given by log-probabilities. [...,A] -> [...]."""
     return -(log_probs.exp() * log_probs).sum(dim=-1)
 
 
 def sample_actions(log_probs: Tensor, uniforms: Tensor) -> Tensor:
-    """One action per row by inverting the distribution function. log_probs [B,A], uniforms [B] in
-    [0,1) -> [B]."""
+    """Draws an action per row by inverting the distribution function. log_probs [B,A], uniforms [B]
+    in [0,1) -> [B]."""
     below = torch.searchsorted(log_probs.exp().cumsum(dim=-1), uniforms[:, None], right=True)
     return below.squeeze(-1).clamp(max=log_probs.shape[-1] - 1)

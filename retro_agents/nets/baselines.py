@@ -1,8 +1,8 @@
-"""Weights that baselines' PPO2 saved, for our Nature net.
+"""Reads weights that baselines' PPO2 saved, for our Nature net.
 
-Such a file is a pickle, plain or as joblib writes it: each array as a NumpyArrayWrapper whose bytes
-follow it in the file, the whole perhaps compressed. A pickle can call anything it names, so this
-reader admits what describes a list of numeric arrays and refuses every other name.
+Such a file is a pickle, plain or as joblib writes it: each array is a NumpyArrayWrapper whose bytes
+follow it, and the file may be compressed. A pickle can call anything it names, so this reader
+accepts only the names that describe a list of numeric arrays.
 Sources: baselines/ppo2 (`joblib.dump` of the trainable variables), joblib/numpy_pickle.py.
 """
 
@@ -19,10 +19,10 @@ from torch import Tensor
 
 from retro_agents.ground.errors import UserError
 
-LARGEST = 2**30  # bytes of a decompressed file; such a net has 7 MB
+LARGEST = 2**30  # bytes of a decompressed file; a net has 7 MB
 NUMBERS = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1")
 OTHER_COMPRESSIONS = {b"BZh": "bz2", b"\xfd7zXZ": "xz", b"]\0\0": "lzma"}
-"""What such a file begins with -> its name."""
+"""First bytes of a compressed file -> name of the format."""
 LAYERS = ("encoder.convolutions.0", "encoder.convolutions.2", "encoder.convolutions.4", "hidden")
 
 
@@ -33,7 +33,7 @@ def read_baselines(path: Path | str, *, image: tuple[int, int, int]) -> dict[str
     The file's order is conv1, conv2, conv3, fc1, value, policy, weights before biases; value and
     policy may be swapped, as older versions have them. Kernels [h,w,in,out] become [out,in,h,w],
     matrices [in,out] become [out,in], and fc1's inputs, flattened as [h,w,c] there, [c,h,w] here.
-    UserError: the file holds anything else, or is for other images.
+    Raises UserError if the file holds anything else, or is for other images.
     """
     arrays = read_arrays(path)
     if len(arrays) != 12:
@@ -67,9 +67,9 @@ def read_baselines(path: Path | str, *, image: tuple[int, int, int]) -> dict[str
 
 
 def read_arrays(path: Path | str) -> list[np.ndarray]:
-    """The list of numeric arrays in a pickle, plain or joblib's; no name in it is called.
+    """Reads the list of numeric arrays in a pickle, plain or joblib's; calls no name in it.
 
-    UserError: it cannot be read, is damaged, or holds anything else.
+    Raises UserError if the file cannot be read, is damaged, or holds anything else.
     """
     try:
         file = io.BytesIO(_decompressed(Path(path).read_bytes()))
@@ -98,13 +98,13 @@ def _after_convolutions(image: tuple[int, int, int]) -> tuple[int, int]:
 
 
 def _decompressed(data: bytes) -> bytes:
-    """A file's content, from zlib or gzip where it is compressed."""
+    """A file's content, decompressed from zlib or gzip if necessary."""
     for start, name in OTHER_COMPRESSIONS.items():
         if data.startswith(start):
             raise ValueError(f"it is compressed by {name}; write it with zlib, gzip or without")
     if data[:1] != b"\x78" and data[:2] != b"\x1f\x8b":
         return data
-    stream = zlib.decompressobj(wbits=47)  # either header
+    stream = zlib.decompressobj(wbits=47)  # zlib's or gzip's header
     content = stream.decompress(data, LARGEST)
     if not stream.eof:
         raise ValueError("it is cut off, or too large")
@@ -112,7 +112,7 @@ def _decompressed(data: bytes) -> bytes:
 
 
 class _DType:
-    """In place of numpy.dtype: its code, and later its byte order."""
+    """Stands for numpy.dtype: its code, and later its byte order."""
 
     def __init__(self, code: str, *flags: Any) -> None:
         if code not in NUMBERS:
@@ -130,9 +130,9 @@ class _DType:
 
 
 class _Array:
-    """In place of numpy.ndarray, as plain pickles hold it."""
+    """Stands for numpy.ndarray, as plain pickles hold it."""
 
-    array = np.zeros(0)  # of one that is only named
+    array = np.zeros(0)  # until __setstate__ sets it
 
     def __init__(self, *unused: Any) -> None:
         self.array = np.zeros(0)
@@ -143,7 +143,7 @@ class _Array:
 
 
 class _JoblibArray(_Array):
-    """In place of joblib's wrapper: its bytes begin where its description ends."""
+    """Stands for joblib's wrapper; the array's bytes follow its description."""
 
     file: BinaryIO
 
@@ -166,7 +166,7 @@ ADMITTED = {
     ("numpy.core.multiarray", "_reconstruct"): _Array,
     ("numpy._core.multiarray", "_reconstruct"): _Array,
 }
-"""What a name in a file stands for, beside joblib's wrapper."""
+"""The classes for names in a file, except joblib's wrapper."""
 
 
 def _refuse_bytearray(_: Any) -> None:
@@ -174,10 +174,10 @@ def _refuse_bytearray(_: Any) -> None:
 
 
 class _Unpickler(pickle._Unpickler):
-    """Knows arrays by classes of this file, and no other name.
+    """An unpickler that knows the classes above, and no other name.
 
-    Python's own unpickler, not C's: that one gives memory for any index a file names. Python's
-    does so for the length of a bytearray, so there are none.
+    It is Python's, not C's, which allocates memory for any index in a file. Python's does so for
+    the length of a bytearray, so bytearrays are refused.
     """
 
     dispatch = {**pickle._Unpickler.dispatch, pickle.BYTEARRAY8[0]: _refuse_bytearray}  # noqa: RUF012

@@ -1,4 +1,4 @@
-"""What encoders may have besides plain convolutions: norms, gates, attention, residual blocks."""
+"""Optional parts of encoders: norms, gates, attention, residual blocks."""
 
 import math
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ from torch.autograd import forward_ad
 
 
 class MeanOverImage(nn.Module):
-    """[B,C,H,W] -> [B,C,1,1]: the mean of each channel (global average pooling)."""
+    """The mean of each channel (global average pooling). [B,C,H,W] -> [B,C,1,1]."""
 
     def forward(self, x: Tensor) -> Tensor:
         return x.mean(dim=(2, 3), keepdim=True)
 
 
 class SqueezeExcite(nn.Module):
-    """Each channel times a gate from 0 to 1 that the means of all channels make. [B,C,H,W] -> same.
+    """Each channel times a gate from 0 to 1, computed from all channels' means. [B,C,H,W] -> same.
 
     Source: Hu et al., arXiv:1709.01507; the gates' hidden layer has a quarter of the channels.
     """
@@ -34,9 +34,9 @@ class SqueezeExcite(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """Every place of the image looks at all others: x + γ attention(x). [B,C,H,W] -> same.
+    """Attention between all positions of the image: x + γ attention(x). [B,C,H,W] -> same.
 
-    γ is learned and begins at 0, so that an untrained one changes nothing.
+    γ is learned and begins at 0, so an untrained layer changes nothing.
     Source: Zhang et al., arXiv:1805.08318 (SAGAN), with an eighth of the channels for the match.
     """
 
@@ -58,10 +58,10 @@ class SelfAttention(nn.Module):
 
 class SpectralConv(nn.Conv2d):
     """A convolution whose weights are divided by their largest singular value as a matrix
-    [outputs, the rest]: it never stretches a patch of the image.
+    [outputs, the rest], so that it never stretches a patch of the image.
 
-    Source: Miyato et al., arXiv:1802.05957. Differs: nothing is kept from pass to pass; each takes
-    64 steps of power iteration, as squares of the matrix times its transpose.
+    Source: Miyato et al., arXiv:1802.05957. Differs: no state between passes; each pass takes 64
+    steps of power iteration, by squaring the matrix times its transpose.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -78,7 +78,7 @@ class SpectralConv(nn.Conv2d):
 
 
 class GroupNorm(nn.GroupNorm):
-    """PyTorch's, whose derivative in forward mode refuses images laid out channels last."""
+    """PyTorch's group norm with images made contiguous: its forward-mode derivative needs that."""
 
     def forward(self, x: Tensor) -> Tensor:
         forward_mode = forward_ad.unpack_dual(x).tangent is not None
@@ -88,8 +88,8 @@ class GroupNorm(nn.GroupNorm):
 def convolution(
     inputs: int, outputs: int, *, stride: int = 1, parts: Sequence[str] = ()
 ) -> nn.Module:
-    """A 3×3 convolution. Among the parts, "separable" makes four maps of each channel alone and
-    mixes them by a 1×1 one, "group-norm" normalises what comes out in up to 8 groups of channels.
+    """A 3×3 convolution. Of the parts, "separable" makes four maps of each channel alone and mixes
+    them by a 1×1 convolution; "group-norm" normalises the output in up to 8 groups of channels.
     """
     layers: list[nn.Module] = []
     if "separable" in parts:
@@ -105,8 +105,8 @@ def convolution(
 class ResidualBlock(nn.Module):
     """Two 3×3 convolutions, each behind a ReLU, added to the input. [B,C,H,W] -> [B,C,H,W].
 
-    parts: those of `convolution`, and "squeeze-excite" before the sum; "spectral-norm" has
-    convolutions of that kind instead.
+    parts: those of `convolution`, and "squeeze-excite" before the sum; "spectral-norm" uses
+    `SpectralConv` instead.
     """
 
     def __init__(self, channels: int, parts: Sequence[str] = ()) -> None:
@@ -125,9 +125,9 @@ class ResidualBlock(nn.Module):
 
 
 class XResidualBlock(nn.Module):
-    """Two 3×3 convolutions with a ReLU between, added to the input, and a ReLU. [B,I,H,W] ->
-    [B,O,H/stride,W/stride]; the input's mean over each stride, mixed by a 1×1 convolution where the
-    number of channels changes.
+    """Two 3×3 convolutions with a ReLU between, added to the input, then a ReLU. [B,I,H,W] ->
+    [B,O,H/stride,W/stride]. The input is averaged over each stride, and mixed by a 1×1 convolution
+    where the number of channels changes.
 
     Source: He et al., arXiv:1812.01187 (ResNet-D). Differs: no batch normalisation.
     """

@@ -21,7 +21,7 @@ from retro_agents.nets.settings import NetSettings
 
 
 def laid_out(obs: Tensor, dtype: torch.dtype) -> Tensor:
-    """uint8 [B,C,H,W] channels last, as autocast's numbers where that is on, else of that type."""
+    """Casts uint8 [B,C,H,W] to autocast's type if it is on, otherwise to `dtype`; channels last."""
     device = obs.device.type
     if torch.is_autocast_enabled(device):
         dtype = torch.get_autocast_dtype(device)
@@ -29,10 +29,10 @@ def laid_out(obs: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 class PixelConv(nn.Conv2d):
-    """A first convolution that takes uint8 [B,C,H,W] as pixels in [0,1], or `shift` / 255 below.
+    """A first convolution that takes uint8 [B,C,H,W] as pixels in [0,1], less `shift` / 255.
 
-    The division by 255 is done on the few weights instead of the many pixels; -255…255 are exact in
-    bf16. Images are laid out channels last, the faster layout on either kind of device.
+    It divides the few weights by 255 instead of the many pixels; -255…255 are exact in bf16. Images
+    are laid out channels last, the faster layout on CPUs and GPUs.
     """
 
     shift = 0
@@ -45,7 +45,7 @@ class PixelConv(nn.Conv2d):
 
 
 class Pixels(nn.Module):
-    """uint8 [B,C,H,W] as pixels in [0,1], or `shift` / 255 below, for more than one convolution."""
+    """uint8 [B,C,H,W] as pixels in [0,1], less `shift` / 255, for more than one convolution."""
 
     shift = 0
 
@@ -54,8 +54,8 @@ class Pixels(nn.Module):
 
 
 def width_of(layers: nn.Module, image: tuple[int, int, int], *, what: str) -> int:
-    """Features that layers make of an image [C,H,W]. UserError: it is too small for them, which
-    are called `what`."""
+    """Number of features that layers make of an image [C,H,W]. Raises UserError, which calls the
+    layers `what`, if the image is too small for them."""
     try:
         with torch.no_grad():
             return int(layers(torch.zeros(1, *image)).shape[1])
@@ -84,8 +84,7 @@ class Encoder(nn.Module):
 def ended(
     layers: Sequence[nn.Module], channels: int, parts: Sequence[str], *, pool: bool = False
 ) -> list[nn.Module]:
-    """Layers with what comes behind the last convolution: self-attention, if it is among the parts,
-    and the mean over the image."""
+    """Appends self-attention, if it is among the parts, and with `pool` the mean over the image."""
     attention = [SelfAttention(channels)] if "attention" in parts else []
     return [*layers, *attention, *([MeanOverImage()] if pool else [])]
 
@@ -97,7 +96,7 @@ def nature(
     pool: bool = False,
     parts: Sequence[str] = (),
 ) -> Encoder:
-    """Three convolutions, for images [C,H,W]. Half the widths are a third of the work.
+    """Three convolutions for images [C,H,W]. Half the widths take a third of the work.
 
     Source: Mnih et al. 2015, "Human-level control through deep reinforcement learning".
     """
@@ -116,7 +115,7 @@ def nature(
 
 
 def data_efficient(image: tuple[int, int, int], *, parts: Sequence[str] = ()) -> Encoder:
-    """Two wide-stepping convolutions, an eighth of `nature`'s work, for images [C,H,W].
+    """Two convolutions of stride 5 for images [C,H,W], an eighth of `nature`'s work.
 
     Source: van Hasselt et al., arXiv:1906.05243, the net of data-efficient Rainbow.
     """
@@ -138,9 +137,9 @@ def impala(
 ) -> Encoder:
     """Residual net for images [C,H,W]: per width a convolution, a max-pool, two residual blocks.
 
-    pool: keep only the mean of each channel, so that the features do not grow with the image;
-    before the last ReLU, if "pool-first" is among the parts. "max-pool": keep the largest of each
-    channel in 6×6 parts of the image (Clark et al., arXiv:2411.03820).
+    pool: only the mean of each channel is output, so that the features do not grow with the image;
+    it is taken before the last ReLU if "pool-first" is among the parts. The part "max-pool" outputs
+    each channel's maximum in 6×6 parts of the image instead (Clark et al., arXiv:2411.03820).
     Source: Espeholt et al., arXiv:1802.01561, the "large" network, without its LSTM.
     """
     layers: list[nn.Module] = []
@@ -162,8 +161,8 @@ def impala(
 
 
 def separable(inputs: int, outputs: int, *, stride: int) -> list[nn.Module]:
-    """A 3×3 convolution of each channel alone, then a 1×1 one across channels, a ReLU after each:
-    an eighth to a ninth of the work of a full 3×3 convolution."""
+    """A 3×3 convolution of each channel alone, then a 1×1 one across channels, a ReLU after each.
+    They take an eighth to a ninth of the work of a full 3×3 convolution."""
     return [
         nn.Conv2d(inputs, inputs, 3, stride=stride, padding=1, groups=inputs),
         nn.ReLU(),
@@ -179,11 +178,11 @@ def mobilenet(
     pool: bool = False,
     parts: Sequence[str] = (),
 ) -> Encoder:
-    """Separable convolutions for images [C,H,W]: the first width from a full 3×3 convolution, each
-    further one from two separable ones; every width halves the image.
+    """Separable convolutions for images [C,H,W]: a full 3×3 convolution for the first width, two
+    separable ones for each further width. Every width halves the image.
 
-    Source: Howard et al., arXiv:1704.04861. Differs: sized for small images, and no batch
-    normalisation (an agent's batches are too alike), weights scaled for ReLUs instead.
+    Source: Howard et al., arXiv:1704.04861. Differs: sized for small images, and weights scaled for
+    ReLUs instead of batch normalisation, for which an agent's batches are too uniform.
     """
     layers = [PixelConv(image[0], widths[0], 3, stride=2, padding=1), nn.ReLU()]
     for inputs, outputs in pairwise(widths):
@@ -201,8 +200,8 @@ def xresnet(
     pool: bool = False,
     parts: Sequence[str] = (),
 ) -> Encoder:
-    """A residual block per width for images [C,H,W]; the first three halve the image, or those of
-    stride 2 where strides are given."""
+    """A residual block per width for images [C,H,W]. Blocks of stride 2 halve the image; without
+    strides, those are the first three."""
     layers: list[nn.Module] = [Pixels()]
     strides = strides or [2 if number < 3 else 1 for number in range(len(widths))]
     for (inputs, outputs), stride in zip(pairwise((image[0], *widths)), strides, strict=True):
@@ -218,7 +217,7 @@ ENCODERS = {
     "xresnet": xresnet,
 }
 SIZABLE = ("nature", "impala", "mobilenet", "xresnet")
-"""Encoders that take widths and pool."""
+"""Encoders that accept widths and pool."""
 RESIDUAL = ("impala", "xresnet")
 PARTS = {
     "shifted": tuple(ENCODERS),
@@ -226,13 +225,13 @@ PARTS = {
     **dict.fromkeys(("pool-first", "max-pool", "spectral-norm"), ("impala",)),
     **dict.fromkeys(("separable", "group-norm", "squeeze-excite"), RESIDUAL),
 }
-"""What encoders can have besides, and which of them."""
+"""Optional parts, and the encoders that accept them."""
 WIDTH = "[1-9][0-9]*"
 
 
 def parse_widths(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Widths as flags spell them, and their strides: "16,32,32" has none, "32:2,32:1" has all, ""
-    neither. UserError: anything else."""
+    """Parses a flag's widths and strides: "16,32,32" has no strides, "32:2,32:1" has both, "" has
+    neither. Raises UserError for any other text."""
     parts = [part.strip() for part in text.split(",")] if text else []
     plain, strided = (
         all(re.fullmatch(form, part) for part in parts) for form in (WIDTH, f"{WIDTH}:[12]")
@@ -248,8 +247,8 @@ def parse_widths(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def parse_parts(text: str, encoder: str) -> tuple[str, ...]:
-    """Parts as flags spell them: "shifted,pool-first", or nothing. UserError: there is none of that
-    name, or not for this encoder."""
+    """Parses a flag's parts, such as "shifted,pool-first" or "". Raises UserError if a part is
+    unknown, or not for this encoder."""
     parts = tuple(part.strip() for part in text.split(",")) if text else ()
     for part in parts:
         if encoder not in PARTS.get(part, ()):
@@ -262,7 +261,7 @@ def parse_parts(text: str, encoder: str) -> tuple[str, ...]:
 
 
 def encoder_of(net: NetSettings, image: tuple[int, int, int]) -> Encoder:
-    """The encoder that a config asks for. UserError: as `make_encoder`, or what is no list."""
+    """The encoder of a config. Raises UserError as `make_encoder`, or if a list is malformed."""
     widths, strides = parse_widths(net.widths)
     parts = parse_parts(net.encoder_parts, net.encoder)
     return make_encoder(
@@ -279,11 +278,11 @@ def make_encoder(
     pool: bool = False,
     parts: Sequence[str] = (),
 ) -> Encoder:
-    """The encoder of that name (a key of ENCODERS) for images [C,H,W], laid out channels last.
+    """The encoder `name`, a key of ENCODERS, for images [C,H,W], laid out channels last.
 
-    widths, strides: of each stage; none: the encoder's own. pool: average over the image at the
-    end. parts: of PARTS. UserError: widths or pool for an encoder that has a fixed size, strides
-    for one that has its own.
+    widths, strides: of each stage; if empty, the encoder's own. pool: average over the image at the
+    end. parts: of PARTS. Raises UserError for widths or pool if the encoder has a fixed size, for
+    strides if it has its own, and for parts that exclude each other.
     """
     options: dict[str, Any] = {"pool": True} if pool else {}
     if widths:
@@ -300,11 +299,11 @@ def make_encoder(
         )
     if "pool-first" in parts and not pool:
         raise UserError(
-            "--encoder-parts pool-first says where --pool is done: give that too, or leave "
+            "--encoder-parts pool-first sets the place of --pool: give --pool too, or leave "
             "pool-first out"
         )
     if "max-pool" in parts and pool:
-        raise UserError("--encoder-parts max-pool is instead of --pool: leave one of them out")
+        raise UserError("--encoder-parts max-pool replaces --pool: leave one of them out")
     if "spectral-norm" in parts and {"separable", "group-norm"} & {*parts}:
         raise UserError(
             "--encoder-parts spectral-norm has convolutions of its own: leave separable and "

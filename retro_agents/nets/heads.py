@@ -1,4 +1,4 @@
-"""Heads that turn features into action values, or into a policy and values."""
+"""Heads from features to action values, or to a policy and values."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,24 +13,24 @@ from retro_agents.nets.noisy import Noise, NoisyLinear, PlainLinear, sample_nois
 
 T = TypeVar("T")
 COSINES = 64
-"""Of a fraction's embedding, as in the paper."""
+"""Size of a fraction's embedding, as in the paper."""
 
 
 def in_fp32(layer: Callable[[Tensor], T], features: Tensor) -> T:
-    """What a last layer says, in fp32 under autocast too: at 40 the steps of bf16 are 0.25."""
+    """A last layer's output, in fp32 even under autocast: near 40, bf16 has steps of 0.25."""
     with torch.autocast(features.device.type, enabled=False):
         return layer(features.float())
 
 
 class QHead(nn.Module):
     """Features [B,F] -> [B,actions,atoms]: values (1 atom) or logits of a return distribution; with
-    quantiles [B,actions,N]: the return's quantiles at the fractions that `forward` is given.
+    quantiles, [B,actions,N]: the return's quantiles at the fractions that `forward` takes.
 
     dueling: value + advantage − mean advantage (Wang et al., arXiv:1511.06581), atom by atom.
     streams: "shared" puts one hidden layer before both streams (the contest's Rainbow);
     "separate" gives each its own (Hessel et al., arXiv:1710.02298).
     quantiles: N; features are multiplied by an embedding of the fraction (Dabney et al.,
-    arXiv:1806.06923, eq. 4). Its atoms are 1.
+    arXiv:1806.06923, eq. 4). atoms is then 1.
     """
 
     def __init__(
@@ -61,21 +61,21 @@ class QHead(nn.Module):
             self.embedding = nn.Linear(COSINES, features)
 
     def layers(self) -> list[nn.Module]:
-        """Its linear layers, in the order in which `forward` takes their noise."""
+        """The linear layers, in the order in which `forward` takes their noise."""
         names = ["hidden", "advantage", "value", "value_hidden"]
         return [getattr(self, name) for name in names if name in self._modules]
 
     def inner_layers(self) -> list[nn.Module]:
-        """All but the last ones, which compute in fp32."""
+        """All linear layers but the last ones, which compute in fp32."""
         names = ["embedding", "hidden", "value_hidden"]
         return [getattr(self, name) for name in names if name in self._modules]
 
     def sample_noise(self, rows: int | None, device: torch.device) -> list[Noise | None]:
-        """Noise for one forward pass: shared by the batch (rows None) or a draw for each row."""
+        """Draws noise for one forward pass: one for the batch (rows None), or one for each row."""
         return sample_noises(self.layers(), rows, device)
 
     def sample_fractions(self, rows: int, device: torch.device) -> Tensor | None:
-        """Fractions [rows,N] for one forward pass, each from 0 to 1; None without quantiles."""
+        """Draws fractions [rows,N] from 0 to 1 for one forward pass; None without quantiles."""
         return torch.rand(rows, self.quantiles, device=device) if self.quantiles else None
 
     def forward(
@@ -84,7 +84,7 @@ class QHead(nn.Module):
         noise: Sequence[Noise | None] | None = None,
         fractions: Tensor | None = None,
     ) -> Tensor:
-        """fractions: whose quantiles are asked for, [B,N]; None: the middles of N equal parts."""
+        """fractions [B,N]: of the quantiles to compute; None: the middles of N equal parts."""
         drawn = list(noise) if noise is not None else [None] * len(self.layers())
         if self.quantiles:
             features = features[:, None] * self.embedded(fractions, features.device)  # [B,N,F]
@@ -100,7 +100,7 @@ class QHead(nn.Module):
         return out.squeeze(-1).transpose(1, 2) if self.quantiles else out
 
     def embedded(self, fractions: Tensor | None, device: torch.device) -> Tensor:
-        """relu(Σ_i w_i cos(π i τ) + b) of fractions τ [B,N] -> [B,N,F]; of the middles [1,N,F]."""
+        """relu(Σ_i w_i cos(π i τ) + b). Fractions τ [B,N] -> [B,N,F]; None -> [1,N,F]."""
         if fractions is None:
             fractions = (torch.arange(self.quantiles, device=device)[None] + 0.5) / self.quantiles
         cosines = torch.cos(fractions[:, :, None] * math.pi * torch.arange(COSINES, device=device))

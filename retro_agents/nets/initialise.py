@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 RELU_GAIN = math.sqrt(2.0)
-"""Of convolutions and hidden layers that a ReLU follows."""
+"""Gain of convolutions and hidden layers before a ReLU."""
 POLICY_GAIN = 0.01
-"""Of the layer of logits: all actions nearly alike at first."""
+"""Gain of the logits' layer: all actions are nearly equal at first."""
 VALUE_GAIN = 1.0
-"""Of the layer of values."""
+"""Gain of the values' layer."""
 
 
 @torch.no_grad()
@@ -41,7 +41,7 @@ def xavier(module: nn.Module) -> None:
 
 
 def kaiming(module: nn.Module) -> None:
-    """The same with weights drawn from a Gaussian of deviation √(2 / inputs).
+    """As `xavier`, with weights drawn from a Gaussian of deviation √(2 / inputs).
 
     Source: He et al., arXiv:1502.01852, eq. 10.
     """
@@ -58,7 +58,8 @@ def _draw(module: nn.Module, draw: Callable[[Tensor], Tensor]) -> None:
 
 
 def initialiser(name: str) -> Callable[[nn.Module], None]:
-    """xavier, xavier-all, kaiming, or else orthogonal weights for layers that a ReLU follows."""
+    """The function that sets xavier, xavier-all, kaiming or, by default, orthogonal weights, for
+    layers before a ReLU."""
     others = {"xavier": xavier, "xavier-all": xavier, "kaiming": kaiming}
     return others.get(name, partial(orthogonal, gain=RELU_GAIN))
 
@@ -74,7 +75,7 @@ def orthogonal_gates(cells: nn.RNNBase) -> None:
 
 
 def _fill(weight: Tensor, rows: int, gain: float) -> None:
-    """Make each block of so many rows of a matrix or kernel orthogonal."""
+    """Make each block of `rows` rows of a matrix or kernel orthogonal."""
     for block in weight.split(rows):
-        # Drawn aside: a kernel laid out channels last cannot be seen as a matrix.
+        # Drawn separately: a kernel laid out channels last has no view as a matrix.
         block.copy_(nn.init.orthogonal_(torch.empty(block.shape, device=block.device), gain))

@@ -1,4 +1,4 @@
-"""What agents with a net share: saved as a checkpoint, built and loaded from one."""
+"""The base of agents with a net: saves checkpoints, and builds and loads agents from them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,17 +22,17 @@ Config = TypeVar("Config")
 
 
 class NetAgent(Generic[Net, Config]):
-    """A net and the config that shapes it; what it does, each agent says for itself."""
+    """A net and the config that shapes it; each agent adds its behaviour."""
 
     name: ClassVar[str]
-    """Of its package."""
+    """Name of the agent's package."""
     config_type: ClassVar[type]
     same: ClassVar[str]
-    """What gives the net its shape: fields of the config, and words for what stands elsewhere."""
+    """The settings that shape the net: fields of the config, and words for other settings."""
 
     @staticmethod
     def make_net(config: Any) -> nn.Module:
-        """An untrained net for that config, its weights drawn from torch's generator."""
+        """An untrained net for that config; torch's generator draws its weights."""
         raise NotImplementedError
 
     def __init__(self, net: Net, config: Config, *, device: str = "cpu") -> None:
@@ -47,8 +47,8 @@ class NetAgent(Generic[Net, Config]):
         *,
         device: str = "cpu",
     ) -> Self:
-        """The agent of a checkpoint's config and of its net's weights; without these an untrained
-        one."""
+        """Builds the agent from a checkpoint's config and weights; without weights, an untrained
+        agent."""
         own: Any = from_dict(cls.config_type, config)
         net: Any = cls.make_net(own)
         agent = cls(net, own, device=device)
@@ -58,21 +58,21 @@ class NetAgent(Generic[Net, Config]):
 
     @classmethod
     def load(cls, folder: Path | str, *, device: str = "cpu") -> Self:
-        """The agent in a checkpoint folder. UserError where it is cut off, or of another agent or
-        version."""
+        """Loads the agent in a checkpoint folder. Raises UserError if the checkpoint is incomplete,
+        or of another agent or version."""
         saved = load_checkpoint(folder).of(cls.name)
-        saved.config_as(cls.config_type)  # UserError, with its folder
+        saved.config_as(cls.config_type)  # its UserError names the folder
         agent = cls.build(saved.config, device=device)
         agent.load_weights(saved)
         return agent
 
     def save(self, folder: Path | str) -> None:
-        """Write weights and config, without a run's state, as a checkpoint that `load` reads."""
+        """Write weights and config, without a run's state, as a checkpoint for `load`."""
         tensors = {"net": self.net.state_dict()}
         save_checkpoint(folder, agent=self.name, config=self.config, tensors=tensors)
 
     def load_weights(self, saved: Checkpoint) -> None:
-        """Take a checkpoint's net. UserError where it is another agent's or another net."""
+        """Take a checkpoint's weights. Raises UserError if its agent or its net is another one."""
         theirs, ours = flat(saved.of(self.name).config), flat(to_dict(self.config))
         parts = (config.get("encoder_parts", "") for config in (theirs, ours))
         check_parts(*parts, source=saved.folder)
@@ -83,33 +83,33 @@ class NetAgent(Generic[Net, Config]):
         self.take(saved.tensors["net"], saved.folder, flags=flags)
 
     def arrays(self) -> dict[str, NDArray]:
-        """The net's weights, for another process's agent to `take_arrays`."""
+        """The net's weights, for `take_arrays` of an agent in another process."""
         return {name: value.cpu().numpy() for name, value in self.net.state_dict().items()}
 
     def take_arrays(self, weights: Mapping[str, NDArray]) -> None:
-        """Take what `arrays` gave."""
+        """Take the weights that `arrays` returned."""
         self.net.load_state_dict({name: torch.tensor(rows) for name, rows in weights.items()})
 
     def take(
         self, weights: Mapping[str, Tensor], source: Path | str, *, flags: Sequence[str] = ()
     ) -> None:
-        """Take a net's weights, which are from `source`. flags: those that would make its shape,
-        where they are known. UserError where it has another one."""
+        """Take the weights of a net from `source`. flags: those that make a net of its shape, if
+        known. Raises UserError if its shape is another one."""
         same = f"give {' '.join(flags)}" if flags else f"use the same {self.same}"
         load_net(self.net, weights, source=source, instead=same)
 
 
 class PolicyAgent(NetAgent[Net, Config]):
-    """Acts by the most probable action of a policy without memory; exploring, by a draw from it."""
+    """Takes a memoryless policy's most probable action; to explore, draws from the policy."""
 
     logits = True
     half = False
-    """Acting in bf16."""
+    """Whether the net acts in bf16."""
 
     @torch.no_grad()
     def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw them from the policy. starts: not
-        needed, nothing is remembered."""
+        """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. explore: draw them from the policy.
+        starts: unused, since the policy has no memory."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             logits = self.scores(torch.from_numpy(obs).to(self.device))
         if explore:
@@ -118,12 +118,12 @@ class PolicyAgent(NetAgent[Net, Config]):
         return logits.argmax(dim=1).cpu().numpy()
 
     def scores(self, images: Tensor) -> Tensor:
-        """Logits [B,A] of images uint8 [B,C,H,W], with gradient."""
+        """The policy's logits, with gradient. Images uint8 [B,C,H,W] -> [B,A]."""
         raise NotImplementedError
 
 
 class ActorCriticAgent(NetAgent[ActorCritic, Config]):
-    """Acts by the most probable action; exploring, by a draw from the policy."""
+    """Takes the policy's most probable action; to explore, draws from the policy."""
 
     same = "encoder, widths, pool, hidden, recurrent, recurrent_hidden, actions, image, stack"
     make_net = staticmethod(make_actor_critic)
@@ -136,11 +136,11 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
         self.state = self.no_state(0)
 
     def autocast(self) -> torch.autocast:
-        """The net's precision. Within an outer one, weights are cast once: for many calls."""
+        """The net's precision. An outer autocast around many calls casts the weights once."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.half)
 
     def no_state(self, rows: int) -> Tensor:
-        """What a recurrent net remembers of nothing, [rows,S]; S is 0 without one."""
+        """A recurrent net's initial state [rows,S]; S is 0 if the net is not recurrent."""
         core = self.net.core
         return torch.zeros(rows, 0 if core is None else core.state_size, device=self.device)
 
@@ -148,15 +148,16 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
     def evaluate(
         self, images: Tensor, *, state: Tensor, starts: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Images [N,C,H,W] on the device -> log-probabilities [N,A], values [N], new state."""
+        """Evaluates images [N,C,H,W] on the device. Returns log-probabilities [N,A], values [N] and
+        the new state."""
         with self.autocast():
             logits, values, after = self.net(images, state=state, starts=starts)
         return logits.log_softmax(dim=1), values, after
 
     def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw them from the policy.
+        """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. explore: draw them from the policy.
 
-        starts: rows that begin an episode, for a recurrent net, which remembers between calls.
+        starts: rows that begin an episode, for a recurrent net, which has a memory between calls.
         """
         if len(self.state) != len(obs):
             self.state = self.no_state(len(obs))
@@ -173,6 +174,6 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
         return actions.cpu().numpy()
 
     def scores(self, images: Tensor) -> Tensor:
-        """Logits [B,A] of images uint8 [B,C,H,W], of a net without memory, with gradient."""
+        """Logits of a net without memory, with gradient. Images uint8 [B,C,H,W] -> [B,A]."""
         starts = torch.ones(len(images), dtype=torch.bool, device=self.device)
         return self.net(images, state=self.no_state(len(images)), starts=starts)[0]

@@ -15,8 +15,7 @@ from torch import Tensor, nn
 Noise = tuple[Tensor, Tensor]
 
 ROWS = 128
-"""From so many rows with the same noise on, one product with the noisy matrix is faster, although
-that has to be built."""
+"""Rows with the same noise from which it is faster to build the noisy matrix."""
 
 
 class NoisyLinear(nn.Module):
@@ -35,7 +34,7 @@ class NoisyLinear(nn.Module):
         self.bias_sigma = nn.Parameter(torch.full((outputs,), sigma0 * bound))
 
     def forward(self, x: Tensor, noise: Noise | None = None) -> Tensor:
-        """x […,in], noise (e_in [in] or as x, e_out [out] or as y) -> y […,out]."""
+        """x […,in], noise (e_in [in] or shaped as x, e_out [out] or shaped as y) -> y […,out]."""
         if noise is None:
             return nn.functional.linear(x, self.weight, self.bias)
         noise_in, noise_out = noise
@@ -48,7 +47,7 @@ class NoisyLinear(nn.Module):
         return mean + spread * noise_out
 
     def sample_noise(self, rows: int | None, device: torch.device) -> Noise:
-        """Fresh noise: one draw for the whole batch (rows None), or one for each of `rows` rows."""
+        """Draws noise: one for the whole batch (rows None), or one for each of `rows` rows."""
         shape = () if rows is None else (rows,)
         return (
             signed_root(torch.randn(*shape, self.inputs, device=device)),
@@ -57,7 +56,7 @@ class NoisyLinear(nn.Module):
 
 
 class PlainLinear(nn.Linear):
-    """A linear layer that is called like a noisy one, and has no noise."""
+    """A linear layer with the interface of a noisy one, but without noise."""
 
     def forward(self, x: Tensor, noise: Noise | None = None) -> Tensor:
         return super().forward(x)
@@ -71,7 +70,7 @@ def signed_root(x: Tensor) -> Tensor:
 def sample_noises(
     layers: Sequence[nn.Module], rows: int | None, device: torch.device
 ) -> list[Noise | None]:
-    """Noise for each layer in turn; None for a layer without noise."""
+    """Draws noise for each layer in turn; None for a layer without noise."""
     return [
         layer.sample_noise(rows, device) if isinstance(layer, NoisyLinear) else None
         for layer in layers

@@ -1,4 +1,4 @@
-"""A recurrent core between encoder and heads that forgets where an episode begins."""
+"""A recurrent core between encoder and heads; its state is reset where an episode begins."""
 
 from itertools import pairwise
 from typing import Literal
@@ -12,8 +12,8 @@ CORES = {"gru": nn.GRU, "lstm": nn.LSTM}
 
 
 class RecurrentCore(nn.Module):
-    """A GRU or LSTM over time. Its state is one tensor [N,state_size], so that rollouts and
-    checkpoints hold it like any other; an LSTM's is its output and its cell side by side.
+    """A GRU or LSTM over time. Its state is one tensor [N,state_size], which rollouts and
+    checkpoints hold like any other; an LSTM's is its output and its cell, concatenated.
 
     Source: Hochreiter and Schmidhuber 1997 (LSTM); Cho et al., arXiv:1406.1078 (GRU).
     """
@@ -27,9 +27,9 @@ class RecurrentCore(nn.Module):
 
     def forward(self, x: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """x [T,N,F], state [N,S] before x[0], starts bool [T,N] -> (out [T,N,hidden], state [N,S]
-        after x[T-1]). starts[t,n]: x[t,n] is the first of an episode, its state is zero.
+        after x[T-1]). starts[t,n]: x[t,n] is the first of an episode, so its state is zero.
 
-        Runs whole stretches in which no episode starts, in fp32 also under autocast.
+        Runs whole stretches in which no episode starts, in fp32 even under autocast.
         """
         steps, num_envs = starts.shape
         assert x.shape[:2] == (steps, num_envs) and state.shape == (num_envs, self.state_size)
@@ -37,7 +37,7 @@ class RecurrentCore(nn.Module):
         if steps > 1:
             begins = starts.any(dim=1)
             begins[0] = True
-            cuts = [*begins.nonzero().flatten().tolist(), steps]  # on a GPU this waits for it
+            cuts = [*begins.nonzero().flatten().tolist(), steps]  # this waits for the GPU
         outputs = []
         with torch.autocast(x.device.type, enabled=False):
             x, state = x.float(), state.float()

@@ -1,4 +1,4 @@
-"""Weights from checkpoints into nets: all of them, or the encoder's of another agent."""
+"""Loads weights from checkpoints into nets: all weights, or those of another agent's encoder."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,18 +20,18 @@ PREFIX = "encoder."
 def load_net(
     net: nn.Module, weights: Mapping[str, Tensor], *, source: Path | str, instead: str
 ) -> None:
-    """Give `net` these weights, which are from `source`.
+    """Give `net` these weights from `source`.
 
-    UserError: they are of another shape; `instead` says what to do.
+    Raises UserError if their shape is another one; `instead` says what to do.
     """
     _fit(net, weights, f"{source} holds a net of another shape ({{}}); {instead}")
 
 
 def load_encoder(encoder: Encoder, source: Path | str, settings: NetSettings) -> None:
-    """Give `encoder`, which these settings made, the weights of the one in `source`: a checkpoint
-    or run folder of any agent whose net calls it `encoder`, or a file of baselines' PPO2.
+    """Give `encoder`, made with these settings, the weights of the encoder in `source`: a
+    checkpoint or run folder of any agent whose net has an `encoder`, or a file of baselines' PPO2.
 
-    UserError: `source` cannot be read, or its net has no encoder or another one.
+    Raises UserError if `source` cannot be read, or its net has no encoder or another one.
     """
     state, made = _encoder_weights(source, encoder.image)
     name = made.get("encoder", "unnamed")
@@ -42,8 +42,8 @@ def load_encoder(encoder: Encoder, source: Path | str, settings: NetSettings) ->
 
 
 def check_parts(theirs: str, ours: str, *, source: Path | str) -> None:
-    """UserError: the net in `source` has other --encoder-parts. Some have no weights, so that its
-    weights would fit."""
+    """Raises UserError if the net in `source` has other --encoder-parts. Some parts have no
+    weights, so the weights alone would fit."""
     found, wanted = ({part.strip() for part in text.split(",")} for text in (theirs, ours))
     if found != wanted:
         raise UserError(
@@ -53,7 +53,7 @@ def check_parts(theirs: str, ours: str, *, source: Path | str) -> None:
 
 
 def check_strides(theirs: str, ours: str, *, source: Path | str) -> None:
-    """UserError: the net in `source` has other strides in --widths, which have no weights."""
+    """Raises UserError if the net in `source` has other strides in --widths."""
     if parse_widths(theirs)[1] != parse_widths(ours)[1]:
         raise UserError(
             f"{source} holds an encoder with --widths {theirs!r}, not {ours!r}: give the same"
@@ -62,13 +62,13 @@ def check_strides(theirs: str, ours: str, *, source: Path | str) -> None:
 
 @torch.no_grad()
 def follow(net: nn.Module, other: nn.Module, *, rate: float) -> None:
-    """Each parameter of `net` goes the share `rate` of its way to the same one of `other`."""
+    """Move each parameter of `net` by the share `rate` towards the same one of `other`."""
     for parameter, aim in zip(net.parameters(), other.parameters(), strict=True):
         parameter.lerp_(aim, rate)
 
 
 def _fit(module: nn.Module, weights: Mapping[str, Tensor], otherwise: str) -> None:
-    """Give a module these weights. UserError: `otherwise`, with the reason in it."""
+    """Give a module these weights. Raises UserError, `otherwise` with the reason, on a mismatch."""
     try:
         module.load_state_dict(weights)
     except RuntimeError as error:
@@ -79,14 +79,14 @@ def _fit(module: nn.Module, weights: Mapping[str, Tensor], otherwise: str) -> No
 def _encoder_weights(
     source: Path | str, image: tuple[int, int, int]
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The weights by their names within the encoder, and the settings that it was made with."""
+    """Returns the encoder's weights by their names in it, and the settings that made it."""
     made: dict[str, Any] = {"encoder": "nature"}
     if Path(source).is_file():
         weights = read_baselines(source, image=image)
     else:
         saved = load_checkpoint(source)
         made, weights = flat(saved.config), saved.tensors.get("net", {})
-        for searched in made.get("searched", ()):  # es: the net is of that agent
+        for searched in made.get("searched", ()):  # es searches another agent's net
             made = flat(searched["config"])
     state = {
         key.removeprefix(PREFIX): value for key, value in weights.items() if key.startswith(PREFIX)
