@@ -30,7 +30,7 @@ class MemoryConfig:
     merge_above: float = 0.9995
     """Cosine from which an entry with the same action is a near-duplicate; above 1: none is."""
     candidates: Count = 2_000
-    """Entries compared by whole codes, an eighth of them exactly: more cost time, but recall more."""
+    """Entries compared by whole codes, an eighth of them exactly: more recall costs more time."""
     seed: Natural = 0
     """Seed of the hyperplanes."""
 

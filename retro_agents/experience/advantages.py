@@ -1,4 +1,4 @@
-"""What actions were worth: advantages, and how much of the returns a value function foresaw.
+"""Advantages of actions, returns, and the share of their variance that values explain.
 
 Letters: T steps, N environments.
 """
@@ -27,9 +27,9 @@ def generalised_advantages(
 ) -> NDArray[np.float32]:
     """Generalised advantage estimation, all [T,N] -> advantages [T,N].
 
-    next_values: of the state reached, before any reset; counts for nothing where terminated.
+    next_values: of the state reached, before any reset; ignored where terminated.
     ended: terminated or truncated. Source: Schulman et al., arXiv:1506.02438, eq. 16.
-    Differs: the sum is cut at a truncation, behind its own bootstrapped difference.
+    Differs: the sum ends at a truncation, after its own bootstrapped difference.
     """
     deltas = rewards + gamma * next_values * ~terminated - values
     decay = gamma * lam * ~ended
@@ -41,7 +41,7 @@ def generalised_advantages(
 
 
 def returns_to_go(rewards: Sequence[float] | Floats, *, gamma: float) -> NDArray[np.float64]:
-    """Discounted sums of the rewards from each step on, that step's own included: [T] -> [T]."""
+    """Discounted sums of the rewards from each step on, including that step's: [T] -> [T]."""
     sums, later = np.zeros(len(rewards)), 0.0
     for t in reversed(range(len(rewards))):
         later = sums[t] = float(rewards[t]) + gamma * later
@@ -49,7 +49,7 @@ def returns_to_go(rewards: Sequence[float] | Floats, *, gamma: float) -> NDArray
 
 
 def normalised(advantages: Tensor, group: Group) -> Tensor:
-    """Advantages less their mean, over their standard deviation, in the whole group."""
+    """Advantages normalised to mean 0 and standard deviation 1 over the whole group."""
     count = advantages.numel() * group.size
     mean = group.sum(advantages.sum()) / count
     variance = group.sum((advantages - mean).square().sum()) / count

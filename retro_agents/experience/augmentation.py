@@ -1,9 +1,9 @@
-"""Changes to the images that are learned from: all frames of a stack alike, by chance given.
+"""Random changes to the images of a batch, the same for all frames of a stack.
 
-Images are [B,F,C,H,W], float from 0 to 255: F frames of C colours. `u` [B,k] are the numbers from 0
-to 1 that decide, k of them for each change. What was acted on, and its log-probability, stay.
-Sources: Laskin et al., arXiv:2004.14990 (RAD); the ranges of the geometric ones are those of the
-Procgen competition's ttumiel/procgen-competition. Differs: jitter leaves the hue.
+Images are [B,F,C,H,W], float from 0 to 255: F frames of C colours. The random numbers `u` [B,k],
+from 0 to 1, decide: k of them for each change. Actions and their log-probabilities do not change.
+Sources: Laskin et al., arXiv:2004.14990 (RAD); the ranges of the geometric changes are those of the
+Procgen competition's ttumiel/procgen-competition. Differs: jitter does not change the hue.
 """
 
 import math
@@ -16,18 +16,18 @@ from torch.nn import functional
 from retro_agents.ground.errors import UserError
 
 GREY = (0.299, 0.587, 0.114)
-"""What red, green and blue add to the brightness."""
+"""Weights of red, green and blue in the brightness."""
 
 
 def flip(images: Tensor, u: Tensor) -> Tensor:
-    """Left to right in half of the cases, upside down in half of them."""
+    """Mirrors images left to right with a chance of one half, and upside down likewise."""
     across, down = (u < 0.5)[:, :, None, None, None, None].unbind(1)
     images = torch.where(across, images.flip(4), images)
     return torch.where(down, images.flip(3), images)
 
 
 def rotate(images: Tensor, u: Tensor) -> Tensor:
-    """By up to 20 degrees either way; black where nothing was."""
+    """Rotates by up to 20 degrees either way; uncovered pixels are black."""
     angle = (2.0 * u[:, 0] - 1.0) * math.radians(20.0)
     height, width = images.shape[3:]
     cos, sin, zero = angle.cos(), angle.sin(), torch.zeros_like(angle)
@@ -36,7 +36,7 @@ def rotate(images: Tensor, u: Tensor) -> Tensor:
 
 
 def resized_crop(images: Tensor, u: Tensor) -> Tensor:
-    """A part of 3/4 to all of height and width, from anywhere, enlarged to the whole."""
+    """Enlarges a random part, 3/4 to all of height and width, to the whole image."""
     share = 0.75 + 0.25 * u[:, 0]
     left, top = ((1.0 - share)[:, None] * (2.0 * u[:, 1:] - 1.0)).unbind(1)
     zero = torch.zeros_like(share)
@@ -44,8 +44,8 @@ def resized_crop(images: Tensor, u: Tensor) -> Tensor:
 
 
 def zoom(images: Tensor, u: Tensor) -> Tensor:
-    """Moved by up to 15 % of height and width, and larger or smaller by up to 10 %; mirrored beyond
-    the border."""
+    """Moves by up to 15 % of height and width, and scales by up to 10 % either way; pixels beyond
+    the border are mirrored."""
     signed = 2.0 * u - 1.0
     scale, (right, down) = 1.0 + 0.1 * signed[:, 0], (0.3 * signed[:, 1:]).unbind(1)
     zero = torch.zeros_like(scale)
@@ -53,13 +53,13 @@ def zoom(images: Tensor, u: Tensor) -> Tensor:
 
 
 def roll(images: Tensor, u: Tensor) -> Tensor:
-    """Moved by up to an eighth of height and width; what leaves on one side comes in on the
+    """Moves by up to an eighth of height and width; pixels that leave on one side enter on the
     other."""
     return _moved(images, u, reach=1 / 8, index=lambda at, size: at % size)
 
 
 def pad_crop(images: Tensor, u: Tensor) -> Tensor:
-    """Padded by 10/64 of height and width, mirrored there, and cut out anywhere."""
+    """Pads by 10/64 of height and width with mirrored pixels, then crops at a random place."""
 
     def mirrored(at: Tensor, size: int) -> Tensor:
         at = at.abs()
@@ -69,23 +69,23 @@ def pad_crop(images: Tensor, u: Tensor) -> Tensor:
 
 
 def cutout(images: Tensor, u: Tensor) -> Tensor:
-    """A rectangle, 7/64 to 22/64 of height and width, is black."""
+    """Blackens a rectangle of 7/64 to 22/64 of height and width."""
     return torch.where(_rectangle(images, u), 0.0, images)
 
 
 def cutout_colour(images: Tensor, u: Tensor) -> Tensor:
-    """The same in one colour."""
+    """Fills such a rectangle with one colour."""
     colour = 255.0 * u[:, None, 4 : 4 + images.shape[2], None, None]
     return torch.where(_rectangle(images, u[:, :4]), colour, images)
 
 
 def grey(images: Tensor, u: Tensor) -> Tensor:
-    """Each colour is the brightness."""
+    """Sets each colour to the brightness."""
     return _brightness(images).expand_as(images)
 
 
 def jitter(images: Tensor, u: Tensor) -> Tensor:
-    """Brightness, contrast and saturation times 0.6 to 1.4, in turn."""
+    """Multiplies brightness, contrast and saturation by 0.6 to 1.4, in this order."""
     gain, contrast, colours = (0.6 + 0.8 * u)[:, :, None, None, None, None].unbind(1)
     images = images * gain
     mean = _brightness(images).mean(dim=(1, 2, 3, 4), keepdim=True)
@@ -95,7 +95,7 @@ def jitter(images: Tensor, u: Tensor) -> Tensor:
 
 
 def random_convolution(images: Tensor, u: Tensor) -> Tensor:
-    """Colours as a 3×3 convolution of random weights and a sigmoid make them. Weights are Glorot's.
+    """Passes colours through a 3×3 convolution of random Glorot weights and a sigmoid.
 
     Source: Lee et al., arXiv:1910.05396.
     """
@@ -121,37 +121,40 @@ AUGMENTATIONS: dict[str, tuple[Change, Callable[[int], int]]] = {
     "jitter": (jitter, lambda colours: 3),
     "convolution": (random_convolution, lambda colours: 9 * colours**2),
 }
-"""Name -> what it does, and the numbers it draws for frames of so many colours."""
+"""Name -> (function, its number of random numbers for frames of a given number of colours)."""
 
 
 class Augmentation:
-    """Some of the changes in turn, each for a share of the rows.
+    """Applies some of the changes in order, each to a share of the rows.
 
-    Source: ttumiel/procgen-competition, transforms.py, where each draws whether by itself, too.
+    Source: ttumiel/procgen-competition, transforms.py, where each change is also drawn separately.
     """
 
     def __init__(self, names: str, *, share: float, colours: int) -> None:
-        """names: keys of AUGMENTATIONS with commas between. share: of the rows that each changes.
-        colours: of one frame, 1 or 3. UserError: unknown names; grey where there is no colour."""
+        """names: keys of AUGMENTATIONS, separated by commas. share: of the rows that each changes.
+        colours: of one frame, 1 or 3. Raises UserError for unknown names, and for grey without
+        colour."""
         self.names = [name.strip() for name in names.split(",")]
         self.share, self.colours = share, colours
         for name in self.names:
             if name not in AUGMENTATIONS:
                 known = ", ".join(AUGMENTATIONS)
-                raise UserError(f"unknown --augment {name!r}: expected {known}, commas between")
+                raise UserError(
+                    f"unknown --augment {name!r}: expected {known}, separated by commas"
+                )
             if name == "grey" and colours == 1:
                 raise UserError("--augment grey is for images in colour; these are grey already")
         self.counts = [AUGMENTATIONS[name][1](colours) for name in self.names]
         self.draws = sum(1 + count for count in self.counts)
-        """Numbers for each row: of each change whether, and then how."""
+        """Random numbers per row: for each change, whether to apply it, then how."""
 
     def __call__(self, obs: Tensor, u: Tensor) -> Tensor:
-        """obs uint8 [B,F·C,H,W], u [B,draws] from 0 to 1 -> obs changed."""
+        """Changes images. obs uint8 [B,F·C,H,W], u [B,draws] from 0 to 1 -> [B,F·C,H,W]."""
         assert u.shape == (len(obs), self.draws)
         parts = u.split([1 + count for count in self.counts], dim=1)
         for name, part in zip(self.names, parts, strict=True):
             rows = (part[:, 0] < self.share).nonzero().squeeze(1)
-            if len(rows):  # some changes cannot be made of no images
+            if len(rows):  # some changes fail without images
                 images = obs[rows].unflatten(1, (-1, self.colours)).float()
                 images = AUGMENTATIONS[name][0](images, part[rows, 1:])
                 changed = images.round().clamp(0.0, 255.0).to(torch.uint8).flatten(1, 2)
@@ -160,8 +163,8 @@ class Augmentation:
 
 
 def _sampled(images: Tensor, rows: Sequence[Sequence[Tensor]], *, padding: str) -> Tensor:
-    """Each pixel from where the matrix [2,3] of its image puts it, in units of half an image from
-    the middle, as all its frames."""
+    """Samples each pixel from the place to which its image's matrix [2,3] maps it, in units of half
+    an image from the middle; the same for all frames."""
     matrix = torch.stack([torch.stack(list(row), dim=1) for row in rows], dim=1)
     flat = images.flatten(1, 2)
     grid = functional.affine_grid(matrix, list(flat.shape), align_corners=False)
@@ -172,8 +175,8 @@ def _sampled(images: Tensor, rows: Sequence[Sequence[Tensor]], *, padding: str) 
 def _moved(
     images: Tensor, u: Tensor, *, reach: float, index: Callable[[Tensor, int], Tensor]
 ) -> Tensor:
-    """Moved by whole pixels, up to `reach` of width (u[:,0]) and height. index: places beyond the
-    border, and the size -> what is seen there."""
+    """Moves by whole pixels, up to `reach` of width (u[:,0]) and height. index: (places that may
+    lie beyond the border, size) -> places inside."""
     for axis, numbers in ((4, u[:, 0]), (3, u[:, 1])):
         size = images.shape[axis]
         most = round(reach * size)
@@ -186,7 +189,7 @@ def _moved(
 
 
 def _rectangle(images: Tensor, u: Tensor) -> Tensor:
-    """Where [B,1,1,H,W] the rectangle of each row lies."""
+    """A mask [B,1,1,H,W] of each row's rectangle."""
     inside = []
     for axis, (length, start) in ((3, u[:, :2].unbind(1)), (4, u[:, 2:].unbind(1))):
         size = images.shape[axis]
@@ -198,7 +201,7 @@ def _rectangle(images: Tensor, u: Tensor) -> Tensor:
 
 
 def _brightness(images: Tensor) -> Tensor:
-    """[B,F,C,H,W] -> [B,F,1,H,W]."""
+    """The brightness. [B,F,C,H,W] -> [B,F,1,H,W]."""
     if images.shape[2] == 1:
         return images
     weights = torch.tensor(GREY, device=images.device)[:, None, None]

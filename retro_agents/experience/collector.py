@@ -1,4 +1,4 @@
-"""Playing for an on-policy agent: its policy acts in many environments and fills a rollout."""
+"""Collects rollouts for on-policy agents: the policy acts in many environments."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -23,10 +23,10 @@ from retro_agents.run.distributed import Group
 
 
 class StochasticPolicy(Protocol):
-    """An agent that draws its actions, and foresees returns."""
+    """An agent that draws its actions, and predicts returns."""
 
     config: Any
-    """With the sections `run` and `env`."""
+    """Has the sections `run` and `env`."""
     device: torch.device
 
     def autocast(self) -> AbstractContextManager[Any]:
@@ -34,22 +34,23 @@ class StochasticPolicy(Protocol):
         ...
 
     def no_state(self, rows: int) -> Tensor:
-        """What it remembers of nothing, [rows,S]; S is 0 without a memory."""
+        """The initial state of its memory, [rows,S]; S is 0 if it has none."""
         ...
 
     def evaluate(
         self, images: Tensor, *, state: Tensor, starts: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Images [N,C,H,W] on the device -> log-probabilities [N,A], values [N], new state."""
+        """Evaluates images [N,C,H,W] on the device. Returns log-probabilities [N,A], values [N] and
+        the new state."""
         ...
 
 
 @final
 class Collector:
-    """Plays, a rollout at a time, and holds all that changes by it but for the environments.
+    """Plays rollouts, and holds all state that this changes, except the environments'.
 
-    In a group of processes each plays environments of its own, `mine`, counted over all processes;
-    each environment draws from a generator of its own, so that they play as one process alone.
+    In a group, each process plays the environments `mine`, numbered over all processes. Each
+    environment has its own generator, so that the group plays the same as one process would.
     """
 
     def __init__(
@@ -63,8 +64,8 @@ class Collector:
         seed: int | None = None,
     ) -> None:
         """num_envs: of this process. return_gamma: discount of the returns by whose deviation
-        `return_scale` divides rewards. act_parts: groups of environments, see `play`. seed: instead
-        of the run's."""
+        `return_scale` divides rewards. act_parts: groups of environments, see `play`. seed:
+        replaces the run's."""
         self.policy, self.num_envs, self.device = policy, num_envs, policy.device
         self.settings, self.spec = policy.config.run, policy.config.env.spec()
         self.seed = self.settings.seed if seed is None else seed
@@ -73,7 +74,7 @@ class Collector:
         self.ended: list[tuple[int, int, dict[str, Any]]] = []
         """Episodes not yet reported: (env_steps, environment, episode)."""
         self.on_step: Callable[[int], None] = lambda _: None
-        """Called with env_steps whenever they grow."""
+        """Called with env_steps when they increase."""
         self.group = Group()
         self.mine = slice(self.group.rank * num_envs, (self.group.rank + 1) * num_envs)
         numbers = range(self.mine.start, self.mine.stop)
@@ -99,11 +100,11 @@ class Collector:
 
     @property
     def steps_per_rollout(self) -> int:
-        """Agent steps of a rollout, of all processes."""
+        """Agent steps of a rollout, over all processes."""
         return self.rollout.steps * self.num_envs * self.group.size
 
     def env_seeds(self) -> int | list[int | None]:
-        """Seeds of this process's environments: as in one process alone."""
+        """Seeds of this process's environments, the same as in a single process."""
         if self.group.size == 1:
             return int(self.seed)
         return [*row_seeds(self.seed, self.mine.stop)[self.mine]]
@@ -115,25 +116,25 @@ class Collector:
         return int(min(self.rollout.steps - self.rollout.filled, left))
 
     def part_of_run(self) -> float:
-        """How much of the run had passed before this rollout, 0 to 1."""
+        """The share of the run before this rollout, 0 to 1."""
         return max(0.0, (self.env_steps - self.steps_per_rollout) / self.settings.timesteps)
 
     def passes(self, every: int) -> bool:
-        """Whether the last rollout passed a multiple of `every`; never where it is 0."""
+        """Whether the last rollout passed a multiple of `every` steps; never if it is 0."""
         return every > 0 and self.env_steps % every < self.steps_per_rollout
 
     def begin_rollout(self) -> None:
-        """Draw what one needs, each environment from its own generator."""
+        """Draw a rollout's random numbers, each environment's from its own generator."""
         self.rollout.clear()
         self.began = [generator_state(rng) for rng in self.rngs]
         draws = [rng.random(self.rollout.steps, np.float32) for rng in self.rngs]
         self.uniforms = torch.from_numpy(np.stack(draws, axis=1)).to(self.device)
 
     def play(self, envs: VectorEnv, obs: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Fill the rollout, as far as the run's steps allow, from `obs` -> the observations then.
+        """Fill the rollout from `obs` on, up to the end of the run. Returns the last observations.
 
-        The emulators of one part run while the next actions of another are chosen: a part waits for
-        its own emulators only.
+        The emulators of one part run while the next actions of another are chosen: a part waits
+        only for its own emulators.
         """
         obs, steps = obs.copy(), self.steps_to_play()
         with self.policy.autocast():
@@ -147,15 +148,15 @@ class Collector:
         return obs
 
     def images(self, obs: NDArray[np.uint8]) -> Tensor:
-        """obs [n,C,H,W] -> on the device, channels last."""
+        """Moves obs [n,C,H,W] to the device, channels last."""
         images = torch.from_numpy(obs)
         if self.device.type != "cpu":
             images = images.pin_memory().to(self.device, non_blocking=True)
         return images.contiguous(memory_format=torch.channels_last)
 
     def act(self, obs: NDArray[np.uint8], part: slice) -> NDArray[np.int64]:
-        """obs uint8 [n,C,H,W] of the environments in that part -> their actions [n]; the rollout
-        keeps both."""
+        """Chooses actions for the environments in `part`, and stores both in the rollout. obs uint8
+        [n,C,H,W] -> actions [n]."""
         images = self.images(obs)
         log_probs, values, state = self.policy.evaluate(
             images,
@@ -176,8 +177,8 @@ class Collector:
         return actions.cpu().numpy()
 
     def add(self, outcome: Outcome, *, levels: Sequence[str], part: slice) -> None:
-        """Keep what came of that part's actions, [n]; infos are of all environments, levels [n] are
-        played from now on."""
+        """Store the outcome of that part's actions, [n]. infos are of all environments; levels [n]
+        are those played from now on."""
         self.count(outcome, part=part)
         self.rollout.add_outcomes(
             outcome,
@@ -189,7 +190,7 @@ class Collector:
     def count(self, outcome: Outcome, *, part: slice) -> None:
         """Count a step of that part, and its ended episodes.
 
-        The steps of all count once the last part has taken its own.
+        env_steps grow when the last part has stepped.
         """
         rewards, terminated, truncated, infos = outcome
         env_steps = self.env_steps + self.num_envs * self.group.size
@@ -203,7 +204,7 @@ class Collector:
             self.on_step(env_steps)
 
     def chance(self, count: int) -> Tensor:
-        """So many numbers from 0 to 1 for each row of the rollout's batch, [T·N,count], each
+        """Draws `count` numbers from 0 to 1 for each row of the rollout's batch, [T·N,count], each
         environment's from its own generator."""
         shape = self.rollout.steps, count
         drawn = np.stack([rng.random(shape, np.float32) for rng in self.rngs], axis=1)
@@ -212,8 +213,8 @@ class Collector:
     def advantages(
         self, obs: NDArray[np.uint8], rewards: NDArray[np.float32], *, gamma: float, lam: float
     ) -> tuple[NDArray[np.float32], float]:
-        """What the rollout's actions were worth [T,N], and the part of the variance of its returns
-        that the values explain, in all processes. obs: after the rollout. rewards: [T,N]."""
+        """Returns the advantages [T,N] of the rollout's actions, and the share of the variance of
+        all processes' returns that values explain. obs: after the rollout. rewards: [T,N]."""
         rollout = self.rollout
         values = rollout.values.cpu().numpy()
         advantages = generalised_advantages(
@@ -230,12 +231,12 @@ class Collector:
         return advantages, explained
 
     def next_values(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Values [T,N] of the state that each step reached, before any reset; meaningless where
+        """Values [T,N] of the states that the steps reached, before any reset; meaningless where
         terminated. obs: after the rollout."""
         rollout = self.rollout
         last = self.values(obs, state=self.state, starts=self.starts)
         values = np.concatenate([rollout.values[1:].cpu().numpy(), last[None]])
-        if rollout.finals:  # of episodes that were cut
+        if rollout.finals:  # truncated episodes
             steps, envs = (list(where) for where in zip(*rollout.finals, strict=True))
             states = torch.cat([rollout.states[1:], self.state[None]])[steps, envs]
             goes_on = np.zeros(len(envs), bool)

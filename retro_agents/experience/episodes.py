@@ -2,9 +2,9 @@
 
 step-000400000/
     episode-frames.npy.zst   of the episodes that have frames, one after the other
-    episode-actions.npy.zst  of all; so are episode-rewards
-    state.msgpack            under "episodes": what else is known of each, in the same order
-    net.safetensors, …       of the agent that goes on from them, where one is handed on too
+    episode-actions.npy.zst  of all episodes, as are episode-rewards
+    state.msgpack            under "episodes": the other fields of each, in the same order
+    net.safetensors, …       of the agent that continues from them, if there is one
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,19 +20,19 @@ from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import Checkpoint, save_checkpoint
 
 NO_AGENT = "episodes"
-"""The agent that a folder names which holds episodes alone."""
+"""The agent's name in a folder that holds only episodes."""
 PLAIN = ("level", "terminated", "action_names", "frame_skip")
-"""Fields of an episode that are no arrays."""
+"""Fields of an episode that are not arrays."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Episode:
-    """The first T steps of an episode, or all.
+    """The first T steps of an episode, or all of them.
 
-    actions uint8 [T]; rewards float64 [T], as the game gives them, unscaled; frames uint8
-    [T+1,c,H,W]: the newest frame of the observation before each action, and of the one after the
-    last; None where only the actions are known.
+    actions uint8 [T]; rewards float64 [T], the game's own, unscaled; frames uint8 [T+1,c,H,W]: the
+    newest frame of the observation before each action, and of the one after the last; None if only
+    the actions are known.
     """
 
     level: str
@@ -42,7 +42,7 @@ class Episode:
     """Whether the game ended with the last action."""
     action_names: tuple[str, ...]
     frame_skip: int
-    """Frames of the game per action."""
+    """Game frames per action."""
     frames: NDArray[np.uint8] | None = None
 
     def __post_init__(self) -> None:
@@ -52,12 +52,12 @@ class Episode:
 
     @property
     def total_reward(self) -> float:
-        """Of its steps."""
+        """The sum of rewards."""
         return float(self.rewards.sum())
 
 
 def pack(episodes: Sequence[Episode]) -> tuple[dict[str, Rows], list[dict[str, Any]]]:
-    """Episodes -> a checkpoint's arrays, and what its state says of each; `unpack` reads both."""
+    """Converts episodes to a checkpoint's arrays, and each one's other fields, for `unpack`."""
     arrays: dict[str, Rows] = {}
     if episodes:
         arrays["episode-actions"] = [episode.actions for episode in episodes]
@@ -74,9 +74,9 @@ def pack(episodes: Sequence[Episode]) -> tuple[dict[str, Rows], list[dict[str, A
 
 
 def unpack(arrays: Mapping[str, NDArray], facts: Sequence[Mapping[str, Any]]) -> list[Episode]:
-    """What `pack` was given."""
+    """Converts the results of `pack` back to episodes."""
     names = ("episode-actions", "episode-rewards", "episode-frames")
-    stored = {name: arrays[name] for name in names if name in arrays}  # each is read here, once
+    stored = {name: arrays[name] for name in names if name in arrays}  # reads each file once
     episodes, step, frame = [], 0, 0
     for fact in facts:
         steps, frames = slice(step, step + fact["steps"]), None
@@ -99,10 +99,10 @@ def write_episodes(
     config: Mapping[str, Any] | None = None,
     net: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write episodes, those last that are worth most: who has no room for all takes the last.
+    """Write episodes, the most valuable last: a reader without room for all takes the last ones.
 
-    agent, config, net: of an agent that shall go on from them; the folder is a checkpoint of it
-    too. UserError: it cannot be written.
+    agent, config, net: of an agent that continues from them; the folder is also its checkpoint.
+    Raises UserError if it cannot be written.
     """
     arrays, facts = pack(episodes)
     return save_checkpoint(
@@ -118,7 +118,7 @@ def write_episodes(
 
 
 def episodes_of(saved: Checkpoint) -> list[Episode]:
-    """The episodes that were written into a checkpoint's folder; of a plain checkpoint, none."""
+    """The episodes in a checkpoint's folder; none in a plain checkpoint."""
     return unpack(saved.arrays, saved.state.get("episodes", []))
 
 
@@ -129,7 +129,7 @@ def check_played_alike(
     frame_skip: int,
     source: Path | str,
 ) -> None:
-    """UserError: an action of an episode was another one, or longer, than it would be here."""
+    """Raises UserError if an episode's action names or frame skip differ from this run's."""
     for episode in episodes:
         names = tuple(action_names[: len(episode.action_names)])
         if (names, frame_skip) != (episode.action_names, episode.frame_skip):

@@ -1,4 +1,4 @@
-"""Gradients that are computed microbatch by microbatch, on as many threads as there are."""
+"""Gradients, accumulated over microbatches that are computed in several threads."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 Gradients = tuple[list[Tensor], dict[str, Tensor]]
-"""Of a microbatch: gradients, one for each parameter, and sums of metrics."""
+"""A microbatch's gradients, one for each parameter, and summed metrics."""
 
 
 class GradientThreads:
-    """Threads that each compute the gradients of a microbatch by itself, so that they wait for one
+    """Threads that each compute the gradients of a whole microbatch, so that they wait for one
     another once per step instead of at every layer."""
 
     def __init__(self, count: int) -> None:
@@ -26,9 +26,8 @@ class GradientThreads:
         *microbatches: Sequence[Any],
         parameters: Sequence[nn.Parameter],
     ) -> dict[str, Tensor]:
-        """Give the parameters the sum of the gradients that `work` finds, microbatch by microbatch
-        -> the sums of its metrics. microbatches: of each of its arguments; added up in their
-        order."""
+        """Set the parameters' gradients to the sum of those from `work` over microbatches, added in
+        their order. Returns the sums of its metrics. microbatches: a sequence per argument."""
         apply = map if self.count == 1 else self._pool.map
         gradients: list[Tensor] = []
         sums: dict[str, Tensor] = {}

@@ -7,16 +7,16 @@ from torch import Tensor
 from retro_agents.run.distributed import Group
 
 PROGRESS = 100.0
-"""Contest reward (9,000 to a level's end) that makes a key differ."""
+"""Contest reward (9,000 to a level's end) per unit of the key's progress."""
 COLOURS = 64
-"""As many colour sums differ."""
+"""Number of different colour sums."""
 
 
 class Novelty:
     """A reward for every key (level, progress, colour sum) that no environment has met before.
 
-    Source: the winners of the Retro Contest. The colour sum is of the newest frame, as the agent
-    sees it; progress is the furthest that the episode came; with --no-backtracking, its raw reward.
+    Source: the winners of the Retro Contest. The colour sum is of the observation's newest frame.
+    Progress is the furthest point of the episode; with --no-backtracking, its raw reward.
     """
 
     def __init__(self) -> None:
@@ -31,8 +31,8 @@ class Novelty:
         ended: NDArray[np.bool_],
         group: Group,
     ) -> NDArray[np.bool_]:
-        """Which of the steps [T,N] led to a new key. frames uint8 [T,N,...]: reached by them;
-        ended: an episode's last. Earlier steps come first, then earlier environments."""
+        """Whether each step [T,N] led to a new key. frames uint8 [T,N,...]: reached by the steps;
+        ended: last steps of episodes. Earlier steps come first, then earlier environments."""
         means = frames.flatten(2).float().mean(dim=2).cpu().numpy()
         keys = np.stack([levels, progress // PROGRESS, means * COLOURS // 256, ended], axis=2)
         keys = keys.astype(np.int64)
@@ -47,9 +47,9 @@ class Novelty:
         return new[:, group.rank * own : (group.rank + 1) * own]
 
     def array(self) -> NDArray[np.int64]:
-        """All keys met, [K,3], for a checkpoint."""
+        """All keys so far, [K,3], for a checkpoint."""
         return np.array(sorted(self.seen), np.int64).reshape(-1, 3)
 
     def restore(self, keys: NDArray[np.int64]) -> None:
-        """Go on from `array`."""
+        """Restore the keys that `array` returned."""
         self.seen = {tuple(key) for key in keys.tolist()}

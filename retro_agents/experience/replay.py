@@ -1,8 +1,8 @@
 """Prioritised replay that stores every frame once.
 
-One ring of slots per environment. A slot holds the newest frame of an observation and what was done
-there; an episode that ends adds one more slot, never drawn, for its true final observation. Frame
-stacks and n-step returns are put together when a batch is drawn:
+Each environment has a ring of slots. A slot holds an observation's newest frame, and the action and
+reward that followed. An episode's end adds one more slot, never drawn, for its true final
+observation. Frame stacks and n-step returns are assembled when a batch is drawn:
 
     slot      0    1    2    3(end)  F    0    1   …        F: final slot, then a new episode
     frame     o0   o1   o2   o3      o4   o0'  o1'
@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Batch:
-    """B transitions, the n steps after `obs` already summed.
+    """B transitions, with the rewards of the n steps after `obs` summed.
 
     obs, next_obs uint8 [B,C,H,W]; actions int64 [B]; returns, discounts, weights float32 [B];
     indices int64 [B]. discounts: gamma^k after k <= n steps, 0 where the episode terminated.
@@ -49,7 +49,7 @@ class Batch:
 
 
 def frames_of(spec: EnvSpec) -> dict[str, Any]:
-    """What a `Replay` is told of the observations in environments of that spec."""
+    """The arguments of `Replay` that describe a spec's observations."""
     return {
         "frame_shape": (spec.channels, *spec.observation_shape[1:]),
         "steps_back": spec.steps_back,
@@ -58,7 +58,7 @@ def frames_of(spec: EnvSpec) -> dict[str, Any]:
 
 
 class Replay:
-    """See the module's text. Counts are per environment unless they say `capacity` or `size`."""
+    """See the module's text. Counts are per environment, except `capacity` and `size`."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Replay:
         self.steps_back = np.array(steps_back)
         self.difference = difference
         self.reach = int(self.steps_back.max())
-        """Slots that an observation reaches back."""
+        """Slots by which an observation reaches back."""
         if self.slots <= self.reach + n_step + 3:
             raise ValueError(f"a ring of {self.slots} slots is too short for its stacks and steps")
         self.num_envs, self.n_step = num_envs, n_step
@@ -99,7 +99,7 @@ class Replay:
 
     @property
     def size(self) -> int:
-        """Slots in use, final ones included."""
+        """Slots in use, including final ones."""
         return int(self.filled.sum())
 
     def add(
@@ -113,11 +113,11 @@ class Replay:
         *,
         first: int = 0,
     ) -> Ints:
-        """Remember one step of N environments: obs [N,C,H,W] before it; actions, rewards and flags
-        [N]; final_obs N times [C,H,W], read only where an episode ended. first: the ring of the
-        first of them; their number, all of them by default, is that of the actions.
+        """Store one step of N environments: obs [N,C,H,W] before it; actions, rewards and flags
+        [N]; final_obs N times [C,H,W], read only where an episode ended. The environments are those
+        from number `first` on.
 
-        -> the slots [K] whose transitions are complete now, and can be drawn.
+        Returns the slots [K] whose transitions are now complete, and can be drawn.
         """
         envs = first + np.arange(len(actions))
         ended = terminated | truncated
@@ -132,10 +132,10 @@ class Replay:
         return self._admit(envs, slots, ages, ended)
 
     def cut(self, envs: Ints) -> Ints:
-        """What comes next in these rings belongs to new episodes: those under way are truncated, at
-        their newest observation.
+        """Truncate the current episodes of these rings at their newest observation; the next steps
+        belong to new episodes.
 
-        -> the slots [K] whose transitions are complete by that, and can be drawn."""
+        Returns the slots [K] whose transitions are thereby complete, and can be drawn."""
         envs = envs[self.episode_ages[envs] > 0]
         newest, ages = (self.heads[envs] - 1) % self.slots, self.episode_ages[envs] - 1
         self.ends[envs * self.slots + newest] = FINAL
@@ -153,7 +153,8 @@ class Replay:
         rewards: NDArray[np.floating] | float,
         ends: Ints | int,
     ) -> None:
-        """Fill the next slot of each of `envs`, forgetting what it held and what leant on it."""
+        """Overwrite the next slot of each of `envs`; transitions that used it can no longer be
+        drawn."""
         slots = self.heads[envs]
         full = self.filled[envs] == self.slots
         if full.any():  # the stacks of the next slots reach back into this one
@@ -168,18 +169,18 @@ class Replay:
         self.episode_ages[envs] += 1
 
     def _admit(self, envs: Ints, slots: Ints, ages: Ints, ended: NDArray[np.bool_]) -> Ints:
-        """Make those slots drawable whose n steps are now complete: the one n back, and at the end
-        of an episode all behind it -> these."""
+        """Make the slots drawable whose n steps are now complete: the one n back, and at the end of
+        an episode all later ones. Returns these slots."""
         back = np.arange(self.n_step + 1)
         ready = (back <= ages[:, None]) & (ended[:, None] | (back == self.n_step))
         rows, steps = np.nonzero(ready)
         flat: Ints = envs[rows] * self.slots + (slots[rows] - steps) % self.slots
-        flat = flat[self.tree.leaves[flat] == 0.0]  # where an episode is cut, some were before
+        flat = flat[self.tree.leaves[flat] == 0.0]  # a cut may find some drawable already
         self.tree.set(flat, self.max_priority)
         return flat
 
     def sample(self, batch_size: int, *, beta: float, rng: np.random.Generator) -> Batch:
-        """One draw from each of `batch_size` equal shares of the total priority."""
+        """Draw one transition from each of `batch_size` equal shares of the total priority."""
         total = self.tree.total
         if total <= 0.0:
             raise ValueError("no transition to draw yet")
@@ -191,7 +192,7 @@ class Replay:
         return self.gather(indices, weights.astype(np.float32))
 
     def gather(self, indices: Ints, weights: NDArray[np.float32]) -> Batch:
-        """The transitions that begin in these slots [B]; weights [B]: what to say of each."""
+        """Assemble the transitions that begin in these slots [B]. weights [B]: of the batch."""
         base = indices - indices % self.slots
         steps = np.arange(self.n_step)
         window = base[:, None] + (indices[:, None] - base[:, None] + steps) % self.slots
@@ -215,15 +216,15 @@ class Replay:
         )
 
     def _stack(self, indices: Ints) -> NDArray[np.uint8]:
-        """The observations whose newest frames lie at `indices`: [B,C,H,W], oldest frame first.
-        Before an episode's first frame stands that frame itself, as the environment has it."""
+        """The observations whose newest frames are at `indices`: [B,C,H,W], oldest frame first. An
+        episode's first frame also stands for the frames before it, as in the environment."""
         back = np.minimum(self.steps_back, self.ages[indices][:, None])
         base = indices - indices % self.slots
         where = base[:, None] + (indices[:, None] - base[:, None] - back) % self.slots
         return stacked(np.take(self.frames, where, axis=0), difference=self.difference)
 
     def update_priorities(self, indices: Ints, losses: NDArray[np.floating]) -> None:
-        """The unweighted losses [B] of a batch become its priorities."""
+        """Set a batch's priorities from its unweighted losses [B]."""
         if not self.prioritised:
             return
         priorities = (losses.astype(np.float64) + self.epsilon) ** self.alpha
@@ -231,8 +232,7 @@ class Replay:
         self.tree.set(indices, priorities)
 
     def arrays(self) -> dict[str, Rows]:
-        """All it remembers, for a checkpoint; `restore` and `handover.seed` read it back. They are
-        views: of the slots in use, ring by ring."""
+        """The replay's arrays, for a checkpoint: views of the slots in use, ring by ring."""
         return {
             **{name: self._used(getattr(self, name)) for name in SLOT_FIELDS},
             "priorities": self._used(self.tree.leaves),
@@ -241,19 +241,19 @@ class Replay:
         }
 
     def _used(self, array: NDArray) -> list[NDArray]:
-        """Of an array of all slots, those in use, ring by ring."""
+        """The parts of an array of all slots that are in use, ring by ring."""
         rings = array.reshape(self.num_envs, self.slots, *array.shape[1:])
         return [ring[:filled] for ring, filled in zip(rings, self.filled, strict=True)]
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Be what `arrays` was taken from. ValueError where the shape of the rings differs."""
+        """Restore what `arrays` returned. Raises ValueError if the rings' shape differs."""
         filled, heads = saved["filled"], saved["heads"]
         wrapped = len(filled) == self.num_envs and ((filled < self.slots) & (heads != filled)).any()
         if len(filled) != self.num_envs or filled.max() > self.slots or wrapped:
             raise ValueError("the saved replay has other rings: other num_envs or replay_size")
         for name in RING_FIELDS:
             getattr(self, name)[:] = saved[name]
-        self.heads %= self.slots  # of a larger ring that had as many slots in use as these have
+        self.heads %= self.slots  # the saved ring may have been larger, with as many slots in use
         where = np.flatnonzero(np.arange(self.slots) < self.filled[:, None])
         for name in SLOT_FIELDS:
             self.fill(saved, name, np.arange(len(where)), where)
@@ -270,22 +270,22 @@ class Replay:
             start += len(rows)
 
     def taken_over(self, priorities: Floats) -> Floats:
-        """Another replay's priorities as they count here: all alike where none are set."""
+        """Another replay's priorities for this one: all equal if it is not prioritised."""
         return priorities if self.prioritised else np.where(priorities > 0.0, 1.0, 0.0)
 
     def append(self, env: int, ends: NDArray[np.uint8], priorities: Floats) -> Ints:
-        """Take consecutive slots with these ends and priorities behind ring `env`'s head; what
-        leans beyond them is cut off -> where the first K of them go [K]."""
+        """Reserve consecutive slots with these ends and priorities at ring `env`'s head; the last
+        episode is cut if it is unfinished. Returns the places [K] of the first K slots."""
         if len(ends) > 1 and ends[-1] != FINAL and ends[-2] == FINAL:
-            ends = ends[:-1]  # an episode of which only the start is there
+            ends = ends[:-1]  # an episode that has only its first observation
         if len(ends) <= self.reach + 1:
             return np.zeros(0, np.int64)
-        if ends[-1] != FINAL:  # the newest frame serves as the observation the episode was cut at
+        if ends[-1] != FINAL:  # the newest frame becomes the final observation
             ends[-2:] = TRUNCATED, FINAL
         target = env * self.slots + int(self.heads[env]) + np.arange(len(ends))
         self.ends[target] = ends
         priorities = np.where(ends == FINAL, 0.0, priorities[: len(ends)])
-        priorities[: self.reach] = 0.0  # their stacks may reach back before the cut
+        priorities[: self.reach] = 0.0  # their stacks may reach back beyond the first slot
         self.tree.set(target, priorities)
         self.heads[env] = (self.heads[env] + len(ends)) % self.slots
         self.filled[env] += len(ends)

@@ -1,4 +1,4 @@
-"""Rewards of any size, brought to one that nets can learn from."""
+"""Scales rewards of any size to one that nets can learn from."""
 
 from typing import Any
 
@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from retro_agents.run.distributed import Group
 
 LIMIT = 10.0
-"""Scaled rewards are cut off at ± this."""
+"""Scaled rewards are clipped at ± this."""
 
 
 class ReturnScale:
     """Divides rewards by the running standard deviation of their discounted sum.
 
-    The sum R ← γR + r runs within episodes; its moments are
-    taken over all that was seen in any process. Source: openai/baselines, VecNormalize. Differs:
-    they are brought up to date once per rollout, before it is scaled.
+    The sum R ← γR + r runs within episodes; its moments are over all steps so far of all processes.
+    Source: openai/baselines, VecNormalize. Differs: the moments are updated once per rollout,
+    before it is scaled.
     """
 
     def __init__(self, num_envs: int, *, gamma: float) -> None:
@@ -27,7 +27,7 @@ class ReturnScale:
     def __call__(
         self, rewards: NDArray[np.floating], ended: NDArray[np.bool_], group: Group
     ) -> NDArray[np.float32]:
-        """rewards, ended [T,N] -> rewards scaled, and cut off at ± LIMIT."""
+        """Scales rewards, and clips them at ± LIMIT. rewards, ended [T,N] -> [T,N]."""
         seen = np.zeros(rewards.shape)
         for t in range(len(rewards)):
             self.sums = seen[t] = self.gamma * self.sums + rewards[t]
@@ -39,16 +39,16 @@ class ReturnScale:
 
     @property
     def deviation(self) -> float:
-        """Of the discounted sums so far."""
+        """The standard deviation of the discounted sums so far."""
         count, _, squares = self.moments
         return float(np.sqrt(squares / count + 1e-8))
 
     def save(self) -> list[float]:
-        """The moments, the same in every process; `sums` are each process's own."""
+        """Returns the moments, the same in every process; `sums` are each process's own."""
         return [float(value) for value in self.moments]
 
     def restore(self, moments: list[float], sums: list[float]) -> None:
-        """Go on where `save` was called."""
+        """Restore the moments from `save`, and this process's sums."""
         self.moments, self.sums = np.array(moments), np.array(sums)
 
 

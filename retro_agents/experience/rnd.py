@@ -1,4 +1,4 @@
-"""Random network distillation (RND): a reward for images that a net cannot predict yet."""
+"""Random network distillation (RND): a reward for images that a net cannot yet predict."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -15,22 +15,22 @@ from retro_agents.run.distributed import Group
 from retro_agents.run.optimiser import Adam, optimiser_tensors, restore_optimiser
 
 ROWS = 2048
-"""Images looked at together."""
+"""Images per forward pass."""
 LIMIT = 2.0
-"""Of a bonus of the kind impala."""
+"""Limit of a bonus of the kind impala."""
 ADAM = "optimiser."
-"""What names of the optimiser's tensors begin with in a checkpoint."""
+"""Prefix of the optimiser's tensors in a checkpoint."""
 
 
 class RND:
     """The error of a net that learns to predict a random one.
 
-    burda: two convolutions look at images over their running deviation, and errors are scaled by
-    that of their discounted sum. Source: Burda et al., arXiv:1810.12894. Differs: one value for
-    both kinds of reward, hence episodic; the normaliser of images begins with the first rollout
-    instead of random play. impala: pooled IMPALA nets look at the images as they are, and errors
-    are cut off at 2. Source: ttumiel/procgen-competition. Differs: Adam apart from the policy's,
-    and one pass over a quarter of a rollout instead of all of it in each epoch.
+    burda: two convolutions; images are divided by their running deviation, and errors by that of
+    their discounted sum. Source: Burda et al., arXiv:1810.12894. Differs: one value for both kinds
+    of reward, which makes it episodic; the normaliser of images begins with the first rollout
+    instead of random play. impala: pooled IMPALA nets on unchanged images; errors are clipped at 2.
+    Source: ttumiel/procgen-competition. Differs: Adam is separate from the policy's, and makes one
+    pass over a quarter of a rollout instead of all of it in each epoch.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class RND:
         group: Group,
         kind: Literal["burda", "impala"] = "burda",
     ) -> None:
-        """frame: [H,W,C] of what is looked at."""
+        """frame: [H,W,C] of the images."""
         self.device, self.group, self.kind = device, group, kind
         make = features_net if kind == "burda" else impala_net
         self.nets = nn.ModuleDict(
@@ -55,12 +55,12 @@ class RND:
         self.optimiser = Adam(self.parameters, lr=learning_rate, fused=True)
         self.scale = ReturnScale(num_envs, gamma=gamma)
         self.moments = torch.zeros(3, *frame, dtype=torch.float64, device=device)
-        """Of every pixel: images seen, their sum, their sum of squares."""
+        """Of every pixel: number of images, their sum, their sum of squares."""
         self.nets.register_buffer("moments", self.moments)
 
     def bonus(self, frames: Tensor, ended: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Prediction errors [T,N] of frames uint8 [T,N,H,W,C], which steps reached, scaled or cut
-        off. ended [T,N]: an episode's last, without any."""
+        """Prediction errors [T,N] of the frames uint8 [T,N,H,W,C] that steps reached, scaled or
+        clipped. ended [T,N]: last steps of episodes, whose bonus is 0."""
         steps, num_envs = frames.shape[:2]
         flat = frames.flatten(0, 1)
         if self.kind == "burda":
@@ -73,7 +73,7 @@ class RND:
         return self.scale(raw, np.zeros(raw.shape, bool), self.group) * ~ended
 
     def look_at(self, frames: Tensor) -> None:
-        """Take the moments of pixels over all processes."""
+        """Add frames to the moments of pixels, over all processes."""
         new = torch.zeros_like(self.moments)
         new[0] = len(frames)
         for part in frames.split(ROWS):
@@ -83,7 +83,7 @@ class RND:
         self.moments += self.group.sum(new)
 
     def errors(self, frames: Tensor) -> Tensor:
-        """Mean squared differences [B] of what both nets make of frames uint8 [B,H,W,C]."""
+        """Mean squared differences [B] between both nets' features of frames uint8 [B,H,W,C]."""
         x = frames
         if self.kind == "burda":
             count, total, squares = self.moments
@@ -94,14 +94,15 @@ class RND:
         return (self.nets["predictor"](x) - self.nets["target"](x)).square().mean(dim=1)
 
     def learn(self, frames: Tensor, minibatches: Sequence[NDArray[np.int64]]) -> float:
-        """One pass of the predictor over a quarter of a rollout's frames uint8 [T,N,H,W,C].
+        """Train the predictor once on a quarter of a rollout's frames uint8 [T,N,H,W,C].
 
-        minibatches: rows t·N + n of all frames, as many of each environment -> mean error.
+        minibatches: rows t·N + n of all frames, equally many of each environment. Returns the mean
+        error.
         """
         num_envs, flat = frames.shape[1], frames.flatten(0, 1)
         total = torch.zeros((), device=self.device)
         for indices in minibatches:
-            quarter = indices.reshape(-1, num_envs)[::4].flatten()  # of the steps of each
+            quarter = indices.reshape(-1, num_envs)[::4].flatten()  # of each environment's steps
             rows = torch.from_numpy(quarter).to(self.device, non_blocking=True)
             loss = self.errors(flat[rows]).mean()
             self.optimiser.zero_grad(set_to_none=True)
@@ -117,14 +118,14 @@ class RND:
         return {**self.nets.state_dict(), **{ADAM + name: value for name, value in adam}}
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Go on from `tensors`; `scale` is restored by itself."""
+        """Restore `tensors`; `scale` is restored separately."""
         adam = {n.removeprefix(ADAM): v for n, v in tensors.items() if n.startswith(ADAM)}
         self.nets.load_state_dict({n: v for n, v in tensors.items() if not n.startswith(ADAM)})
         restore_optimiser(self.optimiser, adam)
 
 
 def features_net(frame: tuple[int, int, int], *, deep: bool) -> nn.Sequential:
-    """Float images [B,C,H,W] -> 128 features; deep: with a hidden layer more."""
+    """Float images [B,C,H,W] -> 128 features. deep: has one more hidden layer."""
     convolutions: list[nn.Module] = [
         *(nn.Conv2d(frame[2], 16, 8, stride=4), nn.LeakyReLU()),
         *(nn.Conv2d(16, 32, 4, stride=2), nn.LeakyReLU(), nn.Flatten()),
@@ -136,11 +137,11 @@ def features_net(frame: tuple[int, int, int], *, deep: bool) -> nn.Sequential:
 
 
 def impala_net(frame: tuple[int, int, int], *, deep: bool) -> nn.Sequential:
-    """uint8 images [B,C,H,W] -> 256 features; deep: with a hidden layer more."""
+    """uint8 images [B,C,H,W] -> 256 features. deep: has one more hidden layer."""
     height, width, channels = frame
     parts = ("pool-first", "shifted")
     encoder = make_encoder("impala", (channels, height, width), pool=True, parts=parts)
     more = [nn.ReLU(), nn.Linear(256, 256)] if deep else []
     net = nn.Sequential(encoder, nn.Linear(encoder.features, 256), *more)
-    xavier(net)  # as the entry's: the bonus is not scaled, so the weights set its size
+    xavier(net)  # as in the source: the weights set the size of the unscaled bonus
     return net

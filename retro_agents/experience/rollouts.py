@@ -1,7 +1,7 @@
-"""A rollout of T steps of N environments, as on-policy agents remember it, and its minibatches.
+"""The memory of on-policy agents: a rollout of T steps of N environments, and its minibatches.
 
-Images stay uint8, on the learner's device, where they were put to act on: they go there once. They
-are laid out channels last, as the convolutions want them, so that no epoch has to do it again.
+Images are moved to the learner's device once, to act on, and stay there as uint8. They are laid out
+channels last, as the convolutions need them, so that no epoch has to do it again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,9 +18,9 @@ from torch import Tensor
 class Batch:
     """Rows to learn from, step by step: row t·N + n is step t of environment n of N.
 
-    obs uint8 [T·N,H,W,C]; states [T·N,S] before each step; starts: of an episode; chance
-    [T·N,U]: numbers from 0 to 1, where something is drawn; all others [T·N]. In a minibatch states
-    [N,S] are before its first step.
+    obs uint8 [T·N,H,W,C]; states [T·N,S] before each step; starts: whether an episode begins;
+    chance [T·N,U]: random numbers from 0 to 1, if any are needed; all others [T·N]. In a minibatch,
+    states [N,S] are those before its first step.
     """
 
     obs: Tensor
@@ -35,7 +35,8 @@ class Batch:
     chance: Tensor | None = None
 
     def minibatch(self, indices: Tensor, advantages: Tensor) -> "Batch":
-        """Rows [L,K]: L steps on end of K environments. advantages [L,K] replace the batch's."""
+        """Select rows [L,K]: L consecutive steps of K environments. advantages [L,K] replace the
+        batch's."""
         flat = indices.flatten()
         return Batch(
             obs=self.obs.index_select(0, flat),
@@ -54,12 +55,12 @@ class Batch:
 def minibatches(
     rngs: Sequence[np.random.Generator], steps: int, *, count: int, length: int = 1
 ) -> list[NDArray[np.int64]]:
-    """T steps of N environments in `count` minibatches: rows [L,K] of a `Batch`.
+    """Split T steps of N environments into `count` minibatches: rows [L,K] of a `Batch`.
 
-    Each environment's steps are shuffled by its own generator, in pieces of `length` steps on end,
-    and every minibatch gets as many from each: levels are balanced in it, and processes that share
-    the environments out among them make the same minibatches as one process alone. Where a rollout
-    is one piece, of each `count` neighbouring environments every minibatch gets one.
+    Each environment's steps are shuffled by its own generator, in pieces of `length` consecutive
+    steps, and every minibatch gets equally many from each. This balances levels, and processes that
+    divide the environments make the same minibatches as one process. If a rollout is one piece,
+    every minibatch gets one of each `count` neighbouring environments.
     """
     if steps == length and count > 1:
         drawn = np.array([rng.random() for rng in rngs]).reshape(-1, count)
@@ -73,7 +74,7 @@ def minibatches(
 
 
 Outcome = Sequence[Any]
-"""Rewards, terminated, truncated, all [n], and infos: what a step gives beside observations."""
+"""A step's results besides observations: rewards, terminated, truncated, all [n], and infos."""
 
 
 class Rollout:
@@ -108,20 +109,20 @@ class Rollout:
         self.levels = np.zeros(shape, np.int64)
         self.terminated, self.ended = np.zeros(shape, bool), np.zeros(shape, bool)
         self.finals: dict[tuple[int, int], NDArray[np.uint8]] = {}
-        """Last observation [C,H,W] of each episode that was cut, by (step, environment)."""
+        """Last observation [C,H,W] of each truncated episode, by (step, environment)."""
 
     @property
     def filled(self) -> int:
-        """Steps that are complete in every environment."""
+        """Number of steps that are complete in every environment."""
         return int(self.taken.min())
 
     def step_of(self, part: slice) -> int:
-        """The step at which these environments are; those of another part may be one ahead."""
+        """The current step of these environments; those of another part may be one ahead."""
         return int(self.taken[part][0])
 
     @property
     def full(self) -> bool:
-        """Whether there is a whole rollout to learn from."""
+        """Whether the rollout is complete, and can be learned from."""
         return self.filled == self.steps
 
     def add_actions(
@@ -135,8 +136,8 @@ class Rollout:
         *,
         part: slice,
     ) -> None:
-        """Keep the next actions of the environments of that part, all [n], and what they rest on:
-        images [n,C,H,W], states, and which begin an episode."""
+        """Store the next actions of the environments in `part`, all [n], with their inputs: images
+        [n,C,H,W], states, and the starts of episodes."""
         t = self.step_of(part)
         self.obs[t, part] = images.permute(0, 2, 3, 1)
         self.states[t, part], self.starts[t, part] = state, starts
@@ -150,9 +151,9 @@ class Rollout:
         levels: NDArray[np.int64],
         part: slice,
     ) -> None:
-        """Keep what came of them, which completes the step. All [n], but infos["final_obs"]: N
-        times [C,H,W], read only where an episode was cut. progress: raw reward of the
-        episode so far; levels: numbers."""
+        """Store the outcome of these actions, which completes the step. All are [n], except
+        infos["final_obs"]: N times [C,H,W], read only where an episode was truncated. progress: raw
+        reward of the episode so far; levels: numbers."""
         rewards, terminated, truncated, infos = outcome
         t = self.step_of(part)
         self.rewards[t, part] = rewards
@@ -164,13 +165,13 @@ class Rollout:
         self.taken[part] += 1
 
     def clear(self) -> None:
-        """Forget it all."""
+        """Start an empty rollout."""
         self.taken[:] = 0
         self.finals.clear()
 
     def frames_reached(self, images: Tensor, channels: int) -> Tensor:
-        """The newest frame, of so many channels, of the state each step led to, after a reset where
-        there was one: uint8 [T,N,H,W,channels]. images [N,C,H,W]: after the rollout."""
+        """The newest frame, of `channels` channels, of the state that each step led to, after any
+        reset: uint8 [T,N,H,W,channels]. images [N,C,H,W]: after the rollout."""
         last = images.permute(0, 2, 3, 1)
         return torch.cat([self.obs[1:, ..., -channels:], last[None, ..., -channels:]])
 
@@ -201,7 +202,7 @@ class Rollout:
         finals: Sequence[tuple[int, int, bytes]],
         envs: slice,
     ) -> None:
-        """Be what `arrays` was taken from, as far as it is of the environments `envs`."""
+        """Restore the part of `arrays` that belongs to the environments `envs`."""
         for name in SAVED:
             array = saved[name][envs].swapaxes(0, 1)
             torch.as_tensor(getattr(self, name))[: len(array)] = torch.from_numpy(array.copy())

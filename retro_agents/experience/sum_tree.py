@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 class SumTree:
     """Non-negative float64 leaves and, level by level, the sums of blocks of 32 of them.
 
-    Sums are recomputed, never adjusted by differences, so rounding errors do not pile up.
+    Sums are recomputed, never adjusted by differences, so rounding errors do not accumulate.
     """
 
     FANOUT = 32
@@ -27,7 +27,7 @@ class SumTree:
 
     @property
     def leaves(self) -> Floats:
-        """The leaves, float64 [size]: to read; `set` writes."""
+        """The leaves, float64 [size], to read only; `set` writes them."""
         return self.levels[0].reshape(-1)[: self.size]
 
     @property
@@ -42,7 +42,7 @@ class SumTree:
             above.reshape(-1)[indices] = below[indices].sum(axis=1)
 
     def find(self, masses: Floats) -> Ints:
-        """For each mass in [0,total) the leaf where the running sum passes it; never empty."""
+        """For each mass in [0,total), the leaf where the running sum passes it; it is never 0."""
         rows = np.arange(len(masses))
         nodes = np.zeros(len(masses), np.int64)
         for level in reversed(self.levels):

@@ -1,4 +1,4 @@
-"""V-trace: what states were worth, told from steps that an older policy took.
+"""V-trace: values of states, estimated from the steps of an older policy.
 
 Letters: T steps, N environments.
 """
@@ -21,11 +21,11 @@ def vtrace(
 ) -> tuple[Tensor, Tensor]:
     """V-trace, all [T,N] -> targets of the values, advantages of the policy, both [T,N].
 
-    log_ratios: log π(a|x) − log μ(a|x), of the policy that learns and the one that acted.
-    next_values: of the state reached, before any reset; counts for nothing where terminated, and
-    is values[t+1] where the episode goes on. ended: terminated or truncated.
-    Source: Espeholt et al., arXiv:1802.01561, eq. 1 and section 4.2. Differs: the sum is cut at a
-    truncation, behind its own bootstrapped difference.
+    log_ratios: log π(a|x) − log μ(a|x), for π that learns and μ that acted.
+    next_values: of the state reached, before any reset; ignored where terminated, and equal to
+    values[t+1] where the episode continues. ended: terminated or truncated.
+    Source: Espeholt et al., arXiv:1802.01561, eq. 1 and section 4.2. Differs: the sum ends at a
+    truncation, after its own bootstrapped difference.
     """
     ratios = log_ratios.exp()
     rho, c = ratios.clamp(max=rho_bar), ratios.clamp(max=c_bar)
@@ -36,5 +36,5 @@ def vtrace(
     later = torch.zeros_like(deltas[0])
     for t in reversed(range(len(deltas))):
         later = corrections[t] = deltas[t] + carry[t] * later
-    reached[:-1] += corrections[1:] * goes_on[:-1]  # v of the next state, from here on
+    reached[:-1] += corrections[1:] * goes_on[:-1]  # from here on v of the next state
     return values + corrections, rho * (rewards + gamma * reached - values)
