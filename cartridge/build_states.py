@@ -1,6 +1,6 @@
-"""python -m cartridge.build_states: boots the ROM, starts every act, writes one state per act.
+"""python -m cartridge.build_states: boots the ROM, starts every act, and writes a state per act.
 
-A state is taken on the act's first frame under control, so frame_counter is near 0. The files are
+A state is saved on the act's first frame under control, so frame_counter is near 0. The files are
 gzip without a time stamp: the same ROM gives the same bytes."""
 
 import gzip
@@ -23,17 +23,17 @@ VARIABLES = tuple(json.loads((FOLDER / "data.json").read_text())["info"])
 """Names of the RAM variables."""
 BOOT_FRAMES = 30
 LOAD_FRAMES = 120
-"""More than any act takes to load."""
+"""More frames than any act takes to load."""
 STATE_BYTES = 144_677
-"""What the core writes of a state; the rest of the buffer is not part of it."""
+"""The bytes of a state that the core writes; the rest of the buffer is not part of it."""
 UNWRITTEN = slice(144_227, 144_275)
-"""A hole that the core leaves inside."""
+"""A range that the core leaves unwritten."""
 
 
 def boot(game: str = GAME, *, integration: Path = INTEGRATION) -> stable_retro.RetroEnv:
-    """The game at its title, without a state. The caller closes it.
+    """Starts the game at its title, without a state. The caller closes it.
 
-    integration: the folder that holds the game's folder; tests build games of their own."""
+    integration: the folder that contains the game's folder; tests build games of their own."""
     if not (integration / game / "rom.md").exists():
         raise UserError(f"no ROM at {FOLDER / 'rom.md'}: build it with `make -C cartridge`")
     stable_retro.data.Integrations.add_custom_path(str(integration))
@@ -59,30 +59,30 @@ def step(env: stable_retro.RetroEnv, *buttons: str) -> dict[str, int]:
 
 
 def start_act(env: stable_retro.RetroEnv, number: int, *, x: int = 0) -> dict[str, int]:
-    """Go to an act (from 1, over all zones) and stop at its first frame under control.
+    """Go to an act (numbered from 1, over all zones) and stop at its first frame under control.
 
-    x: where to begin, in pixels, on the lowest ground there; 0 is the act's own start."""
+    x: start position in pixels, on the lowest ground there; 0 is the act's own start."""
     env.data.set_value("request_x", x)
     env.data.set_value("request_act", number)
     for _ in range(LOAD_FRAMES):
         info = step(env)
         if info["request_act"] == 0 and info["mode"] == 1 and info["frame_counter"] == 1:
             return info
-    raise UserError(f"act {number} did not start: the ROM has fewer acts than the zones say")
+    raise UserError(f"act {number} did not start: the ROM has fewer acts than the zones")
 
 
 def _mappings() -> list[tuple[int, int]]:
-    """Address ranges of this process, the high ones: where pointers may lead."""
+    """High address ranges of this process, into which pointers may point."""
     lines = Path("/proc/self/maps").read_text().splitlines()
     ranges = [line.split()[0].split("-") for line in lines]
     return [(int(a, 16), int(b, 16)) for a, b in ranges if int(a, 16) >= 1 << 40]
 
 
 def clean(state: bytes) -> bytes:
-    """A state without the process's pointers and leftover memory: the same bytes every time.
+    """Clears the process's pointers and leftover memory in a state: the same bytes every time.
 
     The core dumps its sound chip's structures with their pointers, and rebuilds them on loading;
-    behind its last byte the buffer holds whatever the memory held before."""
+    after its last byte, the buffer has arbitrary content."""
     words = np.frombuffer(state[: STATE_BYTES + 8], np.uint8)
     values = np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(words, 8))
     addresses = values.view("<u8")[:, 0]
@@ -95,7 +95,7 @@ def clean(state: bytes) -> bytes:
 
 
 def act_states(env: stable_retro.RetroEnv) -> Iterator[tuple[str, bytes]]:
-    """(name, state) of every act, from a game that boot() has just brought to its title."""
+    """Yields (name, state) of every act, from a game that boot() has just started."""
     title = env.em.get_state()
     for number, name in enumerate(level_names(), start=1):
         env.em.set_state(title)
@@ -104,7 +104,7 @@ def act_states(env: stable_retro.RetroEnv) -> Iterator[tuple[str, bytes]]:
 
 
 def build() -> list[Path]:
-    """Write every state, metadata.json and rom.sha; remove states of acts that are no more."""
+    """Write every state, metadata.json and rom.sha, and remove states of acts that are gone."""
     env = boot()
     written = []
     for name, state in act_states(env):
@@ -123,7 +123,7 @@ def build() -> list[Path]:
 
 @command
 def main() -> None:
-    """Write the states and say which."""
+    """Write the states and print their names."""
     ArgumentParser(prog="python -m cartridge.build_states", description=__doc__).parse_args()
     for path in build():
         print(path)

@@ -1,8 +1,8 @@
-"""python -m cartridge.sanitize PROGRAM: all acts, for many frames, in a build with sanitizers.
+"""python -m cartridge.sanitize PROGRAM: plays all acts for many frames in a build with sanitizers.
 
-`make -C cartridge sanitized` builds the program and runs this. It plays what ppo2/pretrained played
-natively, parts of proofs with random play behind, and random play; what it counted goes to
-sanitized.json beside this."""
+`make -C cartridge sanitized` builds the program and runs this. It plays native episodes of
+ppo2/pretrained, parts of proofs followed by random play, and random play. Its counts are stored in
+sanitized.json beside this file."""
 
 import gzip
 import json
@@ -29,23 +29,23 @@ from retro_agents.judging.policies import load_policy
 
 PLAYER = "ppo2"
 STEPS = 1_500
-"""Agent steps of learned play on each act that are recorded for a run."""
+"""Agent steps of learned play per act that are recorded for a run."""
 PROOFS, RANDOM = 3, 6
-"""Episodes of the other kinds on each act in a run."""
+"""Episodes of the other kinds per act in a run."""
 KINDS = {"random": 0, "proof": 1, "learned": 2}
 RESULT = Path(__file__).parent / "sanitized.json"
 
 
 def proof(level: str, random: np.random.Generator) -> bytes:
-    """The pad of each frame of an act's proof, up to a random place or its end."""
+    """The pad in each frame of an act's proof, up to a random place or its end."""
     pads = [sum(PADS[name] for name in held.split()) for held in SEVEN]
     way = bytes(pads[a] for a in read_proof(level) for _ in range(4))
     return way[: random.integers(len(way) * 4 // 3)]
 
 
 def learned(seed: int) -> Iterator[tuple[int, bytes]]:
-    """Of each episode that the agent ends, drawing its actions under the contest's rules: number of
-    the act, and the pad of each frame."""
+    """For each episode that the agent finishes, with drawn actions under the contest's rules: the
+    act's number, and the pad in each frame."""
     agent, config = load_policy(PLAYER, seed=seed)
     pads = [sum(PADS[name] for name in held.split()) for held in SEVEN]
     rows = [[Level(GAME, name)] for name in level_names()]
@@ -70,7 +70,7 @@ def learned(seed: int) -> Iterator[tuple[int, bytes]]:
 
 
 def episodes(run: int) -> bytes:
-    """All that a run plays, in random order, as the program reads it."""
+    """All episodes of a run, in random order, in the program's format."""
     random = np.random.default_rng(run)
     found = [("learned", act, way) for act, way in learned(run)]
     for act, level in enumerate(level_names()):
@@ -83,10 +83,10 @@ def episodes(run: int) -> bytes:
 
 
 def play(program: Path, frames: int) -> Iterator[Counter[str]]:
-    """Runs of the program until it has played so many frames -> its counts after each. UserError:
-    it is not there, a sanitizer found something, or an episode ended elsewhere."""
+    """Run the program until it has played `frames` frames. Yields its counts after each run. Raises
+    UserError if it is missing, a sanitizer finds a fault, or an episode ends elsewhere."""
     if not program.is_file():
-        raise UserError(f"{program} is no file: give what `make -C cartridge sanitized` builds")
+        raise UserError(f"{program} is not a file: run `make -C cartridge sanitized`")
     with tempfile.TemporaryDirectory() as folder:
         pack, played = Path(folder) / "pack", Path(folder) / "episodes"
         pack.write_bytes(gzip.decompress((FOLDER / FILE).read_bytes()))
@@ -101,14 +101,14 @@ def play(program: Path, frames: int) -> Iterator[Counter[str]]:
                 check=False,
             )
             if done.returncode:
-                raise UserError(f"found something, mend it: {done.stderr[:2000]}")
+                raise UserError(f"a sanitizer found a fault: {done.stderr[:2000]}")
             counts.update(json.loads(done.stdout))
             yield counts
 
 
 @command
 def main() -> None:
-    """Run it and store the counts."""
+    """Run the program and store the counts."""
     parser = Parser(prog="python -m cartridge.sanitize", description=__doc__)
     parser.add_argument("program", type=Path)
     parser.add_argument("--frames", type=int, default=10_000_000, help="play until so many")

@@ -112,8 +112,8 @@ class SequenceMemory:
 
     def save(self) -> dict[str, Any]:
         """The memory as values that msgpack can hold; `restore` reads it back."""
-        kept = {"levels": self.levels, "starts": self.starts, "next_number": self.next_number}
-        return {name: to_plain(value) for name, value in kept.items()}
+        state = {"levels": self.levels, "starts": self.starts, "next_number": self.next_number}
+        return {name: to_plain(value) for name, value in state.items()}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore what `save` returned."""

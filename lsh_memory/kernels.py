@@ -1,5 +1,5 @@
-"""The inner loops, compiled. They are in one file because Numba keeps compiled code on the disk and
-makes it anew only when the file of the calling function changes."""
+"""The inner loops, compiled. They are in one file because Numba caches compiled code on the disk,
+and recompiles it only when the file of the calling function changes."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-WORD = 64  # bits of an integer that holds a part of a code
+WORD = 64  # bits of a code per integer
 COARSE = 128  # bits of the first pass
-BLOCK, PART = 256, 32  # entries looked at together; a block is compared whole, searched by parts
-SAMPLES = 4096  # entries that tell how far the `wanted` nearest reach
+BLOCK, PART = 256, 32  # entries: a block is compared as a whole, then searched by parts
+SAMPLES = 4096  # entries from which the reach of the `wanted` nearest is estimated
 
 Floats = NDArray[np.float32]
 Codes = NDArray[np.uint64]
@@ -20,7 +20,7 @@ Found = NDArray[np.int32]
 
 
 def _count_bits(context: Any, word: Any) -> Any:
-    """Bits set in a uint64: the processor's own instruction, which Numba has no name for."""
+    """Number of set bits in a uint64, by the processor's instruction, which Numba lacks."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -33,7 +33,7 @@ _popcount: Any = intrinsic(_count_bits)
 
 @njit(cache=True, nogil=True)
 def sign_code(x: Floats, centre: Floats, signs: Floats, code: Codes) -> None:
-    """Write the code of x [F] as seen from centre [F]; signs ±1 [rounds,n], n a power of two and at
+    """Write the code of x [F] relative to centre [F]. signs: ±1 [rounds,n], n a power of two and at
     least F."""
     turned = np.zeros(signs.shape[1], np.float32)
     turned[: len(x)] = x - centre
@@ -49,7 +49,7 @@ def sign_code(x: Floats, centre: Floats, signs: Floats, code: Codes) -> None:
 
 @njit(cache=True, nogil=True)
 def hadamard(x: Floats) -> None:
-    """Multiply x [n] by the Hadamard matrix, in place; n a power of two."""
+    """Multiply x [n] by the Hadamard matrix, in place; n is a power of two."""
     half = 1
     while half < len(x):
         for start in range(0, len(x), 2 * half):
@@ -73,7 +73,7 @@ def nearest(
 
     memory: vectors [size,F], centre [F], signs, planes [2,room], codes [room,words], and
     found [room+PART].
-    wanted: entries compared by their whole codes, about; kept: those compared exactly.
+    wanted: about the number of entries compared by whole codes; kept: of those compared exactly.
     """
     vectors, centre, signs, planes, codes, found = memory
     code = np.empty(codes.shape[1], np.uint64)
@@ -82,7 +82,7 @@ def nearest(
         sign_code(units[row], centre, signs, code)
         limit = reach(planes, size, code, wanted)
         count = pass_over(planes, size, code, limit, found)
-        while count < k:  # the sample was unlucky
+        while count < k:  # the estimate was too low
             limit += 8
             count = pass_over(planes, size, code, limit, found)
         count = narrow(codes, code, found, count, kept)
@@ -91,8 +91,8 @@ def nearest(
 
 @njit(cache=True, nogil=True)
 def similar(memory: tuple[Any, ...], size: int, unit: Floats, coarse: int, fine: int) -> int:
-    """Write to `found` the slots whose first 128 and whole codes differ in at most so many bits
-    from those of unit [F] -> how many they are."""
+    """Write to `found` the slots whose first 128 bits differ from those of unit [F] in at most
+    `coarse`, and whole codes in at most `fine` bits. Returns their number."""
     _, centre, signs, planes, codes, found = memory
     code = np.empty(codes.shape[1], np.uint64)
     sign_code(unit, centre, signs, code)
@@ -121,7 +121,7 @@ def reach(planes: Codes, size: int, code: Codes, wanted: int) -> int:
 
 @njit(cache=True, nogil=True)
 def pass_over(planes: Codes, size: int, code: Codes, limit: int, found: Found) -> int:
-    """Write the slots whose first 128 bits differ in at most `limit` -> how many they are."""
+    """Write the slots whose first 128 bits differ in at most `limit`. Returns their number."""
     differing = np.empty(BLOCK, np.uint8)
     one, two, count = code[0], code[1], 0
     for start in range(0, size, BLOCK):
@@ -139,17 +139,17 @@ def pass_over(planes: Codes, size: int, code: Codes, limit: int, found: Found) -
             for i in range(PART):
                 least = min(least, part[i])
             if least <= limit:
-                for i in range(PART):  # without a branch: the count goes on where one is near
+                for i in range(PART):  # without a branch: only near ones raise the count
                     found[count] = start + begin + i
                     count += part[i] <= limit
-    while count and found[count - 1] >= size:  # the last block has slots not in use yet
+    while count and found[count - 1] >= size:  # the last block has unused slots
         count -= 1
     return count
 
 
 @njit(cache=True, nogil=True)
 def difference(one: Codes, other: Codes) -> int:
-    """Bits in which two codes differ."""
+    """Number of bits in which two codes differ."""
     bits = 0
     for word in range(len(one)):
         bits += _popcount(one[word] ^ other[word])

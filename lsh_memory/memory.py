@@ -97,7 +97,7 @@ class EpisodicMemory:
         self.index.insert(slot)
         if storage.size == CENTRED_AT and not storage.centre.any():
             storage.take_centre()
-            self._insert_all()  # codes as seen from there
+            self._insert_all()  # codes relative to the new centre
         return slot
 
     def add_batch(self, embeddings: ArrayLike, actions: ArrayLike, returns: ArrayLike) -> Slots:

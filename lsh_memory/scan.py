@@ -1,15 +1,15 @@
-"""Nearest neighbours by passing over short codes of all entries, ever fewer, ever more exactly.
+"""Nearest neighbours by scans of all entries' short codes, each with fewer entries and more exact.
 
 1. Two words of each code, in planes of their own, are compared with the query's: 1.6 MB for
-   100,000 entries, read in one go, many at a time where the processor counts bits in vectors.
-2. The about `wanted` entries whose 128 bits differ least are compared by their whole codes.
+   100,000 entries, read sequentially, many at a time if the processor counts bits in vectors.
+2. About `wanted` entries whose 128 bits differ least are compared by their whole codes.
 3. The `kept` best of those are ranked by their exact cosine.
 
-Nothing is built or moved: an entry is in as soon as its code is written.
+There is no index to build: an entry is found as soon as its code is written.
 
-The bits of two codes differ in a share of the vectors' angle over π. x is turned by random signs
-and Hadamard transforms, H D₂ H D₁ x, which costs n log n instead of the n² of a random matrix; each
-bit says on which side of a hyperplane x lies.
+The share of bits in which two codes differ is the vectors' angle over π. x is rotated by random
+signs and Hadamard transforms, H D₂ H D₁ x, which costs n log n instead of the n² of a random
+matrix; each bit is the side of a hyperplane on which x lies.
 Sources: Charikar 2002 (sign projections); Andoni et al., arXiv:1509.02897 (fast rotations).
 """
 
@@ -26,10 +26,10 @@ BITS = 512  # of a whole code
 
 
 def random_signs(features: int, *, bits: int, seed: int) -> Floats:
-    """What codes of `bits` bits are made with, ±1 [ROUNDS,n]; the same seed, the same bits.
+    """The signs for codes of `bits` bits, ±1 [ROUNDS,n]; the same seed gives the same bits.
 
-    Directions are those from a centre: where all vectors point nearly the same way, angles at the
-    origin would tell them apart by few bits.
+    Directions are measured from a centre: where all vectors point nearly the same way, angles at
+    the origin would distinguish them by few bits.
     """
     assert bits % WORD == 0 and bits > 0, bits
     size = 1 << (max(features, bits) - 1).bit_length()
@@ -39,9 +39,9 @@ def random_signs(features: int, *, bits: int, seed: int) -> Floats:
 
 @final
 class ScanIndex:
-    """See the module's text. Keeps 64 + 16 bytes per entry beside the storage's vectors.
+    """See the module's text. Needs 64 + 16 bytes per entry besides the storage's vectors.
 
-    Not for use by several threads at once: it holds scratch memory.
+    Not thread-safe: it holds scratch memory.
     """
 
     def __init__(self, storage: Storage, *, candidates: int, seed: int) -> None:
@@ -53,13 +53,13 @@ class ScanIndex:
         self.found = np.empty(room + PART, np.int32)
 
     def insert(self, slot: int) -> None:
-        """Take up a slot that was just written, in place of what it held before."""
+        """Update the code of a slot that was just written."""
         storage, code = self.storage, self.codes[slot]
         sign_code(storage.vectors[slot], storage.centre, self.signs, code)
         self.planes[:, slot] = code[:2]
 
     def nearest(self, units: Floats, k: int) -> tuple[Slots, Floats]:
-        """Of units [B,F] -> slots [B,k], cosines [B,k], best first; -1, -inf where none is."""
+        """Units [B,F] -> slots [B,k], cosines [B,k], best first; -1 and -inf for missing ones."""
         slots = np.full((len(units), k), -1, np.int64)
         cosines = np.full((len(units), k), -np.inf, np.float32)
         wanted, kept = max(self.wanted, 8 * k), max(self.wanted // 8, 3 * k)
@@ -68,8 +68,8 @@ class ScanIndex:
 
     def similar(self, unit: Floats, least: float) -> tuple[Slots, Floats]:
         """Slots whose cosine with unit [F] is at least `least`, and the cosines, in any order. One
-        is missed only where its code differs from the query's by four standard deviations more
-        than it should."""
+        is missed only if its code differs from the query's by four standard deviations more than
+        expected."""
         away = math.sqrt(max(0.0, 2.0 - 2.0 * least))  # the distance at that cosine
         radius = float(np.linalg.norm(unit - self.storage.centre))
         angle = math.asin(away / radius) if away < radius else math.pi
@@ -80,7 +80,7 @@ class ScanIndex:
         return slots[cosines >= least], cosines[cosines >= least]
 
     def _memory(self) -> tuple[np.ndarray, ...]:
-        """What the kernels are handed."""
+        """The kernels' argument `memory`."""
         storage = self.storage
         return (
             *(storage.vectors, storage.centre, self.signs),
@@ -89,6 +89,6 @@ class ScanIndex:
 
 
 def differing_bits(angle: float, bits: int) -> int:
-    """The most bits in which codes of two vectors at that angle differ, but for rare cases."""
+    """The most bits in which the codes of two vectors at that angle differ, except rarely."""
     share = angle / math.pi
     return int(share * bits + 4.0 * math.sqrt(share * (1.0 - share) * bits) + 1.0)

@@ -1,4 +1,4 @@
-"""What the memory remembers, slot by slot, in arrays that are never moved."""
+"""The memory's entries, slot by slot, in arrays that are never moved."""
 
 from collections.abc import Mapping
 from typing import final
@@ -13,11 +13,11 @@ FIELDS = ("vectors", "actions", "returns", "used")
 
 @final
 class Storage:
-    """Slots 0…size-1 are in use. The operating system gives memory for a slot when it is filled.
+    """Slots 0…size-1 are in use. The operating system allocates a slot's memory when it is filled.
 
-    vectors float32 [capacity,F] of length 1 (or 0); actions int32; returns float32; used int64:
-    when it was last written or found.
-    centre float32 [F]: the mean of the first CENTRED_AT vectors, from which codes are seen; zeros
+    vectors float32 [capacity,F] of length 1 (or 0); actions int32; returns float32; used int64: the
+    time of the last write or find.
+    centre float32 [F]: the mean of the first CENTRED_AT vectors, to which codes are relative; zeros
     before.
     """
 
@@ -35,40 +35,40 @@ class Storage:
         return len(self.vectors)
 
     def next_slot(self) -> int:
-        """The first free slot; without one, the slot unused for longest, to be written over."""
+        """The first free slot, or if there is none, the least recently used one."""
         if self.size < self.capacity:
             return self.size
         return int(self.used.argmin())
 
     def write(self, slot: int, vector: Floats, *, action: int, return_to_go: float) -> None:
-        """Fill a slot that `next_slot` gave."""
+        """Fill a slot that `next_slot` returned."""
         self.vectors[slot] = vector
         self.actions[slot], self.returns[slot] = action, return_to_go
         self.size = max(self.size, slot + 1)
         self.touch(slot)
 
     def merge(self, slot: int, *, return_to_go: float) -> None:
-        """Let a slot stand for a near-duplicate too: it keeps the better return."""
+        """Merge a near-duplicate into a slot, which keeps the better return."""
         self.returns[slot] = max(float(self.returns[slot]), return_to_go)
         self.touch(slot)
 
     def touch(self, slots: int | Slots) -> None:
-        """Note that these slots were of use now."""
+        """Mark these slots as used now."""
         self.clock += 1
         self.used[slots] = self.clock
 
     def take_centre(self) -> None:
-        """Take the mean of all vectors as the centre."""
+        """Set the centre to the mean of all vectors."""
         self.centre[:] = self.vectors[: self.size].mean(axis=0)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Everything, by name, as checkpoints hold it; `restore` takes it back."""
+        """The arrays by name, for a checkpoint; `restore` reads them back."""
         filled = {name: getattr(self, name)[: self.size] for name in FIELDS}
         return {**filled, "centre": self.centre, "clock": np.array([self.clock])}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Be what `arrays` returned. Raises ValueError for more entries than capacity, or other
-        features."""
+        """Restore what `arrays` returned. Raises ValueError for more entries than the capacity, or
+        other features."""
         loaded = {name: arrays[name] for name in (*FIELDS, "centre", "clock")}  # reads the disk
         size, features = loaded["vectors"].shape
         if size > self.capacity or features != self.vectors.shape[1]:

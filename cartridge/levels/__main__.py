@@ -1,4 +1,4 @@
-"""Levels of BrambleDash: write, look at, prove and measure them."""
+"""Levels of BrambleDash: write, draw, prove and measure them."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -66,7 +66,7 @@ def references(game: str, episodes: int) -> None:
 
 
 def likeness(seeds: int) -> None:
-    """Measure how much acts have in common, and write likeness.json."""
+    """Measure how similar acts are, and write likeness.json."""
     from cartridge.levels.likeness import write
 
     for view, runs in write(seeds).items():
@@ -74,17 +74,17 @@ def likeness(seeds: int) -> None:
 
 
 def new(seeds: range, out: Path) -> None:
-    """Make cartridges with other acts: pack, proofs, split; with a compiler ROM and states."""
+    """Make cartridges with other acts: pack, proofs, split; with a compiler also ROM and states."""
     from cartridge.levels.fresh import COMPILER, has_compiler, make_all
 
     for path in make_all(seeds, out=out):
         print(path)
     if not has_compiler():
-        print(f"played without an emulator alone: a ROM needs {COMPILER} and make")
+        print(f"runs only without an emulator: a ROM needs {COMPILER} and make")
 
 
 def seed_range(text: str) -> range:
-    """'7' -> 7; '2-21' -> 2 to 21. UserError: it is none."""
+    """Parses '7' to 7, and '2-21' to 2 to 21. Raises UserError for any other text."""
     first, dash, last = text.rpartition("-")
     ends = (first, last) if first and dash else (text, text)
     with suppress(ValueError):
@@ -94,7 +94,7 @@ def seed_range(text: str) -> range:
 
 
 def gallery(out: Path | None) -> None:
-    """Draw the title and a moment of play of every zone as one PNG."""
+    """Draw the title and a moment of every zone as one PNG."""
     from cartridge.levels.gallery import GALLERY, write_gallery
     from cartridge.levels.generator import all_acts
 

@@ -1,4 +1,4 @@
-"""What an act is made of before it is painted: cells of 16x16 pixels, spawns, the act itself."""
+"""An act before it is painted: cells of 16x16 pixels, spawns, and the act itself."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -51,7 +51,7 @@ def shape_of(cell: Cell) -> Shape:
 
 
 def surface_height(cell: Cell, x: int) -> int:
-    """Pixels of a cell that are filled from its bottom at column x in 0..15."""
+    """Filled pixels from a cell's bottom at column x in 0..15."""
     heights = {
         Cell.EMPTY: 0,
         Cell.UP45: x + 1,
@@ -119,7 +119,7 @@ class Act:
     """Pixel row of the water's surface; DRY: no water."""
     seed: int = 0
     layout: int = 0
-    """The cartridge's seed, and which of its layouts of this act."""
+    """The cartridge's seed, and the number of this act's layout."""
 
     @property
     def width(self) -> int:

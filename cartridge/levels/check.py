@@ -1,6 +1,6 @@
-"""Says what is wrong with an act before it is emitted: what cannot be reached, what stands in rock.
+"""Checks acts before they are emitted, for unreachable places, objects inside rock, and the like.
 
-Necessary, not sufficient: that an act can be finished is proved by the oracle."""
+The checks are necessary, not sufficient: the oracle proves that an act can be finished."""
 
 from cartridge.levels import physics
 from cartridge.levels.cells import CELL, HEIGHT, SLOPES, Act, Cell, SpawnKind
@@ -8,9 +8,9 @@ from cartridge.levels.chunks import PIECES
 
 WIDTHS = range(375, 626)
 RUNWAY = 10
-"""Columns that a hero has at least to run up before a hole."""
+"""Least number of columns for a run-up before a hole."""
 SPRING_REACH = 8
-"""Columns before an obstacle in which a spring still helps."""
+"""Columns before an obstacle within which a spring helps."""
 OPEN = (Cell.EMPTY, Cell.PLATFORM)
 UPWARD = (Cell.UP45, Cell.UP22_LOW, Cell.UP22_HIGH)
 SOLID = (Cell.GROUND, Cell.BLOCK, Cell.PLATFORM)
@@ -22,7 +22,7 @@ MOST_SPAWNS, MOST_WINDS, MOST_GATES = 255, 16, 8
 
 
 def problems(act: Act) -> list[str]:
-    """Everything that is wrong with an act; empty when all is well."""
+    """All faults of an act; empty if there are none."""
     found = []
     if act.width not in WIDTHS:
         found.append(f"{act.width} columns, expected {WIDTHS.start} to {WIDTHS.stop - 1}")
@@ -40,14 +40,14 @@ def problems(act: Act) -> list[str]:
 
 
 def floor_of(column: tuple[Cell, ...]) -> int | None:
-    """The row of a column's ground, below all that floats; None over a hole."""
+    """The row of a column's ground, below all floating cells; None over a hole."""
     if column[-1] in OPEN:
         return None
     return next(row for row in range(HEIGHT - 1, -1, -1) if row == 0 or column[row - 1] in OPEN)
 
 
 def safe_row(column: tuple[Cell, ...]) -> int | None:
-    """The row where a hero may stand: the ground, or a platform over a hole or spikes."""
+    """The row on which a hero can stand: the ground, or a platform over a hole or spikes."""
     floor = floor_of(column)
     if floor is not None and column[floor] is not Cell.SPIKE:
         return floor
@@ -56,7 +56,7 @@ def safe_row(column: tuple[Cell, ...]) -> int | None:
 
 
 def _left_to_the_oracle(act: Act) -> set[int]:
-    """Columns of special obstacles, where more helps than a jump."""
+    """Columns of special obstacles, which need more than a jump."""
     ends = [first for _, first in act.chunks[1:]] + [act.width]
     spans = zip(act.chunks, ends, strict=True)
     return {
@@ -65,7 +65,7 @@ def _left_to_the_oracle(act: Act) -> set[int]:
 
 
 def _carried(act: Act) -> dict[int, int]:
-    """Columns that a floating object covers at some time, and its row."""
+    """Columns that a floating object covers at some time, with its row."""
     rows = {}
     for spawn in act.spawns:
         if spawn.kind in FLOATING:
@@ -99,7 +99,7 @@ def _ground_problems(act: Act) -> list[str]:
 
 
 def _ramp_problems(act: Act) -> list[str]:
-    """Ramps whose high side is open below: only whole blocks are walls, so one falls into it."""
+    """Ramps with an open high side: only whole blocks are walls, so a hero would fall into them."""
     found = []
     for column, cells in enumerate(act.columns):
         for row, cell in enumerate(cells):
@@ -112,7 +112,7 @@ def _ramp_problems(act: Act) -> list[str]:
 
 
 def _widest(act: Act, column: int) -> int:
-    """The widest hole that may end at a column: wider behind a booster."""
+    """The widest hole that may end at a column; after a booster it may be wider."""
     near = range(column * CELL - 30 * CELL, column * CELL)
     boosted = any(s.kind is SpawnKind.BOOSTER and s.x in near for s in act.spawns)
     return physics.jump_cells(runway=RUNWAY * CELL * (4 if boosted else 1))

@@ -1,8 +1,8 @@
-"""Colours: three octal digits, red green blue, which is all that the console can show."""
+"""Colours: three octal digits, red green blue, the console's full range."""
 
 
 def colours(text: str) -> tuple[str, ...]:
-    """The colours of a text like "000 731". Raises ValueError for anything else."""
+    """Parses colours in a text like "000 731". Raises ValueError for any other text."""
     found = tuple(text.split())
     for colour in found:
         if len(colour) != 3 or not set(colour) <= set("01234567"):
@@ -11,6 +11,6 @@ def colours(text: str) -> tuple[str, ...]:
 
 
 def word(colour: str) -> int:
-    """The console's 0000BBB0GGG0RRR0."""
+    """The console's word for a colour, 0000BBB0GGG0RRR0."""
     red, green, blue = (int(digit) for digit in colour)
     return blue << 9 | green << 5 | red << 1

@@ -1,6 +1,6 @@
-"""The game in the emulator, driven frame by frame, with save and restore.
+"""The game in the emulator, played frame by frame, with save and restore.
 
-Speaks to stable-retro's emulator directly: the oracle needs its states, and no pictures."""
+It uses stable-retro's emulator directly: the oracle needs its states, and no pictures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,15 +21,15 @@ from retro_agents.games.retro.engine import POINTS
 INTEGRATION = Path(__file__).parent.parent / "integration"
 FRAME_SKIP = 4
 LIVES = 3
-"""At the start; fewer end the episode."""
+"""Lives at the start; fewer end the episode."""
 STATE_BYTES, STATE_BUFFER = 160_000, 1_036_288
-"""A state's buffer, and more than the core uses of it; the rest is zero."""
+"""Size of a state's buffer, and of its first part, beyond which it is zero."""
 MASKS = tuple(np.array([b in held.split() for b in BUTTON_NAMES], np.uint8) for held in SEVEN)
 """The buttons of the contest's seven actions."""
 
 
 class Status(NamedTuple):
-    """Where the hero is. Positions in pixels, speeds in pixels / 256 a frame."""
+    """The hero's state. Positions in pixels, speeds in pixels / 256 per frame."""
 
     x: int
     y: int
@@ -49,7 +49,7 @@ class Status(NamedTuple):
 
     @classmethod
     def of(cls, variables: Mapping[str, int]) -> "Status":
-        """What the integration's named variables say."""
+        """The status from the integration's variables."""
         v = variables
         return cls(
             x=v["x"],
@@ -77,12 +77,12 @@ class Status(NamedTuple):
 
     @property
     def part(self) -> float:
-        """Share of the act that lies behind, 0..1."""
+        """The completed share of the act, 0..1."""
         return min(1.0, self.progress / self.length)
 
 
 class Console:
-    """An emulator with the game in it. Only one may exist in a process; use open_console."""
+    """An emulator with the game. A process can have only one; use open_console."""
 
     def __init__(self, env: stable_retro.RetroEnv):
         self.env = env
@@ -113,18 +113,17 @@ class Console:
             self.env.em.step()
 
     def _over(self) -> bool:
-        """Whether a life is lost or the end reached, read from live memory."""
+        """Whether a life was lost or the end reached, read from live memory."""
         lookup = self.env.data.lookup_value
         return bool(lookup("lives") < LIVES or lookup("level_end_bonus"))
 
     def act(self, action: int) -> Status:
-        """One of the seven actions for four frames. Returns the state after them."""
+        """Play one of the seven actions for four frames. Returns the status after them."""
         return self.play((action,))[0]
 
     def play(self, actions: Sequence[int], *, stuck: Sequence[bool] = ()) -> tuple[Status, int]:
-        """Actions, until the episode is over; stuck: where the first frame holds the one before.
-
-        Returns the state after them and how many were played."""
+        """Play actions until the episode is over. stuck: whether an action's first frame holds the
+        action before. Returns the status after them, and the number played."""
         status = self.status()
         for i, action in enumerate(actions):
             if status.over:

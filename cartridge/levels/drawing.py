@@ -1,4 +1,4 @@
-"""Puts a zone's pictures together as the console wants them: tiles, metatiles, palettes."""
+"""Converts a zone's pictures to the console's format: tiles, metatiles, palettes."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -37,7 +37,7 @@ PRIORITY = 0x8000
 
 @dataclass(frozen=True)
 class ZoneArt:
-    """A zone's pictures as the console wants them."""
+    """A zone's pictures in the console's format."""
 
     level: TileSet
     metatiles: list[tuple[int, int, int, int]]
@@ -68,7 +68,7 @@ def metatile_pictures(zone: str) -> tuple[Image, ...]:
 
 @cache
 def zone_art(zone: str) -> ZoneArt:
-    """Draw a zone, by its name. Raises ValueError when it needs more tiles than fit."""
+    """Draws a zone, by its name. Raises ValueError if it needs more tiles than fit."""
     level = TileSet(first=LEVEL_TILES, limit=LEVEL_LIMIT)
     metatiles = []
     for number, picture in enumerate(metatile_pictures(zone)):

@@ -1,4 +1,4 @@
-"""Writes the acts, zones and sprites as C data to src/generated. The same every time."""
+"""Writes the acts, zones and sprites as C data to src/generated, the same every time."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -92,7 +92,7 @@ def _words(name: str, words: Iterable[int], *, count: int) -> str:
 
 
 def checked(acts: Sequence[Act]) -> Sequence[Act]:
-    """The same acts. Raises ValueError when one breaks a rule of check.py."""
+    """Returns the acts. Raises ValueError if one breaks a rule of check.py."""
     for act in acts:
         if found := problems(act):
             raise ValueError(f"{ZONES[act.zone].name}.Act{act.number}: {'; '.join(found)}")
@@ -100,7 +100,7 @@ def checked(acts: Sequence[Act]) -> Sequence[Act]:
 
 
 def files(acts: Sequence[Act]) -> dict[str, str]:
-    """The text of every generated file, by name; whether the acts keep the rules is not asked."""
+    """The text of every generated file, by name; the acts are not checked."""
     head = "/* Written by python -m cartridge.levels emit. */\n"
     include = '#include "../level.h"\n\n'
     made = {
@@ -114,9 +114,9 @@ def files(acts: Sequence[Act]) -> dict[str, str]:
 
 
 def emit(folder: Path = GENERATED, *, split_folder: Path | None = None) -> list[Path]:
-    """Write the generated files and, where a folder is given, the splits.
+    """Write the generated files and, if a folder is given, the splits.
 
-    Files that are unchanged are left alone."""
+    Unchanged files are not written."""
     made = {folder / name: text for name, text in files(checked(all_acts(SEED))).items()}
     if split_folder:
         made |= {split_folder / name: text for name, text in splits.files().items()}

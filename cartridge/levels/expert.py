@@ -1,7 +1,7 @@
-"""The robust oracle as an expert that others learn from: what it would do wherever a game stands.
+"""The robust oracle as an expert for agents to learn from: it names an action in any state.
 
-It reads the game's variables, which no agent may. So it advises on acts that agents train on, and
-refuses the held-out ones."""
+It reads the game's variables, which no agent may. So it advises only on training acts, and refuses
+the held-out ones."""
 
 from collections.abc import Sequence
 from random import Random
@@ -26,7 +26,7 @@ from retro_agents.games.retro.native import NativeVectorEnv
 from retro_agents.ground.errors import UserError
 
 PRACTICE = 20
-"""Episodes that it practises on an act, when it first stands there."""
+"""Episodes of practice on an act, before its first advice there."""
 EFFORT = {
     oracle.JUMP: 40.0,
     oracle.LEFT: 40.0,
@@ -34,20 +34,20 @@ EFFORT = {
     oracle.DASH: 100.0,
     oracle.DOWN: 150.0,
 }
-"""Pixels that beginning an action counts against a way on: whoever learns by looking can only learn
-what is done for a reason, and the oracle dashes and jumps wherever that costs no time."""
+"""Cost in pixels of starting an action in a search. Without it the oracle dashes and jumps wherever
+that costs no time, which an agent cannot learn from pictures."""
 BUDGET = 6_000
-"""Expansions of the search for such a way, before the act's proof serves instead."""
+"""Expansions of the search, after which the act's proof is used instead."""
 UNKNOWN = -1
-"""No action: it knows nothing like this state."""
+"""No action: the library has no similar state."""
 
 
 class Expert:
-    """Advises on the rows of one vector environment, which plays natively, step after step."""
+    """Advises on the rows of one native vector environment, step by step."""
 
     def __init__(self, levels: Sequence[Level], config: EnvConfig, *, practice: int = PRACTICE):
-        """levels: all that will be played. UserError: it knows nothing of them, must not be asked,
-        or plays by other rules."""
+        """levels: all that will be played. Raises UserError if it has no knowledge of one, may not
+        advise on it, or plays by other rules."""
         check(levels, config)
         self.practice = practice
         self.acts = {
@@ -59,11 +59,11 @@ class Expert:
         self.memories: dict[int, Memory] = {}
 
     def actions(self, envs: NativeVectorEnv) -> NDArray[np.int64]:
-        """What it would do in each row now [N], or UNKNOWN. To be asked before every step."""
+        """Returns its action in each row now [N], or UNKNOWN. Must be called before every step."""
         return np.array([self.action(envs, row) for row in range(envs.num_envs)])
 
     def action(self, envs: NativeVectorEnv, row: int) -> int:
-        """The same of one row."""
+        """Returns its action in one row."""
         part, index = envs.row(row)
         game = part.games.game[index]
         status = Status.of(part.games.variables(index))
@@ -74,18 +74,18 @@ class Expert:
         return UNKNOWN if advice is None else advice.action
 
     def library(self, level: str) -> Library:
-        """What it knows of a level; it practises where it has not yet."""
+        """The library of a level, which is built on first use."""
         if level not in self.libraries:
             self.libraries[level] = practised(self.acts[level], level, episodes=self.practice)
         return self.libraries[level]
 
 
 def practised(act: Act, level: str, *, episodes: int) -> Library:
-    """The library of an act after so many episodes."""
+    """The library of an act after `episodes` episodes of practice."""
     simulator = Simulator([act])
     try:
         plan = oracle.plan(simulator, act, budget=BUDGET, effort=EFFORT)
-    except UserError:  # it is stuck
+    except UserError:  # the search is stuck
         game = level.partition(":")[0]
         proofs = oracle.PROOFS if game == GAME else INTEGRATION / game / "proofs"
         plan = oracle.read_proof(name_of(act), folder=proofs)
@@ -94,14 +94,14 @@ def practised(act: Act, level: str, *, episodes: int) -> Library:
 
 
 def check(levels: Sequence[Level], config: EnvConfig) -> None:
-    """UserError: there is no expert for these levels, settings, or none to be asked."""
+    """Raises UserError if there is no expert for these levels or settings, or it may not advise."""
     kept = held_out()
     for level in levels:
         if not level.game.startswith("BrambleDash"):
             raise UserError(f"there is no expert for {level.game}: give levels of BrambleDash")
         if level.game == GAME and level.state in kept:
             raise UserError(
-                f"{level.state} is held out, and nothing may learn from an expert there: give "
+                f"{level.state} is held out, so no agent may learn from an expert there: give "
                 "--levels bramble-train"
             )
     if (config.actions, config.frame_skip, config.backend) != (7, 4, "native"):

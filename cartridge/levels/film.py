@@ -1,4 +1,4 @@
-"""Twelve seconds of film: the oracle in three zones, from its proofs, or a recording's end."""
+"""A film of twelve seconds: the oracle's proofs in three zones, or a recording's end."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -50,14 +50,14 @@ def oracle(acts: list[Act]) -> Iterator[Screen]:
 
 
 def ending(recording: Path) -> Iterator[Screen]:
-    """Every second frame of a .bk2's last seconds. Errors: UserError (it is none)."""
+    """Every second frame of a .bk2's last seconds. Raises UserError if it is not a recording."""
     yield from deque(islice(screens(recording), 0, None, 2), maxlen=SECONDS * FPS)
 
 
 def write_film(shots: Iterator[Screen], *, path: Path = FILM) -> Path:
-    """An .mp4 or a .gif of fewer frames, by the path's ending.
+    """Writes an .mp4, or a .gif of fewer frames, by the path's suffix.
 
-    Errors: UserError (another ending, or it cannot be written)."""
+    Raises UserError for another suffix, or if it cannot be written."""
     if path.suffix == ".gif":
         return _write_gif(path, shots)
     if path.suffix == ".mp4":
@@ -71,7 +71,7 @@ def _write_gif(path: Path, shots: Iterator[Screen]) -> Path:
     import imageio_ffmpeg
 
     with drafted(path) as draft:
-        shots = chain([next(shots)], shots)  # what is no recording says so before ffmpeg starts
+        shots = chain([next(shots)], shots)  # a bad recording fails before ffmpeg starts
         writer = imageio_ffmpeg.write_frames(
             str(draft),
             (WIDTH, HEIGHT),

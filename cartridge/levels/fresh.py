@@ -1,8 +1,7 @@
-"""A fresh cartridge: other acts from another seed, built into a folder of its own.
+"""A fresh cartridge: the acts of another seed, built into a folder of its own.
 
-For whoever wants levels that nothing was ever trained or tuned on. Acts that the oracle cannot
-finish are replaced by the seed's next layout, so the cartridge is as finishable as the committed
-one."""
+It provides levels on which nothing was ever trained or tuned. If the oracle cannot finish an act,
+the seed's next layout replaces it, so every act can be finished, as in the committed cartridge."""
 
 import gzip
 import hashlib
@@ -29,14 +28,14 @@ CARTRIDGE = Path(__file__).parent.parent
 COMPILER = "m68k-linux-gnu-gcc"
 KEPT = ("bramble.wasm", "data.json", "scenario.json", "contest.json")
 ACTS = "acts.json"
-"""Which seed and layouts a cartridge's acts are of, in its folder."""
+"""The file in a cartridge's folder with the seed and layouts of its acts."""
 LAYOUTS = 20
-"""Layouts of an act that are tried before giving up."""
+"""Layouts of an act to try before giving up."""
 
 
 def make_all(seeds: Sequence[int], *, out: Path) -> Iterator[Path]:
-    """A cartridge for each seed, and a CSV of the levels of all, for --levels. Yields what was
-    written. UserError: of `make`; nothing is written where a seed or its folder is wrong."""
+    """Makes a cartridge for each seed, and a CSV of all levels, for --levels. Yields the files.
+    Raises UserError as `make`; writes nothing if a seed or its folder is wrong."""
     for seed in seeds:
         if seed < 0 or seed == SEED:
             raise UserError(
@@ -61,7 +60,7 @@ def game_of(seed: int) -> str:
 
 
 def make(seed: int, *, out: Path) -> Iterator[Path]:
-    """Build a seed's game in a folder. Yields what was written. UserError: an act has no way."""
+    """Build a seed's game in a folder. Yields the files. Raises UserError if no layout works."""
     folder = out / game_of(seed)
     plans = list(finishable(seed))
     yield from build([act for act, _ in plans], folder)
@@ -76,8 +75,8 @@ def make(seed: int, *, out: Path) -> Iterator[Path]:
 
 
 def build(acts: list[Act], folder: Path) -> Iterator[Path]:
-    """A game of these acts, in a new folder of its name: what plays it without an emulator, and
-    with the console's compiler ROM and states. Yields what was written."""
+    """Build a game of these acts in a new folder of its name: the pack to run without an emulator
+    and, if the console's compiler is installed, ROM and states. Yields the files."""
     folder.mkdir()
     for name in KEPT:
         shutil.copy(build_states.FOLDER / name, folder / name)
@@ -98,13 +97,13 @@ def has_compiler() -> bool:
 
 
 def acts_of(game: str, *, integration: Path = build_states.INTEGRATION) -> list[Act]:
-    """The acts of a cartridge, by its game's name. Raises UserError where it does not say them."""
+    """The acts of a cartridge, by its game's name. Raises UserError if its record is missing."""
     if game == GAME:
         return all_acts()
     path = integration / game / ACTS
     if not path.is_file():
         raise UserError(
-            f"no {path}: expected a game that `python -m cartridge.levels new` made; make it anew"
+            f"no {path}: expected a game that `python -m cartridge.levels new` made; make it again"
         )
     made = json.loads(path.read_text())
     places = [(z, n) for z, zone in enumerate(ZONES) for n in range(1, zone.acts + 1)]
@@ -115,7 +114,7 @@ def acts_of(game: str, *, integration: Path = build_states.INTEGRATION) -> list[
 
 
 def finishable(seed: int) -> Iterator[tuple[Act, list[int]]]:
-    """Every act of a seed, in the first of its layouts that can be finished, and how."""
+    """Every act of a seed, in its first layout that can be finished, with the actions to do so."""
     for zone in range(len(ZONES)):
         for number in range(1, ZONES[zone].acts + 1):
             yield _finishable(zone, number, seed)
@@ -145,7 +144,7 @@ def _sources(acts: list[Act], folder: Path) -> Iterator[Path]:
 
 
 def _compile(folder: Path) -> None:
-    """The ROM from the engine and the folder's sources."""
+    """Build the ROM from the engine and the folder's sources."""
     at = folder.resolve()
     places = (f"GENERATED={at / 'src'}", f"BUILD={at / 'build'}", f"ROM={at / 'rom.md'}")
     command = ("make", "-s", "-C", str(CARTRIDGE), *places, str(at / "rom.md"))
@@ -156,7 +155,7 @@ def _compile(folder: Path) -> None:
 
 
 def _states(game: str, out: Path) -> Iterator[Path]:
-    """One state an act, and which is the default."""
+    """Write a state per act, and the metadata that names the default."""
     env = build_states.boot(game, integration=out.resolve())
     try:
         for name, state in build_states.act_states(env):

@@ -1,4 +1,4 @@
-"""The gallery: a moment of every zone, taken while the oracle's proofs are replayed."""
+"""The gallery: a moment of every zone, from replays of the oracle's proofs."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ from retro_agents.ground.files import make_folder
 Screen = NDArray[np.uint8]
 GALLERY = Path(__file__).parent / "gallery.png"
 COLUMNS = 5
-"""Pictures side by side: the title and fourteen zones make three rows."""
+"""Pictures per row: the title and fourteen zones make three rows."""
 WIDTH, HEIGHT = 320, 224
 TITLE_FRAMES = 40
-"""Until the title says what to press: it blinks."""
+"""Frames until the blinking text of the title is visible."""
 PLAIN = frozenset({SpawnKind.RING, SpawnKind.WIND})
-"""Objects that make no picture by themselves."""
+"""Objects that are not worth a picture by themselves."""
 WET = 0.05
-"""What it is worth to see the hero below the water's surface, as a share of rarity."""
+"""The worth of a hero below the water's surface, as a share of rarity."""
 MARGIN = 0.06
 """Share of an act at either end from which no picture is taken."""
 
@@ -40,18 +40,18 @@ def richest(acts: list[Act], zone: str) -> Act:
 
 
 def screen(env: RetroEnv) -> Screen:
-    """What is on the screen, [HEIGHT, WIDTH, 3]."""
+    """The current screen, [HEIGHT, WIDTH, 3]."""
     return np.array(env.em.get_screen()[:HEIGHT, :WIDTH], np.uint8)
 
 
 def rarity(acts: list[Act]) -> dict[SpawnKind, float]:
-    """What a kind of object is worth in a picture: the fewer there are, the more."""
+    """The worth of each kind of object in a picture: rarer kinds are worth more."""
     counts = Counter(spawn.kind for act in acts for spawn in act.spawns)
     return {kind: 0.0 if kind in PLAIN else 1 / count for kind, count in counts.items()}
 
 
 def interest(act: Act, status: Status, worth: dict[SpawnKind, float]) -> float:
-    """How much there is to see around the hero: what the kinds of objects in view are worth."""
+    """The total worth of the kinds of objects in view around the hero."""
     if not MARGIN < status.part < 1 - MARGIN:
         return -1.0
     seen = {
@@ -76,7 +76,7 @@ def replayed(console: Console, level: str) -> Iterator[Status]:
 
 
 def best_moment(console: Console, act: Act, worth: dict[SpawnKind, float]) -> Screen:
-    """The screen of an act's proof on which most is to be seen."""
+    """The most interesting screen of an act's proof."""
     best, picture = -2.0, np.zeros((HEIGHT, WIDTH, 3), np.uint8)
     for status in replayed(console, name_of(act)):
         if status.frame % FRAME_SKIP == 0 and (value := interest(act, status, worth)) > best:
@@ -85,7 +85,7 @@ def best_moment(console: Console, act: Act, worth: dict[SpawnKind, float]) -> Sc
 
 
 def grid(pictures: list[Screen], *, columns: int) -> Screen:
-    """Pictures of one size in rows, the last one filled up with black."""
+    """Arranges pictures of one size in rows; the last row is filled with black."""
     blank = np.zeros_like(pictures[0])
     filled = pictures + [blank] * (-len(pictures) % columns)
     rows = [np.hstack(filled[i : i + columns]) for i in range(0, len(filled), columns)]
@@ -93,7 +93,7 @@ def grid(pictures: list[Screen], *, columns: int) -> Screen:
 
 
 def write_gallery(acts: list[Act], *, path: Path = GALLERY) -> Path:
-    """The title and a moment of every zone as one PNG. Errors: UserError."""
+    """Write the title and a moment of every zone as one PNG. Raises UserError if it cannot."""
     if path.suffix != ".png":
         raise UserError(f"cannot write {path}: the gallery is a PNG; give a name that ends in .png")
     make_folder(path.parent)  # before the proofs are replayed, which takes long

@@ -1,4 +1,4 @@
-"""Strings chunks together to acts. An act is a pure function of (zone, number, seed)."""
+"""Builds acts from chunks. An act is a pure function of (zone, number, seed)."""
 
 from random import Random
 
@@ -11,15 +11,15 @@ from cartridge.levels.zones import LAND, NO_WATER, RESEEDED, ZONES, Zone
 SEED = 1
 START_COLUMN = 5
 RUN_OUT = 22
-"""Columns of ground behind the end."""
+"""Columns of ground after the end."""
 ROOF_REACH = 9
-"""Columns to each side that a roof keeps clear of."""
+"""Columns to each side that a roof leaves clear."""
 REST = (4, 9)
-"""About so many columns of ground between two chunks: few at the end of an act."""
+"""Approximate columns of ground between two chunks: fewer towards the end of an act."""
 SPECIALS = (2, 2, 3, 2, 3)
-"""How many special obstacles an act has, by its number; the last one for all later acts."""
+"""Number of special obstacles, by the act's number; the last entry is for all later acts."""
 LATE = 0.35
-"""From which part of an act on everything may come."""
+"""The share of an act from which on all chunks may occur."""
 HARMLESS = {"flat", "rings", "islands", "hill22", "valley22", "ascent", "descent"}
 Log = list[tuple[str, int]]
 
@@ -30,14 +30,14 @@ def act_length(number: int) -> int:
 
 
 def reseeded(zone: Zone, number: int, seed: int) -> int:
-    """Which layout of an act is used: 0, unless the generator's own seed needed another."""
+    """The layout of an act: 0, unless an act of the generator's own seed needs another."""
     return RESEEDED.get(f"{zone.name}.Act{number}", 0) if seed == SEED else 0
 
 
 def make_act(zone_index: int, number: int, seed: int = SEED, *, layout: int | None = None) -> Act:
     """Build one act. Raises IndexError for an unknown zone.
 
-    layout: which of the seed's layouts; None: the one that the sources name."""
+    layout: number of the seed's layout; None: that of `reseeded`."""
     zone = ZONES[zone_index]
     layout = reseeded(zone, number, seed) if layout is None else layout
     rng = Random(f"{zone.name}.{number}.{seed}.{layout}")
@@ -101,15 +101,15 @@ def _string_chunks(terrain: Terrain, zone: Zone, rng: Random, *, number: int) ->
 
 
 def _special_places(rng: Random, count: int) -> list[float]:
-    """Parts of the act at which special obstacles come: from the middle on."""
+    """The shares of the act at which special obstacles occur: from the middle on."""
     step = 0.46 / count
     return [0.45 + step * (i + rng.uniform(0, 0.5)) for i in range(count)]
 
 
 def _cover(terrain: Terrain, rng: Random, clearance: int) -> None:
-    """Hang a roof of rock over the act, at least clearance rows above all that is near.
+    """Add a roof of rock over the act, at least clearance rows above everything near.
 
-    Over a hole it hangs as high as before it."""
+    Over a hole it is as high as before the hole."""
     tops: list[int] = []
     for cells in terrain.columns:
         tops.append(next((r for r, c in enumerate(cells) if c), tops[-1] if tops else HEIGHT))
@@ -122,12 +122,12 @@ def _cover(terrain: Terrain, rng: Random, clearance: int) -> None:
 
 
 def _hardness(zone: Zone, number: int, done: float) -> float:
-    """How hard a chunk is, 0..1: rises along the act, with its number and with the zone."""
+    """The hardness of a chunk, 0..1: it rises along the act, with its number and with the zone."""
     return min(1.0, zone.hard + 0.06 * (number - 1) + 0.4 * done)
 
 
 def _pick(zone: Zone, rng: Random, done: float, terrain: Terrain, before: Log) -> str:
-    """The next chunk by weight, never the last two again."""
+    """The next chunk, drawn by weight; never one of the last two."""
     recent = {name for name, _ in before[-2:]}
     weights = {
         name: weight
@@ -138,7 +138,7 @@ def _pick(zone: Zone, rng: Random, done: float, terrain: Terrain, before: Log) -
 
 
 def _pick_special(zone: Zone, rng: Random, *, terrain: Terrain, before: Log) -> str:
-    """A special obstacle, none twice in an act as long as the zone has others."""
+    """A special obstacle; none occurs twice in an act while the zone has others."""
     used = {name for name, _ in before}
     options = {n: w for n, w in zone.special.items() if not _too_wet(n, terrain)}
     fresh = {n: w for n, w in options.items() if n not in used} or options
@@ -146,7 +146,7 @@ def _pick_special(zone: Zone, rng: Random, *, terrain: Terrain, before: Log) -> 
 
 
 def _make_room(terrain: Terrain, rng: Random, *, name: str, log: Log) -> None:
-    """Let the land rise or sink until a piece fits."""
+    """Make the land rise or sink until a piece fits."""
     piece = PIECES[name]
     high, low = HIGHEST_FLOOR + piece.up, LOWEST_FLOOR - piece.down
     if terrain.floor < high:
@@ -166,5 +166,5 @@ def _fits(name: str, terrain: Terrain) -> bool:
 
 
 def _too_wet(name: str, terrain: Terrain) -> bool:
-    """Whether a piece that wants air would stand in water."""
+    """Whether a piece that must not be in water would be."""
     return PIECES[name].dry and terrain.wet()

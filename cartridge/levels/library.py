@@ -1,4 +1,4 @@
-"""What the robust oracle knows of an act: states, and what to do in them."""
+"""The robust oracle's library of an act: states, and the action in each."""
 
 from dataclasses import dataclass, field
 
@@ -7,41 +7,41 @@ from cartridge.levels.cells import CELL, Act, SpawnKind
 from cartridge.levels.console import Status
 
 BIN = 32
-"""Pixels of a bin of the library."""
+"""Width of the library's bins, in pixels."""
 POSE = 1 | 2 | 4 | 8
 """Flags that must agree: in the air, ball, charging, crouching."""
 CHARGING = 4
 X, Y, SPEED_X, SPEED_Y, CLOCK = 8.0, 12.0, 192.0, 256.0, 8.0
 """Differences that count as one."""
 NEAR = 0.3
-"""Two states nearer than this are the same advice."""
+"""States nearer to each other than this share one advice."""
 DISTRUST = 6.0
-"""What advice that always led astray counts as further away."""
+"""Extra distance of advice that always failed."""
 FAR = 9.0
-"""No advice from further away."""
+"""Advice from further away is not used."""
 TIMED_REACH = 260
-"""Pixels around a thing that moves by the clock in which the time matters."""
+"""Pixels around an object that moves by the clock within which time matters."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """What the player knows of himself: the action before, and the steps he has charged for."""
+    """The player's own state: the action before, and the number of steps that he has charged."""
 
     held: int = -1
     charged: int = 0
 
     def after(self, action: int, status: Status) -> "Memory":
-        """After an action that led to a state."""
+        """The memory after an action that led to a state."""
         return Memory(action, self.charged + 1 if status.flags & CHARGING else 0)
 
 
 Point = tuple[int, int, int, int, int]
-"""x, y, speed_x, speed_y, and the clock near what moves by it."""
+"""x, y, speed_x, speed_y, and the time near objects that move by the clock."""
 
 
 @dataclass
 class Advice:
-    """What to do in a state."""
+    """The action to take in a state."""
 
     point: Point
     action: int
@@ -55,14 +55,14 @@ class Advice:
 
 @dataclass
 class Library:
-    """States of an act and what to do there, by pose and bin of x."""
+    """States of an act and the actions in them, by pose and bin of x."""
 
     periods: list[int]
-    """By bin of x: the period, in frames, of what moves by the clock nearby; 0: nothing."""
+    """By bin of x: the period, in frames, of a nearby object that moves by the clock; 0: none."""
     advices: dict[tuple[int, ...], list[Advice]] = field(default_factory=dict)
 
     def add(self, status: Status, memory: Memory, action: int) -> None:
-        """Remember an action. In the same state the last one counts: it leads out of it."""
+        """Store an action. In the same state the last one counts, since it leads out of it."""
         point, key = self._point(status), self._key(status, memory)
         here = self.advices.setdefault((*key, status.x // BIN), [])
         period = self._period(status)
@@ -96,8 +96,8 @@ class Library:
 
 
 def _away(a: Point, b: Point, period: int) -> float:
-    """How different two states are; clocks go round. period: b's. a's may have been another, where
-    it is from a neighbouring bin of x."""
+    """The distance of two states; times wrap around. period: that of b; a may have another if it is
+    from a neighbouring bin of x."""
     clock = abs(a[4] - b[4]) % period if period else 0
     return (
         abs(a[0] - b[0]) / X
@@ -109,7 +109,7 @@ def _away(a: Point, b: Point, period: int) -> float:
 
 
 def periods_of(act: Act) -> list[int]:
-    """By bin of x, the period of the nearest thing that moves by the clock; 0: none is near."""
+    """By bin of x, the period of the nearest object that moves by the clock; 0: none is near."""
     timed = [(s.x, _period(s.kind, s.arg, s.arg2)) for s in act.spawns if s.kind in oracle.TIMED]
     periods = []
     for place in range(0, act.width * CELL + BIN, BIN):

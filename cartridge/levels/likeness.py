@@ -1,9 +1,9 @@
-"""How much two acts have in common: the longest run of consecutive columns that both hold.
+"""The similarity of two acts: the longest run of consecutive columns that both contain.
 
-Two measures. *Seen*: columns are equal that are drawn alike from top to bottom and hold the same
-objects; a metatile's four copies, which only continue a pattern, count as one. *Outline*: equal are
-the cells and objects within a screen's height around the ground, at whatever height the ground
-lies; stones, ornaments and water do not count. So level ground is all alike there."""
+There are two measures. *Seen*: columns are equal if they are drawn the same from top to bottom and
+have the same objects; a metatile's four copies, which only continue a pattern, count as one.
+*Outline*: columns are equal if they have the same cells and objects within a screen's height around
+the ground, at any height, without stones, ornaments and water. All level ground is then equal."""
 
 import json
 from collections import defaultdict
@@ -24,7 +24,7 @@ from retro_agents.ground.files import write_text
 
 FILE = Path(__file__).parent / "likeness.json"
 MOST = 12
-"""Columns in a row, as they are seen, that no two acts may share."""
+"""Consecutive columns by the measure *seen* that no two acts may share."""
 ABOVE, BELOW = 9, 5
 """Rows around the ground that a screen shows."""
 TEST = frozenset(splits.held_out())
@@ -32,7 +32,7 @@ Columns = list[Hashable]
 
 
 def seen(act: Act) -> Columns:
-    """Every column as it is drawn, with its objects."""
+    """Every column's picture, with its objects."""
     things = defaultdict(list)
     for s in act.spawns:
         things[s.x // CELL].append((s.x % CELL, s.y, s.kind, s.arg, s.arg2, s.arg3))
@@ -47,7 +47,7 @@ def _folded(metatile: int) -> int:
 
 
 def outline(act: Act) -> Columns:
-    """Every column's cells and objects around the ground, wherever that lies."""
+    """Every column's cells and objects around the ground, relative to its height."""
     things = defaultdict(list)
     for s in act.spawns:
         things[s.x // CELL].append((s.x % CELL, s.y, s.kind, s.arg, s.arg2))
@@ -81,7 +81,7 @@ def longest(groups: Sequence[Sequence[Columns]]) -> int:
 
 
 def _names_of_runs(names: NDArray[np.int64], length: int) -> NDArray[np.int64]:
-    """A number for each run of so many columns, by its first; equal runs have equal numbers."""
+    """A number for each run of `length` columns, by its first; equal runs have equal numbers."""
     if length == 1:
         return names
     half = _names_of_runs(names, (length + 1) // 2)
@@ -91,7 +91,7 @@ def _names_of_runs(names: NDArray[np.int64], length: int) -> NDArray[np.int64]:
 
 
 def measured(seeds: int) -> dict[str, dict[str, int]]:
-    """The longest runs by measure: within the shipped cartridge, and over it and the next seeds."""
+    """The longest runs by measure: in the shipped cartridge, and over it and the next seeds."""
     cartridges = {seed: all_acts(seed) for seed in range(SEED, SEED + seeds)}
     measures: tuple[Callable[[Act], Columns], ...] = (seen, outline)
     return {view.__name__: _measured(cartridges, view) for view in measures}
@@ -118,7 +118,7 @@ def by_split(
 
 
 def write(seeds: int, path: Path = FILE) -> dict[str, dict[str, int]]:
-    """Measure so many seeds, at least 1, and store the result. Errors: UserError."""
+    """Measure `seeds` seeds and store the result. Raises UserError if seeds is below 1."""
     if seeds < 1:
         raise UserError(f"--seeds must be 1 or more, not {seeds}")
     found = measured(seeds)

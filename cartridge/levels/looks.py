@@ -1,4 +1,4 @@
-"""How each zone looks: colours and patterns. What it is made of is in zones.py."""
+"""The look of each zone: colours and patterns. Its obstacles are in zones.py."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from retro_agents.ground.errors import UserError
 
 @dataclass(frozen=True)
 class Look:
-    """A zone's look. Colours are three octal digits, red green blue, as the console has them."""
+    """A zone's look. Colours are three octal digits, red green blue, as on the console."""
 
     ground: tuple[str, ...]
     """15 colours of the level tiles; their roles are named in art/ground.py."""
@@ -17,7 +17,7 @@ class Look:
     texture: str
     """Name of the ground's pattern, in art/patterns.py."""
     cover: str
-    """Name of what covers the ground, in art/covers.py."""
+    """Name of the ground's cover, in art/covers.py."""
     block: str
     """Name of the built blocks, in art/parts.py."""
     platform: str
@@ -180,7 +180,7 @@ LOOKS = {
 
 
 def look(zone: str) -> Look:
-    """The look of a zone by its name. Raises UserError for a zone without one."""
+    """The look of a zone, by its name. Raises UserError if it has none."""
     if zone not in LOOKS:
         raise UserError(f"zone {zone!r} has no look: add an entry to LOOKS in levels/looks.py")
     return LOOKS[zone]

@@ -1,11 +1,11 @@
-"""The oracle: finishes every act by search with save and restore, and writes down how.
+"""The oracle: finishes every act by a search with save and restore, and records the actions.
 
-Best-first over short scripts of contest actions (four frames each, without stickiness), played in
-the engine on this machine. A state is kept once per cell of place, speed, switches and, near
-things that move by the clock, of time. The furthest to the right goes on, but each further state
-kept in the same region counts against that region, so that the search turns back where it is
-stuck. What it finds is replayed in the emulator and committed in proofs/: the proof that every act
-can be finished."""
+The search is best-first, over short scripts of contest actions (four frames each, without
+stickiness), in the native engine. It stores one state per cell of place, speed, switches and, near
+objects that move by the clock, time. It expands the state furthest to the right, but each further
+state stored in a region counts against that region, so that the search turns back where it is
+stuck. The result is replayed in the emulator and committed in proofs/: it proves that every act can
+be finished."""
 
 import heapq
 import itertools
@@ -24,7 +24,7 @@ from retro_agents.ground.errors import UserError
 PROOFS = Path(__file__).parent / "proofs"
 LEFT, RIGHT, ROLL, DOWN, DASH, JUMP = 0, 1, 3, 4, 5, 6
 LETTERS = "LRlrdDJ"
-"""How actions are written in a proof: left, right, with down small, dash, jump."""
+"""Letters of the actions in a proof: left, right, with down small, dash, jump."""
 HOLDS, FLIGHTS = (1, 2, 4), (3, 9)
 SCRIPTS: tuple[tuple[int, ...], ...] = (
     *((JUMP,) * hold + (RIGHT,) * flight for flight in FLIGHTS for hold in HOLDS),
@@ -43,29 +43,29 @@ SCRIPTS: tuple[tuple[int, ...], ...] = (
 )
 TIMED = {SpawnKind.PLATFORM_X, SpawnKind.PLATFORM_Y, SpawnKind.PISTON}
 TIMED_REACH = 400
-"""Pixels around a thing that moves by the clock, in which time belongs to a cell."""
+"""Pixels around an object that moves by the clock within which time is part of a cell."""
 TICK, ROUND = 16, 20
-"""Frames of a tick, and ticks after which time begins again."""
+"""Frames of a tick, and ticks after which time wraps around."""
 CROWDING = 3.0
-"""Pixels that each state kept in a region counts against it."""
+"""Pixels by which each state stored in a region counts against it."""
 SWITCH_BONUS = 1000
 NO_EFFORT: Mapping[int, float] = {}
 
 
 CellOf = Callable[[Status], tuple[int, ...]]
-"""What tells two states apart."""
+"""Maps a status to its cell; states of the same cell count as equal."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A place in the search: how it was reached, and the machine's state there."""
+    """A node of the search: the way to it, and the machine's state there."""
 
     status: Status
     state: bytes
     script: tuple[int, ...]
     parent: "Node | None"
     effort: float = 0.0
-    """Pixels that the actions on the way count against it."""
+    """Pixels by which the actions on the way count against it."""
 
 
 def plan(
@@ -75,7 +75,7 @@ def plan(
     budget: int = 20_000,
     effort: Mapping[int, float] = NO_EFFORT,
 ) -> list[int]:
-    """Actions that finish an act. Raises UserError when budget expansions do not suffice.
+    """Actions that finish an act. Raises UserError if budget expansions do not suffice.
 
     effort: see `search`."""
     level = name_of(act)
@@ -96,10 +96,9 @@ def search(
     budget: int,
     effort: Mapping[int, float] = NO_EFFORT,
 ) -> Iterator[Node]:
-    """Every new state found from a root, best first, until budget nodes were expanded.
+    """Yields every new state found from a root, best first, until budget nodes were expanded.
 
-    effort: pixels that beginning an action counts against a way on, so that it is done only where
-    it has to be."""
+    effort: cost in pixels of starting an action, so that the search does so only where it must."""
     order = itertools.count()
     queue = [(0.0, next(order), root)]
     seen: set[tuple[int, ...]] = set()
@@ -126,13 +125,13 @@ def search(
 
 
 def _cost(status: Status) -> float:
-    """Lower goes on first: far to the right, soon, and fast."""
+    """The priority, lowest first: far to the right, early, and fast."""
     switched = SWITCH_BONUS * status.switches.bit_count()
     return -status.x - switched - 0.05 * status.speed_x + 0.5 * status.frame
 
 
 def cells_of(act: Act) -> CellOf:
-    """What tells two states of an act apart."""
+    """The function that maps a status to its cell in an act."""
     timed = [spawn.x for spawn in act.spawns if spawn.kind in TIMED]
     near = [
         any(abs(x * TIMED_REACH // 4 - t) < TIMED_REACH for t in timed)
@@ -158,7 +157,7 @@ def actions_to(node: Node) -> list[int]:
 
 
 def encode(actions: list[int]) -> str:
-    """'R12 J3 R9': runs of equal actions."""
+    """Encodes actions as runs of equal ones: 'R12 J3 R9'."""
     runs = [(action, len(list(group))) for action, group in itertools.groupby(actions)]
     return " ".join(f"{LETTERS[action]}{count}" for action, count in runs)
 
@@ -182,7 +181,7 @@ def prove_all(acts: list[Act], console: Console) -> Iterator[tuple[str, Status]]
         actions = plan(simulator, act)
         status = replay(console, level, actions)
         if not status.finished:
-            raise UserError(f"{level}: the plan does not replay: build the ROM and the states anew")
+            raise UserError(f"{level}: the plan fails in replay: rebuild the ROM and the states")
         write_proof(level, actions, status)
         yield level, status
 

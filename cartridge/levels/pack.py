@@ -1,7 +1,7 @@
 """Acts and art as one binary, for the game without an emulator (cartridge/host/tables.c reads it).
 
-Little-endian words: a head, then what it points to, in bytes from the start. Compressed with gzip,
-the same every time."""
+The binary has little-endian words: a head with offsets in bytes from the start, then the data. It
+is compressed with gzip, the same every time."""
 
 import gzip
 from collections.abc import Iterable, Sequence
@@ -21,17 +21,17 @@ FILE = "game.pack"
 MAGIC = int.from_bytes(b"BDP2", "little")
 HEAD_WORDS = 13
 SPAWN = np.dtype("u1,u1,u2,u2,u1,u1", align=True)
-"""As the engine's struct Spawn."""
+"""The engine's struct Spawn."""
 
 
 class Blob:
-    """Bytes that grow; what is put in begins at a multiple of eight."""
+    """A growing buffer; every array in it begins at a multiple of eight."""
 
     def __init__(self) -> None:
         self.data = bytearray(HEAD_WORDS * 4)
 
     def put(self, values: Iterable[Any], dtype: Any) -> int:
-        """Append an array -> where it begins."""
+        """Append an array. Returns its offset."""
         self.data.extend(bytes(-len(self.data) % 8))
         at = len(self.data)
         self.data.extend(np.array(values, dtype).tobytes())
@@ -39,14 +39,14 @@ class Blob:
 
 
 def act_row(blob: Blob, act: Act) -> list[int]:
-    """An act's numbers, its map and spawns put into the blob."""
+    """Puts an act's map and spawns into the blob. Returns the act's numbers."""
     spawns = [(int(s.kind), s.arg, s.x, s.y, s.arg2 & 0xFF, s.arg3) for s in act.spawns]
     places = [blob.put(paint(act), "u1"), blob.put(spawns, SPAWN), len(spawns)]
     return [act.zone, act.number, act.width, *places, *act.start, act.end_x, act.water_y]
 
 
 def zone_row(blob: Blob, name: str) -> list[int]:
-    """A zone's numbers, its art put into the blob."""
+    """Puts a zone's art into the blob. Returns the zone's numbers."""
     art = drawing.zone_art(name)
     palette = blob.put(drawing.palette_words(name), "<u2")
     level = [blob.put(art.level.words, "<u4"), len(art.level.words)]
@@ -56,7 +56,7 @@ def zone_row(blob: Blob, name: str) -> list[int]:
 
 
 def pack(acts: Sequence[Act], *, art: bool = True) -> bytes:
-    """The binary of these acts, uncompressed. Without art it can only be loaded behind another."""
+    """The binary of these acts, uncompressed. Without art, it can only be loaded after another."""
     blob = Blob()
     act_rows = [act_row(blob, act) for act in acts]
     zones = [zone.name for zone in ZONES] if art else []
@@ -75,7 +75,8 @@ def pack(acts: Sequence[Act], *, art: bool = True) -> bytes:
 
 
 def write(folder: Path, acts: Sequence[Act] | None = None) -> Path:
-    """The pack of some acts, or of the committed cartridge, into a game's folder -> its path."""
+    """Write the pack of these acts, by default of the committed cartridge, into a game's folder.
+    Returns its path."""
     path = folder / FILE
     path.write_bytes(gzip.compress(pack(all_acts() if acts is None else acts), mtime=0))
     return path

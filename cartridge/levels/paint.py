@@ -9,7 +9,7 @@ from cartridge.levels.cells import CELL, HEIGHT, SLOPES, Act, Cell, Shape, Spawn
 from cartridge.levels.zones import ZONES
 
 STONES, SIDES = ("light", "dark"), ("", "_l", "_r")
-"""Kinds of stones in the ground; the sides that its metatiles have open."""
+"""Kinds of stones in the ground; open sides of its metatiles."""
 GROUND_CLASSES = (
     ("top", Cell.GROUND),
     ("top_l", Cell.GROUND),
@@ -43,12 +43,12 @@ GROUND_CLASSES = (
     ("under_down22_low", Cell.GROUND),
     *((f"stone_{kind}{side}", Cell.GROUND) for kind in STONES for side in SIDES),
 )
-"""Each comes in four copies, for even and odd columns and rows, so that a 32x32 pattern fits."""
+"""Each has four copies, for even and odd columns and rows, so that a 32x32 pattern fits."""
 DEPTHS = {3: "dim", 4: "dusk", 5: "deep"}
-"""How a cell is drawn that has so many rows of ground above it, or more; "fill" with fewer. It
-darkens step by step over two cells."""
+"""Classes of cells by the rows of ground above them, at least; "fill" with fewer. The ground
+darkens gradually over two cells."""
 STONE_SHARE, STONE_ROWS = 0.18, 5
-"""Share of the places with a stone, and how many places for one a column has from the top."""
+"""Share of places with a stone, and the number of such places per column, from the top."""
 FIRST_GROUND = 4
 FIRST_PART = FIRST_GROUND + 4 * len(GROUND_CLASSES)
 PARTS = (
@@ -75,17 +75,17 @@ SPAWN_REACH = {
     SpawnKind.LOOP: 4,
     SpawnKind.END_POST: 2,
 }
-"""Columns to each side of an object without ornaments, 1 if not named; -1: no column at all."""
+"""Columns without ornaments to each side of an object, 1 if not listed; -1: not even its own."""
 
 GROUND_ID = {name: FIRST_GROUND + 4 * i for i, (name, _) in enumerate(GROUND_CLASSES)}
 PART_ID = {name: FIRST_PART + i for i, (name, _) in enumerate(PARTS)}
 BEFORE_SPRITES = frozenset({PART_ID["water_l"], PART_ID["water_r"]})
-"""Metatiles that are drawn over the sprites. The water's body is not: it would hide the hero."""
+"""Metatiles drawn over the sprites. The water's body is not one: it would hide the hero."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where an ornament's metatiles begin, and its size in cells."""
+    """An ornament's first metatile, and its size in cells."""
 
     first: int
     width: int
@@ -140,7 +140,7 @@ def _loops(act: Act, painted: list[list[int]]) -> None:
 
 
 def _flood(act: Act, painted: list[list[int]]) -> None:
-    """Fill what is still empty below the water's surface, in place. DRY lies below every row."""
+    """Fill empty cells below the water's surface, in place. DRY is below every row."""
     surface = act.water_y // CELL
     for column, cells in enumerate(painted):
         for row in range(surface, HEIGHT):
@@ -207,7 +207,7 @@ def _ground_class(near: Near, row: int) -> str:
 
 
 def _stones(act: Act, painted: list[list[int]]) -> None:
-    """Put stones into the ground, in place: no two stretches of an act look alike."""
+    """Put stones into the ground, in place, so that no two stretches of an act look the same."""
     rng = _chance(act, "stones")
     plain = {
         GROUND_ID[name + side] + copy: side
@@ -227,12 +227,12 @@ def _stones(act: Act, painted: list[list[int]]) -> None:
 
 
 def _chance(act: Act, what: str) -> Random:
-    """Chance for a part of an act's look."""
+    """The random generator of a part of an act's look."""
     return Random(f"{ZONES[act.zone].name}.{act.number}.{act.seed}.{act.layout}.{what}")
 
 
 def _ornament(act: Act, painted: list[list[int]]) -> None:
-    """Strew the zone's ornaments over level ground, in place."""
+    """Place the zone's ornaments on level ground."""
     rng = _chance(act, "ornaments")
     layouts, taken = decor_layouts(), _taken(act)
     column = 1
@@ -249,7 +249,7 @@ def _ornament(act: Act, painted: list[list[int]]) -> None:
 
 
 def _taken(act: Act) -> set[int]:
-    """Columns that ornaments leave free, so that what matters can be seen."""
+    """Columns without ornaments, so that objects stay visible."""
     taken: set[int] = set()
     for spawn in act.spawns:
         reach = SPAWN_REACH.get(spawn.kind, 1)
@@ -258,7 +258,7 @@ def _taken(act: Act) -> set[int]:
 
 
 def _level_top(act: Act, column: int, layout: Layout) -> int | None:
-    """The row where an ornament that stands on level ground begins, or None."""
+    """The first row of an ornament on level ground, or None."""
     if column + layout.width > act.width:
         return None
     first = act.columns[column]
@@ -266,7 +266,7 @@ def _level_top(act: Act, column: int, layout: Layout) -> int | None:
     if floor is None or floor < layout.height or first[floor] is not Cell.GROUND:
         return None
     if floor * CELL > act.water_y:
-        return None  # a cell holds one picture: an ornament would be a hole in the water
+        return None  # a cell has one picture: an ornament would replace the water
     for cells in act.columns[column : column + layout.width]:
         if cells[floor] is not Cell.GROUND:
             return None

@@ -1,4 +1,4 @@
-"""Draws acts, zones and sprites as PNG, without the emulator: for looking at them."""
+"""Draws acts, zones and sprites as PNG for inspection, without the emulator."""
 
 from pathlib import Path
 
@@ -44,13 +44,13 @@ MARKS = {
     SpawnKind.BOOSTER: "booster",
     SpawnKind.WIND: "wind",
 }
-"""Which sprite shows a spawn; a loop is part of the ground."""
+"""The sprite of each kind of spawn; a loop is part of the ground."""
 HALVES = frozenset({"platform", "crumble"})
 """Sprites that are drawn twice, the second time mirrored, and hang from their top."""
 
 
 def rgb(colours: tuple[str, ...]) -> Picture:
-    """Octal colours to [n, 3] uint8 RGB, about as the console shows them."""
+    """Converts octal colours to [n, 3] uint8 RGB, roughly as the console shows them."""
     return np.array([[int(d) * 255 // 7 for d in c] for c in colours], np.uint8)
 
 
@@ -113,7 +113,7 @@ def sprite_sheet() -> Picture:
 
 
 def write_png(path: Path, picture: Picture, *, flags: tuple[int, ...] = ()) -> Path:
-    """An RGB picture as a PNG. flags: OpenCV's. Errors: UserError (it cannot be written)."""
+    """Write an RGB picture as a PNG. flags: OpenCV's. Raises UserError if it cannot be written."""
     done, png = cv2.imencode(".png", picture[:, :, ::-1], flags)
     assert done
     with drafted(path) as draft:
@@ -122,7 +122,8 @@ def write_png(path: Path, picture: Picture, *, flags: tuple[int, ...] = ()) -> P
 
 
 def write(folder: Path) -> list[Path]:
-    """Write one PNG an act and one of the sprites. Returns their paths. Errors: UserError."""
+    """Write one PNG per act and one of the sprites. Returns their paths. Raises UserError if one
+    cannot be written."""
     paths = [write_png(folder / "sprites.png", sprite_sheet().repeat(3, 0).repeat(3, 1))]
     for act in all_acts():
         path = folder / f"{ZONES[act.zone].name}.Act{act.number}.png"

@@ -1,8 +1,8 @@
-"""What reference players score on every act of a cartridge, under contest rules: references.csv.
+"""Scores of the reference players on every act of a cartridge, for references.csv.
 
-Contest rules: an action holds for four frames; where it changes, the old one holds for one frame
-more with probability 0.25; an episode ends with a life lost, the act's end, or 4,500 steps. Played
-in the engine on this machine, which the emulator equals frame by frame (a test compares them)."""
+Contest rules: an action holds for four frames; when it changes, the old one holds for one more
+frame with probability 0.25; an episode ends with a lost life, the act's end, or 4,500 steps. The
+players use the native engine, which equals the emulator frame by frame (a test compares them)."""
 
 import csv
 import io
@@ -27,11 +27,11 @@ from retro_agents.ground.files import write_text
 STICK = 0.25
 STEP_LIMIT = 4500
 EPISODES = {"random": 20, "hold-right": 5, "run-and-jump": 20}
-"""How many episodes each player of retro_agents.games.retro.references plays on an act."""
+"""Episodes of each player of retro_agents.games.retro.references on an act."""
 AHEAD = 64
-"""Pixels in front of a player that count as the obstacle he has reached."""
+"""Pixels ahead of a player within which an obstacle counts as reached."""
 Player = Callable[[Status], int]
-"""Chooses an action from where the hero is. Made anew for every episode."""
+"""Chooses an action from the hero's status. A new one is made for every episode."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class Reference:
     mean_steps: float
     finished: int
     obstacle: str
-    """The chunk at the furthest point; empty for who finished."""
+    """The chunk at the furthest point; empty if the act was finished."""
     kind: str
-    """What that chunk needs: left, wait, speed, or none of them."""
+    """The skill that the chunk needs: left, wait, speed, or none."""
 
 
 @dataclass(frozen=True)
 class End:
-    """How an episode ended: its last state, its steps, and the furthest x of the hero."""
+    """The end of an episode: its last status, its steps, and the furthest x of the hero."""
 
     status: Status
     steps: int
@@ -61,13 +61,13 @@ class End:
 
 
 def blind_actions(name: str, *, seed: int) -> list[int]:
-    """What such a player does in an episode: it sees nothing, so all at once."""
+    """All actions of a blind player in an episode, which do not depend on the game."""
     policy, picture = reference(name, seed=seed), np.zeros((1, 1), np.uint8)
     return [int(policy.act(picture)[0]) for _ in range(STEP_LIMIT)]
 
 
 def blind_episode(simulator: Simulator, level: str, actions: Sequence[int], rng: Random) -> End:
-    """Play given actions under contest rules; rng draws where the old action sticks."""
+    """Play given actions under contest rules; rng decides where the old action sticks."""
     simulator.start(level)
     stuck = [rng.random() < STICK for _ in actions]
     status, steps = simulator.play(actions, stuck=stuck)
@@ -75,7 +75,7 @@ def blind_episode(simulator: Simulator, level: str, actions: Sequence[int], rng:
 
 
 def episode(simulator: Simulator, level: str, player: Player, rng: Random) -> End:
-    """Play once under contest rules with a player that sees where the hero is."""
+    """Play an episode under contest rules with a player that reads the hero's status."""
     status = simulator.start(level)
     for step in range(STEP_LIMIT):
         late = rng.random() < STICK
@@ -121,13 +121,13 @@ def summary(act: Act, agent: str, ends: Sequence[End]) -> Reference:
 
 
 def obstacle_at(act: Act, x: int) -> str:
-    """The chunk that begins at most a little ahead of x, or holds x."""
+    """The chunk that begins shortly after x, or contains x."""
     reached = [name for name, column in act.chunks if column * CELL <= x + AHEAD]
     return reached[-1] if reached else act.chunks[0][0]
 
 
 def measure_blind(simulator: Simulator, act: Act) -> list[Reference]:
-    """All players of retro_agents.games.retro.references on an act."""
+    """Measure all players of retro_agents.games.retro.references on an act."""
     return [measure(simulator, act, agent) for agent in REFERENCES]
 
 
@@ -140,7 +140,7 @@ def means(rows: Iterable[Reference]) -> dict[str, float]:
 
 
 def write(rows: Iterable[Reference], path: Path = bramble.REFERENCES) -> None:
-    """Write the table. Errors: UserError (it cannot be written)."""
+    """Write the table. Raises UserError if it cannot be written."""
     names = list(Reference.__dataclass_fields__)
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")

@@ -1,11 +1,11 @@
-"""The robust oracle: what a player with perfect knowledge scores who cannot go back.
+"""The robust oracle: a player with perfect knowledge, which cannot go back.
 
-Contest rules make actions stick, so no plan replays. This player looks up, at every step, the most
-similar state of a library and takes the action that stands there. The library is built offline
-with save and restore: it begins with the oracle's plan, then plays under random stickiness again
-and again; where that ends badly, a search from some steps before finds ways on, the one that
-survives stickiness most often is kept, and advice that led astray is trusted less. While it is
-measured it neither saves nor restores, and learns nothing."""
+Under contest rules actions stick at random, so a plan cannot be replayed. At every step, this
+player takes the action of the most similar state in a library. The library is built offline with
+save and restore. It starts with the oracle's plan, then plays many episodes under random
+stickiness. When one ends badly, a search from some steps before finds other ways; the one that
+survives stickiness most often is stored, and advice that failed is trusted less. During
+measurements the player neither saves, restores nor learns."""
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,30 +32,30 @@ from cartridge.levels.simulator import Simulator
 from cartridge.levels.zones import name_of
 
 EPISODES = 20
-"""Episodes that are measured on an act."""
+"""Measured episodes per act."""
 BACK = (5, 9, 14, 20, 30, 45, 70, 100)
-"""Steps before a bad end from which a way on is sought, in this order."""
+"""Steps before a bad end from which a search starts, in this order."""
 BLAME = 16
-"""Steps before a bad end whose advice is to blame, where no way on was found."""
+"""Steps before a bad end whose advice counts as failed if no way was found."""
 BUDGET = 500
-"""Expansions of a search for ways on."""
+"""Expansions of a search for a way."""
 SAFE = 0.85
-"""Share of sticky trials that a way on should survive; else others are sought further back."""
+"""Share of sticky trials that a way should survive; otherwise the search starts further back."""
 ALIKE = 2
-"""Ways on that are compared of those that begin with the same script."""
+"""Ways to compare among those that begin with the same script."""
 STUCK = 150
-"""Steps without getting further that count as a bad end."""
+"""Steps without progress that count as a bad end."""
 BEYOND = 150
-"""Pixels beyond the bad end that a way on has to reach."""
+"""Pixels beyond the bad end that a way has to reach."""
 ENOUGH = 60
-"""Episodes finished in a row after which practice ends."""
+"""Consecutive finished episodes after which practice ends."""
 CANDIDATES, TRIALS = 12, 10
-"""Ways on that are compared, and sticky trials of each."""
+"""Ways to compare, and sticky trials of each."""
 
 
 @dataclass
 class Step:
-    """A step of a played episode, with what is needed to go back to it."""
+    """A step of a played episode, with the state to go back to it."""
 
     status: Status
     state: bytes
@@ -74,14 +74,14 @@ class Builder:
         *,
         effort: Mapping[int, float] = oracle.NO_EFFORT,
     ):
-        """effort: of the searches for ways on, see `oracle.search`."""
+        """effort: of the searches for ways, see `oracle.search`."""
         self.simulator, self.act, self.rng, self.effort = simulator, act, rng, effort
         self.library = Library(periods_of(act))
         self.cell_of = oracle.cells_of(act)
         self.finished: deque[bool] = deque(maxlen=ENOUGH)
 
     def build(self, plan: list[int], *, episodes: int) -> Library:
-        """Start from a plan and play so many episodes, or until many in a row finished."""
+        """Start from a plan and play `episodes` episodes, or until enough in a row finish."""
         self.simulator.start(name_of(self.act))
         self._remember(plan, Memory(), sticky=False)
         for _ in range(episodes):
@@ -94,7 +94,7 @@ class Builder:
         return self.library
 
     def _remember(self, actions: Sequence[int], memory: Memory, *, sticky: bool) -> None:
-        """Play actions from where the simulator is, and keep what they do in each state."""
+        """Play actions from the simulator's state, and store the action of each state."""
         status = self.simulator.status()
         for action in actions:
             if status.over:
@@ -105,7 +105,7 @@ class Builder:
             memory = memory.after(action, status)
 
     def _play(self) -> tuple[list[Step], Status]:
-        """An episode with the library, under stickiness, cut when it gets no further."""
+        """Play an episode with the library, under stickiness, cut when it makes no progress."""
         status, memory = self.simulator.start(name_of(self.act)), Memory()
         steps: list[Step] = []
         furthest, since = 0, 0
@@ -122,16 +122,16 @@ class Builder:
         return steps, status
 
     def _judge(self, steps: list[Step], *, astray: int) -> None:
-        """Count how often advice was used, and how often it led astray: in the last steps."""
+        """Count how often advice was used, and how often it failed, that is, in the last steps."""
         for i, step in enumerate(steps):
             if step.advice:
                 step.advice.used += 1
                 step.advice.astray += i >= len(steps) - astray
 
     def _repair(self, steps: list[Step], end: Status) -> int:
-        """Search ways past a bad end from some steps before, and keep the safest.
+        """Search ways past a bad end from some steps before, and store the safest.
 
-        Returns how many steps before the end the mistake began."""
+        Returns the number of steps from the mistake to the end."""
         goal = max(end.x, max(step.status.x for step in steps[-STUCK:])) + BEYOND
         best: tuple[float, int, tuple[int, ...]] | None = None
         for back in (back for back in BACK if back <= len(steps)):
@@ -166,7 +166,7 @@ class Builder:
                     return
 
     def _safety(self, step: Step, actions: Sequence[int], *, past: int) -> float:
-        """Share of sticky trials of some actions that end alive and past a place."""
+        """Share of sticky trials of these actions that end alive and past a place."""
         alive = 0
         for _ in range(TRIALS):
             self.simulator.restore(step.state)
@@ -178,7 +178,7 @@ class Builder:
 
 
 def follower(library: Library) -> Player:
-    """A player that does what the library says."""
+    """A player that follows the library."""
     memory, action = Memory(), -1
 
     def player(status: Status) -> int:
@@ -193,7 +193,7 @@ def follower(library: Library) -> Player:
 
 
 def measure(simulator: Simulator, act: Act, library: Library) -> Reference:
-    """Play under contest rules with fresh chance: no saving, no learning."""
+    """Play under contest rules with new random numbers, without saving or learning."""
     level = name_of(act)
     ends = [
         episode(simulator, level, follower(library), Random(f"{level}.robust-oracle.{number}"))
@@ -205,7 +205,7 @@ def measure(simulator: Simulator, act: Act, library: Library) -> Reference:
 def measure_all(
     acts: list[Act], *, episodes: int, proofs: Path = oracle.PROOFS
 ) -> Iterator[Reference]:
-    """Every reference player on every act; episodes: the robust oracle's practice on an act.
+    """Measure every reference player on every act. episodes: the robust oracle's practice per act.
 
     proofs: the folder of the acts' proofs."""
     simulator = Simulator(acts)

@@ -1,5 +1,5 @@
 """The game's own engine without pictures: plays acts far faster than the emulator, with save and
-restore. It is the committed bramble.wasm: after a change of src/ or the art, make that anew."""
+restore. It is the committed bramble.wasm; after a change of src/ or the art, rebuild that."""
 
 import gzip
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from retro_agents.games.retro.levels import Level
 
 
 class Simulator:
-    """Acts that can be played by name. Any number may exist, each with its own instance."""
+    """Plays acts by name. Any number of simulators may exist, each with its own instance."""
 
     def __init__(self, acts: Sequence[Act]):
         files = (build_states.FOLDER / n for n in ("bramble.wasm", pack.FILE, "data.json"))
@@ -33,7 +33,7 @@ class Simulator:
         self._see = quick_call(games.store, games.exports["see"])
 
     def start(self, level: str) -> Status:
-        """Begin a level, named like 'BrambleWood.Act1'."""
+        """Start a level, named like 'BrambleWood.Act1'."""
         self._games.start(0, Level("", level))
         return self.status()
 
@@ -46,10 +46,10 @@ class Simulator:
         self._state[:] = np.frombuffer(state, np.uint8)
 
     def play(self, actions: Sequence[int], *, stuck: Sequence[bool] = ()) -> tuple[Status, int]:
-        """Actions of four frames each, until the episode is over.
+        """Play actions of four frames each, until the episode is over.
 
-        stuck: where the first frame still holds the action before. Returns the state after them
-        and how many were played."""
+        stuck: whether an action's first frame still holds the action before. Returns the status
+        after them, and the number played."""
         count = len(actions)
         if count > len(self._actions):
             raise ValueError(f"at most {len(self._actions)} actions at a time, not {count}")
@@ -65,7 +65,7 @@ class Simulator:
         return int(self._seen[13])
 
     def act(self, action: int) -> Status:
-        """One of the seven actions for four frames. Returns the state after them."""
+        """Play one of the seven actions for four frames. Returns the status after them."""
         return self.play((action,))[0]
 
     def status(self) -> Status:

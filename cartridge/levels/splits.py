@@ -1,4 +1,4 @@
-"""Which acts train and which are kept for testing: acts of seen zones, and two unseen zones."""
+"""The training acts and the held-out acts: acts of seen zones, and two unseen zones."""
 
 from cartridge.levels.zones import ZONES
 from retro_agents.games.retro.bramble import GAME

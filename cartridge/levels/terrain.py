@@ -1,4 +1,4 @@
-"""The pen that chunks draw an act with: it moves to the right and knows the ground's height."""
+"""The pen with which chunks draw an act: it moves to the right at the ground's height."""
 
 from cartridge.levels.cells import CELL, HEIGHT, Cell, Spawn, SpawnKind
 
@@ -9,7 +9,7 @@ LOWEST_FLOOR = 27
 class Terrain:
     """A growing act. floor: row of the topmost ground cell at the pen.
 
-    water_row: the row where the act's water begins, or HEIGHT; gates: how many it has so far."""
+    water_row: the first row of the act's water, or HEIGHT; gates: the number of gates so far."""
 
     def __init__(self, *, floor: int, water_row: int = HEIGHT):
         self.floor = floor
@@ -24,15 +24,15 @@ class Terrain:
         return len(self.columns)
 
     def wet(self) -> bool:
-        """Whether a hero who stands six rows below the pen stands in water."""
+        """Whether a hero six rows below the pen would be in water."""
         return self.water_row < min(self.floor + 6, HEIGHT)
 
     def room_up(self, wanted: int) -> int:
-        """How many of the wanted rows the ground may still rise."""
+        """The number of wanted rows by which the ground may still rise."""
         return max(0, min(wanted, self.floor - HIGHEST_FLOOR))
 
     def room_down(self, wanted: int) -> int:
-        """How many of the wanted rows the ground may still sink."""
+        """The number of wanted rows by which the ground may still sink."""
         return max(0, min(wanted, LOWEST_FLOOR - self.floor))
 
     def ground(self, columns: int) -> None:
@@ -41,38 +41,38 @@ class Terrain:
             self._column(self.floor)
 
     def gap(self, columns: int) -> None:
-        """No ground at all: whoever falls here is lost."""
+        """Columns without ground, where a fall costs a life."""
         for _ in range(columns):
             self.columns.append([Cell.EMPTY] * HEIGHT)
 
     def up45(self, rows: int) -> None:
-        """A steep rise, one column a row."""
+        """A steep rise, one column per row."""
         for _ in range(rows):
             self.floor -= 1
             self._column(self.floor, Cell.UP45)
 
     def down45(self, rows: int) -> None:
-        """A steep fall, one column a row."""
+        """A steep fall, one column per row."""
         for _ in range(rows):
             self._column(self.floor, Cell.DOWN45)
             self.floor += 1
 
     def up22(self, rows: int) -> None:
-        """A gentle rise, two columns a row."""
+        """A gentle rise, two columns per row."""
         for _ in range(rows):
             self.floor -= 1
             self._column(self.floor, Cell.UP22_LOW)
             self._column(self.floor, Cell.UP22_HIGH)
 
     def down22(self, rows: int) -> None:
-        """A gentle fall, two columns a row."""
+        """A gentle fall, two columns per row."""
         for _ in range(rows):
             self._column(self.floor, Cell.DOWN22_HIGH)
             self._column(self.floor, Cell.DOWN22_LOW)
             self.floor += 1
 
     def step(self, rows: int) -> None:
-        """The ground rises (negative: sinks) at once, by so many rows."""
+        """Raise (negative: sink) the ground at once by some rows."""
         self.floor -= rows
 
     def box(self, cell: Cell, column: int, row: int, *, width: int = 1, height: int = 1) -> None:
@@ -82,12 +82,12 @@ class Terrain:
                 self.columns[c][r] = cell
 
     def spawn(self, kind: SpawnKind, column: float, row: int, *args: int) -> None:
-        """An object whose feet stand on the top of a row, in the middle of a column."""
+        """Add an object with its feet on the top of a row, in the middle of a column."""
         x = int(column * CELL) + CELL // 2
         self.spawns.append(Spawn(x, row * CELL, kind, *args))
 
     def gate(self, *, height: int, over: int) -> int:
-        """A gate at the pen with a block of so many rows on it. Returns its number, 0..7."""
+        """Add a gate at the pen with a block of `over` rows on it. Returns its number, 0..7."""
         number = self.gates
         self.gates += 1
         x = self.x

@@ -1,4 +1,4 @@
-"""Cuts pictures into the console's 8x8 tiles, keeping one copy of those that are equal."""
+"""Cuts pictures into the console's 8x8 tiles, without duplicates."""
 
 from cartridge.levels.art.canvas import Image
 
@@ -7,7 +7,7 @@ HORIZONTAL_FLIP, VERTICAL_FLIP = 0x0800, 0x1000
 
 
 def packed(tile: Image) -> tuple[int, ...]:
-    """Eight words of 32 bits: a row each, 4 bits a pixel, leftmost pixel highest."""
+    """Eight words of 32 bits, one per row: 4 bits per pixel, leftmost pixel highest."""
     return tuple(sum(int(p) << (28 - 4 * i) for i, p in enumerate(row)) for row in tile)
 
 
@@ -20,7 +20,7 @@ class TileSet:
         self._known: dict[tuple[int, ...], int] = {(0,) * TILE: 0}
 
     def add(self, tile: Image, *, palette: int) -> int:
-        """The video chip's word for a tile [8, 8]. Raises ValueError when the set is full."""
+        """The video chip's word for a tile [8, 8]. Raises ValueError if the set is full."""
         for flip in (0, HORIZONTAL_FLIP, VERTICAL_FLIP, HORIZONTAL_FLIP | VERTICAL_FLIP):
             seen = tile[:, ::-1] if flip & HORIZONTAL_FLIP else tile
             seen = seen[::-1] if flip & VERTICAL_FLIP else seen

@@ -1,4 +1,4 @@
-"""The zones: which obstacles they mix, and which acts are held out. Their look is in looks.py.
+"""The zones: their mix of obstacles, and the held-out acts. Their look is in looks.py.
 
 A new zone is one more entry of ZONES and one of looks.LOOKS."""
 
@@ -11,34 +11,34 @@ NO_WATER = 32
 
 @dataclass(frozen=True)
 class Zone:
-    """A zone: its acts are strung together from these chunks (names in chunks.PIECES) and LAND."""
+    """A zone: its acts consist of these chunks (names in chunks.PIECES) and LAND."""
 
     name: str
     acts: int
     held_out: tuple[int, ...]
-    """Numbers of the acts that are kept for testing."""
+    """Numbers of the held-out acts."""
     hard: float
-    """How hard the first chunk of act 1 is, 0..1."""
+    """Hardness of the first chunk of act 1, 0..1."""
     opening: tuple[str, ...]
-    """What an act begins with: one of each entry's names, in any order."""
+    """The beginning of an act: one of each entry's names, in any order."""
     easy: dict[str, float]
-    """Weights of the chunks that may come anywhere behind the opening, beside LAND."""
+    """Weights of the chunks that may occur anywhere after the opening, besides LAND."""
     late: dict[str, float]
-    """Weights of those that come only after a third of the act."""
+    """Weights of the chunks that occur only after a third of the act."""
     special: dict[str, float]
-    """Weights of the obstacles that need going left, waiting or speed: a few in every act."""
+    """Weights of the obstacles that need going left, waiting or speed; every act has a few."""
     roof: int = 0
     """Rows between the ground and a roof of rock; 0: open sky. A jump needs 8."""
     water_row: int = NO_WATER
-    """The row at which the water begins, give or take two."""
+    """The first row of the water, give or take two."""
 
 
 LAND = {"rings": 0.8, "islands": 0.6, "crack": 0.5, "hill22": 0.8, "valley22": 0.8}
-"""What every zone has."""
+"""Chunks of every zone."""
 
 
 def _mix(names: str) -> dict[str, float]:
-    """Chunks and their weights, written 'wall pit*2': 1 where none is given."""
+    """Parses chunks and their weights, written 'wall pit*2'; the default weight is 1."""
     pairs = (name.partition("*") for name in names.split())
     return {name: float(weight or 1) for name, _, weight in pairs}
 
@@ -254,8 +254,8 @@ ZONES = (
 )
 
 RESEEDED: dict[str, int] = {"SpringOrchard.Act4": 1}
-"""Acts whose first layout could not be finished, shared a fault, or left a piece out of the
-cartridge: which layout they have instead. They belong to the generator's own seed."""
+"""The layouts of acts whose first layout could not be finished, had a fault, or left a piece out of
+the cartridge. They belong to the generator's own seed."""
 
 
 def name_of(act: Act) -> str:

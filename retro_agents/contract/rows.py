@@ -42,7 +42,7 @@ class VectorBase(gymnasium.vector.VectorEnv):
         assert played.shape == (rows,), f"actions {played.shape} for {rows}"
         if ((played < 0) | (played >= self.env_spec.actions)).any():
             last = self.env_spec.actions - 1
-            raise InvalidAction(f"invalid actions {played.tolist()}: expected 0 to {last} each")
+            raise InvalidAction(f"actions {played.tolist()}: expected 0 to {last} each")
         return played
 
     def check_states(self, states: list[dict[str, Any]]) -> None:

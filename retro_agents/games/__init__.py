@@ -1,1 +1,1 @@
-"""Levels and how they are made: the one place that knows both families."""
+"""Levels and environments of both families of games."""

@@ -25,7 +25,7 @@ def test_cartridges_without_a_compiler_are_learned_on_side_by_side(monkeypatch, 
     monkeypatch.setattr(fresh, "finishable", lambda seed: ((act, [1]) for act in all_acts(seed)))
     monkeypatch.setattr("sys.argv", ["levels", "new", "--seeds", "8-9", "--out", str(tmp_path)])
     main()
-    assert "without an emulator alone" in capsys.readouterr().out
+    assert "only without an emulator" in capsys.readouterr().out
     add_custom_folders([str(tmp_path)])
     settings = EnvConfig(frame_stack=1)
     try:
@@ -42,7 +42,7 @@ def test_cartridges_without_a_compiler_are_learned_on_side_by_side(monkeypatch, 
             assert all(np.array_equal(alone.step(1)[0], each[row]) for each in together)
         saved = envs.save_states()
         assert np.array_equal(envs.restore_states(saved), together[-1])
-        with pytest.raises(UserError, match="without an emulator alone"):
+        with pytest.raises(UserError, match="only without an emulator"):
             make_env(levels[0], EnvConfig(backend="emulator"))
         with pytest.raises(UserError, match="no states"):
             make_env(levels[0], settings, record_dir=tmp_path / "bk2")

@@ -48,7 +48,7 @@ def test_other_levels_are_not_taken_for_procgens(monkeypatch):
         None,
     ):
         assert not of_procgen(levels)
-    with pytest.raises(UserError, match="Procgen:coinrun is of Procgen, which is not played here"):
+    with pytest.raises(UserError, match="Procgen:coinrun is a Procgen game, not possible here"):
         parse_levels("bramble-train,Procgen:coinrun")
     monkeypatch.setattr("retro_agents.games.families.split_names", lambda: ["mine"])
     assert not of_procgen("mine")  # a split may be called nearly as a game

@@ -1,5 +1,5 @@
-"""What covers the ground: grass, snow, rails. A cover is 16 rows deep and repeats after 32 columns,
-in the colours of art/ground.py; 0 where the pattern below shows."""
+"""Covers of the ground: grass, snow, rails. A cover is 16 rows deep and repeats after 32 columns,
+in the colours of art/ground.py; where it is 0, the pattern below shows."""
 
 from collections.abc import Callable
 from random import Random
@@ -11,7 +11,7 @@ DEPTH = 16
 
 
 def ragged(seed: str, low: int, high: int, *, step: int = 7) -> list[int]:
-    """How deep blades hang at each column."""
+    """The depth of blades at each column."""
     rng, depth, profile = Random(f"fringe.{seed}"), (low + high) // 2, []
     for x in range(PERIOD):
         depth = low + 1 + (x * step % 4) + rng.randint(-1, 1) if x % 2 else depth - 1

@@ -17,8 +17,8 @@ ORDER = np.array([[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]])
 
 
 def ground(pattern: Image, top: Image, heights: Sequence[int], *, sides: str, copy: int) -> Image:
-    """One metatile of ground. heights: filled pixels from its bottom at each x; 16 more than that
-    where the surface lies in the cell above. sides: any of l, r, b, which are open."""
+    """One metatile of ground. heights: filled pixels from its bottom at each x, plus 16 where the
+    surface is in the cell above. sides: the open ones of l, r, b."""
     image = blank(CELL, CELL)
     x0, y0 = CELL * (copy % 2), CELL * (copy // 2)
     for x in range(CELL):
@@ -55,7 +55,7 @@ def heights_of(name: str) -> list[int]:
 
 
 def sides_of(name: str) -> str:
-    """Which sides of a class of ground metatiles are open."""
+    """The open sides of a class of ground metatiles."""
     bottom = "b" if name.startswith("ceil") else ""
     tail = name.split("_")[-1]
     return bottom + (tail if tail in ("l", "r", "lr") else "")

@@ -50,7 +50,7 @@ SHUT_EYE = {(11, 8): 4, (12, 8): 13, (13, 8): 4, (14, 8): 4, (11, 10): 4, (14, 1
 
 @dataclass(frozen=True)
 class Pose:
-    """Where the parts are: points in pixels from the top left of the frame."""
+    """Positions of the parts, in pixels from the top left of the frame."""
 
     head: Point
     hips: Point
@@ -182,5 +182,5 @@ def hero_frames() -> list[Image]:
 
 
 def falling() -> Image:
-    """Thrown up or falling, not rolled up: 32x32."""
+    """The hero thrown up or falling, not rolled up: 32x32."""
     return fox(FALL)

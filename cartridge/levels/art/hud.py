@@ -78,7 +78,7 @@ def hud_frames() -> list[Image]:
 
 
 def plate(image: Image) -> Image:
-    """The image on a dark plate, so that it can be read before any sky."""
+    """The image on a dark plate, so that it is legible before any sky."""
     return np.where(image, image, 1).astype(np.uint8)
 
 

@@ -23,7 +23,7 @@ ICE = (6, 6, 10, 10, 10, 9, 9, 8)
 
 
 def doubled(mask: Mask) -> Mask:
-    """Twice as large with smoothed corners (the EPX rule)."""
+    """The mask twice as large, with smoothed corners (the EPX rule)."""
     around = np.pad(mask, 1)
     up, down = around[:-2, 1:-1], around[2:, 1:-1]
     left, right = around[1:-1, :-2], around[1:-1, 2:]
@@ -69,7 +69,7 @@ def write(image: Image, word: str, *, at: tuple[int, int], fill: tuple[int, ...]
 
 
 def grown(mask: Mask) -> Mask:
-    """A pixel larger on all sides."""
+    """The mask, larger by a pixel on all sides."""
     wide = mask | np.roll(mask, 1, 1) | np.roll(mask, -1, 1)
     large: Mask = wide | np.roll(wide, 1, 0) | np.roll(wide, -1, 0)
     return large

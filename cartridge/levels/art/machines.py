@@ -96,7 +96,7 @@ def piston_shaft() -> Image:
 
 
 def piston_base() -> Image:
-    """The plate in the floor that it comes out of."""
+    """The plate in the floor from which it comes."""
     image = blank(24, 8)
     image[3:8, 1:23] = 10
     image[3, 1:23] = 9

@@ -60,7 +60,7 @@ def facets() -> Image:
 def _reach(
     points: Sequence[tuple[int, int]], at: tuple[int, int], stretch: float
 ) -> list[tuple[float, int]]:
-    """Squared distances to all points around the edges, nearest first, with their numbers."""
+    """Squared distances to all points, with wraparound, nearest first, with the points' numbers."""
     x, y = at
     return sorted(
         (_wrapped(x - px) ** 2 + (stretch * _wrapped(y - py)) ** 2, i)

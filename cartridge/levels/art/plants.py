@@ -1,4 +1,4 @@
-"""Plants and stones that stand on the ground and stop nobody. Colours as in art/ground.py."""
+"""Plants and stones on the ground that are no obstacles. Colours as in art/ground.py."""
 
 from itertools import pairwise
 from random import Random
@@ -113,7 +113,7 @@ def weeds(height: int, *, colours: tuple[int, ...]) -> Image:
 
 
 def cactus(width: int, height: int) -> Image:
-    """A cactus with as many arms as there is room for."""
+    """A cactus with as many arms as fit."""
     image = blank(width, height)
     x, thick = width / 2, max(4.0, width / 6)
     arms = ((-0.32, 0.55, 0.3), (0.32, 0.68, 0.42)) if width > CELL else ((0.3, 0.75, 0.5),)

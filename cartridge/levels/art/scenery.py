@@ -1,9 +1,9 @@
-"""What backgrounds are made of: sky, clouds, hills, mountains, trees.
+"""Parts of backgrounds: sky, clouds, hills, mountains, trees.
 
 A background is one picture of 512x256 pixels, which wraps around sideways. Colours of palette
 line 3: 1-4 sky, top to horizon; in art/backdrops.py 5, 6 far things and their rim, 7, 8 those in
 the middle, 9, 10 near ones, b, c details, d accent, e, f clouds. Far things are pale and flat, so
-that the ground before them stands out, also in grey."""
+that the ground before them stands out, even in grey."""
 
 from random import Random
 

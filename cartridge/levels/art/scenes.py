@@ -25,5 +25,5 @@ SCENES = {
 
 @cache
 def scenery(name: str) -> Image:
-    """The background [256, 512]. Do not write into it: it is drawn only once."""
+    """The background [256, 512]. It is cached, so do not modify it."""
     return SCENES[name]()

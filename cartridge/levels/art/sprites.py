@@ -24,11 +24,11 @@ class Sprite(NamedTuple):
     name: str
     image: Image
     line: int
-    """The palette line it is drawn with."""
+    """The palette line of its colours."""
 
 
 def sprite_frames() -> list[Sprite]:
-    """All sprites; src/sprites.h says which tile each begins at."""
+    """All sprites; src/sprites.h has the first tile of each."""
     objects = [name for name in OBJECT_NAMES for _ in range(2)] + ["puff"]
     late = [
         *zip(MACHINE_NAMES, machine_frames(), strict=True),

@@ -1,4 +1,4 @@
-"""Things that stand on the ground and stop nobody. Colours as in art/ground.py."""
+"""Things on the ground that are no obstacles. Colours as in art/ground.py."""
 
 from cartridge.levels.art.canvas import Image, ball, blank, ellipse, line, outline, polygon
 from cartridge.levels.art.patterns import wheel

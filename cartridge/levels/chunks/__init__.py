@@ -1,6 +1,6 @@
-"""The pieces that acts are strung together from: what draws each, and what it asks of a player.
+"""The pieces of acts: the function that draws each, and the skill that it needs.
 
-A new piece is a function in one of the modules here and an entry of PIECES."""
+A new piece is a function in one of these modules and an entry of PIECES."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,19 +9,19 @@ from cartridge.levels.chunks import foes, holes, land, left, speed, springs, wai
 from cartridge.levels.chunks.sizes import Chunk
 
 Kind = Literal["none", "left", "wait", "speed"]
-"""What a piece cannot be passed without: going left, waiting, more speed than running gives."""
+"""The skill that a piece needs: going left, waiting, or more speed than running gives."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A chunk, its kind, and the rows that the ground must be able to rise or sink for it."""
+    """A chunk, its kind, and the rows by which the ground must be able to rise or sink for it."""
 
     draw: Chunk
     kind: Kind = "none"
     up: int = 0
     down: int = 0
     dry: bool = False
-    """Not where a hero stands in water."""
+    """Whether it must not be in water."""
 
 
 PIECES = {

@@ -9,7 +9,7 @@ from cartridge.levels.terrain import Terrain
 
 
 def crack(t: Terrain, rng: Random, hard: float) -> None:
-    """A narrow hole: a runner flies over it, a stroller falls in."""
+    """A narrow hole: a hero who runs flies over it, one who walks falls in."""
     way(t, rng, 8)
     t.gap(rng.randint(2, 3))
     t.step(-t.room_down(rng.randint(0, 1)))
@@ -66,7 +66,7 @@ def pillars(t: Terrain, rng: Random, hard: float) -> None:
 
 
 def spikes(t: Terrain, rng: Random, hard: float) -> None:
-    """A bed of spikes, sunk into the ground: to jump over."""
+    """A bed of spikes, sunk into the ground, to jump over."""
     length = about(rng, scaled(4, 6, hard))
     way(t, rng, 9)
     t.step(-1)

@@ -1,4 +1,4 @@
-"""Chunks of land: nothing that kills, much that slows."""
+"""Chunks of land: nothing kills, but much slows the hero."""
 
 from random import Random
 
@@ -9,7 +9,7 @@ from cartridge.levels.terrain import Terrain
 
 
 def flat(t: Terrain, rng: Random, hard: float) -> None:
-    """Level ground to catch breath and speed on."""
+    """Level ground to rest and to gain speed."""
     way(t, rng, rng.randint(6, 12))
 
 
@@ -22,7 +22,7 @@ def rings(t: Terrain, rng: Random, hard: float) -> None:
 
 
 def islands(t: Terrain, rng: Random, hard: float) -> None:
-    """Floating platforms with a ring on the highest: a detour that nobody has to take."""
+    """Floating platforms with a ring on the highest: an optional detour."""
     x, wide = t.x + rng.randint(1, 4), rng.randint(4, 6)
     rises = rng.choice(((4, 7, 4), (4, 7, 7), (3, 6, 3), (4, 8, 5)))
     for i, rise in enumerate(rises):
@@ -49,7 +49,7 @@ def valley22(t: Terrain, rng: Random, hard: float) -> None:
 
 
 def hill45(t: Terrain, rng: Random, hard: float) -> None:
-    """A steep hill: speed, a jump or a spin dash takes it."""
+    """A steep hill: speed, a jump or a spin dash is needed."""
     rows = t.room_up(scaled(2, 5, hard))
     t.up45(rows)
     t.ground(rng.randint(2, 5))
@@ -65,13 +65,13 @@ def valley45(t: Terrain, rng: Random, hard: float) -> None:
 
 
 def ascent(t: Terrain, rng: Random, hard: float) -> None:
-    """The land rises for good."""
+    """The land rises permanently."""
     t.up22(t.room_up(rng.randint(3, 6)))
     t.ground(about(rng, 4))
 
 
 def descent(t: Terrain, rng: Random, hard: float) -> None:
-    """The land sinks for good; a place to roll."""
+    """The land sinks permanently; a place to roll."""
     rows = t.room_down(rng.randint(3, 6))
     if rng.random() < 0.5:
         t.down22(rows)
@@ -106,7 +106,7 @@ def wall(t: Terrain, rng: Random, hard: float) -> None:
 
 
 def trench(t: Terrain, rng: Random, hard: float) -> None:
-    """A ditch that one falls into and has to jump out of."""
+    """A ditch into which the hero falls, and from which he must jump."""
     depth = t.room_down(scaled(2, 4, hard))
     t.ground(about(rng, 4))
     t.step(-depth)

@@ -18,12 +18,12 @@ def leap(t: Terrain) -> int:
 
 
 def switch_cave(t: Terrain, rng: Random, hard: float) -> None:
-    """Down a ledge stands a gate; its switch lies behind the hero, in a cave under the ledge."""
+    """A gate below a ledge; its switch is behind the hero, in a cave under the ledge."""
     _cave(t, rng, hard, thrown=False)
 
 
 def throw_cave(t: Terrain, rng: Random, hard: float) -> None:
-    """The same, with a spring at the gate that throws him to the switch."""
+    """A switch cave with a spring at the gate that throws the hero to the switch."""
     _cave(t, rng, hard, thrown=True)
 
 
@@ -46,9 +46,9 @@ def _cave(t: Terrain, rng: Random, hard: float, *, thrown: bool) -> None:
 
 
 def stairs_left(t: Terrain, rng: Random, *, above: bool = False) -> int:
-    """Level ground with platforms over it that lead up to the left; above: and right again.
+    """Level ground with platforms over it that lead up to the left; above: then right again.
 
-    Returns the column where what they lead over begins."""
+    Returns the first column of the obstacle that they cross."""
     t.ground(about(rng, 16))
     x = t.x
     t.box(Cell.PLATFORM, x - 6, t.floor - 4, width=4)
@@ -67,7 +67,7 @@ def tower(t: Terrain, rng: Random) -> None:
 
 
 def switch_shelf(t: Terrain, rng: Random, hard: float) -> None:
-    """A gate; its switch lies on a shelf to the left, above the way the hero came."""
+    """A gate; its switch is on a shelf to the left, above the hero's way."""
     x = stairs_left(t, rng)
     t.spawn(SpawnKind.SWITCH, x - 10, t.floor - SHELF, t.gates)
     t.gate(height=GATE, over=9)
@@ -81,16 +81,16 @@ def zigzag(t: Terrain, rng: Random, hard: float) -> None:
 
 
 def spring_shelf(t: Terrain, rng: Random, hard: float) -> None:
-    """A tower; the spring that throws over it stands on a shelf to the left."""
+    """A tower; the spring that throws the hero over it is on a shelf to the left."""
     x = stairs_left(t, rng)
     t.spawn(SpawnKind.SPRING_UP, x - 10, t.floor - SHELF, 0)
     tower(t, rng)
 
 
 def spring_cave(t: Terrain, rng: Random, hard: float) -> None:
-    """Down a ledge stands a wall; the spring out lies behind the hero, at the cave's mouth.
+    """A wall below a ledge; the spring to get out is behind the hero, at the cave's mouth.
 
-    The ledge above it has a hole that the spring throws him through."""
+    The ledge above it has a hole through which the spring throws him."""
     t.ground(about(rng, 6))
     x, depth = t.x, 5
     t.ground(9)

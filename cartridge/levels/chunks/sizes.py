@@ -1,4 +1,4 @@
-"""What the chunks share: the type of a chunk, and how hardness becomes a size."""
+"""Shared by all chunks: their type, and sizes that depend on hardness."""
 
 from collections.abc import Callable
 from random import Random
@@ -11,12 +11,12 @@ Chunk = Callable[[Terrain, Random, float], None]
 
 
 def about(rng: Random, columns: int) -> int:
-    """A length near the given one, never shorter by more than two."""
+    """A length near the given one, at most two shorter."""
     return columns + rng.randint(-2, 3)
 
 
 def way(t: Terrain, rng: Random, columns: int) -> None:
-    """About so many columns to run on, that rise or sink by a row here and there.
+    """About `columns` columns of ground that rise or sink by a row here and there.
 
     The last three are level."""
     left = about(rng, columns)
@@ -32,7 +32,7 @@ def way(t: Terrain, rng: Random, columns: int) -> None:
 
 
 def ring_over(t: Terrain, rng: Random, first: int, width: int) -> None:
-    """A ring in the air over a wide hole, for whoever jumps."""
+    """A ring in the air over a wide hole, to collect by a jump."""
     if width >= 6:
         t.spawn(SpawnKind.RING, first + rng.randrange(1, width - 1), t.floor - rng.randint(2, 4))
 

@@ -1,4 +1,4 @@
-"""Chunks that only speed gets through: a dash, a roll, a slope, a pad, a spring."""
+"""Chunks that need speed, from a dash, a roll, a slope, a pad or a spring."""
 
 from random import Random
 
@@ -8,7 +8,7 @@ from cartridge.levels.terrain import Terrain
 
 
 def loop(t: Terrain, rng: Random, hard: float) -> None:
-    """A loop behind level ground: faster than he can run, so dash."""
+    """A loop after level ground: it needs more speed than running gives, so dash."""
     t.ground(about(rng, 15))
     t.spawn(SpawnKind.LOOP, t.x, t.floor)
     t.ground(about(rng, 10))
@@ -42,7 +42,7 @@ def loop_spring(t: Terrain, rng: Random, hard: float) -> None:
 
 
 def halfpipe(t: Terrain, rng: Random, hard: float) -> None:
-    """A deep, narrow half-pipe: who stops at its foot has to dash."""
+    """A deep, narrow half-pipe: a hero who stops at its foot has to dash."""
     rows = t.room_down(scaled(6, 9, hard))
     t.ground(about(rng, 6))
     t.down45(rows)
@@ -52,7 +52,7 @@ def halfpipe(t: Terrain, rng: Random, hard: float) -> None:
 
 
 def steep_climb(t: Terrain, rng: Random, hard: float) -> None:
-    """A wall, and at once a long steep climb: no room to run up, so dash."""
+    """A wall, then at once a long steep climb: there is no room for a run-up, so dash."""
     t.ground(about(rng, 7))
     x = t.x
     t.ground(5)

@@ -9,7 +9,7 @@ from cartridge.levels.terrain import Terrain
 
 
 def spring_wall(t: Terrain, rng: Random, hard: float) -> None:
-    """A cliff too high to jump, and the spring that helps."""
+    """A cliff too high to jump, and a spring to get up."""
     rise = t.room_up(scaled(7, 11, hard))
     strength = 1 if rise > physics.spring_cells(0) else 0
     t.ground(about(rng, 8))
@@ -42,7 +42,7 @@ def spring_road(t: Terrain, rng: Random, hard: float) -> None:
 
 
 def bounce_wall(t: Terrain, rng: Random, hard: float) -> None:
-    """A spring that throws back whoever runs at the wall: jump over both."""
+    """A spring that throws a hero who runs at the wall back: jump over both."""
     t.ground(about(rng, 9))
     x = t.x
     t.ground(about(rng, 8))
@@ -51,7 +51,7 @@ def bounce_wall(t: Terrain, rng: Random, hard: float) -> None:
 
 
 def booster_pit(t: Terrain, rng: Random, hard: float) -> None:
-    """A pad that speeds up, and a hole for which it helps."""
+    """A pad that gives speed, and a wide hole after it."""
     t.ground(about(rng, 6))
     t.spawn(SpawnKind.BOOSTER, t.x, t.floor)
     t.ground(rng.randint(7, 10))
@@ -91,7 +91,7 @@ def two_roads(t: Terrain, rng: Random, hard: float) -> None:
 
 
 def wind_pit(t: Terrain, rng: Random, hard: float) -> None:
-    """A hole in the wind: against him it is narrow, with him it is wide."""
+    """A hole in the wind: narrow if the wind is against the hero, wide if it is with him."""
     helps = rng.random() < 0.5
     x = t.x
     t.ground(about(rng, 9))

@@ -1,4 +1,4 @@
-"""Chunks where the hero has to wait for his moment."""
+"""Chunks where the hero has to wait for the right moment."""
 
 from random import Random
 

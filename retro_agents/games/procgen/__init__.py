@@ -1,1 +1,1 @@
-"""Procgen: sixteen games whose levels are made by a seed, on EnvPool."""
+"""Procgen: sixteen games whose levels are generated from a seed, on EnvPool."""

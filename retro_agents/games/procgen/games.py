@@ -1,4 +1,4 @@
-"""The sixteen games: the modes they have, their fixed levels, and what a return is worth.
+"""The sixteen games: their modes, their fixed levels, and the ranges of their returns.
 
 Source: Cobbe et al., arXiv:1912.01588, appendices C and D; openai/procgen, openai/train-procgen.
 """
@@ -11,13 +11,13 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.names import nearest_text
 
 PREFIX = "procgen:"
-"""Before the games in a specification of levels."""
+"""Prefix of the games in a specification of levels."""
 
 ACTIONS = (
     *("LEFT DOWN", "LEFT", "LEFT UP", "DOWN", "", "UP", "RIGHT DOWN", "RIGHT", "RIGHT UP"),
     *("D", "A", "W", "S", "Q", "E"),
 )
-"""Keys that each action holds."""
+"""The keys of each action."""
 NOTHING = ACTIONS.index("")
 FRAMES_PER_SECOND = 15
 
@@ -39,9 +39,9 @@ SCORES: Final[dict[str, tuple[float, float, float, float]]] = {
     "plunder": (4.5, 30.0, 3.0, 30.0),
     "starpilot": (2.5, 64.0, 1.5, 35.0),
 }
-"""Per game R_min and R_max, easy then hard, as in the paper."""
+"""R_min and R_max of each game, easy then hard, as in the paper."""
 REPOSITORY = {"jumper": (1.0, 10.0), "leaper": (1.5, 10.0)}
-"""Easy ones that train_procgen/constants.py has otherwise."""
+"""Easy ranges that differ in train_procgen/constants.py."""
 GAMES = tuple(SCORES)
 
 EXPLORATION = {
@@ -54,7 +54,7 @@ EXPLORATION = {
     "maze": 158988835,
     "ninja": 1123500215,
 }
-"""The one level of each game that is hard to explore; its rules are those of hard."""
+"""The level of each game that is hard to explore; its rules are those of hard."""
 MODE_GAMES = {
     "easy": GAMES,
     "hard": GAMES,
@@ -65,8 +65,8 @@ MODE_GAMES = {
 
 
 def parse_games(levels: str) -> list[str]:
-    """The games of "procgen:GAME[,GAME…]", in order; every game may have the prefix. UserError:
-    there is no such game, or it is named twice."""
+    """The games of "procgen:GAME[,GAME…]", in order; every game may have the prefix. Raises
+    UserError if a game is unknown or named twice."""
     games = [name.strip().lower().removeprefix(PREFIX) for name in levels.split(",")]
     for game in games:
         if game not in GAMES:
@@ -77,7 +77,7 @@ def parse_games(levels: str) -> list[str]:
 
 
 def check_mode(games: list[str], mode: str) -> None:
-    """UserError: a game lacks a mode."""
+    """Raises UserError if a game lacks the mode."""
     for game in games:
         if game not in MODE_GAMES[mode]:
             having = ", ".join(MODE_GAMES[mode])
@@ -85,14 +85,14 @@ def check_mode(games: list[str], mode: str) -> None:
 
 
 def normalised_scores(mean_return: float, game: str, mode: str) -> dict[str, float]:
-    """`normalised` by the ranges of the paper and of the repository."""
+    """The normalised return by the ranges of the paper and of the repository."""
     kinds = ("paper", "repository")
     return {kind: normalised(mean_return, game, mode, constants=kind) for kind in kinds}
 
 
 def normalised(mean_return: float, game: str, mode: str, *, constants: str = "paper") -> float:
     """(R − R_min) / (R_max − R_min) by the ranges of the paper or the repository; nan in a mode
-    that has none."""
+    without ranges."""
     ranges = {"easy": SCORES[game][:2], "hard": SCORES[game][2:]}
     if constants == "repository":
         ranges["easy"] = REPOSITORY.get(game, ranges["easy"])

@@ -1,4 +1,4 @@
-"""Which levels an agent learns on, and which it is judged on."""
+"""The levels that an agent learns on, and those that it is judged on."""
 
 from dataclasses import replace
 from typing import Literal
@@ -8,23 +8,23 @@ from retro_agents.games.procgen.games import EXPLORATION
 from retro_agents.ground.errors import UserError
 
 FIRST_UNSEEN = 1_000_000
-"""Test levels begin here, where a run did not itself go beyond."""
+"""The first test level, unless the training levels reach beyond it."""
 TestLevels = Literal["auto", "unseen", "all"]
 
 
 def tested_on(test_levels: TestLevels, mode: str, num_levels: int) -> str:
-    """unseen or all: what a choice of test levels means for a run with so many training levels."""
+    """Resolves a choice of test levels to unseen or all, for a run with `num_levels` levels."""
     if test_levels != "auto":
         return test_levels
     return "unseen" if num_levels or mode == "exploration" else "all"
 
 
 def level_sets(settings: ProcgenConfig, *, test_levels: TestLevels) -> dict[str, ProcgenConfig]:
-    """ "train" and "test" -> the settings that play them.
+    """Returns the settings that play the "train" and the "test" levels.
 
-    test_levels: unseen: seeds that no training level has; all: every level, those of training
-    among them, as the published results have it; auto: unseen where training has some levels only.
-    Exploration, which has one level of hard, is tested on hard. UserError: there are none unseen.
+    test_levels: unseen: seeds outside training; all: every level, including those of training, as
+    in the published results; auto: unseen if training has a limited number of levels. Exploration,
+    which has one level of hard, is tested on hard. Raises UserError if no level is unseen.
     """
     exploration = settings.distribution_mode == "exploration"
     limited = tested_on("auto", settings.distribution_mode, settings.num_levels) == "unseen"
@@ -35,6 +35,6 @@ def level_sets(settings: ProcgenConfig, *, test_levels: TestLevels) -> dict[str,
         trained = settings.start_level + settings.num_levels
         first = max(FIRST_UNSEEN, 1 + max(EXPLORATION.values()) if exploration else trained)
         if not limited or first >= LAST_LEVEL:
-            raise UserError("a run on all levels leaves none unseen: give --test-levels all")
+            raise UserError("a run on all levels leaves no unseen level: give --test-levels all")
         test = replace(judged, start_level=first, num_levels=LAST_LEVEL - first)
     return {"train": settings, "test": test}

@@ -1,9 +1,9 @@
-"""Plays Procgen's original. Runs by its path in an environment of its own: original.txt.
+"""Plays the original Procgen. Runs as a script in an environment of its own, see original.txt.
 
-stdin: JSON, a list of {game, mode, level, actions}, and options of the original by its names;
-stdout, last line: JSON, for each its rewards and ends (0 or 1), step by step, each episode on that
-level. With --film of one case: stdout is its pictures before each action, uint8 [512,512,3], and
-the JSON is the last line of stderr.
+stdin is JSON: a list of {game, mode, level, actions}, with options of the original by their names.
+The last line of stdout is JSON: the rewards and ends (0 or 1) of each case, step by step, every
+episode on that level. With --film, for one case, stdout is the pictures before each action, uint8
+[512,512,3], and the JSON is the last line of stderr.
 """
 
 import json
@@ -24,7 +24,7 @@ def played(
     show: Callable[[Any], object] | None = None,
     **options: bool,
 ) -> list[list[float]]:
-    """Rewards and ends of these actions. show: is given each picture."""
+    """Returns the rewards and ends of these actions. show: called with each picture."""
     env: Any = ProcgenGym3Env(
         num=1,
         env_name=game,
@@ -47,12 +47,12 @@ def played(
 
 
 def main() -> None:
-    """Play what stdin says."""
+    """Play the cases from stdin."""
     cases = json.load(sys.stdin)
     if sys.argv[1:] == ["--film"]:
         out = sys.stdout.buffer
-        told = [played(**case, show=lambda picture: out.write(picture.tobytes())) for case in cases]
-        print("\n" + json.dumps(told), file=sys.stderr)
+        rows = [played(**case, show=lambda picture: out.write(picture.tobytes())) for case in cases]
+        print("\n" + json.dumps(rows), file=sys.stderr)
     else:
         print(json.dumps([played(**case) for case in cases]))
 

@@ -1,6 +1,6 @@
 """Play Procgen yourself: `retro-agents procgen play coinrun` opens a window.
 
-Arrows move, D, A, W, S, Q, E are the game's other keys; N takes another level, Escape leaves.
+The arrows move; D, A, W, S, Q and E are the game's other keys; N starts another level, Escape ends.
 """
 
 import dataclasses
@@ -20,17 +20,17 @@ from retro_agents.run.config import parse_command
 from retro_agents.run.fields import positional
 
 KEYS = ("left", "right", "up", "down", "d", "a", "w", "s", "q", "e")
-"""Those of the game, as pygame names them."""
+"""The game's keys, by pygame's names."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PlayConfig:
-    """Play a game of Procgen at the keyboard."""
+    """Play a Procgen game on the keyboard."""
 
     game: str = positional("GAME")
     """One of the sixteen, such as coinrun."""
     distribution_mode: Literal["easy", "hard", "extreme", "memory", "exploration"] = "easy"
-    """Kind of levels; not every game has all."""
+    """Kind of levels; not every game has all kinds."""
     start_level: Natural = 0
     """Seed of the first level; counts with num_levels only."""
     num_levels: Natural = 0
@@ -42,7 +42,7 @@ class PlayConfig:
 
 
 def action_of(held: set[str]) -> int:
-    """The action of the keys that are held, by name; of several of the game's own keys one."""
+    """The action of the held keys, given by name; of several of the game's own keys, one counts."""
     ways = [way.upper() for way in ("left", "right", "up", "down") if way in held]
     names = [" ".join(ways), *ways, *sorted(key.upper() for key in held)]
     return next((ACTIONS.index(name) for name in names if name and name in ACTIONS), NOTHING)

@@ -1,4 +1,4 @@
-"""EnvPool's Procgen: environments of one game that step together in its threads."""
+"""EnvPool's Procgen: environments of one game that step together in EnvPool's threads."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Ints = NDArray[np.integer]
 
 
 def open_pool(game: str, config: ProcgenConfig, seeds: Sequence[int]) -> Any:
-    """EnvPool's environments of a game, one per seed (below 2^31), not yet reset.
+    """Opens EnvPool's environments of a game, one per seed (below 2^31), not yet reset.
 
-    UserError: a library of the system is missing.
+    Raises UserError if a system library is missing.
     """
     try:
-        # A gym that it imports, and has no use of, would say that it is old.
+        # EnvPool imports gym without need, and gym would print a warning.
         with contextlib.redirect_stderr(io.StringIO()):
             import envpool
-            import envpool.procgen  # whose error the one above swallows
+            import envpool.procgen  # the import above hides its error
     except ImportError as error:
         if isinstance(error, ModuleNotFoundError):
             raise
@@ -45,7 +45,7 @@ def open_pool(game: str, config: ProcgenConfig, seeds: Sequence[int]) -> Any:
 
 
 def options_of(game: str, config: ProcgenConfig) -> tuple[str, dict[str, int | bool]]:
-    """The mode, and Procgen's options by its own names."""
+    """The mode, and the options by Procgen's own names."""
     mode, start, levels = config.distribution_mode, config.start_level, config.num_levels
     if mode == "exploration":
         mode, start, levels = "hard", EXPLORATION[game], 1
@@ -62,43 +62,43 @@ def options_of(game: str, config: ProcgenConfig) -> tuple[str, dict[str, int | b
 
 
 class Pool:
-    """The environments of a game, which are the rows `rows` [n] of a vector environment.
+    """The environments of one game: the rows `rows` [n] of a vector environment.
 
-    EnvPool cannot save a state, but an environment's future depends only on its seed, how often it
-    was reset, and the actions since. With these `restore` goes on exactly.
+    EnvPool cannot save a state, but an environment's future depends only on its seed, its number of
+    resets, and the actions since. From these, `restore` resumes exactly.
     """
 
     def __init__(self, game: str, config: ProcgenConfig, rows: Ints, seeds: Sequence[int]) -> None:
         self.game, self.rows = game, rows
         self.envs = open_pool(game, config, seeds)
         self.on_its_way: Ints | None = None
-        """Rows that `send` let step, and `receive` has not collected."""
+        """Rows whose step `send` began, and `receive` has not collected."""
 
     def ids(self, rows: Ints) -> NDArray[np.int32]:
-        """EnvPool's numbers of some rows."""
+        """EnvPool's ids of some rows."""
         return np.searchsorted(self.rows, rows).astype(np.int32)
 
     def reset(self, rows: Ints) -> tuple[NDArray[np.uint8], list[str]]:
-        """New episodes of these rows [k] -> first frames [k,3,64,64], levels."""
+        """Begin new episodes in these rows [k]. Returns first frames [k,3,64,64] and levels."""
         frames, infos = self.envs.reset(self.ids(rows))
         order = np.argsort(infos["env_id"])
         return frames[order], [f"{self.game}:{seed}" for seed in infos["level_seed"][order]]
 
     def send(self, rows: Ints, actions: Ints) -> None:
-        """Let these rows step."""
+        """Begin a step of these rows."""
         assert self.on_its_way is None, "EnvPool takes one step at a time"
         self.on_its_way = rows
         self.envs.send(actions.astype(np.int32), self.ids(rows))
 
     def receive(self) -> tuple[Ints, NDArray[np.uint8], NDArray, NDArray, NDArray, Infos]:
-        """What came of the step -> rows [k], in order, frames [k,3,64,64], rewards, terminated,
-        truncated, infos, each [k]."""
+        """Wait for the step. Returns rows [k], in order, frames [k,3,64,64], rewards, terminated,
+        truncated and infos, each [k]."""
         frames, rewards, terminated, truncated, infos = self.envs.recv()
         self.on_its_way = None
-        ids, told = infos["env_id"], {"prev_level_complete": infos["prev_level_complete"]}
-        if (np.diff(ids) < 0).any():  # never seen, and nowhere promised
+        ids, facts = infos["env_id"], {"prev_level_complete": infos["prev_level_complete"]}
+        if (np.diff(ids) < 0).any():  # EnvPool does not promise the order
             order = np.argsort(ids)
             frames, rewards, ids = frames[order], rewards[order], ids[order]
             terminated, truncated = terminated[order], truncated[order]
-            told = {name: values[order] for name, values in told.items()}
-        return self.rows[ids], frames, rewards, terminated, truncated, told
+            facts = {name: values[order] for name, values in facts.items()}
+        return self.rows[ids], frames, rewards, terminated, truncated, facts

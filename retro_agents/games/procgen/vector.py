@@ -1,4 +1,4 @@
-"""Procgen behind the contract of `envs`: games side by side, SAME_STEP, and states that go on."""
+"""Procgen as a `VectorEnv`: several games in parallel, SAME_STEP autoreset, and saved states."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from retro_agents.ground.generators import generator_state, set_generator_state
 from retro_agents.run.fields import flag_with
 
 DECIDE = ("distribution_mode", "generated_assets", "restrict_themes")
-"""Settings that decide what an episode's actions lead to, beside its level; themes do in bigfish,
-bossfight and fruitbot."""
+"""Settings that change the outcome of an episode's actions on the same level; themes do so in
+bigfish, bossfight and fruitbot."""
 
 
 class ProcgenVectorEnv(VectorBase):
-    """The contract of `envs.VectorEnv` on EnvPool, a pool for each game.
+    """A `contract.envs.VectorEnv` on EnvPool, with a pool for each game.
 
-    infos["episode_record"]: r (raw return), l, level ("coinrun:SEED"), progress (1.0 where
-    finished, else 0.0), finished, rotated (never).
+    infos["episode_record"]: r (raw return), l, level ("coinrun:SEED"), progress (1.0 if finished,
+    otherwise 0.0), finished, rotated (always False).
     """
 
     saves_states, resets_rows = True, False
@@ -38,7 +38,7 @@ class ProcgenVectorEnv(VectorBase):
     def __init__(
         self, games: Sequence[str], *, config: ProcgenConfig, seeds: Sequence[int]
     ) -> None:
-        """games, seeds: of each environment. UserError: a game lacks the mode of config."""
+        """games, seeds: of each environment. Raises UserError if a game lacks the config's mode."""
         check_mode(sorted(set(games)), config.distribution_mode)
         super().__init__(len(games), config.spec())
         self.games, self.config, self.levels = list(games), config, list(games)
@@ -46,7 +46,7 @@ class ProcgenVectorEnv(VectorBase):
         self.begin(seeds)
 
     def begin(self, seeds: Sequence[int], *, threads: int = 0) -> None:
-        """Open pools with these seeds, and at least so many threads; forget all that was."""
+        """Open new pools with these seeds and at least `threads` threads, and drop all state."""
         config = replace(self.config, env_threads=max(self.config.env_threads, threads))
         self.seeds = [int(seed) for seed in seeds]
         streams = [np.random.SeedSequence([seed, 1]).generate_state(1)[0] for seed in self.seeds]
@@ -67,7 +67,7 @@ class ProcgenVectorEnv(VectorBase):
         self.resets = np.zeros(count, np.int64)
         self.returns = np.zeros(count)
         self.actions = [bytearray() for _ in range(count)]
-        """Of each episode so far, as they were played."""
+        """The actions of each current episode."""
         self.rewards, self.reports = np.zeros(count), [Infos() for _ in range(count)]
         self.terminated, self.truncated = np.zeros(count, bool), np.zeros(count, bool)
         self.stepping: set[int] = set()
@@ -75,9 +75,9 @@ class ProcgenVectorEnv(VectorBase):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.uint8], Infos]:
-        """New episodes of all; with seeds, in games begun anew. See `envs.VectorEnv`."""
+        """Begin new episodes in all rows; seeds open new pools. See `contract.envs.VectorEnv`."""
         self.assert_open()
-        assert not options, "rows of Procgen cannot begin by themselves"
+        assert not options, "rows of Procgen cannot be reset singly"
         assert not self.stepping, "reset between step_async and step_wait"
         infos: Infos = {}
         for row in np.flatnonzero([len(actions) > 0 for actions in self.actions]).tolist():
@@ -95,7 +95,7 @@ class ProcgenVectorEnv(VectorBase):
         return self.frames.observations(np.arange(self.num_envs)), infos
 
     def start(self, pool: Pool, rows: Ints) -> None:
-        """New episodes of these rows of a pool."""
+        """Begin new episodes in these rows of a pool."""
         frames, levels = pool.reset(rows)
         self.frames.begin(rows, frames)
         self.resets[rows] += 1
@@ -105,7 +105,7 @@ class ProcgenVectorEnv(VectorBase):
             self.actions[row].clear()
 
     def step_async(self, actions: NDArray[np.integer], part: slice | None = None) -> None:
-        """Begin a step of all, or of the rows of `part`. Errors: ResetNeeded, InvalidAction."""
+        """Begin a step of all rows, or of `part`. Raises ResetNeeded or InvalidAction."""
         self.assert_open()
         rows = np.arange(self.num_envs)[part or slice(None)]
         assert self.stepping.isdisjoint(rows.tolist()), "step_async twice without step_wait"
@@ -127,10 +127,10 @@ class ProcgenVectorEnv(VectorBase):
                 pool.send(rows[mine], played[mine])
 
     def collect(self, pool: Pool) -> None:
-        """Take a pool's step, if one is on its way, and begin what follows ended episodes."""
+        """Collect a pool's step, if one is under way, and begin new episodes after ended ones."""
         if pool.on_its_way is None:
             return
-        rows, frames, rewards, terminated, truncated, told = pool.receive()
+        rows, frames, rewards, terminated, truncated, facts = pool.receive()
         if self.config.timeouts == "end":
             terminated, truncated = terminated | truncated, np.zeros_like(truncated)
         self.frames.add(rows, frames)
@@ -140,7 +140,7 @@ class ProcgenVectorEnv(VectorBase):
         over = terminated | truncated
         if not over.any():
             return
-        ended, finished = rows[over], told["prev_level_complete"][over].astype(bool)
+        ended, finished = rows[over], facts["prev_level_complete"][over].astype(bool)
         finals = self.frames.observations(ended)
         for row, final, whole in zip(ended.tolist(), finals, finished.tolist(), strict=True):
             episode = self.episode(row, finished=whole)
@@ -148,7 +148,7 @@ class ProcgenVectorEnv(VectorBase):
         self.start(pool, ended)
 
     def episode(self, row: int, *, finished: bool) -> dict[str, Any]:
-        """What is reported of a row's episode, as far as it has come."""
+        """The record of a row's episode so far."""
         return {
             "r": float(self.returns[row]),
             "l": len(self.actions[row]),
@@ -179,7 +179,7 @@ class ProcgenVectorEnv(VectorBase):
         )
 
     def save_states(self) -> list[dict[str, Any]]:
-        """What each row's future follows from; `restore_states` goes on exactly."""
+        """All that determines each row's future; `restore_states` resumes exactly."""
         assert not self.stepping, "save_states between step_async and step_wait"
         return [
             {
@@ -194,11 +194,11 @@ class ProcgenVectorEnv(VectorBase):
         ]
 
     def restore_states(self, states: list[dict[str, Any]]) -> NDArray[np.uint8]:
-        """Go on from `save_states`: reset as often, then play the episodes' actions again.
+        """Resume from `save_states`: reset equally often, then replay the current episodes.
 
-        30 to 500 µs for each episode of the run before, 25 to 85 µs for each step of this one, in
-        as many threads as there are cores, which then play on.
-        UserError: other environments, or the levels come out otherwise.
+        This takes 30 to 500 µs per earlier episode and 25 to 85 µs per step of the current ones, in
+        as many threads as there are cores, which then play.
+        Raises UserError if the environments or the resulting levels differ.
         """
         self.assert_open()
         self.check_states(states)
@@ -213,7 +213,7 @@ class ProcgenVectorEnv(VectorBase):
         over = [self.replay(pool, states) for pool in self.pools]
         if any(over) or self.levels != [state["level"] for state in states]:
             raise UserError(
-                "the saved episodes come out otherwise: resume with the same --start-level, "
+                "the saved episodes cannot be replayed: resume with the same --start-level, "
                 "--num-levels, and EnvPool"
             )
         for rng, state in zip(self.rngs, states, strict=True):
@@ -221,8 +221,8 @@ class ProcgenVectorEnv(VectorBase):
         return self.frames.observations(np.arange(self.num_envs))
 
     def replay(self, pool: Pool, states: Sequence[dict[str, Any]]) -> bool:
-        """Bring a pool's rows to where their states were saved -> whether an episode ended on the
-        way, so that this is not where they were."""
+        """Replay a pool's rows up to their saved states. Returns whether an episode ended too
+        early, so that the states differ."""
         resets = np.array([states[row]["resets"] for row in pool.rows])
         for before in range(int(resets.max())):
             self.start(pool, pool.rows[resets > before])
@@ -240,7 +240,7 @@ class ProcgenVectorEnv(VectorBase):
         return over
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Let the pools' threads end."""
+        """End the pools' threads."""
         self.pools = []
 
 
@@ -252,9 +252,9 @@ def make_vec(
     seed: int = 0,
     part: slice = slice(None),
 ) -> ProcgenVectorEnv:
-    """Environments of "procgen:GAME[,GAME…]", the games dealt out in turn; part: only these rows.
+    """Environments of "procgen:GAME[,GAME…]", one game after the other; part: only these rows.
 
-    UserError: an unknown game, or more games than environments.
+    Raises UserError for an unknown game, or more games than environments.
     """
     games = parse_games(levels)
     if num_envs < len(games):

@@ -1,4 +1,4 @@
-"""BrambleDash, the free game that everything here is trained on: what is known of it here.
+"""Constants of BrambleDash, the free game of this project.
 
 The game itself, its levels and the tools that make them are in `cartridge`.
 """
@@ -7,6 +7,6 @@ from pathlib import Path
 
 GAME = "BrambleDash-Genesis-v0"
 REFERENCES = Path(__file__).parent / "data" / "references.csv"
-"""What reference players score on every act; `python -m cartridge.levels references` writes it."""
+"""Scores of the reference players on every act, from `python -m cartridge.levels references`."""
 EXPERT = "cartridge.levels.expert:Expert"
-"""Who says what to do on its acts, as MODULE:NAME; imported when it is asked for."""
+"""The expert that names the best action on its acts, as MODULE:NAME; imported on demand."""

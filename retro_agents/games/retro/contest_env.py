@@ -23,10 +23,10 @@ def fold(buttons: np.ndarray) -> int:
 class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """One level under the contest's rules: MultiBinary(12) -> uint8 screen [H, W, 3].
 
-    A step holds the buttons for `frame_skip` frames and returns the sum of rewards and the last
-    screen; it ends early where the episode does. Sticky: on a step's first frame the previous
-    buttons stay with `stick_probability`, except on the first step after a reset.
-    Source: openai/retro-contest, StochasticFrameSkip. Same draws, one uniform per step.
+    A step holds the buttons for `frame_skip` frames, or until the episode ends, and returns the sum
+    of rewards and the last screen. Sticky: on a step's first frame the previous buttons stay with
+    `stick_probability`, except on the first step after a reset.
+    Source: openai/retro-contest, StochasticFrameSkip. Same draws: one uniform number per step.
     """
 
     metadata = METADATA
@@ -55,7 +55,7 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """First screen; infos name the level. options["level"]: a Level to change to."""
+        """Returns the first screen; infos name the level. options["level"]: the Level to play."""
         if self.emulator.retro is None:
             raise ResetNeeded(self.lacks)
         super().reset(seed=seed)
@@ -67,8 +67,8 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return self.emulator.screen(), {**self.emulator.variables(), **level}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """(screen, summed reward, terminated, False, the integration's variables). ResetNeeded:
-        before a reset, or after close."""
+        """Returns (screen, summed reward, terminated, False, the integration's variables). Raises
+        ResetNeeded before a reset, or after close."""
         if self.lacks:
             raise ResetNeeded(self.lacks)
         key = action.tobytes()
@@ -79,7 +79,7 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return self.emulator.screen(), reward, done, False, self.emulator.variables()
 
     def run(self, mask: int) -> tuple[float, bool]:
-        """Up to `frame_skip` frames under the sticky rule: (summed reward, done)."""
+        """Run up to `frame_skip` frames by the sticky rule. Returns (summed reward, done)."""
         total = 0.0
         for substep in range(self.frame_skip):
             sticks = substep == 0 and self.held is not None and self.draw_stick()
@@ -92,15 +92,15 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return total, False
 
     def draw_stick(self) -> bool:
-        """One uniform draw: whether the previous buttons stay for a frame."""
+        """Draws whether the previous buttons stay for a frame, from one uniform number."""
         return self.np_random.random() <= self.stick_probability
 
     def render(self) -> np.ndarray | None:
-        """The screen now, uint8 [H, W, 3]; None without a render_mode, as Gymnasium has it."""
+        """The current screen, uint8 [H, W, 3]; None without a render_mode, as in Gymnasium."""
         return self.emulator.screen() if self.render_mode else None
 
     def save(self) -> dict[str, Any]:
-        """Everything that the next step depends on."""
+        """The state that the next step depends on."""
         return {
             "emulator": self.emulator.save(),
             "held": self.held,

@@ -49,7 +49,7 @@ Status = Literal["ok", "optional", "missing"]
 
 @dataclass(frozen=True)
 class Fact:
-    """One line of the report. status: fine, missing but optional, or missing and needed."""
+    """One line of the report. status: ok, missing but optional, or missing and required."""
 
     topic: str
     status: Status
@@ -57,7 +57,7 @@ class Fact:
 
 
 def package_facts() -> Iterator[Fact]:
-    """Versions of what is installed."""
+    """Versions of the installed packages."""
     yield Fact("python", "ok", f"{platform.python_version()} on {platform.machine()}")
     where = sys.prefix if sys.prefix != sys.base_prefix else "none is active"
     yield Fact("venv", "ok" if sys.prefix != sys.base_prefix else "optional", where)
@@ -68,8 +68,8 @@ def package_facts() -> Iterator[Fact]:
 
 
 def tried(topic: str, code: str, otherwise: Status, fine: str) -> Fact:
-    """Whether something starts and steps, tried in a process of its own. otherwise: the status
-    where it does not; fine: what is said where it does."""
+    """Runs code in a process of its own, to see whether an environment starts and steps. otherwise:
+    the status if it does not; fine: the text if it does."""
     try:
         argv = [sys.executable, "-c", code]
         done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
@@ -82,13 +82,13 @@ def tried(topic: str, code: str, otherwise: Status, fine: str) -> Fact:
 
 
 def rom_fact() -> Fact:
-    """Games that have a ROM."""
+    """The games that have a ROM."""
     there = sorted(game for game in games() if has_rom(game))
     return Fact("roms", "ok", ", ".join(there)) if there else Fact("roms", "missing", "none")
 
 
 def split_fact(name: str) -> Fact:
-    """How many of a split's levels can be played, and what stops the others."""
+    """The number of a split's playable levels, and the reason for the others."""
     try:
         levels = parse_levels(name)
     except UserError as error:
@@ -139,7 +139,7 @@ def compute_facts() -> Iterator[Fact]:
 
 
 def facts() -> list[Fact]:
-    """Everything, in the order of the report."""
+    """All facts, in the order of the report."""
     steps = "starts, and steps the game that stable-retro brings"
     found = [*package_facts(), tried("emulator", TRY_OUT, "missing", steps)]
     found += [tried("procgen", TRY_PROCGEN, "optional", "16 games, on EnvPool"), rom_fact()]

@@ -1,4 +1,4 @@
-"""One console in this process: loads a level, runs frames, and can return to any frame exactly."""
+"""One console in this process: loads a level, runs frames, and can restore any frame exactly."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import make_folder, next_number
 
 BUTTON_NAMES = ("B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z")
-"""Of the pad, in stable-retro's order."""
+"""The pad's buttons, in stable-retro's order."""
 BUTTONS = len(BUTTON_NAMES)
 
 
 class Emulator:
-    """Runs one level at a time; `load` changes level, in place where the ROM stays the same.
+    """Runs one level at a time; `load` changes the level, in place if the ROM is the same.
 
-    The library allows one emulator per process. Frames since the level's start state are
-    remembered as button masks: replaying them restores any moment exactly, for scenarios with
-    scripts too, whose inner state cannot be read.
+    The library allows one emulator per process. The frames since the level's start state are
+    stored as button masks. Replaying them restores any moment exactly, even with scenarios that
+    have scripts, whose inner state cannot be read.
     """
 
     def __init__(self, level: Level, *, scenario: str, record_dir: Path | None) -> None:
@@ -39,7 +39,7 @@ class Emulator:
         self.start(level)
 
     def start(self, level: Level) -> None:
-        """Open the level's ROM in a new emulator. Errors: UserError."""
+        """Open the level's ROM in a new emulator. Raises UserError if it cannot be played."""
         check_playable(level.game, level.state, scenario=self.scenario_name, native=False)
         self.close()
         import stable_retro  # slow to import
@@ -64,11 +64,11 @@ class Emulator:
         spec = json.loads(Path(path).read_text(encoding="utf-8"))
         self.scenario = make_scenario(spec, self.retro.data)
         self.level = level
-        # Filtered masks as arrays, made once: opposite directions and the like are dropped here.
+        # All masks as arrays, made once; the filter drops opposite directions and the like.
         self.pads: dict[int, np.ndarray] = {}
 
     def load(self, level: Level) -> None:
-        """Make `level` the one that the next `reset` starts."""
+        """Set the level that the next `reset` starts."""
         if level == self.level:
             return
         if level.game != self.level.game:
@@ -79,7 +79,7 @@ class Emulator:
         self.level = level
 
     def reset(self) -> None:
-        """Stand at the first frame of the level."""
+        """Go to the first frame of the level."""
         self.stop_recording()
         self.masks = array("H")
         self.retro.em.set_state(self.retro.initial_state)
@@ -90,7 +90,7 @@ class Emulator:
         self.scenario.reset()
 
     def pad(self, mask: int) -> np.ndarray:
-        """Button mask (bit i: button i) -> uint8 [12] as the emulator takes it."""
+        """Converts a button mask (bit i: button i) to the emulator's uint8 [12]."""
         pad = self.pads.get(mask)
         if pad is None:
             allowed = self.retro.data.filter_action(mask)
@@ -99,7 +99,7 @@ class Emulator:
         return pad
 
     def frame(self, mask: int) -> tuple[float, bool]:
-        """Run one frame with these buttons held: (reward, whether the episode has ended)."""
+        """Run one frame with these buttons held. Returns (reward, whether the episode ended)."""
         retro = self.retro
         pad = self.pad(mask)
         retro.em.set_button_mask(pad, 0)
@@ -112,17 +112,17 @@ class Emulator:
         return self.scenario.update()
 
     def screen(self) -> np.ndarray:
-        """The picture now: uint8 [H, W, 3], a new array."""
+        """The current picture: uint8 [H, W, 3], a new array."""
         return self.retro.get_screen(apply_rotation=True)
 
     def variables(self) -> dict[str, int]:
-        """The integration's named variables now."""
+        """The current values of the integration's variables."""
         return dict(self.retro.data.lookup_all())
 
     def start_recording(self, folder: Path) -> None:
-        """Begin the next .bk2 in `folder`; the emulator stands at the level's first frame.
+        """Begin the next .bk2 in `folder`. The emulator must be at the level's first frame.
 
-        Errors: UserError (the folder cannot be written to; the library would not say so).
+        Raises UserError if the folder is not writable, which the library would not report.
         """
         make_folder(folder)
         name = f"{self.level.game}-{self.level.state}-{self.recordings:06d}.bk2"
@@ -145,10 +145,10 @@ class Emulator:
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Go to a saved moment by replaying its frames; its recording is written anew."""
+        """Go to a saved moment by replaying its frames, and record it again."""
         self.load(Level(saved["game"], saved["state"]))
         # The moment belongs to the recording that was running, the last one counted.
-        # A run that was saved without recording has counted none.
+        # A run that was saved without recordings has counted none.
         if saved["recordings"]:
             self.recordings = saved["recordings"] - 1
         self.reset()

@@ -1,6 +1,6 @@
 """BrambleDash's own code as WebAssembly: any number of games in the memory of one instance.
 
-What is read and written there is laid out as in cartridge/host/games.c.
+The memory has the layout of cartridge/host/games.c.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ RULES = {
     },
     "reward": {"variables": {"contest_score": {"reward": 0.25, "penalty": 0.25}}},
 }
-"""The one scenario that the compiled rules play."""
+"""The only scenario of the compiled rules."""
 POINTS = 0.25
-"""Of the contest's reward, per unit of the game's score."""
+"""The contest's reward per unit of the game's score."""
 PADS = {"UP": 1, "DOWN": 2, "LEFT": 4, "RIGHT": 8, "B": 16, "C": 32, "A": 64, "START": 128}
-"""Buttons as the engine reads them."""
+"""The engine's button masks."""
 RAM = 0xFF0000
 CONSOLE_ONLY = "work_line"
-"""A variable that measures the console's own time: here there is none."""
+"""Variables that measure the console's own time, which does not exist here."""
 ACTION_SLOTS = 64
 NEVER = 2**32 - 1
-"""The most steps that it counts."""
+"""The largest number of steps that it counts."""
 
 SETTINGS = np.dtype(
     [
@@ -67,14 +67,14 @@ LINE = np.dtype(
     ],
     align=True,
 )
-"""What `search` plays, and where it came."""
+"""The input and the result of `search`."""
 
 
 @dataclass(frozen=True)
 class Cartridge:
-    """What one instance plays, of one or several games of the same code and art.
+    """The content of one instance: one or several games with the same code and art.
 
-    digest: of code and acts. acts: number of each level, in the order of the packs.
+    digest: hash of code and acts. acts: number of each level, in the order of the packs.
     """
 
     module: wasmtime.Module
@@ -86,7 +86,7 @@ class Cartridge:
 
 
 def check_rules(game: str, scenario: str) -> None:
-    """UserError: only the emulator plays this scenario."""
+    """Raises UserError if only the emulator can play this scenario."""
     path = file_of(game, f"{scenario}.json")
     assert path is not None
     if json.loads(Path(path).read_text(encoding="utf-8")) != RULES:
@@ -97,8 +97,8 @@ def check_rules(game: str, scenario: str) -> None:
 
 
 def cartridge(*games: str) -> Cartridge:
-    """These games' code and acts, compiled once in this process. UserError: they cannot share an
-    instance."""
+    """These games' code and acts, compiled once in this process. Raises UserError if they cannot
+    share an instance."""
     names = (CODE, PACK, "data.json")
     files = [[Path(str(file_of(game, name))).read_bytes() for name in names] for game in games]
     code, _, data = files[0]
@@ -106,14 +106,14 @@ def cartridge(*games: str) -> Cartridge:
     for game, (other, _, _), pack in zip(games, files, packs, strict=True):
         if other != code or art_of(pack) != art_of(packs[0]):
             raise UserError(
-                f"{game} and {games[0]} are of different versions: make the older one anew with "
+                f"{game} and {games[0]} are of different versions: make the older one again with "
                 "`python -m cartridge.levels new`"
             )
     return assemble(code, dict(zip(games, packs, strict=True)), data)
 
 
 def assemble(code: bytes, packs: dict[str, bytes], data: bytes) -> Cartridge:
-    """A cartridge of packs by their games' names; zones and art are the first one's.
+    """A cartridge of packs by their games' names, with the zones and art of the first one.
     data: data.json of the games."""
     levels = [Level(game, name) for game, pack in packs.items() for name in act_names(pack)]
     info = {name: e for name, e in json.loads(data)["info"].items() if name != CONSOLE_ONLY}
@@ -165,9 +165,9 @@ def art_of(pack: bytes) -> bytes:
 
 
 def quick_call(store: wasmtime.Store, function: Any) -> Callable[[], None]:
-    """A call of a function without arguments and result, ten times as fast as wasmtime's own.
+    """Wraps a function without arguments and result, to call it ten times as fast as wasmtime does.
 
-    wasmtime's C interface has it, its Python package does not: hence the names that begin with _.
+    wasmtime's C interface offers this, its Python package does not; hence the private names.
     """
     from wasmtime import _bindings, _ffi
 
@@ -183,7 +183,7 @@ def quick_call(store: wasmtime.Store, function: Any) -> Callable[[], None]:
 
 
 class Games:
-    """`count` games in one instance. Not for two threads at once; calls let other threads run.
+    """`count` games in one instance. Not thread-safe; calls release the GIL.
 
     game: records [count]; observations: uint8 [count, C, H, W]; states: uint8 [count, bytes], all
     that each game's next frame depends on. All are views of the instance's memory.
@@ -198,7 +198,7 @@ class Games:
         rotate_every: int = 0,
         pictures: bool = True,
     ) -> None:
-        """pictures: whether to draw observations; without, C is 0."""
+        """pictures: whether to draw observations; otherwise C is 0."""
         self.cartridge = cartridge
         self.store = wasmtime.Store(_engine())
         self.exports = wasmtime.Instance(self.store, cartridge.module, []).exports(self.store)
@@ -239,8 +239,8 @@ class Games:
             self.seed(index, np_random(None)[0])
 
     def load_art(self) -> None:
-        """Take the art of all zones in the order of the acts. A state names its zone's art by its
-        place, which else would depend on what this instance played first."""
+        """Load the art of all zones in the order of the acts. A state refers to its zone's art by
+        place, which would otherwise depend on what this instance played first."""
         state, game = self.states[0].copy(), self.game[0].copy()
         acts = {level.state.partition(".")[0]: level for level in self.cartridge.acts}
         for one_of_a_zone in acts.values():
@@ -248,28 +248,28 @@ class Games:
         self.states[0], self.game[0] = state, game
 
     def call(self, name: str, *arguments: int) -> Any:
-        """One of the exported functions."""
+        """Call an exported function."""
         function: Any = self.exports[name]
         return function(self.store, *arguments)
 
     def view(self, place: int, dtype: np.dtype, count: int) -> np.ndarray:
-        """The memory at `place`; it never moves, and only grows."""
+        """A view of the memory at `place`, which never moves."""
         memory: Any = self.exports["memory"]
         whole = np.ctypeslib.as_array(memory.data_ptr(self.store), (memory.data_len(self.store),))
         return whole[int(place) : int(place) + count * dtype.itemsize].view(dtype)
 
     def step(self, first: int, end: int) -> None:
-        """An agent step of the games from `first` to before `end`, by the actions in `game`."""
+        """Step the games from `first` to before `end`, by the actions in `game`."""
         self.settings["from"], self.settings["to"] = first, end
         self.advance()
 
     def start(self, index: int, level: Level) -> None:
-        """A new episode."""
+        """Begin a new episode."""
         self.game[index]["act"] = self.cartridge.acts[level]
         self.call("start", int(index))
 
     def seed(self, index: int, generator: np.random.Generator) -> None:
-        """Draw from here on what this PCG64 generator would."""
+        """Set a game's generator to the state of this PCG64 generator."""
         state: Any = generator.bit_generator.state["state"]
         mask = (1 << 64) - 1
         parts = [state["state"] & mask, state["state"] >> 64, state["inc"] & mask]
@@ -282,6 +282,6 @@ class Games:
         return picture.reshape(224, 320, 3).copy()
 
     def variables(self, index: int) -> dict[str, int]:
-        """The integration's named variables now, but for CONSOLE_ONLY."""
+        """The current values of the integration's variables, except CONSOLE_ONLY."""
         values = self.game[index]["variables"]
         return dict(zip(values.dtype.names, values.item(), strict=True))

@@ -1,7 +1,7 @@
 """Import your own ROMs: `retro-agents import-roms DIR…`.
 
-Says of each file which game it is, by its SHA-1 and stable-retro's list, or why it is none. ROMs
-go where `python -m stable_retro.import` puts them, into stable-retro's own data folder. The 2018
+Reports which game each file is, by its SHA-1 and stable-retro's list, or why it is none. ROMs are
+copied to stable-retro's own data folder, as `python -m stable_retro.import` does. The 2018
 contest's custom levels come with stable-retro as deltas (`rom.delta`) against the Sonic ROMs; they
 are built when their ROM is there.
 """
@@ -17,7 +17,7 @@ from retro_agents.ground.errors import Parser, command
 
 
 def report(lines: Iterable[Line]) -> Counter[str]:
-    """Print the lines -> how many there are of each kind."""
+    """Print the lines. Returns the number of each kind."""
     count: Counter[str] = Counter()
     for line in lines:
         print(line)
@@ -27,14 +27,14 @@ def report(lines: Iterable[Line]) -> Counter[str]:
 
 @command
 def main() -> None:
-    """The command line. Exit code 1: none of the files is a ROM that is wanted."""
+    """The command line. Exit code 1: no file is a wanted ROM."""
     from retro_agents.games.retro.doctor import split_fact
     from retro_agents.games.retro.splits import split_names
 
     parser = Parser(prog="retro-agents import-roms", description=__doc__)
     parser.add_argument("paths", nargs="+", type=Path, metavar="DIR", help="folders, or files")
     paths = parser.parse_args().paths
-    if isinstance(sys.stdout, io.TextIOWrapper):  # names of files may be no text
+    if isinstance(sys.stdout, io.TextIOWrapper):  # names of files may not be valid text
         sys.stdout.reconfigure(errors="backslashreplace")
     library = Library()
     files = report(import_files(library, paths))

@@ -1,4 +1,4 @@
-"""Where games live: stable-retro's own integrations and the ones this repository brings."""
+"""Integrations of games: those of stable-retro and those of this repository."""
 
 import difflib
 import functools
@@ -13,12 +13,12 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.requirements import ROOT
 
 CODE, PACK = "bramble.wasm", "game.pack"
-"""What plays a game without an emulator, in its folder."""
+"""The files in a game's folder with which it runs without an emulator."""
 OWN_GAMES = ROOT / "cartridge" / "integration"
 
 
 def nearest(name: str, known: list[str]) -> str:
-    """' (nearest: …)' with the closest known name, or nothing when none is close."""
+    """Returns ' (nearest: …)' with the closest known name, or '' if none is close."""
     lower = {entry.lower(): entry for entry in known}
     found = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.5)
     return f" (nearest: {lower[found[0]]})" if found else ""
@@ -33,7 +33,7 @@ def retro_data() -> Any:
 
 @functools.cache
 def games() -> dict[str, Any]:
-    """Every game with an integration, and which kind of integration it is."""
+    """Every game with an integration, and the kind of its integration."""
     kinds = retro_data().Integrations
     if OWN_GAMES.is_dir() and str(OWN_GAMES) not in kinds.CUSTOM_ONLY.paths:
         kinds.add_custom_path(str(OWN_GAMES))
@@ -47,13 +47,13 @@ def games() -> dict[str, Any]:
 
 
 def custom_folders() -> list[str]:
-    """Folders of custom integrations in this process, for a worker to know them too."""
+    """Folders of custom integrations in this process, to pass on to workers."""
     games()
     return list(retro_data().Integrations.CUSTOM_ONLY.paths)
 
 
 def add_custom_folders(folders: list[str]) -> None:
-    """Make custom integrations known here; those of `OWN_GAMES` always are."""
+    """Register custom integrations; those of `OWN_GAMES` always are."""
     for folder in folders:
         if folder not in custom_folders():
             retro_data().Integrations.add_custom_path(folder)
@@ -61,7 +61,8 @@ def add_custom_folders(folders: list[str]) -> None:
 
 
 def full_name(game: str) -> str:
-    """The game's stable-retro name; the names of 2018 lack their '-v0'. Unknown: UserError."""
+    """The game's stable-retro name: adds the '-v0' that the names of 2018 lack. Raises UserError if
+    the game is unknown."""
     known = games()
     for name in (game, f"{game}-v0"):
         if name in known:
@@ -75,7 +76,7 @@ def full_name(game: str) -> str:
 
 
 def states(game: str) -> list[str]:
-    """Names of the game's start states; of its acts, where it plays without an emulator alone."""
+    """Names of the game's start states, or of its acts if it runs only without an emulator."""
     found = list(retro_data().list_states(game, games()[game]))
     if found or not is_native(game):
         return found
@@ -93,34 +94,34 @@ def head_of(pack: bytes) -> list[int]:
 
 
 def act_names(pack: bytes) -> list[str]:
-    """Of a pack's acts, in order."""
+    """Names of a pack's acts, in order."""
     head = head_of(pack)
     return pack[head[11] : head[11] + head[12]].decode().split("\n")
 
 
 def is_native(game: str) -> bool:
-    """Whether a game has what it takes to be played without an emulator."""
+    """Whether a game can run without an emulator."""
     return file_of(game, CODE) is not None and file_of(game, PACK) is not None
 
 
 def file_of(game: str, name: str) -> str | None:
-    """Path of one integration file of a game, or None."""
+    """Path of an integration file of a game, or None if there is none."""
     return retro_data().get_file_path(game, name, games()[game])
 
 
 def state_bytes(game: str, state: str) -> bytes:
-    """The console's memory at a start state, as the emulator takes it. UserError: there is none."""
+    """The console's memory at a start state, for the emulator. Raises UserError if missing."""
     path = file_of(game, f"{state}.state")
     if path is None:
         raise UserError(
-            f"{game} has no states, so that nothing can be recorded: play without recording, or "
-            "make it anew with the console's compiler (cartridge/levels/README.md)"
+            f"{game} has no states, so it cannot be recorded: play without recording, or make it "
+            "again with the console's compiler (cartridge/levels/README.md)"
         )
     return gzip.decompress(Path(path).read_bytes())
 
 
 def has_rom(game: str) -> bool:
-    """Whether the game's ROM is there (in the repository, the wheel, or imported)."""
+    """Whether the game's ROM exists (in the repository, the wheel, or imported)."""
     try:
         retro_data().get_original_romfile_path(game, games()[game])
     except FileNotFoundError:
@@ -129,8 +130,8 @@ def has_rom(game: str) -> bool:
 
 
 def check_playable(game: str, *wanted: str, scenario: str, native: bool = True) -> None:
-    """Raise a UserError that says what is missing: game, one of the wanted states, ROM or scenario.
-    native: whether a game that plays without an emulator may lack its ROM."""
+    """Raises UserError if something is missing: game, a wanted state, ROM or scenario. native:
+    whether a game that runs without an emulator may lack its ROM."""
     game = full_name(game)
     known = states(game)
     for state in wanted:
@@ -139,7 +140,7 @@ def check_playable(game: str, *wanted: str, scenario: str, native: bool = True) 
     if not has_rom(game) and is_native(game):
         if not native:
             raise UserError(
-                f"{game} plays without an emulator alone: give --backend native, or make it anew "
+                f"{game} runs only without an emulator: give --backend native, or make it again "
                 "with the console's compiler (cartridge/levels/README.md)"
             )
     elif not has_rom(game):
@@ -152,7 +153,7 @@ def check_playable(game: str, *wanted: str, scenario: str, native: bool = True) 
 
 
 def rom_hash(game: str) -> str:
-    """SHA-1 of a game's ROM; of its pack, where it has none."""
+    """SHA-1 of a game's ROM, or of its pack if it has no ROM."""
     if not has_rom(game) and (pack := file_of(game, PACK)):
         return hashlib.sha1(Path(pack).read_bytes()).hexdigest()
     rom = Path(retro_data().get_original_romfile_path(game, games()[game]))

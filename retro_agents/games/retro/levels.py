@@ -1,4 +1,4 @@
-"""Levels and splits: what the words behind `--levels` mean."""
+"""Levels and splits: parses the values of `--levels`."""
 
 import csv
 import functools
@@ -23,10 +23,10 @@ class Level:
 
 
 def parse_levels(spec: str) -> list[Level]:
-    """Levels of splits' names and GAME:STATE with commas between, or of a CSV path (columns
+    """Parses names of splits and GAME:STATE, separated by commas, or a CSV path (columns
     game,state); a split's levels need no GAME.
 
-    Names are checked against the integrations; a ROM need not be there yet. Errors: UserError.
+    Raises UserError if the integrations lack a name; the ROM may be missing.
     """
     if spec.endswith(".csv"):
         return read_levels(Path(spec))
@@ -40,14 +40,14 @@ def parse_levels(spec: str) -> list[Level]:
 
 
 def parse_level(text: str) -> Level:
-    """GAME:STATE, or the STATE of a split's level -> Level, with the game's full name.
+    """Parses GAME:STATE, or the STATE of a split's level; the Level has the game's full name.
 
-    Errors: UserError names the nearest.
+    Raises UserError, with the nearest name, if there is no such level.
     """
     game, colon, state = text.strip().partition(":")
     if colon and game.lower() == "procgen":
         raise UserError(
-            f"{text.strip()} is of Procgen, which is not played here: give a split or GAME:STATE"
+            f"{text.strip()} is a Procgen game, not possible here: give a split or GAME:STATE"
         )
     if colon:
         return checked(game, state)
@@ -65,7 +65,7 @@ def parse_level(text: str) -> Level:
 
 
 def checked(game: str, state: str, *, states_of: Callable[[str], Sequence[str]] = states) -> Level:
-    """A level whose game and state exist; UserError otherwise."""
+    """The level. Raises UserError if its game or state does not exist."""
     game = full_name(game)
     if state not in states_of(game):
         raise UserError(f"{game} has no state {state!r}{nearest(state, states(game))}")
@@ -73,13 +73,13 @@ def checked(game: str, state: str, *, states_of: Callable[[str], Sequence[str]] 
 
 
 def read_levels(path: Path) -> list[Level]:
-    """Levels of a CSV file with the columns game and state. Errors: UserError."""
+    """The levels of a CSV file with the columns game and state. Raises UserError if unreadable."""
     once = functools.cache(states)
     return [checked(level.game, level.state, states_of=once) for level in rows_of(path)]
 
 
 def rows_of(path: Path) -> list[Level]:
-    """The same as the file has them, unchecked."""
+    """The levels as the file has them, unchecked."""
     try:
         # Spreadsheets write a mark before the first column's name; utf-8-sig drops it.
         with path.open(newline="", encoding="utf-8-sig") as file:

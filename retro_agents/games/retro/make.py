@@ -1,4 +1,4 @@
-"""Every wrapper in its order, in one place."""
+"""Environments from levels and settings: every wrapper, in order."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,8 +20,8 @@ from retro_agents.ground.errors import UserError
 
 
 def backend_of(levels: Sequence[Level], config: EnvConfig) -> Literal["native", "emulator"]:
-    """What plays these levels. UserError: they cannot be played, or only some of them natively, or
-    not under this scenario."""
+    """The backend that plays these levels. Raises UserError if they cannot be played, or only some
+    of them natively, or not with this scenario."""
     native = config.backend == "native"
     for game in dict.fromkeys(level.game for level in levels):
         wanted = [level.state for level in levels if level.game == game]
@@ -31,7 +31,7 @@ def backend_of(levels: Sequence[Level], config: EnvConfig) -> Literal["native", 
         return "emulator"
     if others := {level.game for level in levels} - ours:
         raise UserError(
-            f"levels of {min(ours)} and of {min(others)} play side by side in emulators only: "
+            f"levels of {min(ours)} and of {min(others)} run together only in emulators: "
             "add --backend emulator"
         )
     for game in ours:
@@ -44,7 +44,7 @@ def make_contest_env(
 ) -> gymnasium.Env:
     """The contest's side: MultiBinary(12) buttons -> screens uint8 [H, W, 3], 4,500 steps.
 
-    record_dir: a folder for one .bk2 per episode. Errors: UserError (what is missing).
+    record_dir: a folder for one .bk2 per episode. Raises UserError if something is missing.
     """
     config = config or EnvConfig()
     level = parse_level(level) if isinstance(level, str) else level
@@ -54,12 +54,12 @@ def make_contest_env(
 
 
 def as_path(record_dir: Path | str | None) -> Path | None:
-    """A folder, if there is one."""
+    """Converts a folder, if given, to a Path."""
     return None if record_dir is None else Path(record_dir)
 
 
 def emulated(level: Level, config: EnvConfig, *, record_dir: Path | str | None) -> gymnasium.Env:
-    """`make_contest_env` in an emulator, whatever config.backend says."""
+    """`make_contest_env` in an emulator, regardless of config.backend."""
     env: gymnasium.Env = ContestEnv(
         level,
         scenario=config.scenario,
@@ -71,7 +71,7 @@ def emulated(level: Level, config: EnvConfig, *, record_dir: Path | str | None) 
 
 
 def wrap_agent(env: gymnasium.Env, config: EnvConfig) -> gymnasium.Env:
-    """The agent's side of any environment with the contest's spaces, a remote one too.
+    """Wraps any environment with the contest's spaces, even a remote one, for an agent.
 
     Discrete(7 or 10) -> uint8 [C, H, W]; infos["episode_record"] on an episode's last step.
     """
@@ -91,7 +91,8 @@ def make_env(
 ) -> gymnasium.Env:
     """One level for an agent: Discrete(7 or 10) -> uint8 [C, H, W], oldest frame first.
 
-    One emulator per process: close() it before making another. Errors: UserError.
+    A process can have one emulator: close() it before making another. Raises UserError if something
+    is missing.
     """
     config = config or EnvConfig()
     level = parse_level(level) if isinstance(level, str) else level
@@ -107,7 +108,7 @@ def make_rotating_env(
     rotate_every: int,
     record_dir: Path | str | None = None,
 ) -> gymnasium.Env:
-    """As `make_env` in an emulator, going from level to level of the list (see LevelRotation)."""
+    """As `make_env` in an emulator, but plays the levels in turn (see LevelRotation)."""
     env = emulated(levels[0], config, record_dir=record_dir)
     return wrap_agent(wrappers.LevelRotation(env, levels, rotate_every=rotate_every), config)
 
@@ -122,11 +123,11 @@ def make_vec(
     part: slice = slice(None),
     record_dir: Path | str | None = None,
 ) -> RetroVectorEnv | NativeVectorEnv:
-    """`num_envs` environments, the levels shared out among them (see assign_levels).
+    """`num_envs` environments that share the levels (see assign_levels).
 
     rotate_every: agent steps on a level before the next; 0: see Turns. part: make only these
-    environments. record_dir: one folder of .bk2 files per environment. Errors: UserError (what is
-    missing).
+    environments. record_dir: for a folder of .bk2 files per environment. Raises UserError if
+    something is missing.
     """
     config = config or EnvConfig()
     kind = NativeVectorEnv if backend_of(levels, config) == "native" else RetroVectorEnv
@@ -141,7 +142,7 @@ def make_vec(
 
 
 def layers(env: gymnasium.Env) -> dict[str, wrappers.Stateful | ContestEnv]:
-    """Every layer that has a state, by its class's name, from the outside inwards."""
+    """Every layer that has a state, by its class's name, from the outermost inwards."""
     found: dict[str, wrappers.Stateful | ContestEnv] = {}
     while isinstance(env, gymnasium.Wrapper):
         if isinstance(env, wrappers.Stateful):
@@ -152,18 +153,18 @@ def layers(env: gymnasium.Env) -> dict[str, wrappers.Stateful | ContestEnv]:
 
 
 def save_env(env: gymnasium.Env) -> dict[str, Any]:
-    """State of every layer that has one, by its class's name; msgpack can carry it."""
+    """The state of every layer that has one, by its class's name, for msgpack."""
     return {name: layer.save() for name, layer in layers(env).items()}
 
 
 def restore_env(env: gymnasium.Env, saved: dict[str, Any]) -> None:
-    """Continue exactly where `save_env` was called, in an environment of the same make.
+    """Resume exactly where `save_env` was called, with the same settings.
 
-    Errors: UserError (`backtracking`, which decides on a layer, is another).
+    Raises UserError if `backtracking`, which adds a layer, differs.
     """
     found = layers(env)
     if ("AllowBacktracking" in found) != ("AllowBacktracking" in saved):
         flag = "--backtracking" if "AllowBacktracking" in saved else "--no-backtracking"
-        raise UserError(f"the saved run was begun with {flag}: resume with the same")
+        raise UserError(f"the saved run was started with {flag}: resume with the same")
     for name, layer in found.items():
         layer.restore(saved[name])

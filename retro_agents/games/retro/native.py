@@ -1,4 +1,4 @@
-"""Environments without an emulator: BrambleDash's levels, equal to the emulator's step for step."""
+"""BrambleDash's levels without an emulator, identical to the emulator's step for step."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from retro_agents.ground.cores import free_cores
 from retro_agents.ground.errors import UserError
 
 GAMES_A_THREAD = 32
-"""Fewer are stepped sooner by one thread: handing them over takes longer than they do."""
+"""Environments from which several threads pay: handing over fewer takes longer than their step."""
 
 
 class NativeVectorEnv(VectorBase):
-    """The contract of `envs.VectorEnv` in this process, on as many threads as pay.
+    """A `contract.envs.VectorEnv` in this process, with as many threads as pay.
 
     Interface, rewards, random draws and pictures are those of RetroVectorEnv.
     """
@@ -70,12 +70,12 @@ class NativeVectorEnv(VectorBase):
         self.stepping: list[Batch] = []
 
     def row(self, i: int) -> tuple[Rows, int]:
-        """Where an environment is: its rows, and its number among them."""
+        """Returns the Rows that hold an environment, and its index in them."""
         part = next(part for part in self.parts if i < part.end)
         return part, i - part.first
 
     def observations(self) -> np.ndarray:
-        """All rows' observations now, a new array."""
+        """The current observations of all rows, a new array."""
         return np.concatenate([part.games.observations for part in self.parts])
 
     def reset(
@@ -98,13 +98,13 @@ class NativeVectorEnv(VectorBase):
         return self.observations(), {**infos, "level": np.array(self.levels, dtype=object)}
 
     def name_levels(self, rows: Iterable[int]) -> None:
-        """What these rows play now."""
+        """Update `levels` for these rows."""
         for i in rows:
             part, k = self.row(i)
             self.levels[i] = str(part.levels[k])
 
     def step_async(self, actions: np.ndarray, part: slice | None = None) -> None:
-        """Begin a step of all rows, or of `part`. Errors: ResetNeeded, InvalidAction."""
+        """Begin a step of all rows, or of `part`. Raises ResetNeeded or InvalidAction."""
         rows = range(self.num_envs)[part or slice(None)]
         self.assert_idle(rows)
         if not all(self.levels[rows.start : rows.stop]):
@@ -148,17 +148,17 @@ class NativeVectorEnv(VectorBase):
         return obs, gains * self.scale, terminated, truncated, infos
 
     def render(self) -> tuple[np.ndarray, ...]:
-        """Every row's screen now, uint8 [H, W, 3]."""
+        """The current screen of every row, uint8 [H, W, 3]."""
         self.assert_idle()
         return tuple(p.games.screen(k) for p in self.parts for k in range(len(p.levels)))
 
     def save_states(self) -> list[dict[str, Any]]:
-        """Every row's whole state, for msgpack; `restore_states` continues exactly."""
+        """Every row's whole state, for msgpack; `restore_states` resumes exactly."""
         self.assert_idle()
         return [part.save(i) for part in self.parts for i in range(len(part.levels))]
 
     def restore_states(self, states: list[dict[str, Any]]) -> np.ndarray:
-        """Continue from `save_states`, in an environment of the same make -> observations."""
+        """Resume from `save_states`, with the same settings. Returns observations."""
         self.assert_idle()
         self.check_states(states)
         for i, state in enumerate(states):
@@ -169,14 +169,14 @@ class NativeVectorEnv(VectorBase):
         return self.observations()
 
     def assert_idle(self, rows: range | None = None) -> None:
-        """Neither closed nor, for these rows or any, between step_async and step_wait."""
+        """Raises RuntimeError if closed; asserts that no step of these rows, or of any, runs."""
         self.assert_open()
         for batch in self.stepping:
             assert rows is not None, "called between step_async and step_wait"
             assert not set(batch.rows) & set(rows), "step_async twice without step_wait"
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Write the recordings, end the threads."""
+        """Write the recordings, and end the threads."""
         if self.pool is not None:
             self.pool.shutdown()
         for part in self.parts:

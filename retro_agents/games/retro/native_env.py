@@ -1,4 +1,4 @@
-"""One level without an emulator: for an agent, and as the contest gives it."""
+"""One level without an emulator, for an agent or with the contest's interface."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from retro_agents.ground.errors import UserError
 
 
 class NativeEnv(gymnasium.Env[np.ndarray, Any]):
-    """One level for an agent, as make_env's wrappers give it; infos lack what measures the
-    console's own time (engine.CONSOLE_ONLY)."""
+    """One level for an agent, the same as with make_env's wrappers; infos lack the variables of
+    the console's own time (engine.CONSOLE_ONLY)."""
 
     metadata = METADATA
     render_mode: str | None
@@ -46,7 +46,7 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
             pictures=pictures,
         )
         if record_dir is not None:
-            state_bytes(level.game, level.state)  # UserError: there are no states
+            state_bytes(level.game, level.state)  # raises UserError if there are no states
             self.rows.recorders = [Recorder(record_dir, config)]
         games = self.rows.games
         self.scale = POINTS * config.reward_scale
@@ -56,13 +56,13 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         self.lacks = "call reset() before the first step"
 
     def info(self) -> dict[str, Any]:
-        """The integration's variables."""
+        """The values of the integration's variables."""
         return dict(zip(self.variables, self.game["variables"].item(), strict=True))
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """First observation; infos name the level, and report an episode that this cuts."""
+        """Returns the first observation; infos name the level, and report a cut episode."""
         super().reset(seed=seed)
         if self.closed:
             raise ResetNeeded(self.lacks)
@@ -84,11 +84,11 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         }
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """One agent step. Errors: ResetNeeded (before a reset, after close), InvalidAction."""
+        """One agent step. Raises ResetNeeded before a reset or after close, or InvalidAction."""
         if self.lacks:
             raise ResetNeeded(self.lacks)
         if not 0 <= action < len(self.rows.actions):
-            raise InvalidAction(f"no action {action}: expected 0 to {len(self.rows.actions) - 1}")
+            raise InvalidAction(f"action {action}: expected 0 to {len(self.rows.actions) - 1}")
         game, rows = self.game, self.rows
         game["action"] = rows.actions[action]
         rows.games.advance()
@@ -103,11 +103,11 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         return obs, float(game["gain"]) * self.scale, terminated, truncated, info
 
     def episode(self) -> dict[str, Any]:
-        """What is to be reported of the episode so far, see `episode_record`."""
+        """The record of the episode so far, see `episode_record`."""
         return self.rows.episode(0)
 
     def render(self) -> np.ndarray | None:
-        """The screen now, uint8 [224, 320, 3]; None without a render_mode, as Gymnasium has it."""
+        """The current screen, uint8 [224, 320, 3]; None without a render_mode, as in Gymnasium."""
         return self.rows.games.screen(0) if self.render_mode else None
 
     def close(self) -> None:
@@ -117,7 +117,7 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
 
 
 class NativeContestEnv(gymnasium.Wrapper):
-    """One level under the contest's rules, as ContestEnv gives it: buttons -> screens."""
+    """One level under the contest's rules, with ContestEnv's interface: buttons -> screens."""
 
     def __init__(self, level: Level, config: EnvConfig, *, record_dir: Path | None) -> None:
         config = config.with_raw_rewards()
@@ -130,12 +130,12 @@ class NativeContestEnv(gymnasium.Wrapper):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """First screen; infos name the level."""
+        """Returns the first screen; infos name the level."""
         _, info = self.native.reset(seed=seed, options=options)
         return self.native.rows.games.screen(0), without_record(info)
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Hold the buttons as the engine's first action. Errors: ResetNeeded."""
+        """Hold the buttons as the engine's first action. Raises ResetNeeded before a reset."""
         key = action.tobytes()
         if key not in self.held:
             self.held[key] = allowed(fold(action))
@@ -148,13 +148,13 @@ class NativeContestEnv(gymnasium.Wrapper):
 
 
 def without_record(info: dict[str, Any]) -> dict[str, Any]:
-    """Infos as the contest's environment has them; EpisodeRecord adds an episode's."""
+    """The contest environment's infos: EpisodeRecord adds the record of an episode."""
     return {name: value for name, value in info.items() if name != "episode_record"}
 
 
 @functools.cache
 def button_groups() -> tuple[frozenset[int], ...]:
-    """For each group of buttons, those of its masks that the emulator lets through."""
+    """For each group of buttons, the masks that the emulator's filter allows."""
     import stable_retro  # slow to import
 
     groups = stable_retro.get_system_info("Genesis")["actions"]
@@ -165,8 +165,8 @@ def button_groups() -> tuple[frozenset[int], ...]:
 
 
 def allowed(mask: int) -> str:
-    """Button mask -> names of what the emulator's filter lets through: no opposite directions,
-    START or MODE, and of A, B, C, X, Y, Z what a thumb can hold."""
+    """The names of a mask's buttons that the emulator's filter allows: no opposite directions, no
+    START or MODE, and those of A, B, C, X, Y, Z that a thumb can hold."""
     kept = 0
     for group in button_groups():
         part = mask & functools.reduce(operator.or_, group)

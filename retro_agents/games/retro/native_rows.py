@@ -1,4 +1,4 @@
-"""Games of BrambleDash in one instance of the engine, as rows of an environment; recordings."""
+"""BrambleDash games in one instance of the engine, as rows of an environment; recordings."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ HEADER = (
 class Recorder:
     """Writes an environment's episodes as .bk2 files that the emulator plays back.
 
-    They are numbered from behind those that the folder has. An episode that was begun without a
-    recorder, before its state was saved, is left out.
+    Their numbers follow those in the folder. An episode that began without a recorder, before its
+    state was saved, is not recorded.
     """
 
     def __init__(self, folder: Path, config: EnvConfig) -> None:
@@ -44,19 +44,19 @@ class Recorder:
         self.frames: list[str] = []
 
     def start(self, level: Level) -> None:
-        """The level stands at its first frame."""
+        """Begin a recording at the level's first frame."""
         self.stop()
         self.level, self.held, self.frames = level, "", [""]
         self.count += 1
 
     def step(self, action: int, *, stuck: bool, frames: int) -> None:
-        """What an agent step held."""
+        """Record the buttons of an agent step."""
         names = self.actions[action]
         self.frames += [self.held if stuck else names, *[names] * (frames - 1)]
         self.held = self.held if stuck and frames == 1 else names
 
     def stop(self) -> None:
-        """Write the recording. Errors: UserError (it cannot be written)."""
+        """Write the recording. Raises UserError if it cannot be written."""
         level, self.level = self.level, None
         if level is None:
             return
@@ -77,19 +77,19 @@ class Recorder:
         return {"level": level, "count": self.count, "held": self.held, "frames": self.frames}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Go on where `save` was called."""
+        """Resume where `save` was called."""
         self.level = Level(*saved["level"].split(":")) if saved["level"] else None
         self.count, self.held, self.frames = saved["count"], saved["held"], list(saved["frames"])
 
 
 def log_row(buttons: list[str]) -> str:
-    """A frame's line: a letter for each button that is held."""
+    """A frame's line, with a letter for each held button."""
     order = ("Z", "X", "Y", "C", "RIGHT", "LEFT", "DOWN", "UP", "START", "MODE", "A", "B")
     return f"|..|{''.join(name[0] if name in buttons else '.' for name in order)}|\n"
 
 
 class Batch:
-    """What a step of some neighbouring rows gives, and which of their episodes ended."""
+    """The results of a step of some neighbouring rows, and their ended episodes."""
 
     def __init__(self, rows: range, shape: tuple[int, ...]) -> None:
         self.rows, self.first = rows, rows.start
@@ -102,7 +102,7 @@ class Batch:
 
 
 class Rows:
-    """Neighbouring environments whose games are in one instance. first: number of their first."""
+    """Neighbouring environments whose games are in one instance. first: number of the first."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Rows:
         self.actions = np.arange(config.actions, dtype=np.uint8)
         one_each = {level.game: level for row in levels for level in row}
         for level in one_each.values() if record_dir else ():
-            state_bytes(level.game, level.state)  # UserError: there are no states
+            state_bytes(level.game, level.state)  # raises UserError if there are no states
         self.recorders = (
             [Recorder(record_dir / f"env-{first + i:02d}", config) for i in range(len(levels))]
             if record_dir
@@ -135,7 +135,7 @@ class Rows:
         )
 
     def start(self, i: int, level: Level | None = None) -> None:
-        """A new episode: on this level, or on the one whose turn it is."""
+        """Begin a new episode on this level, or by default on the row's next one."""
         turns, game = self.turns[i], self.games.game[i]
         turns.steps = int(game["level_steps"])
         self.levels[i] = turns.next() if level is None else level
@@ -145,7 +145,7 @@ class Rows:
             self.recorders[i].start(self.levels[i])
 
     def episode(self, i: int) -> dict[str, Any]:
-        """What is reported of the episode that stands here."""
+        """The record of the current episode."""
         game = self.games.game[i]
         return episode_record(
             total=float(game["total"]) * POINTS,
@@ -157,8 +157,8 @@ class Rows:
         )
 
     def step(self, actions: np.ndarray, rows: range, batch: Batch) -> None:
-        """A step of these rows, into their batch; where an episode ends, the next begins.
-        actions: of all of the batch."""
+        """Step these rows, and store the results in their batch; ended episodes are followed by new
+        ones. actions: of the whole batch."""
         low, high = rows.start - self.first, rows.stop - self.first
         here = slice(rows.start - batch.first, rows.stop - batch.first)
         with self.lock:
@@ -192,21 +192,21 @@ class Rows:
         }
 
     def restore(self, i: int, saved: dict[str, Any]) -> None:
-        """Go on where `save` was called. Errors: UserError."""
+        """Resume where `save` was called. Raises UserError if the saved run differs."""
         games, turns = self.games, self.turns[i]
         if saved.get("backend") != "native":
             raise UserError("the saved run was played in emulators: add --backend emulator")
         if saved["digest"] != games.cartridge.digest:
             raise UserError(
                 f"the saved run played build {saved['digest']} of the game, this is "
-                f"{games.cartridge.digest}: resume with the version of this project that began it, "
-                "or begin anew with --init"
+                f"{games.cartridge.digest}: resume with the version of this project that started "
+                "it, or start a new run with --init"
             )
         if saved["backtracking"] != self.config.backtracking:
             flag = "--backtracking" if saved["backtracking"] else "--no-backtracking"
-            raise UserError(f"the saved run was begun with {flag}: resume with the same")
+            raise UserError(f"the saved run was started with {flag}: resume with the same")
         if len(saved["obs"]) != games.observations[i].nbytes:
-            raise UserError("the saved run has pictures of another size: resume with its own")
+            raise UserError("the saved run has pictures of another size: resume with the same size")
         games.states[i] = np.frombuffer(saved["state"], np.uint8)
         games.game[i] = np.frombuffer(saved["game"], games.game.dtype)[0]
         games.game[i]["rotates"] = len(turns.levels) > 1

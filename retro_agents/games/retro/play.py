@@ -1,7 +1,7 @@
 """Play a level yourself: `retro-agents play LEVEL` opens a window.
 
-Arrows move; Z, X, C are the pad's A, B, C (X jumps); R starts again, N takes the next level,
-Escape leaves.
+The arrows move; Z, X, C are the pad's A, B, C (X jumps); R restarts, N plays the next level,
+Escape ends.
 """
 
 from contextlib import closing
@@ -32,18 +32,18 @@ KEYS = {
     "s": "Y",
     "d": "Z",
 }
-"""Key names, as pygame spells them, to the pad's buttons."""
+"""pygame's names of keys -> the pad's buttons."""
 
 
 def pressed(pygame: Any) -> np.ndarray:
-    """The buttons of the keys held now: int8 [12]."""
+    """The buttons of the held keys: int8 [12]."""
     held = pygame.key.get_pressed()
     buttons = {button for key, button in KEYS.items() if held[pygame.key.key_code(key)]}
     return np.array([name in buttons for name in BUTTON_NAMES], np.int8)
 
 
 def wishes(pygame: Any) -> str:
-    """What the player asked for since the last frame: 'quit', 'again', 'next' or ''."""
+    """The player's command since the last frame: 'quit', 'again', 'next' or ''."""
     wish = ""
     for event in pygame.event.get():
         if event.type == pygame.QUIT:
@@ -55,7 +55,7 @@ def wishes(pygame: Any) -> str:
 
 
 def play_episode(env: gymnasium.Env, level: Level, pygame: Any, window: Any) -> str:
-    """One episode at 60 frames a second -> why it ended: a wish, or 'done'."""
+    """Play one episode at 60 frames a second. Returns why it ended: a command, or 'done'."""
     clock = pygame.time.Clock()
     env.reset()
     total, frames = 0.0, 0
@@ -104,7 +104,7 @@ def main() -> None:
     )
     pygame, window = open_window(320 * arguments.scale, 224 * arguments.scale)
     for level in levels:
-        backend_of([level], config)  # UserError, before a folder is made
+        backend_of([level], config)  # raises UserError before a folder is made
     index, wish = 0, ""
     while wish != "quit":
         level, wish = levels[index % len(levels)], ""

@@ -1,4 +1,4 @@
-"""Policies that learn nothing, to compare agents with. Actions are retro_env's 7."""
+"""Fixed policies to compare agents with. Actions are the environment's 7."""
 
 from collections.abc import Callable
 from typing import Any, final
@@ -12,17 +12,18 @@ from retro_agents.contract.policy import Policy
 ACTIONS = 7
 RIGHT = 1
 PERIOD, HOLD = 21, 5
-"""The rhythm of run-and-jump, in steps: the best on BrambleDash's training acts. A full jump flies
-for about 15 steps, and a press in the air is lost (lab/notebook/2026-11-22-third-cartridge.md)."""
-JUMP = 6  # B alone: the contest has no RIGHT+B, momentum carries the jump forwards
+"""The rhythm of run-and-jump, in steps: the best one on BrambleDash's training acts. A full jump
+takes about 15 steps; presses in the air have no effect (see
+lab/notebook/2026-11-22-third-cartridge.md)."""
+JUMP = 6  # B alone: the contest has no RIGHT+B; momentum carries the jump forwards
 
 
 @final
 class RunAndJump:
-    """RIGHT, and every `period` steps of an episode (15 a second) a jump, held for `hold` steps.
+    """Runs right, and jumps every `period` steps of an episode (15 a second), for `hold` steps.
 
-    With hold 0 it never jumps. A steady rhythm goes further than jumps at random: those come twice
-    in a row, or not at all.
+    With hold 0 it never jumps. A steady rhythm gets further than random jumps, which come in pairs
+    or not at all.
     """
 
     config = None
@@ -35,7 +36,7 @@ class RunAndJump:
     def act(
         self, obs: NDArray[np.uint8], *, starts: NDArray[np.bool_] | None = None, **_: Any
     ) -> NDArray[np.int64]:
-        """obs [N,…] -> actions [N]. starts [N]: rows that begin an episode, and the rhythm."""
+        """obs [N,…] -> actions [N]. starts [N]: rows where an episode, and the rhythm, begin."""
         if len(self._steps) != len(obs):
             self._steps = np.zeros(len(obs), np.int64)
         if starts is not None:
@@ -53,5 +54,5 @@ REFERENCES: dict[str, Callable[[int], Policy]] = {
 
 
 def reference(name: str, *, seed: int = 0) -> Policy:
-    """The policy of that name; KeyError if it is none of REFERENCES."""
+    """The policy of that name. Raises KeyError if it is not in REFERENCES."""
     return REFERENCES[name](seed)

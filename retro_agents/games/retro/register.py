@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def register_levels() -> None:
-    """Tell Gymnasium of all levels; the emulator is only imported when one is made."""
+    """Register all levels with Gymnasium; the emulator is imported only when one is made."""
     for split in sorted(SPLITS.glob("*.csv")):
         with split.open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
@@ -35,7 +35,7 @@ def register_levels() -> None:
 
 
 def make_level(level: str, *, render_mode: str | None = None, **settings: Any) -> gymnasium.Env:
-    """`make_env` as Gymnasium calls it. settings: fields of EnvConfig. Errors: UserError."""
+    """Gymnasium's entry to `make_env`. settings: fields of EnvConfig. Raises UserError."""
     from retro_agents.games.retro.make import make_env
 
     env = make_env(level, config_of(render_mode, settings))
@@ -49,7 +49,8 @@ make_level.metadata = METADATA  # type: ignore[attr-defined]  # where Gymnasium 
 def make_levels(
     level: str, *, num_envs: int, seed: int = 0, render_mode: str | None = None, **settings: Any
 ) -> VectorEnv:
-    """`make_vec` of one level as Gymnasium calls it. settings: as above. Errors: UserError."""
+    """Gymnasium's entry to `make_vec`, of one level. Arguments and errors are those of
+    `make_level`."""
     from retro_agents.games.retro.levels import parse_level
     from retro_agents.games.retro.make import make_vec
 
@@ -60,7 +61,7 @@ def make_levels(
 
 
 def config_of(render_mode: str | None, settings: dict[str, Any]) -> EnvConfig:
-    """The settings. UserError: one of them, or the mode, is none."""
+    """The config of these settings. Raises UserError if one of them, or the mode, is unknown."""
     from retro_agents.games.retro.config import EnvConfig
     from retro_agents.run.config import from_dict
 

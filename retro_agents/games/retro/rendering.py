@@ -1,4 +1,4 @@
-"""What Gymnasium is told of these environments' pictures."""
+"""Gymnasium's metadata about these environments' pictures."""
 
 from typing import Any
 

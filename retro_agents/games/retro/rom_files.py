@@ -1,6 +1,6 @@
-"""What is in a file that may be a ROM: archives opened, dump formats undone, headings read.
+"""Reads files that may be ROMs: opens archives, undoes dump formats, and reads headings.
 
-Nothing here knows which ROMs are wanted; see `library.py`.
+Which ROMs are wanted is decided in `rom_library.py`.
 """
 
 import io
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MAX_BYTES = 32 << 20
-"""The largest ROM that stable-retro takes."""
+"""Size of the largest ROM of stable-retro."""
 MAX_DEPTH = 3
-"""How deep archives may lie in archives."""
+"""Deepest nesting of archives."""
 TOO_LARGE = f"is larger than any ROM ({MAX_BYTES >> 20} MiB)"
 DAMAGED = "is a damaged or unusual zip ({}): unpack it first"
 ARCHIVES = {
@@ -29,14 +29,14 @@ ZIP_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
     *(EOFError, OSError, ValueError, NotImplementedError),
 )
-"""What a damaged zip, or one packed in an unusual way, raises."""
+"""Errors from a damaged zip, or one packed in an unusual way."""
 REGIONS = {"J": (1, "Japan"), "U": (4, "USA"), "E": (8, "Europe")}
-"""Letter of a region -> its bit in the later way of writing them, and its name."""
+"""Letter of a region -> its bit in the later notation, and its name."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """A file, or one in an archive. where: path, then the path inside; problem: why unreadable."""
+    """A file, or one in an archive. where: path, then the path inside. problem: why unreadable."""
 
     where: str
     data: bytes
@@ -45,7 +45,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Heading:
-    """What a Mega Drive ROM says of itself at 0x100. size: bytes that it should have."""
+    """The header of a Mega Drive ROM, at 0x100. size: bytes that the ROM should have."""
 
     title: str
     serial: str
@@ -58,7 +58,7 @@ class Heading:
 
 
 def read_contents(path: Path) -> Iterator[Content]:
-    """The file itself, and for a zip each file in it too (an arcade set is a zip as a whole)."""
+    """Yields the file itself (an arcade set is a whole zip), and each file in it if it is a zip."""
     try:
         too_large = path.stat().st_size > MAX_BYTES
         with path.open("rb") as file:
@@ -75,14 +75,14 @@ def read_contents(path: Path) -> Iterator[Content]:
 
 
 def is_zip(data: bytes) -> bool:
-    """Whether these bytes begin as a zip with something in it does."""
+    """Whether these bytes begin as a zip that is not empty."""
     return data[:4] == b"PK\x03\x04"
 
 
 def zipped(where: str, packed: Path | io.BytesIO, depth: int) -> Iterator[Content]:
-    """The files in a zip, and in the zips in it. A zip on the disk may be of any size."""
+    """Yields the files in a zip, and in the zips in it. A zip on the disk may be of any size."""
     if depth > MAX_DEPTH:
-        yield Content(where, b"", f"lies more than {MAX_DEPTH} archives deep")
+        yield Content(where, b"", f"is nested more than {MAX_DEPTH} archives deep")
         return
     try:
         with zipfile.ZipFile(packed) as archive:
@@ -99,12 +99,12 @@ def zipped(where: str, packed: Path | io.BytesIO, depth: int) -> Iterator[Conten
 
 
 def unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> tuple[bytes, str]:
-    """A file in a zip -> (what it holds, what is wrong with it); one of the two is empty."""
+    """Reads a file in a zip. Returns (content, problem), one of which is empty."""
     try:
         with archive.open(entry) as file:
-            # One byte more than allowed: a size in the directory may lie.
+            # Read one byte more than allowed: the size in the directory may be wrong.
             content = file.read(MAX_BYTES + 1)
-    except ZIP_ERRORS as error:  # before RuntimeError, which NotImplementedError is too
+    except ZIP_ERRORS as error:  # before RuntimeError, a base of NotImplementedError
         return b"", DAMAGED.format(error)
     except RuntimeError:  # what zipfile raises for a password
         return b"", "has a password: unpack it first"
@@ -112,7 +112,7 @@ def unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> tuple[bytes, s
 
 
 def dumps(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Ways to read a dump: (what is hashed, what is installed), the plain one first."""
+    """Yields the ways to read a dump: (bytes to hash, bytes to install), the plain way first."""
     yield data, data
     if data[:4] == b"NES\x1a":  # the emulator needs this header, the hash is without it
         yield data[16:], data
@@ -123,7 +123,7 @@ def dumps(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def deinterleaved(body: bytes) -> bytes:
-    """A Super Magic Drive dump's body as the console sees it: each 16 KiB block holds its odd
+    """A Super Magic Drive dump's body in the console's order: each 16 KiB block holds its odd
     bytes, then its even ones."""
     plain = bytearray(len(body))
     for start in range(0, len(body) - 0x3FFF, 0x4000):
@@ -148,7 +148,7 @@ def heading(data: bytes) -> Heading | None:
 
 
 def regions(code: str) -> str:
-    """Letters J, U, E, or one hexadecimal digit whose bits 0, 2 and 3 stand for them."""
+    """The regions of a code: letters J, U, E, or a hexadecimal digit with them in bits 0, 2, 3."""
     bits = int(code, 16) if len(code) == 1 and code in "0123456789ABCDF" else 0  # E: the letter
     named = [name for bit, name in REGIONS.values() if bits & bit]
     return ", ".join(named or [REGIONS[letter][1] for letter in code if letter in REGIONS])

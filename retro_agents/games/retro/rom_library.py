@@ -1,4 +1,4 @@
-"""stable-retro's data folder: which ROMs it wants, which it has, and how others get there."""
+"""stable-retro's data folder: the wanted and the installed ROMs, and the import of others."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ from retro_agents.ground.files import drafted
 JOINED = {
     "SonicAndKnuckles3-Genesis-v0": ("SonicAndKnuckles-Genesis-v0", "SonicTheHedgehog3-Genesis-v0")
 }
-"""Games that are two cartridges, one put on top of the other: their ROM is one behind the other."""
+"""Games of two cartridges, one plugged into the other: their ROM is both, concatenated."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,17 @@ class Line:
 
 @dataclass
 class Library:
-    """See the module's text."""
+    """stable-retro's data folder, see above."""
 
     wanted: dict[str, tuple[str, str, str]] = field(
         default_factory=lambda: retro_data().get_known_hashes()
     )
     """SHA-1 -> (game, extension, folder of the game's folder)."""
     seen: dict[str, bytes] = field(default_factory=dict)
-    """SHA-1 -> ROM, of all wanted ROMs met: a game may have two versions."""
+    """SHA-1 -> ROM, for all wanted ROMs found so far; a game may have two versions."""
 
     def hashes(self, game: str) -> list[str]:
-        """The SHA-1 of each version of a game that is wanted."""
+        """The SHA-1 of each wanted version of a game."""
         return [sha1 for sha1, (name, _, _) in self.wanted.items() if name == game]
 
     def path(self, sha1: str) -> Path:
@@ -60,7 +60,7 @@ class Library:
         return Path(folder) / game / f"rom{extension}"
 
     def add(self, sha1: str, rom: bytes) -> bool:
-        """Install a wanted ROM; False when a good one is there already."""
+        """Install a wanted ROM. Returns False if an intact one is installed already."""
         self.seen[sha1] = rom
         if self.installed(self.wanted[sha1][0]):
             return False
@@ -71,7 +71,7 @@ class Library:
         return True
 
     def installed(self, game: str) -> dict[str, bytes]:
-        """The installed ROM by its SHA-1; empty without one, or where it is another or damaged."""
+        """The installed ROM by its SHA-1; empty if it is missing, another one, or damaged."""
         wanted = self.hashes(game)
         if not wanted or not self.path(wanted[0]).is_file():
             return {}
@@ -79,18 +79,18 @@ class Library:
         return {digest(hashed): rom for hashed, _ in dumps(rom) if digest(hashed) in wanted}
 
     def versions(self, game: str) -> list[bytes]:
-        """Every ROM of a game at hand: met now, or installed before."""
+        """Every available ROM of a game: found now, or installed before."""
         met = {sha1: self.seen[sha1] for sha1 in self.hashes(game) if sha1 in self.seen}
         return list({**self.installed(game), **met}.values())
 
 
 def digest(rom: bytes) -> str:
-    """SHA-1 as in stable-retro's lists."""
+    """The SHA-1 of a ROM, as in stable-retro's lists."""
     return hashlib.sha1(rom).hexdigest()
 
 
 def original_name(game_folder: Path) -> list[str]:
-    """The name under which an arcade core looks for its set, where the integration says one."""
+    """The name of an arcade core's set, if the integration has one; at most one entry."""
     try:
         metadata = json.loads((game_folder / "metadata.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -100,7 +100,7 @@ def original_name(game_folder: Path) -> list[str]:
 
 
 def import_files(library: Library, paths: Iterable[Path]) -> Iterator[Line]:
-    """Import each file, and every file below each folder. Errors: UserError."""
+    """Import each file, and every file below each folder. Raises UserError if one is missing."""
     for path in paths:
         if not may_be_file(path) and not path.is_dir():
             raise UserError(f"no file or folder {path}: give the folder that holds your ROMs")
@@ -110,7 +110,7 @@ def import_files(library: Library, paths: Iterable[Path]) -> Iterator[Line]:
 
 
 def may_be_file(path: Path) -> bool:
-    """Whether it is a file, or nobody may know: then reading says why it cannot be read."""
+    """Whether the path is a file, or cannot be examined: reading it then reports why."""
     try:
         return path.is_file()
     except OSError:
@@ -118,7 +118,7 @@ def may_be_file(path: Path) -> bool:
 
 
 def import_file(library: Library, path: Path) -> Iterator[Line]:
-    """A line for the file; for a zip that is no ROM as a whole, one for each file in it."""
+    """Yields a line for the file, or one for each file in a zip that is not itself a ROM."""
     for content in read_contents(path):
         line = import_content(library, content)
         if line.what != "no" or content.problem or not is_zip(content.data):
@@ -128,7 +128,7 @@ def import_file(library: Library, path: Path) -> Iterator[Line]:
 
 
 def import_content(library: Library, content: Content) -> Line:
-    """Install one file if it is wanted, and say what it is."""
+    """Install one file if it is wanted. Returns its line."""
     if content.problem:
         return Line("no", content.where, content.problem)
     for hashed, rom in dumps(content.data):
@@ -140,7 +140,7 @@ def import_content(library: Library, content: Content) -> Line:
 
 
 def why_not(library: Library, content: bytes) -> str:
-    """What a file is that stable-retro does not want, as far as it says so itself."""
+    """Why stable-retro does not want a file, from the file's own header."""
     if (kind := archive_kind(content)) is not None:
         return f"is a {kind} archive, which is not opened here: unpack it first"
     found = heading(content)
@@ -158,7 +158,7 @@ def why_not(library: Library, content: bytes) -> str:
 
 
 def same_title(library: Library, title: str) -> str | None:
-    """The Mega Drive game with this title, letter by letter."""
+    """The Mega Drive game with the same letters in its title."""
 
     def letters(text: str) -> str:
         return re.sub("[^a-z0-9]", "", text.lower().replace("&", "and"))
@@ -168,14 +168,14 @@ def same_title(library: Library, title: str) -> str | None:
 
 
 def build_games(library: Library) -> Iterator[Line]:
-    """Build what can be built from the ROMs that are there."""
+    """Build the games that can be built from the available ROMs."""
     yield from join_cartridges(library)
     for delta in sorted(Path(retro_data().path()).glob("*/*/rom.delta")):
         yield build_custom(library, delta.parent.name, delta.read_bytes())
 
 
 def join_cartridges(library: Library) -> Iterator[Line]:
-    """Make the games that are two cartridges in one, where both are there."""
+    """Build the games of two cartridges whose ROMs are both available."""
     for game, (below, above) in JOINED.items():
         for first in library.versions(below):
             for second in library.versions(above):

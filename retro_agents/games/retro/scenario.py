@@ -1,9 +1,9 @@
 """Reward and end of an episode, frame by frame.
 
 stable-retro evaluates a scenario in `data.update_ram()`, which copies the console's whole memory
-twice into freshly mapped pages: a quarter of an emulated frame's time. Yet `data.lookup_value`
-reads live memory. So scenarios made of variables alone are evaluated here, from live values, with
-stable-retro's rules; scenarios with scripts go the slow way, because a script may ask for anything.
+twice into freshly mapped pages: a quarter of an emulated frame's time. `data.lookup_value` reads
+live memory. Scenarios that have only variables are therefore evaluated here, from live values, by
+stable-retro's rules. Scenarios with scripts use stable-retro, because a script may read anything.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ class ScriptedScenario:
         self.data = data
 
     def reset(self) -> None:
-        """Restart the scripts and let them see the first frame."""
+        """Restart the scripts at the first frame."""
         self.data.reset()
         self.data.update_ram()
 
@@ -54,7 +54,7 @@ class ScriptedScenario:
 
 
 class Term:
-    """One variable's part of a scenario: which measurement, compared with what."""
+    """One variable's part of a scenario: a measurement, and the reference to compare it with."""
 
     def __init__(self, name: str, spec: dict[str, Any], *, measurement: str) -> None:
         self.name = name
@@ -85,18 +85,18 @@ class DoneNode:
         self.join = all if spec.get("condition") == "all" else any
 
     def names(self) -> set[str]:
-        """Variables that this node or one below reads."""
+        """The variables that this node and those below read."""
         return {term.name for term in self.terms}.union(*(node.names() for node in self.nodes))
 
     def test(self, now: dict[str, int], before: dict[str, int]) -> bool:
-        """Whether the episode has ended by this node."""
+        """Whether this node's condition ends the episode."""
         results = [term.measure(now, before) > 0 for term in self.terms]
         results += [node.test(now, before) for node in self.nodes]
         return self.join(results)
 
 
 class VariableScenario:
-    """Rewards and ends that depend on named variables only, read from live memory."""
+    """Rewards and ends that depend only on named variables, read from live memory."""
 
     def __init__(self, spec: dict[str, Any], lookup: Callable[[str], int]) -> None:
         reward = spec.get("reward", {})
@@ -110,7 +110,7 @@ class VariableScenario:
         self.before: dict[str, int] = {}
 
     def reset(self) -> None:
-        """Differences count from the first frame."""
+        """Start to measure differences at the first frame."""
         self.before = {name: self.lookup(name) for name in self.names}
 
     def update(self) -> tuple[float, bool]:
@@ -128,4 +128,4 @@ class VariableScenario:
 
 
 Scenario = ScriptedScenario | VariableScenario
-"""What an emulator asks: `reset` at the start state's first frame, `update` after each frame."""
+"""An emulator calls `reset` at the start state's first frame, and `update` after each frame."""

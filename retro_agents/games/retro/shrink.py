@@ -1,9 +1,9 @@
-"""Shrinking pictures by exact area averaging, compiled.
+"""Shrinks pictures by exact area averaging, in compiled code.
 
-Every output pixel is the mean of the source area it covers, in whole numbers: with n source and m
-output pixels along an axis, a source pixel has length m and an output pixel length n, so that all
-overlaps are integers. OpenCV's INTER_AREA gives the same but for ties in rounding, and takes four
-times as long: it was the largest part of a step after the emulator itself.
+Every output pixel is the mean of the source area that it covers, computed in integers: with n
+source and m output pixels along an axis, a source pixel has length m and an output pixel length n,
+so all overlaps are integers. OpenCV's INTER_AREA gives the same except for ties in rounding, and
+takes four times as long.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from numba import njit
 
 
 def overlaps(source: int, target: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of each output pixel: first source pixel uint64 [target], overlaps uint32 [taps, target]."""
+    """For each output pixel: first source pixel uint64 [target], overlaps uint32 [taps, target]."""
     taps = min(-(-source // target) + 1, source)
     out = np.arange(target)
     first = np.minimum(out * source // target, source - taps)
@@ -22,10 +22,10 @@ def overlaps(source: int, target: int) -> tuple[np.ndarray, np.ndarray]:
     return first.astype(np.uint64), lengths.astype(np.uint32)
 
 
-# Unsigned types throughout: an index that cannot be negative lets the loops become vector code.
+# Unsigned types throughout: the compiler vectorises loops whose indices cannot be negative.
 @njit(cache=True, error_model="numpy")
 def shrink(image, rows, row_lengths, columns, column_lengths, out):  # type: ignore[no-untyped-def]
-    """image uint8 [H, W, c] -> out uint8 [c, h, w], by the overlaps of both axes."""
+    """Shrinks by the overlaps of both axes: image uint8 [H, W, c] -> out uint8 [c, h, w]."""
     height, width, colours = image.shape
     _, out_height, out_width = out.shape
     scale = 1.0 / (height * width)
@@ -49,7 +49,7 @@ def shrink(image, rows, row_lengths, columns, column_lengths, out):  # type: ign
                     x = (columns[j] + np.uint64(tap)) * np.uint64(colours) + np.uint64(colour)
                     total[j] += line[x] * column_lengths[tap, j]
             for j in range(out_width):
-                # Means are multiples of 1 / (H W): the little extra only settles ties upwards.
+                # Means are multiples of 1 / (H W): the small addition only rounds ties up.
                 out[colour, i, j] = np.uint8(total[j] * scale + (0.5 + 1e-7))
 
 
@@ -62,7 +62,7 @@ class AreaShrinker:
         self.tables: tuple[np.ndarray, ...] = ()
 
     def __call__(self, image: np.ndarray) -> np.ndarray:
-        """One picture; its size may change from call to call."""
+        """Shrinks one picture; its size may change from call to call."""
         image = np.ascontiguousarray(image)
         if image.shape[:2] != self.source:
             self.source = image.shape[:2]

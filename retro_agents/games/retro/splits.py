@@ -1,4 +1,4 @@
-"""The splits that come with the project: lists of levels to learn on and to be judged on."""
+"""The project's splits: lists of levels for training and for tests."""
 
 from pathlib import Path
 

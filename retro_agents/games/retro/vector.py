@@ -1,4 +1,4 @@
-"""Many levels at once: a Gymnasium VectorEnv with one emulator per process."""
+"""A vector environment with one emulator per process."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from retro_agents.ground.errors import UserError
 from retro_agents.run.agents import with_this_project
 
 CLOSE_SECONDS = 10.0
-"""How long workers may take to write their recordings and leave."""
+"""Time that workers have to write their recordings and exit."""
 
 
 def assign_levels(
     levels: Sequence[Level], *, num_envs: int, rotate_every: int, seed: int
 ) -> list[list[Level]]:
-    """The levels that each worker plays, in its order, so that all get the same share.
+    """The levels that each worker plays, in order, so that all levels get the same share.
 
-    rotate_every > 0: every worker plays every level, in one shuffled order, workers starting
-    evenly spread over it. 0: each level belongs to one worker, or each worker has one level.
+    rotate_every > 0: every worker plays all levels in one shuffled order; the workers' starts are
+    spread evenly over it. 0: each level belongs to one worker, or each worker has one level.
     """
     if not levels or num_envs < 1:
         raise UserError(f"{len(levels)} levels for --num-envs {num_envs}: give one or more of each")
@@ -52,7 +52,7 @@ def assign_levels(
 def row_starts(
     num_envs: int, seed: int | list[int | None] | None, options: dict[str, Any] | None
 ) -> list[tuple[int, int | None, Level | None]]:
-    """What `reset` is asked for: (row, its seed, its level) of each row that begins anew."""
+    """Parses the arguments of `reset`: (row, its seed, its level) of each row to reset."""
     options = options or {}
     seeds: Sequence[int | None]
     if isinstance(seed, (int, np.integer)):
@@ -72,13 +72,12 @@ def row_starts(
 
 
 class RetroVectorEnv(VectorBase):
-    """The contract of `envs.VectorEnv` on emulators, each in a process of its own.
+    """A `contract.envs.VectorEnv` on emulators, each in a process of its own.
 
-    Parent and workers exchange messages in msgpack: [what to do, with what], [how it went, answer].
+    Parent and workers exchange messages in msgpack: [command, argument] and [status, answer].
 
-    infos["episode_record"] holds arrays [N] (see EpisodeRecord), their mask is
-    infos["_episode_record"]. A worker's error or death closes all and raises: UserError or
-    RuntimeError.
+    infos["episode_record"] holds arrays [N] (see EpisodeRecord), and infos["_episode_record"] their
+    mask. If a worker fails or dies, all are closed, and UserError or RuntimeError is raised.
     """
 
     saves_states = resets_rows = True
@@ -112,12 +111,12 @@ class RetroVectorEnv(VectorBase):
         )
 
     def start_workers(self, setup: dict[str, Any]) -> None:
-        """Start the launcher, wait until every worker has its environment."""
+        """Start the launcher, and wait until every worker has its environment."""
         pairs = [Pipe() for _ in range(self.num_envs)]
         self.connections = [ours for ours, _ in pairs]
         descriptors = [theirs.fileno() for _, theirs in pairs]
-        # A group of its own: Ctrl-C reaches the parent only, which then closes the connections.
-        # Not a session of its own: Linux would share the cores between both evenly.
+        # In a process group of its own, Ctrl-C reaches only the parent, which closes connections.
+        # In a session of its own, Linux would divide the cores evenly between both sessions.
         self.launcher = subprocess.Popen(
             [sys.executable, "-m", "retro_agents.games.retro.worker"],
             stdin=subprocess.PIPE,
@@ -133,7 +132,7 @@ class RetroVectorEnv(VectorBase):
         self.workers = [self.receive(i) for i in range(self.num_envs)]
 
     def receive(self, index: int) -> Any:
-        """A worker's answer. A worker's error or end raises."""
+        """Returns a worker's answer. Raises its UserError, or RuntimeError if it failed or died."""
         try:
             status, value = msgspec.msgpack.decode(self.connections[index].recv_bytes())
         except (EOFError, OSError):
@@ -149,14 +148,14 @@ class RetroVectorEnv(VectorBase):
         raise RuntimeError(f"{where} failed:\n{value}")
 
     def send(self, index: int, name: str, argument: Any) -> None:
-        """Let a worker do something."""
+        """Send a command to a worker."""
         try:
             self.connections[index].send_bytes(msgspec.msgpack.encode([name, argument]))
         except (BrokenPipeError, ConnectionResetError):
             self.receive(index)
 
     def ask(self, name: str, arguments: Mapping[int, Any]) -> list[Any]:
-        """Some workers' answers to something other than a step."""
+        """Send a command other than a step to some workers. Returns their answers."""
         self.assert_open()
         assert not self.stepping, f"{name} between step_async and step_wait"
         for index, argument in arguments.items():
@@ -164,16 +163,17 @@ class RetroVectorEnv(VectorBase):
         return [self.receive(index) for index in arguments]
 
     def image(self, pixels: bytes) -> np.ndarray:
-        """An observation as it travels -> uint8 [C, H, W], to be read only."""
+        """Converts a received observation to uint8 [C, H, W], read-only."""
         return np.frombuffer(pixels, np.uint8).reshape(self.obs.shape[1:])
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """New episodes -> (observations [N, C, H, W] of all, infos with the levels).
+        """Begin new episodes. Returns (observations [N, C, H, W] of all, infos with the levels).
 
-        seed: one for all, or one per worker. Without it, the first reset takes make_vec's.
-        options: "reset_mask" bool [N], "levels": see `envs.VectorEnv`. UserError: no such level.
+        seed: one for all, or one per worker; by default, the first reset uses make_vec's. options:
+        "reset_mask" bool [N], "levels": see `contract.envs.VectorEnv`. Raises UserError for an
+        unknown level.
         """
         first = self.seed if seed is None else seed
         starts = {
@@ -190,8 +190,8 @@ class RetroVectorEnv(VectorBase):
         return self.obs.copy(), {**infos, "level": np.array(self.levels, dtype=object)}
 
     def step_async(self, actions: np.ndarray, part: slice | None = None) -> None:
-        """Let every worker take its step, or those of `part`, so that some run while what others
-        shall do is still being decided. Errors: ResetNeeded, InvalidAction."""
+        """Begin a step of all workers, or of those in `part`, so that some run while the actions of
+        others are still being chosen. Raises ResetNeeded or InvalidAction."""
         self.assert_open()
         numbers = range(self.num_envs)[part or slice(None)]
         if not all(self.levels[i] for i in numbers):
@@ -203,7 +203,7 @@ class RetroVectorEnv(VectorBase):
             self.send(i, "step", action)
 
     def step_wait(self, part: slice | None = None) -> Step:
-        """Collect their answers."""
+        """Collect the workers' answers."""
         rows = part or slice(None)
         numbers = range(self.num_envs)[rows]
         assert self.stepping.issuperset(numbers), "step_wait without step_async"
@@ -221,18 +221,18 @@ class RetroVectorEnv(VectorBase):
         return self.obs[rows].copy(), rewards, terminated, truncated, infos
 
     def render(self) -> tuple[np.ndarray, ...]:
-        """Every worker's screen now, uint8 [H, W, 3]."""
+        """The current screen of every worker, uint8 [H, W, 3]."""
         found = self.ask("render", dict.fromkeys(range(self.num_envs)))
         return tuple(np.frombuffer(s["pixels"], np.uint8).reshape(s["shape"]) for s in found)
 
     def save_states(self) -> list[dict[str, Any]]:
-        """Every worker's whole state, for msgpack; `restore_states` continues exactly."""
+        """Every worker's whole state, for msgpack; `restore_states` resumes exactly."""
         return self.ask("save", dict.fromkeys(range(self.num_envs)))
 
     def restore_states(self, states: list[dict[str, Any]]) -> np.ndarray:
-        """Continue from `save_states`, in an environment of the same make -> observations.
+        """Resume from `save_states`, with the same settings. Returns observations.
 
-        The workers replay their episodes' frames: seconds for long ones.
+        The workers replay their episodes' frames, which takes seconds for long ones.
         """
         self.check_states(states)
         if any("backend" in state for state in states):
@@ -243,7 +243,7 @@ class RetroVectorEnv(VectorBase):
         return self.obs.copy()
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close the connections: the workers write their recordings and leave."""
+        """Close the connections, so that the workers write their recordings and exit."""
         for connection in self.connections:
             connection.close()
         if self.launcher is None:

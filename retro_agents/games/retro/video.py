@@ -1,6 +1,6 @@
 """Recordings to films: `retro-agents film RECORDING.bk2 …` writes an .mp4 beside each.
 
-A .bk2 holds a start state and the buttons of every frame; playing it again gives every screen.
+A .bk2 holds a start state and the buttons of every frame; playing it back gives every screen.
 """
 
 import zipfile
@@ -19,24 +19,25 @@ FRAMES_PER_SECOND = 60
 
 
 def open_movie(recording: Path) -> Any:
-    """A .bk2. UserError: it is none."""
+    """Opens a .bk2. Raises UserError if the file is not one."""
     if not zipfile.is_zipfile(recording):
         raise not_a_recording(recording)
     import stable_retro  # slow to import
 
     try:
         return stable_retro.Movie(str(recording))
-    except RuntimeError:  # another zip
+    except RuntimeError:  # a zip of another kind
         raise not_a_recording(recording) from None
 
 
 def frames_of(recording: Path) -> int:
-    """How many `screens` a .bk2 has. Errors: UserError."""
+    """The number of a .bk2's `screens`. Raises UserError if the file is not one."""
     return sum(1 for _ in iter(open_movie(recording).step, False))
 
 
 def screens(recording: Path) -> Iterator[np.ndarray]:
-    """Every screen of a .bk2, uint8 [H, W, 3], from the level's first frame on. Errors: UserError.
+    """Yields every screen of a .bk2, uint8 [H, W, 3], from the level's first frame on. Raises
+    UserError if the file cannot be played.
 
     Uses this process's one emulator until the last screen, or until the iterator is closed.
     """
@@ -69,17 +70,18 @@ def screens(recording: Path) -> Iterator[np.ndarray]:
 
 
 def not_a_recording(path: Path) -> UserError:
-    """What is said of a file that is none."""
+    """Returns the error for a file that is not a recording."""
     return UserError(f"{path} is not a .bk2 recording: give files that record_dir wrote")
 
 
 def convert(recording: Path, *, target: Path | None = None, scale: int = 2) -> Path:
-    """A .bk2 -> an .mp4: `target`, or beside it under its name. Errors: UserError."""
+    """Converts a .bk2 to an .mp4: `target`, or a file beside it with its name. Returns the film's
+    path. Raises UserError if it cannot."""
     return write_video(target or recording.with_suffix(".mp4"), screens(recording), scale=scale)
 
 
 def film_names(recordings: Sequence[Path]) -> list[str]:
-    """A name for each recording's film: its own, behind as many folders' as tell all apart."""
+    """A name for each recording's film: its own, prefixed by as many folders as make it unique."""
     paths = [path.absolute().with_suffix(".mp4") for path in recordings]
     names: list[str] = []
     for depth in range(1, max(len(path.parts) for path in paths)):

@@ -1,9 +1,9 @@
-"""The processes behind a vector environment: `python -m retro_agents.games.retro.worker`, started
-by vector.py.
+"""The worker processes of a vector environment: `python -m retro_agents.games.retro.worker`,
+started by vector.py.
 
-This process imports what an environment needs once, then forks one worker per emulator: quick,
-and safe whatever threads the parent runs, since nothing of the parent is forked. Each worker
-talks over its own connection, so that its end, or the parent's, shows at once as that one's end.
+This process imports the modules of an environment once, then forks a worker per emulator. This is
+fast, and safe whatever threads the parent runs, since the parent itself is not forked. Each worker
+has a connection of its own, whose end shows at once that the worker, or the parent, has ended.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from retro_agents.ground.errors import UserError
 
 
 class Worker:
-    """One environment, and what the parent asks of it."""
+    """One environment, with a method for each command of the parent."""
 
     def __init__(self, env: Any) -> None:
         self.env = env
@@ -39,8 +39,8 @@ class Worker:
         """The observation that the agent acts on next."""
 
     def on_step(self, action: int) -> tuple[bytes, float, bool, bool, dict[str, Any] | None]:
-        """One agent step -> observation, reward, terminated, truncated, and of an episode that
-        ends what is said of it; the observation is then the next one's first."""
+        """One agent step. Returns observation, reward, terminated, truncated, and the record of an
+        ended episode; the observation is then the first of the next one."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         ended = None
         if terminated or truncated:
@@ -51,7 +51,7 @@ class Worker:
         return self.pixels, float(reward), bool(terminated), bool(truncated), ended
 
     def on_reset(self, start: dict[str, Any]) -> dict[str, Any]:
-        """A new episode, on a level if one is given -> its level, and the one that it cuts."""
+        """Begin a new episode, on the given level if any. Returns its level and a cut episode."""
         options = {"level": Level(*start["level"])} if start["level"] else None
         obs, info = self.env.reset(seed=start["seed"], options=options)
         self.pixels = obs.tobytes()
@@ -59,7 +59,7 @@ class Worker:
         return {"obs": self.pixels, "level": str(info["level"]), "episode": cut}
 
     def on_render(self, _: None) -> dict[str, Any]:
-        """The screen now."""
+        """The current screen."""
         screen = self.env.render()
         return {"shape": screen.shape, "pixels": screen.tobytes()}
 
@@ -68,7 +68,7 @@ class Worker:
         return {**save_env(self.env), "obs": self.pixels}
 
     def on_restore(self, saved: dict[str, Any]) -> str:
-        """Continue from a saved state; the answer is its level."""
+        """Resume from a saved state. Returns its level."""
         restore_env(self.env, saved)
         self.pixels = saved["obs"]
         return str(saved["EpisodeRecord"]["level"])
@@ -92,8 +92,8 @@ def tell(connection: Connection, status: str, value: Any) -> None:
 
 
 def run_worker(connection: Connection, setup: dict[str, Any], index: int) -> None:
-    """A worker's whole life; errors travel to the parent as one message. Where it has gone, so does
-    the worker."""
+    """Runs a worker; an error is sent to the parent as one message. The worker exits if the parent
+    has gone."""
     cv2.setNumThreads(1)
     env = None
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
@@ -114,13 +114,13 @@ def run_worker(connection: Connection, setup: dict[str, Any], index: int) -> Non
 
 
 def main() -> None:
-    """Read the set-up from stdin, fork the workers, wait for their end."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # a group is told; the run ends its workers
+    """Read the set-up from stdin, fork the workers, and wait until they exit."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # sent to the group; the run ends workers
         signal.signal(number, signal.SIG_IGN)
     setup = msgspec.msgpack.decode(sys.stdin.buffer.read())
     connections = [Connection(descriptor) for descriptor in setup["connections"]]
     add_custom_folders(setup["custom_folders"])
-    # Compiled, or read from its cache, once for all workers.
+    # Compiled, or loaded from the cache, once for all workers.
     AreaShrinker(height=1, width=1)(np.zeros((2, 2, 1), np.uint8))
     children = []
     for index, connection in enumerate(connections):

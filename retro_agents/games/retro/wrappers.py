@@ -1,6 +1,6 @@
-"""What stands between the contest's environment and an agent. `make.py` puts them in order.
+"""The wrappers between the contest's environment and an agent; `make.py` puts them in order.
 
-Each wrapper that remembers something between steps says so in `save` and `restore`.
+Each wrapper that has state between steps defines `save` and `restore`.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from retro_agents.games.retro.levels import Level
 Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 
 CONTEST_PROGRESS = 9000.0
-"""Contest reward for going from a level's start to its end."""
+"""The contest's reward from a level's start to its end."""
 
 
 class Stateful(gymnasium.Wrapper):
-    """A wrapper with a memory between steps, as a dict that msgpack can carry."""
+    """A wrapper with state between steps, saved as a dict for msgpack."""
 
-    kept: tuple[str, ...] = ()
-    """Names of what it remembers."""
+    saved_names: tuple[str, ...] = ()
+    """Names of the state's attributes."""
 
     def save(self) -> dict[str, Any]:
-        """What `restore` needs to continue exactly."""
-        return {name: getattr(self, name) for name in self.kept}
+        """The state from which `restore` resumes exactly."""
+        return {name: getattr(self, name) for name in self.saved_names}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Continue where `save` was called."""
-        for name in self.kept:
+        """Resume where `save` was called."""
+        for name in self.saved_names:
             setattr(self, name, saved[name])
 
 
 class Turns:
-    """Which of its levels an environment plays next.
+    """The order in which an environment plays its levels.
 
-    rotate_every: agent steps on a level, counted over its episodes, before the next;
-    0: the next level after each episode.
+    rotate_every: agent steps on a level, over all its episodes, before the next level; 0: the next
+    level follows each episode.
     """
 
     def __init__(self, levels: list[Level], rotate_every: int) -> None:
@@ -53,7 +53,7 @@ class Turns:
         self.fresh = True
 
     def next(self) -> Level:
-        """The level of the episode that begins."""
+        """The level of the next episode."""
         if self.rotate_every == 0 and not self.fresh:
             self.index += 1
         elif 0 < self.rotate_every <= self.steps:
@@ -64,9 +64,9 @@ class Turns:
 
 
 class LevelRotation(Stateful):
-    """Plays `levels` in turn (see Turns); the switch is a truncation with infos["rotated"].
+    """Plays `levels` in turn (see Turns); a change is a truncation with infos["rotated"].
 
-    A single level is never cut.
+    A single level is never truncated for it.
     """
 
     def __init__(self, env: gymnasium.Env, levels: list[Level], *, rotate_every: int) -> None:
@@ -74,7 +74,7 @@ class LevelRotation(Stateful):
         self.turns = Turns(levels, rotate_every)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Start options["level"], where it is given, or else the level whose turn it is."""
+        """Start options["level"], or by default the next level."""
         if options is not None and "level" in options:
             return self.env.reset(seed=seed, options=options)
         return self.env.reset(seed=seed, options={**(options or {}), "level": self.turns.next()})
@@ -99,7 +99,7 @@ class LevelRotation(Stateful):
 
 
 class Discretise(gymnasium.Wrapper):
-    """Discrete(7 or 10) -> the buttons that the action holds. Contest: 7."""
+    """Discrete(7 or 10) -> the buttons of the action. Contest: 7."""
 
     def __init__(self, env: gymnasium.Env, *, actions: int) -> None:
         super().__init__(env)
@@ -109,16 +109,16 @@ class Discretise(gymnasium.Wrapper):
             row[[BUTTON_NAMES.index(name) for name in names.split()]] = 1
 
     def step(self, action: Any) -> Step:
-        """One agent step with the action's buttons held. InvalidAction: there is none such."""
+        """One agent step with the action's buttons held. Raises InvalidAction if out of range."""
         if not 0 <= action < len(self.buttons):
-            raise InvalidAction(f"no action {action}: expected 0 to {len(self.buttons) - 1}")
+            raise InvalidAction(f"action {action}: expected 0 to {len(self.buttons) - 1}")
         return self.env.step(self.buttons[action])
 
 
 class StepLimit(Stateful):
     """Truncates an episode after `steps` agent steps; 0: never. Contest: 4500."""
 
-    kept = ("steps",)
+    saved_names = ("steps",)
 
     def __init__(self, env: gymnasium.Env, *, steps: int) -> None:
         super().__init__(env)
@@ -131,27 +131,27 @@ class StepLimit(Stateful):
         return self.env.reset(seed=seed, options=options)
 
     def step(self, action: Any) -> Step:
-        """Truncated on the step that reaches the limit, or is beyond one lowered on resuming."""
+        """Truncates on the step that reaches the limit, or exceeds one lowered on resuming."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         self.steps += 1
         return obs, reward, terminated, truncated or 0 < self.limit <= self.steps, info
 
 
 def progress_of(furthest: float, *, terminated: bool) -> tuple[float, bool]:
-    """The furthest return of an episode -> the part of the level that it is, 0 to 1, by the
-    contest's 9000 per level; whether the episode ended by reaching the level's end."""
+    """Returns the completed share of the level, 0 to 1, from an episode's furthest return (the
+    contest has 9000 per level), and whether the episode reached the level's end."""
     progress = min(furthest / CONTEST_PROGRESS, 1.0)
-    # Per-frame rewards are single precision: their sum may miss 9000 by a little.
+    # Per-frame rewards are single precision: their sum may be slightly below 9000.
     return progress, bool(terminated and progress > 0.9999)
 
 
 def episode_record(
     *, total: float, furthest: float, steps: int, level: str, terminated: bool, rotated: bool
 ) -> dict[str, Any]:
-    """What is reported of an episode, from the contest's unscaled reward.
+    """The record of an episode, from the contest's unscaled reward.
 
     r: return; l: agent steps; level: GAME:STATE; progress, finished: see `progress_of`; rotated:
-    cut by a change of level.
+    whether a change of level cut it.
     """
     progress, finished = progress_of(furthest, terminated=terminated)
     return {
@@ -165,10 +165,10 @@ def episode_record(
 
 
 class EpisodeRecord(Stateful):
-    """infos["episode_record"] on the last step of an episode, and at a reset of one that is cut by
-    it. (`episode` is Gymnasium's RecordEpisodeStatistics'.)"""
+    """Adds infos["episode_record"] on the last step of an episode, and at a reset that cuts one.
+    (`episode` is the key of Gymnasium's RecordEpisodeStatistics.)"""
 
-    kept = ("level", "total", "furthest", "steps")
+    saved_names = ("level", "total", "furthest", "steps")
 
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)
@@ -189,7 +189,7 @@ class EpisodeRecord(Stateful):
         return obs, info
 
     def step(self, action: Any) -> Step:
-        """Adds up; reports at the end."""
+        """Adds up rewards, and reports at the end."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         self.total += float(reward)
         self.furthest = max(self.furthest, self.total)
@@ -201,7 +201,7 @@ class EpisodeRecord(Stateful):
         return obs, reward, terminated, truncated, info
 
     def episode(self, *, terminated: bool = False, rotated: bool = False) -> dict[str, Any]:
-        """What is to be reported of the episode so far, see `episode_record`."""
+        """The record of the episode so far, see `episode_record`."""
         return episode_record(
             total=self.total,
             furthest=self.furthest,
@@ -213,12 +213,12 @@ class EpisodeRecord(Stateful):
 
 
 class AllowBacktracking(Stateful):
-    """Reward is the increase of the furthest progress so far, so going back costs nothing.
+    """Rewards only increases of the furthest progress, so that going back costs nothing.
 
     Source: openai/retro-baselines, AllowBacktracking.
     """
 
-    kept = ("total", "furthest")
+    saved_names = ("total", "furthest")
 
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)
@@ -226,12 +226,12 @@ class AllowBacktracking(Stateful):
         self.furthest = 0.0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Forget how far the last episode got."""
+        """Reset the furthest progress."""
         self.total = self.furthest = 0.0
         return self.env.reset(seed=seed, options=options)
 
     def step(self, action: Any) -> Step:
-        """Same step, with max(0, total - furthest) as its reward."""
+        """The same step with the reward max(0, total - furthest)."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         self.total += float(reward)
         gain = max(0.0, self.total - self.furthest)
@@ -261,12 +261,12 @@ class Warp(gymnasium.Wrapper):
         return self.shrink(screen)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """First screen, warped."""
+        """The first screen, warped."""
         obs, info = self.env.reset(seed=seed, options=options)
         return self.warp(obs), info
 
     def step(self, action: Any) -> Step:
-        """Same step, warped."""
+        """The same step, warped."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         return self.warp(obs), reward, terminated, truncated, info
 
@@ -292,7 +292,7 @@ class FrameStack(Stateful):
         return self.stack.copy(), info
 
     def step(self, action: Any) -> Step:
-        """Push the new observation in; the caller gets a copy of its own."""
+        """Push the new observation; the caller gets a copy."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         self.stack[: -self.channels] = self.stack[self.channels :]
         self.stack[-self.channels :] = obs

@@ -91,7 +91,7 @@ def test_a_restored_game_goes_on_for_300_equal_steps(games, options):
         ({"distribution_mode": "hard"}, "--distribution-mode easy"),
         ({"generated_assets": True}, "--no-generated-assets"),
         ({"restrict_themes": True}, "--no-restrict-themes"),
-        ({}, "come out otherwise"),
+        ({}, "cannot be replayed"),
     ],
 )
 def test_states_of_other_levels_or_of_another_kind_of_game_are_refused(change, words):

@@ -312,7 +312,7 @@ def test_other_rules_are_the_emulators_and_other_games_need_not_be_named(tmp_pat
         with pytest.raises(UserError, match=r"other rules .* add --backend emulator"):
             make_vec([ACTS[0], level], num_envs=2)
         (game / "game.pack").unlink()
-        with pytest.raises(UserError, match="side by side in emulators only"):
+        with pytest.raises(UserError, match="run together only in emulators"):
             make_vec([ACTS[0], level], num_envs=2)
     finally:
         Integrations.clear_custom_paths()

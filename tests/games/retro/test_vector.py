@@ -125,9 +125,9 @@ def test_another_number_of_environments_or_other_layers_cannot_be_restored(eithe
     for envs in several:
         envs.reset()
     without, with_them = (envs.save_states() for envs in several)
-    with pytest.raises(UserError, match="begun with --backtracking: resume with the same"):
+    with pytest.raises(UserError, match="started with --backtracking: resume with the same"):
         several[0].restore_states(with_them)
-    with pytest.raises(UserError, match="begun with --no-backtracking: resume with the same"):
+    with pytest.raises(UserError, match="started with --no-backtracking: resume with the same"):
         several[1].restore_states(without)
 
 
