@@ -36,7 +36,7 @@ class StudyConfig:
     """es, jerk-fresh, jerk-search, overfit, ppo2, rainbow, sight, transfer, or a FILE.yaml like
     them; or tables."""
     out: Path | None = None
-    """Folder for all runs, the curves and the tables; none: runs/studies/STUDY."""
+    """Folder for all runs and the tables; none: runs/studies/STUDY."""
     only: tuple[str, ...] = ("",)
     """Kinds or groups to run, and what they need; none: no run, but the tables of all."""
     jobs: Count = 2
@@ -142,7 +142,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         result["kinds"] = with_stored(kinds, stored, study)
         write_result(stored, result, module="studies")
         tables.write()
-    report.draw(study, out)
 
 
 if __name__ == "__main__":

@@ -6,20 +6,21 @@ machine; retro_agents/games/retro/data/references.csv what reference players rea
 """
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+import json
+import re
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
-import numpy as np
-
 from lab.studies.procgen_pages import course_page, entry_page
-from lab.studies.report import MARK, OUT, as_runs, mean_of, origin, page, span
+from lab.studies.report import MARK, OUT, as_runs, origin, page
 from retro_agents.games.retro.bramble import GAME, REFERENCES
 from retro_agents.games.retro.integrations import rom_hash
 from retro_agents.ground import statistics
 from retro_agents.ground.files import write_text
 from retro_agents.ground.results import ROOT, read_result
 from retro_agents.ground.statistics import Runs
-from retro_agents.judging.tables import number, table
+from retro_agents.judging.tables import number, records, span, table
 from retro_agents.sweeps.study import level_names, short
 
 NOTES = """\
@@ -51,7 +52,6 @@ def write() -> None:
 
 def pages() -> dict[str, str]:
     """File name -> text."""
-    paths = sorted((ROOT / "lab" / "studies" / "results").glob("*.json"))
     own = {
         "contest.md": contest_page(),
         "speed.md": speed_page(),
@@ -59,7 +59,8 @@ def pages() -> dict[str, str]:
         "course.md": course_page(),
         "entry.md": entry_page(),
     }
-    return own | {f"{path.stem}.md": study_page(path.stem, read_result(path)) for path in paths}
+    results = results_in("lab/studies")
+    return own | {f"{name}.md": study_page(name, result) for name, result in results.items()}
 
 
 def study_page(name: str, result: Mapping[str, Any]) -> str:
@@ -71,38 +72,31 @@ def study_page(name: str, result: Mapping[str, Any]) -> str:
             origins.setdefault(origin(own["origin"]), []).append(kind)
     parts = [f"# Study: {name}", source, origin(result)]
     parts += [f"From before, {', '.join(kinds)}: {text}" for text, kinds in origins.items()]
-    parts += [*second([result]), *former(name), NOTES, page(result)]
+    parts += [*notes(name, [result]), NOTES, page(result)]
     return "\n\n".join(parts) + "\n"
 
 
-def second(results: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A note where results are of another ROM of BrambleDash than the one that is here."""
-    played = {rom for result in results for rom in _roms(result)}
-    return [SECOND] if played - {rom_hash(GAME)} else []
-
-
-def former(name: str) -> list[str]:
-    """A note where results are with other weights than those that are shipped."""
-    return [FORMER] if name in WITH_FORMER else []
-
-
-def _roms(content: Any) -> Iterator[str]:
-    """The ROMs of BrambleDash that a stored result names."""
-    inside = content.items() if isinstance(content, Mapping) else ()
-    for name, part in [*inside, *enumerate(content if isinstance(content, list) else ())]:
-        if name == GAME and isinstance(part, str):
-            yield part
-        yield from _roms(part)
+def notes(name: str, results: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Notes where results are of another ROM of BrambleDash than the one that is here, or of other
+    weights than those that are shipped."""
+    played = re.findall(rf'"{GAME}": "(\w+)"', json.dumps(results))
+    other = [SECOND] if set(played) - {rom_hash(GAME)} else []
+    return other + [FORMER] * (name in WITH_FORMER)
 
 
 def speed_page() -> str:
     """Of all benchmarks, a section each."""
-    cases = "What each case times: [cases](../../benchmarks/cases.md)."
+    cases = "What each case times: [cases](../../lab/benchmarks/cases.md)."
     parts = ["# Speed", MARK.format("`lab/benchmarks/results`"), cases]
-    for path in sorted((ROOT / "lab" / "benchmarks" / "results").glob("*.json")):
-        result = read_result(path)
-        parts += [f"## {path.stem}", origin(result), *row_tables(result["rows"])]
+    for name, result in results_in("lab/benchmarks").items():
+        parts += [f"## {name}", origin(result), *row_tables(result["rows"])]
     return "\n\n".join(parts) + "\n"
+
+
+def results_in(folder: str) -> dict[str, dict[str, Any]]:
+    """The stored results of a folder, by the names of their files."""
+    paths = sorted((ROOT / folder / "results").glob("*.json"))
+    return {path.stem: read_result(path) for path in paths}
 
 
 def row_tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -114,14 +108,12 @@ def row_tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         tables.setdefault((first, *metrics), []).append(row)
     found = []
     for same in tables.values():
-        names = list(dict.fromkeys(name for row in same for name in row))
-        if len(same) == 1 and len(names) > WIDE:
-            found.append(table([names[0], value(same[0][names[0]])], [
-                [title(name), value(same[0][name])] for name in names[1:]
-            ]))  # fmt: skip
+        cells = [{title(name): value(part) for name, part in row.items()} for row in same]
+        if len(cells) == 1 and len(cells[0]) > WIDE:
+            head, *body = cells[0].items()
+            found.append(table(head, body))
         else:
-            body = [[value(row.get(name)) for name in names] for row in same]
-            found.append(table(list(map(title, names)), body))
+            found.append(records(cells))
     return found
 
 
@@ -144,48 +136,50 @@ def value(content: Any) -> str:
 
 def contest_page() -> str:
     """All contests in retro_agents/contest/results: overall, and level by level."""
-    paths = sorted((ROOT / "retro_agents" / "contest" / "results").glob("*.json"))
-    results = {path.stem: read_result(path) for path in paths}
-    runs: dict[str, Runs] = {
+    results = results_in("retro_agents/contest")
+    found: dict[str, Runs] = {
         name: as_runs({row["level"]: row["by_seed"] for row in result["levels"]})
         for name, result in results.items()
     }
-    order = sorted(runs, key=lambda name: statistics.mean(runs[name]))
-
-    def zone(level: str) -> str:
-        return short(level).partition(".")[0]
-
-    zones = {zone(name) for name in level_names("bramble-train")}
-    rows = []
-    for name in order:
-        seen, unseen = (
-            statistics.mean({k: v for k, v in runs[name].items() if (zone(k) in zones) == there})
-            for there in (True, False)
-        )
-        overall = results[name]["overall"]
-        rows.append([
-            name,
-            player(results[name]["agent"]),
-            number(results[name]["agent"]["timesteps"]),
-            number(len(overall["by_seed"])),
-            number(statistics.mean(runs[name])),
-            span(statistics.t_interval(statistics.seed_means(runs[name]))),
-            number(statistics.interquartile_mean(runs[name])),
-            number(seen),
-            number(unseen),
-            *(number(overall[count]) for count in ("best", "episodes", "finished")),
-        ])  # fmt: skip
-    head = ["", "agent", "steps on each level", "seeds", "mean return", "95 % over seeds"]
-    head += ["interquartile mean", "levels of seen zones", "of unseen zones"]
-    levels = list(runs[order[0]])
+    runs = dict(sorted(found.items(), key=lambda item: statistics.mean(item[1])))
+    rows = [contest_row(name, results[name], own) for name, own in runs.items()]
     by_level = [
-        [short(level), *(number(mean_of(runs[name][level])) for name in order)] for level in levels
+        {
+            "mean over seeds": short(level),
+            **{name: number(fmean(own[level].values())) for name, own in runs.items()},
+        }
+        for level in next(iter(runs.values()))
     ]
     parts = ["# Contest", MARK.format("`retro_agents/contest/results`")]
-    parts += [*second(list(results.values())), *former("contest"), NOTES]
-    parts += [table([*head, "best", "episodes", "finished"], rows)]
-    parts += [table(["mean over seeds", *order], by_level)]
+    parts += [*notes("contest", list(results.values())), NOTES, records(rows), records(by_level)]
     return "\n\n".join(parts) + "\n"
+
+
+def contest_row(name: str, result: Mapping[str, Any], runs: Runs) -> dict[str, str]:
+    """Of one contest."""
+    agent, overall = result["agent"], result["overall"]
+    zones = {zone(level) for level in level_names("bramble-train")}
+    seen, unseen = (
+        statistics.mean({k: v for k, v in runs.items() if (zone(k) in zones) == there})
+        for there in (True, False)
+    )
+    return {
+        "": name,
+        "agent": player(agent),
+        "steps on each level": number(agent["timesteps"]),
+        "seeds": number(len(overall["by_seed"])),
+        "mean return": number(statistics.mean(runs)),
+        "95 % over seeds": span(statistics.t_interval(statistics.seed_means(runs))),
+        "interquartile mean": number(statistics.interquartile_mean(runs)),
+        "levels of seen zones": number(seen),
+        "of unseen zones": number(unseen),
+        **{count: number(overall[count]) for count in ("best", "episodes", "finished")},
+    }
+
+
+def zone(level: str) -> str:
+    """GAME:ZONE.ACT -> ZONE."""
+    return short(level).partition(".")[0]
 
 
 def player(agent: Mapping[str, Any]) -> str:
@@ -199,18 +193,19 @@ def player(agent: Mapping[str, Any]) -> str:
 def references_page() -> str:
     """What the cartridge's reference players reach, over levels that count alike."""
     with REFERENCES.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+        players: dict[str, list[dict[str, str]]] = {}
+        for row in csv.DictReader(file):
+            players.setdefault(row["agent"], []).append(row)
     held_out = {short(name) for name in level_names("bramble-test")}
     body = []
-    for agent in dict.fromkeys(row["agent"] for row in rows):
-        cells = [agent, next(row["episodes"] for row in rows if row["agent"] == agent)]
-        for levels in (held_out, {row["level"] for row in rows}):
-            here = [row for row in rows if row["agent"] == agent and row["level"] in levels]
-            ended, episodes = (sum(int(r[k]) for r in here) for k in ("finished", "episodes"))
-            cells.append(number(round(float(np.mean([float(r["mean_return"]) for r in here])))))
-            cells.append(f"{ended:,} of {episodes:,}")
+    for agent, rows in players.items():
+        cells = {"player": agent, "episodes on each level": rows[0]["episodes"]}
+        there = [row for row in rows if row["level"] in held_out]
+        for name, here in (("held-out levels", there), ("all levels", rows)):
+            ended, episodes = (sum(int(row[k]) for row in here) for k in ("finished", "episodes"))
+            mean = round(fmean(float(row["mean_return"]) for row in here))
+            cells |= {f"mean return, {name}": number(mean)}
+            cells |= {f"finished, {name}": f"{ended:,} of {episodes:,}"}
         body.append(cells)
-    head = ["player", "episodes on each level", "mean return, held-out levels", "finished"]
-    head += ["mean return, all levels", "finished"]
     source = MARK.format("`retro_agents/games/retro/data/references.csv`")
-    return "\n\n".join(["# Reference players", source, table(head, body)]) + "\n"
+    return "\n\n".join(["# Reference players", source, records(body)]) + "\n"

@@ -22,9 +22,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def records(rows: Sequence[Mapping[str, str]]) -> str:
-    """The same of rows that name their columns, each of which may lack some."""
+    """The same of rows that name their columns, each of which may lack some; nothing of none."""
     head = list(dict.fromkeys(name for row in rows for name in row))
-    return table(head, [[row.get(name, "") for name in head] for row in rows])
+    return table(head, [[row.get(name, "") for name in head] for row in rows]) if rows else ""
 
 
 def terminal_table(

@@ -41,10 +41,11 @@ def test_a_page_says_where_each_kind_comes_from() -> None:
     assert before[0].startswith(f"From before, {first}, {second}: `x` at commit y; 96 cores")
 
 
-def test_only_results_of_another_rom_are_marked() -> None:
+def test_only_results_of_another_rom_or_other_weights_are_marked():
     here, other = ({"made": [{"roms": {tables.GAME: rom}}]} for rom in (rom_hash(tables.GAME), "f"))
-    assert tables.second([here]) == []
-    assert tables.second([here, other]) == [tables.SECOND]
+    assert tables.notes("ppo2", [here]) == []
+    assert tables.notes("ppo2", [here, other]) == [tables.SECOND]
+    assert tables.notes("es", [here]) == [tables.FORMER]
 
 
 def test_rows_of_one_sort_share_a_table_and_many_numbers_stand_below_each_other() -> None:
