@@ -13,21 +13,14 @@ from retro_agents.run.metrics import PROJECT, EpisodeLog, Metrics, read_columns
 EPISODE = {"r": 812.25, "l": 300, "level": "Bramble:A.Act1", "progress": 0.5, "finished": False}
 
 
-def test_rows_read_back_exactly(tmp_path):
-    with Metrics(tmp_path, tensorboard=False) as metrics:
+def test_rows_are_on_disk_at_once_and_read_back_exactly(tmp_path):
+    with Metrics(tmp_path, resume_step=2, tensorboard=False) as metrics:  # without a file
         metrics.log(4, {"loss": 0.1, "count": 3})
         metrics.log(8, {"loss": np.float32(1 / 3), "count": np.int64(2**60)})
-    assert (tmp_path / "metrics.csv").read_text() == (
-        f"step,loss,count\n4,0.1,3\n8,{float(np.float32(1 / 3))!r},{2**60}\n"
-    )
+        assert (tmp_path / "metrics.csv").read_text() == (
+            f"step,loss,count\n4,0.1,3\n8,{float(np.float32(1 / 3))!r},{2**60}\n"
+        )
     assert read_columns(tmp_path / "metrics.csv")["loss"][0] == 0.1
-
-
-def test_each_row_is_on_disk_at_once(tmp_path):
-    metrics = Metrics(tmp_path, tensorboard=False)
-    metrics.log(1, {"a": 1})
-    assert (tmp_path / "metrics.csv").read_text() == "step,a\n1,1\n"
-    metrics.close()
 
 
 def test_a_row_that_cannot_be_written_is_a_user_error(tmp_path):
@@ -66,12 +59,6 @@ def test_resuming_drops_rows_after_the_checkpoint_and_a_cut_off_one(tmp_path):
     assert path.read_text() == "step,a,b\n1,1,\n2,2,\n4,40,1\n"
 
 
-def test_resuming_without_a_file_starts_one(tmp_path):
-    with Metrics(tmp_path, resume_step=2, tensorboard=False) as metrics:
-        metrics.log(3, {"a": 1})
-    assert (tmp_path / "metrics.csv").read_text() == "step,a\n3,1\n"
-
-
 def test_a_resumed_run_writes_the_file_of_an_uninterrupted_one(tmp_path):
     values = {step: {"loss": step / 7} | ({"late": step} if step > 5 else {}) for step in range(9)}
     for name in ("whole", "broken"):
@@ -101,11 +88,8 @@ def test_tensorboard_gets_the_same_numbers_and_forgets_what_was_dropped(tmp_path
         metrics.log(4, {"loss": 9.0})
     events = EventAccumulator(str(tmp_path), purge_orphaned_data=True)
     events.Reload()
-    assert [(e.step, e.value) for e in events.Scalars("train/loss")] == [
-        (1, 0.5),
-        (2, 1.0),
-        (4, 9.0),
-    ]
+    found = [(e.step, e.value) for e in events.Scalars("train/loss")]
+    assert found == [(1, 0.5), (2, 1.0), (4, 9.0)]
 
 
 def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(tmp_path, monkeypatch):
@@ -153,7 +137,11 @@ def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(tmp_path, mo
 
 
 def test_levels_that_are_seeds_count_as_their_game(tmp_path):
+    with pytest.raises(UserError, match="cannot read"):
+        read_columns(tmp_path / "episodes.csv")
     with EpisodeLog(tmp_path) as log:
+        with pytest.raises(UserError, match="no rows yet"):
+            read_columns(tmp_path / "episodes.csv")
         for seed, r in ((17, 2.0), (1234567, 6.0)):
             log.log(seed, 0, EPISODE | {"r": r, "level": f"bigfish:{seed}"})
         found = log.rollout()
@@ -177,12 +165,3 @@ def test_episodes_have_fixed_columns_and_resume(tmp_path):
     assert (tmp_path / "episodes.csv").read_text().endswith("\n170,0,corridor,1.0,3,,0\n")
     columns = read_columns(tmp_path / "episodes.csv")
     assert list(columns["level"]) == ["Bramble:A.Act1"] * 2 + ["corridor"]
-
-
-def test_reading_nothing_is_a_user_error(tmp_path):
-    with pytest.raises(UserError, match="cannot read"):
-        read_columns(tmp_path / "metrics.csv")
-    with EpisodeLog(tmp_path):
-        pass
-    with pytest.raises(UserError, match="no rows yet"):
-        read_columns(tmp_path / "episodes.csv")
