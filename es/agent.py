@@ -24,7 +24,7 @@ from retro_agents.run.config import from_dict, to_dict
 class ESAgent(NetAgent[Any, ESConfig]):
     """Acts by the best score; by a draw from the policy where the config says so, or exploring."""
 
-    name, config_type, same = "es", ESConfig, "agent, settings"
+    name, config_type = "es", ESConfig
 
     def __init__(self, policy: Any, config: ESConfig) -> None:
         super().__init__(policy.net, config, device=policy.device)
@@ -96,13 +96,13 @@ build, load = ESAgent.build, ESAgent.load
 
 def check(policy: Any, config: ESConfig, *, name: str, source: Path | str) -> None:
     """UserError: a net that cannot be searched, or not by such a run."""
-    layers = policy.net.named_modules() if hasattr(policy, "scores") else ()
+    layers = policy.net.named_modules() if isinstance(policy, ScoringPolicy) else ()
     if not any(layer.endswith("hidden") for layer, _ in layers):
         raise UserError(
             f"{source} is of agent {name!r}, whose net cannot be searched; give "
             "one of ppo2, rainbow, trpo, impala or es"
         )
-    if getattr(policy.config, "recurrent", "none") != "none":
+    if policy.recurrent:
         raise UserError(f"{source} has a recurrent net; give one without")
     if config.layer == "head" and getattr(policy.config, "quantiles", False):
         raise UserError(f"{source} has quantiles, whose last layers cannot be searched: --layer fc")

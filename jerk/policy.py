@@ -71,10 +71,9 @@ def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> Backi
     source, policy = saved.folder, policy_of(saved, device=device)
     if policy is None:
         raise UserError(f"{source} has no policy; give a checkpoint of an agent that has a net")
-    theirs: Any = policy.actor.config
-    if getattr(theirs, "recurrent", "none") != "none":
+    if policy.actor.recurrent:
         raise UserError(f"{source} is recurrent, and JERK asks only now and then; give one without")
-    check_alike(theirs.env, config.env, source=source, wider=True)
+    check_alike(policy.actor.config.env, config.env, source=source, wider=True)
     if not (config.policy_replays or config.write_replay):
         raise UserError(
             f"nothing would ask the policy in {source}: give --policy-replays or --preset hybrid, "

@@ -43,10 +43,6 @@ class RainbowAgent(NetAgent[RainbowNet, RainbowConfig]):
     """
 
     name, config_type = "rainbow", RainbowConfig
-    same = (
-        "encoder, widths, pool, hidden, streams, noisy, dueling, distributional, atoms, quantiles, "
-        "actions, image, stack"
-    )
     make_net = staticmethod(make_net)
     logits = False
 

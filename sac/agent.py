@@ -21,7 +21,6 @@ class SACAgent(PolicyAgent[SACNet, SACConfig]):
     """Acts by its policy: on a CPU in fp32 whatever the precision."""
 
     name, config_type = "sac", SACConfig
-    same = "encoder, widths, pool, hidden, actions, image, stack"
     make_net = staticmethod(make_net)
 
     def __init__(self, net: SACNet, config: SACConfig, *, device: str = "cpu") -> None:

@@ -89,7 +89,6 @@ class TRPOAgent(PolicyAgent[TRPONet, TRPOConfig]):
     """Acts by the most probable action; exploring, by a draw from the policy."""
 
     name, config_type = "trpo", TRPOConfig
-    same = "encoder, widths, pool, hidden, critic, actions, image, stack"
     make_net = staticmethod(make_net)
 
     def autocast(self) -> AbstractContextManager[Any]:

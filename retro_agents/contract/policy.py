@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import nan
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,11 +52,19 @@ class Agent(Policy, Protocol):
         ...
 
 
+@runtime_checkable
 class ScoringPolicy(Policy, Protocol):
     """A policy with a net that scores actions, for search, display and sampling."""
 
     logits: bool
     """Whether scores are a policy's logits; otherwise they are expected returns."""
+    device: Any
+    """Of the net, as PyTorch names it."""
+
+    @property
+    def recurrent(self) -> bool:
+        """Whether the policy also acts by earlier observations, which `scores` does not see."""
+        ...
 
     @property
     def net(self) -> nn.Module:

@@ -21,8 +21,8 @@ from retro_agents.experience.replay import (
 from retro_agents.ground.arrays import pieces, whole
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import Checkpoint
-from retro_agents.run.config import flat
-from retro_agents.run.fields import flag_with
+from retro_agents.run.config import flat, to_dict
+from retro_agents.run.fields import fields, flag_with
 
 
 def check_made_alike(saved: Checkpoint, ours: EnvSettings, *, instead: str) -> None:
@@ -40,20 +40,14 @@ def check_made_alike(saved: Checkpoint, ours: EnvSettings, *, instead: str) -> N
 
 
 def check_seen_alike(saved: Checkpoint, config: Any) -> None:
-    """UserError: a run would go on with other pictures than those that its checkpoint holds."""
-    theirs, ours = saved.config_as(type(config)).env.spec(), config.env.spec()
-    size = "--image-height, --image-width, --colour and --frame-stack"
-    frames = "--frames" if hasattr(config.env, "frames") else "--frame-stack"
-    for name, what, flags in (
-        ("steps_back", "stacks frames of steps back", frames),
-        ("difference", "has for frame_difference", "--frame-difference"),
-        ("observation_shape", "sees images [C,H,W] of", size),
-    ):
-        before, now = getattr(theirs, name), getattr(ours, name)
-        if before != now:
-            raise UserError(
-                f"the saved run {what} {before}, not {now}: resume with the same {flags}"
-            )
+    """Raises UserError if a run would be resumed with other observations than its checkpoint's."""
+    theirs, ours = saved.config_as(type(config)).env, config.env
+    seen = [(s.observation_shape, s.steps_back, s.difference) for s in (theirs.spec(), ours.spec())]
+    if seen[0] != seen[1]:
+        before, now = to_dict(theirs), to_dict(ours)
+        shapes = [name for name in fields(theirs, "shape") if before[name] != now.get(name)]
+        flags = " ".join(flag_with(name, before[name]) for name in shapes)
+        raise UserError(f"the saved run has other observations: resume it with {flags}")
 
 
 def seed_replay(replay: Replay, saved: Checkpoint, count: int, *, ours: EnvSettings) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from retro_agents.contract.episodes import even_rows
-from retro_agents.contract.policy import Policy
+from retro_agents.contract.policy import Policy, ScoringPolicy
 from retro_agents.games.families import make
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.ground import statistics
@@ -59,7 +59,7 @@ def rows_of(levels: int, episodes: int) -> int:
 def check_testable(policy: Policy, name: str, *, levels: int, episodes: int) -> None:
     """UserError: the agent of that name chooses by no picture, but for which level it is on, or the
     episodes on each level do not do."""
-    if not hasattr(policy, "scores"):
+    if not isinstance(policy, ScoringPolicy):
         raise UserError(
             f"{name} has no net that acts by what it sees, so that there is no sight to test: give "
             "a checkpoint of an agent that has one, such as rainbow or ppo2"

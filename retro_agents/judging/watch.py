@@ -17,7 +17,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from retro_agents.contract.policy import Policy
+from retro_agents.contract.policy import Policy, ScoringPolicy
 from retro_agents.games.families import HELD_OUT
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.make import make_env
@@ -123,7 +123,7 @@ def watch(
 
 def values_of(policy: Any, obs: NDArray[np.uint8]) -> list[float]:
     """What it expects of each action; [] of one that expects nothing, or by what it remembers."""
-    if not hasattr(policy, "scores") or getattr(policy.config, "recurrent", "none") != "none":
+    if not isinstance(policy, ScoringPolicy) or policy.recurrent:
         return []
     import torch  # which takes seconds, and is loaded if there is a net
 

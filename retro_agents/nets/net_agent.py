@@ -15,7 +15,7 @@ from retro_agents.nets.actor_critic import ActorCritic, make_actor_critic, sampl
 from retro_agents.nets.transfer import check_parts, check_strides, load_net
 from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from retro_agents.run.config import flat, from_dict, to_dict
-from retro_agents.run.fields import flag_with
+from retro_agents.run.fields import fields, flag_with
 
 Net = TypeVar("Net", bound=nn.Module)
 Config = TypeVar("Config")
@@ -27,8 +27,8 @@ class NetAgent(Generic[Net, Config]):
     name: ClassVar[str]
     """Name of the agent's package."""
     config_type: ClassVar[type]
-    same: ClassVar[str]
-    """The settings that shape the net: fields of the config, and words for other settings."""
+    recurrent = False
+    """Whether the net remembers from one observation to the next."""
 
     @staticmethod
     def make_net(config: Any) -> nn.Module:
@@ -78,7 +78,7 @@ class NetAgent(Generic[Net, Config]):
         check_parts(*parts, source=saved.folder)
         widths = (config.get("widths", "") for config in (theirs, ours))
         check_strides(*widths, source=saved.folder)
-        known = [name for name in self.same.split(", ") if name in theirs and name in ours]
+        known = [name for name in fields(self.config, "shape") if name in theirs]
         flags = [flag_with(name, theirs[name]) for name in known if theirs[name] != ours[name]]
         self.take(saved.tensors["net"], saved.folder, flags=flags)
 
@@ -95,7 +95,7 @@ class NetAgent(Generic[Net, Config]):
     ) -> None:
         """Take the weights of a net from `source`. flags: those that make a net of its shape, if
         known. Raises UserError if its shape is another one."""
-        same = f"give {' '.join(flags)}" if flags else f"use the same {self.same}"
+        same = f"give {' '.join(flags)}" if flags else "use the same settings of the net"
         load_net(self.net, weights, source=source, instead=same)
 
 
@@ -125,7 +125,6 @@ class PolicyAgent(NetAgent[Net, Config]):
 class ActorCriticAgent(NetAgent[ActorCritic, Config]):
     """Takes the policy's most probable action; to explore, draws from the policy."""
 
-    same = "encoder, widths, pool, hidden, recurrent, recurrent_hidden, actions, image, stack"
     make_net = staticmethod(make_actor_critic)
     logits = True
 
@@ -133,7 +132,7 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
         super().__init__(net, config, device=device)
         precision: str = config.precision  # type: ignore[attr-defined]
         self.half = computes_in_bf16(precision, self.device)
-        self.state = self.no_state(0)
+        self.state, self.recurrent = self.no_state(0), net.core is not None
 
     def autocast(self) -> torch.autocast:
         """The net's precision. An outer autocast around many calls casts the weights once."""

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from ppo2.config import Config
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_env
@@ -43,6 +42,8 @@ class Waiting:
     """Goes right for 20 steps, then ducks; expects as much of action k as k."""
 
     config: Any = None
+    net: Any = None
+    logits = recurrent = False
     device = "cpu"
 
     def __init__(self):
@@ -59,7 +60,7 @@ class Waiting:
 def test_what_a_policy_with_a_memory_expects_is_not_shown():
     policy, obs = Waiting(), np.zeros((3, 84, 84), np.uint8)
     assert values_of(policy, obs) == list(range(7))
-    policy.config = Config(recurrent="gru", sequence_steps=2)
+    policy.recurrent = True
     assert values_of(policy, obs) == []
 
 

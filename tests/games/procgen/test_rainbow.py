@@ -54,5 +54,5 @@ def test_rainbow_trains_and_goes_on(preset, tmp_path):
     run(make_for(config), config, tmp_path)
     assert read_columns(tmp_path / "metrics.csv")["updates"][-1] > 100
     other = parse(["--run-dir", str(tmp_path), "--resume", "--frames", "0,-3"])
-    with pytest.raises(UserError, match=r"steps back \(7, 0\), not \(3, 0\): .* same --frames"):
+    with pytest.raises(UserError, match="resume it with --frames 0,-7"):
         run(make_for(other), other, tmp_path)
