@@ -49,20 +49,17 @@ def test_actions_without_a_move_are_refused_in_one_line(lacking):
     assert "\n" not in str(error.value)
 
 
-def test_exploration_goes_right_for_ever_while_it_pays():
+@pytest.mark.parametrize(
+    ("reward", "turns", "wanted"),
+    [
+        (1.0, True, [1] * 340),  # for ever while it pays
+        (0.0, True, [1] * 100 + [0] * 70 + [1] * 100 + [0] * 70),
+        (0.0, False, [1] * 340),
+    ],
+)
+def test_a_right_bout_without_reward_is_followed_by_a_left_one(reward, turns, wanted):
     config = replaced(CONFIG, jump_probability=0.0)
-    assert walk(350, rewards=lambda step: 1.0, config=config) == [1] * 350
-
-
-def test_a_right_bout_without_reward_is_followed_by_a_left_one_and_that_by_a_right_one():
-    config = replaced(CONFIG, jump_probability=0.0)
-    actions = walk(340, rewards=lambda step: 0.0, config=config)
-    assert actions == [1] * 100 + [0] * 70 + [1] * 100 + [0] * 70
-
-
-def test_exploration_that_does_not_turn_goes_right_whatever_comes_of_it():
-    config = replaced(CONFIG, jump_probability=0.0)
-    assert walk(340, rewards=lambda step: 0.0, config=config, turns=False) == [1] * 340
+    assert walk(340, rewards=lambda step: reward, config=config, turns=turns) == wanted
 
 
 def test_jumps_are_held_four_steps_and_begin_at_the_stated_rate():

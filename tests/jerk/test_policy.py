@@ -69,9 +69,6 @@ def test_what_looks_alike_is_embedded_nearby():
         here, near, further, far = Embedder(config)(obs)
         distances = [np.linalg.norm(here - other) for other in (near, further, far)]
         assert 0.0 < distances[0] < distances[1] < distances[2]
-
-
-def test_a_uniform_picture_is_no_division_by_zero():
     blank = np.zeros((1, 4, 36, 36), np.uint8)
     assert np.isfinite(Embedder(CONFIG)(blank)).all()
 
@@ -90,40 +87,28 @@ def test_a_policy_comes_back_as_it_was_and_computes_in_fp32(tmp_path):
     np.testing.assert_array_equal(rebuilt(es).act(images(8)), es.act(images(8)))
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"image_height": 40}, "--image-height 36"),
-        ({"frame_skip": 6}, "--frame-skip 4"),
-    ],
-)
-def test_a_policy_that_sees_otherwise_is_refused_in_one_line(tmp_path, changes, words):
-    agents()[0].save(tmp_path)
-    with pytest.raises(UserError, match=words) as error:
-        take(tmp_path, replaced(CONFIG, **changes))
-    assert "\n" not in str(error.value)
-
-
-def test_a_recurrent_policy_is_refused(tmp_path):
-    config = replaced(PPO2Config(), **SMALL, recurrent="gru", sequence_steps=2)
-    PPO2Agent(ppo2_net(config), config).save(tmp_path)
-    with pytest.raises(UserError, match="recurrent"):
-        take(tmp_path, CONFIG)
-
-
-def test_what_has_no_net_is_no_policy(tmp_path):
-    EpisodicMemory(MemoryConfig(features=4, actions=7)).save(tmp_path / "memory")
-    JerkAgent(replaced(JerkConfig(), image_height=36, image_width=36)).save(tmp_path / "jerk")
-    for name in ("memory", "jerk"):
-        with pytest.raises(UserError, match="no policy"):
-            take(tmp_path / name, CONFIG)
-
-
-def test_a_policy_of_more_actions_is_refused_and_one_of_fewer_taken(tmp_path):
+def test_what_cannot_play_for_jerk_is_refused_in_one_line(tmp_path):
     ten = replaced(RainbowConfig(), **SMALL, actions=10)
-    RainbowAgent(rainbow_net(ten), ten).save(tmp_path / "ten")
-    with pytest.raises(UserError, match="--actions 10"):
-        take(tmp_path / "ten", CONFIG)
-    agents()[0].save(tmp_path / "seven")
-    wider = replaced(CONFIG, actions=10)
+    gru = replaced(PPO2Config(), **SMALL, recurrent="gru", sequence_steps=2)
+    blind = replaced(JerkConfig(), image_height=36, image_width=36)
+    for name, saved in {
+        "seven": agents()[0],
+        "ten": RainbowAgent(rainbow_net(ten), ten),
+        "recurrent": PPO2Agent(ppo2_net(gru), gru),
+        "jerk": JerkAgent(blind),
+        "memory": EpisodicMemory(MemoryConfig(features=4, actions=7)),
+    }.items():
+        saved.save(tmp_path / name)
+    for name, changes, words in (
+        ("seven", {"image_height": 40}, "--image-height 36"),
+        ("seven", {"frame_skip": 6}, "--frame-skip 4"),
+        ("ten", {}, "--actions 10"),
+        ("recurrent", {}, "recurrent"),
+        ("jerk", {}, "no policy"),
+        ("memory", {}, "no policy"),
+    ):
+        with pytest.raises(UserError, match=words) as error:
+            take(tmp_path / name, replaced(CONFIG, **changes))
+        assert "\n" not in str(error.value)
+    wider = replaced(CONFIG, actions=10)  # than the policy's
     assert take(tmp_path / "seven", wider).actor.config.env.actions == 7
