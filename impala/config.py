@@ -38,10 +38,10 @@ class ImpalaConfig:
     """Arithmetic of the nets; losses and V-trace are fp32 either way. auto: bf16 on a GPU and
     on an x86 CPU where it is the faster (AMX, AMD's AVX-512)."""
     torch_threads: Threads = machine(0)
-    """CPU threads of the learner, each with a piece of a batch; 0: PyTorch decides."""
-    accumulate: Count = machine(1)
-    """Pieces, of whole sequences, in which each thread computes its part of a batch's gradient: to
-    save memory, or to keep to the cache."""
+    """CPU threads of the learner, each with a part of a batch; 0: PyTorch decides."""
+    microbatches: Count = machine(1)
+    """Microbatches, of whole sequences, that each thread splits its part of a batch into, to save
+    memory or to keep to the cache; their gradients are added up."""
 
     initialisation: Initialisation = start("default", group="The net")
     """Weights before the outputs (xavier-all: of these too); default: orthogonal but for impala's

@@ -63,7 +63,7 @@ class Learner:
 
     def _step(self, batch: Sequences) -> dict[str, Tensor]:
         """One step along the gradient of a batch. Returns metrics."""
-        count = min(self.config.accumulate * self.threads.count, batch.count)
+        count = min(self.config.microbatches * self.threads.count, batch.count)
         ends = np.linspace(0, batch.count, count + 1).astype(int).tolist()
         parts = [batch.columns(slice(*ends)) for ends in pairwise(ends)]
         sums = self.threads.backward(self._microbatch, parts, parameters=self.parameters)

@@ -21,6 +21,8 @@ from retro_agents.run.agents import check_alike
 from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from retro_agents.run.config import from_dict
 
+SEQUENCES = 100
+"""Sequences remembered per level; the worst makes room."""
 MEMORY_PREFIX = "memory-"
 MEMORY_CAPACITY = 100_000
 """Steps remembered."""
@@ -44,7 +46,7 @@ class JerkAgent:
 
     def __init__(self, config: JerkConfig, *, device: str = "cpu") -> None:
         self.config, self.device = config, device
-        self.sequences = SequenceMemory(config.sequences)
+        self.sequences = SequenceMemory(SEQUENCES)
         self.spec = config.env.spec()
         self.moves = find_moves(self.spec.action_names)
         self.policy: BackingPolicy | None = None

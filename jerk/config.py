@@ -62,8 +62,6 @@ class JerkConfig:
     is one."""
     keep_ratio: Share = learning(0.0)
     """A run is kept as a sequence where its return is more than this part of the best."""
-    sequences: Count = learning(100)
-    """Sequences remembered per level; the worst goes first."""
 
     policy: str = fixed(
         "", "checkpoint", "once", group="Exploring with a policy and a memory (hybrid)"

@@ -41,7 +41,7 @@ class PPO2Config:
     compile: bool = machine(False)
     """Compile the learning step with torch.compile (CUDA graphs on a GPU; one thread on a CPU)."""
     torch_threads: Threads = machine(0)
-    """CPU threads of the learner, each with a piece of a minibatch; 0: PyTorch decides."""
+    """CPU threads of the learner, each with a part of a minibatch; 0: PyTorch decides."""
     act_parts: Count = machine(2)
     """Groups of environments: the emulators of one run while actions of the next are chosen."""
 
@@ -82,7 +82,7 @@ class PPO2Config:
     """Parts of a rollout, each a step of Adam."""
     epochs: Count = learning(4, other_names=("update_epochs",))
     """Times that a rollout is learned from, shuffled anew each time."""
-    accumulate: Natural = machine(1)
+    microbatches: Natural = machine(1)
     """Microbatches that each thread splits its part of a minibatch into, to save memory or to keep
     to the cache; their gradients are added up. 0: on a CPU of about 128 rows, on a GPU one."""
 

@@ -82,7 +82,7 @@ class Demonstrations:
         # Before an episode's first frame stands that frame itself, as the environment has it.
         back = np.minimum(self.steps_back, self.ages[rows, steps][:, None])
         frames = self.frames[rows[:, None], steps[:, None] - back]
-        obs = stacked(frames, difference=self.spec.difference)
+        obs = stacked(frames)
         returns = self.returns[rows, steps] / np.float32(self.scale.deviation)
         return obs, self.actions[rows, steps].astype(np.int64), returns
 

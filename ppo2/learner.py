@@ -148,7 +148,7 @@ class Learner:
         if self.config.normalise == "minibatch":
             advantages = normalised(advantages, self.group)
         threads, rows = self.threads.count, indices.numel()
-        each = self.config.accumulate or -(-rows // (threads * self.cached_rows))
+        each = self.config.microbatches or -(-rows // (threads * self.cached_rows))
         count = min(each * threads, indices.shape[1])
         microbatches = indices.tensor_split(count, dim=1), advantages.tensor_split(count, dim=1)
         work = partial(self._microbatch, batch, rows=rows)

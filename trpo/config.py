@@ -26,8 +26,6 @@ class TRPOConfig:
     """CPU threads of the nets; 0: PyTorch decides."""
     act_parts: Count = machine(2)
     """Groups of environments: the emulators of one run while actions of the next are chosen."""
-    piece: Count = machine(512)
-    """Rows of a rollout that a gradient or Fisher-vector product is computed of at a time."""
 
     initialisation: Initialisation = start("default", group="The nets")
     """Weights before the outputs (xavier-all: of these too); default: orthogonal but for impala's

@@ -22,6 +22,8 @@ from retro_agents.run.optimiser import Adam
 from trpo.agent import LogPolicy, TRPONet
 from trpo.config import TRPOConfig
 
+MICROBATCH = 512
+"""Rows that a gradient or Fisher-vector product is computed of at a time."""
 ENOUGH = 1e-10
 """Squared length of the residual at which conjugate gradients stop."""
 
@@ -132,8 +134,8 @@ class Learner:
         batch = replace(batch, advantages=normalised(batch.advantages, self.group))
         rows = torch.arange(len(batch.actions), device=self.device)
         with torch.no_grad():
-            pieces = [self.log_probs(batch, piece) for piece in rows.split(self.config.piece)]
-        old = torch.cat(pieces)
+            parts = [self.log_probs(batch, mb) for mb in rows.split(MICROBATCH)]
+        old = torch.cat(parts)
         metrics: dict[str, float] = {}
         if self.config.update == "natural":
             metrics = self.natural_step(batch, old)
@@ -160,15 +162,15 @@ class Learner:
 
         def product(vector: Tensor) -> Tensor:
             total = torch.zeros_like(vector)
-            for piece in some.split(config.piece):
-                image = fisher_vector_product(self.log_policy, images_of(batch, piece), vector)
-                total += image * (len(piece) / len(some))
+            for mb in some.split(MICROBATCH):
+                image = fisher_vector_product(self.log_policy, images_of(batch, mb), vector)
+                total += image * (len(mb) / len(some))
             return self.mean(total) + config.damping * vector
 
         start = flat(self.policy).detach()
         gradient, before = torch.zeros_like(start), torch.zeros((), device=self.device)
-        for piece in rows.split(config.piece):
-            surrogate = self.surrogates(batch, piece, self.log_probs(batch, piece)).sum()
+        for mb in rows.split(MICROBATCH):
+            surrogate = self.surrogates(batch, mb, self.log_probs(batch, mb)).sum()
             gradient += flat(torch.autograd.grad(surrogate / len(rows), self.policy))
             before += surrogate.detach() / len(rows)
         gradient, worth = self.mean(gradient), float(self.mean(before))
@@ -191,30 +193,30 @@ class Learner:
     def judged(self, batch: Batch, old: Tensor) -> tuple[float, float]:
         """Returns the present policy's surrogate and its mean KL divergence from `old`."""
         sums = torch.zeros(2, device=self.device)
-        for piece in torch.arange(len(old), device=self.device).split(self.config.piece):
-            new = self.log_probs(batch, piece)
-            surrogate = self.surrogates(batch, piece, new).sum()
-            sums += torch.stack([surrogate, kl_divergences(old[piece], new).sum()])
+        for mb in torch.arange(len(old), device=self.device).split(MICROBATCH):
+            new = self.log_probs(batch, mb)
+            surrogate = self.surrogates(batch, mb, new).sum()
+            sums += torch.stack([surrogate, kl_divergences(old[mb], new).sum()])
         surrogate, kl = (self.mean(sums) / len(old)).tolist()
         return surrogate, kl
 
     def adam_step(self, batch: Batch, old: Tensor, rows: Tensor) -> dict[str, Tensor]:
-        """One step of Adam on a minibatch, piece by piece. Returns metrics, means over it. The
-        policy's loss is that of the course: a penalty on the KL divergence less the surrogate."""
+        """One step of Adam on a minibatch. Returns metrics, means over it. The policy's
+        loss is that of the course: a penalty on the KL divergence less the surrogate."""
         config = self.config
         sums: dict[str, Tensor] = {}
         self.optimiser.zero_grad()
-        for piece in rows.split(config.piece):
+        for mb in rows.split(MICROBATCH):
             share, losses = 1.0 / len(rows), []
             parts: dict[str, Tensor] = {}
             if config.update == "penalty":
-                new = self.log_probs(batch, piece)
-                parts["surrogate"] = self.surrogates(batch, piece, new).sum() * share
-                parts["kl"] = kl_divergences(old[piece], new).sum() * share
+                new = self.log_probs(batch, mb)
+                parts["surrogate"] = self.surrogates(batch, mb, new).sum() * share
+                parts["kl"] = kl_divergences(old[mb], new).sum() * share
                 losses.append(config.penalty * parts["kl"] - parts["surrogate"])
             if config.critic == "apart":
-                values = self.net.values(images_of(batch, piece))
-                parts["value_loss"] = 0.5 * (values - batch.returns[piece]).square().sum() * share
+                values = self.net.values(images_of(batch, mb))
+                parts["value_loss"] = 0.5 * (values - batch.returns[mb]).square().sum() * share
                 losses.append(parts["value_loss"])
             torch.stack(losses).sum().backward()
             for name, value in parts.items():

@@ -29,9 +29,6 @@ class EnvSpec:
     """Factor on the rewards of steps; the returns of episodes are reported without it."""
     steps_back: tuple[int, ...] = ()
     """The age of each frame in an observation, the oldest first; if empty, they are consecutive."""
-    difference: bool = False
-    """Whether older frames are shown as their difference from the newest one, see
-    `retro_agents.contract.frames`."""
 
     def __post_init__(self) -> None:
         in_a_row = tuple(range(self.frame_stack))[::-1]

@@ -32,15 +32,8 @@ def parse_offsets(text: str) -> tuple[int, ...]:
     return tuple(back)
 
 
-def stacked(frames: Images, *, difference: bool = False) -> Images:
-    """Stacks frames, the newest last. Frames [N,S,c,H,W] -> observations [N,S·c,H,W].
-
-    difference: replaces each older frame by half its difference from the newest, plus 128.
-    """
-    if difference:
-        newest = frames[:, -1:].astype(np.int16)
-        apart = (newest - frames[:, :-1]) // 2 + 128
-        frames = np.concatenate([apart.astype(np.uint8), frames[:, -1:]], axis=1)
+def stacked(frames: Images) -> Images:
+    """Stacks frames, the newest last. Frames [N,S,c,H,W] -> observations [N,S·c,H,W]."""
     rows, shown, channels, height, width = frames.shape
     return frames.reshape(rows, shown * channels, height, width)
 
@@ -54,10 +47,9 @@ class FrameHistory:
         *,
         frame_shape: tuple[int, int, int],
         steps_back: Sequence[int],
-        difference: bool = False,
     ) -> None:
         """steps_back: the age of each frame that is shown, the oldest first."""
-        self.steps_back, self.difference = np.array(steps_back), difference
+        self.steps_back = np.array(steps_back)
         self.ring = np.zeros((num_envs, steps_back[0] + 1, *frame_shape), np.uint8)
         self.newest = np.zeros(num_envs, np.int64)
 
@@ -75,4 +67,4 @@ class FrameHistory:
         if len(self.steps_back) == 1:
             return self.ring[rows, self.newest[rows]]
         slots = (self.newest[rows, None] - self.steps_back) % self.ring.shape[1]
-        return stacked(self.ring[rows[:, None], slots], difference=self.difference)
+        return stacked(self.ring[rows[:, None], slots])

@@ -53,7 +53,6 @@ def frames_of(spec: EnvSpec) -> dict[str, Any]:
     return {
         "frame_shape": (spec.channels, *spec.observation_shape[1:]),
         "steps_back": spec.steps_back,
-        "difference": spec.difference,
     }
 
 
@@ -72,12 +71,10 @@ class Replay:
         alpha: float,
         epsilon: float = 0.1,
         prioritised: bool = True,
-        difference: bool = False,
     ) -> None:
-        """frame_shape: of one frame; steps_back, difference: see `envs.EnvSpec`."""
+        """frame_shape: of one frame; steps_back: see `envs.EnvSpec`."""
         self.slots = capacity // num_envs
         self.steps_back = np.array(steps_back)
-        self.difference = difference
         self.reach = int(self.steps_back.max())
         """Slots by which an observation reaches back."""
         if self.slots <= self.reach + n_step + 3:
@@ -221,7 +218,7 @@ class Replay:
         back = np.minimum(self.steps_back, self.ages[indices][:, None])
         base = indices - indices % self.slots
         where = base[:, None] + (indices[:, None] - base[:, None] - back) % self.slots
-        return stacked(np.take(self.frames, where, axis=0), difference=self.difference)
+        return stacked(np.take(self.frames, where, axis=0))
 
     def update_priorities(self, indices: Ints, losses: NDArray[np.floating]) -> None:
         """Set a batch's priorities from its unweighted losses [B]."""

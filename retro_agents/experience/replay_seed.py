@@ -42,7 +42,7 @@ def check_made_alike(saved: Checkpoint, ours: EnvSettings, *, instead: str) -> N
 def check_seen_alike(saved: Checkpoint, config: Any) -> None:
     """Raises UserError if a run would be resumed with other observations than its checkpoint's."""
     theirs, ours = saved.config_as(type(config)).env, config.env
-    seen = [(s.observation_shape, s.steps_back, s.difference) for s in (theirs.spec(), ours.spec())]
+    seen = [(spec.observation_shape, spec.steps_back) for spec in (theirs.spec(), ours.spec())]
     if seen[0] != seen[1]:
         before, now = to_dict(theirs), to_dict(ours)
         shapes = [name for name in fields(theirs, "shape") if before[name] != now.get(name)]

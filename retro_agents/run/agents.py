@@ -121,7 +121,7 @@ def check_alike(theirs: Any, ours: Any, *, source: Path | str, wider: bool = Fal
 
     def seen_and_done(settings: Any) -> tuple[Any, ...]:
         spec = settings.spec()
-        seen = spec.family, spec.observation_shape, spec.steps_back, spec.difference
+        seen = spec.family, spec.observation_shape, spec.steps_back
         return *seen, spec.action_names[:most], spec.frame_skip
 
     here = seen_and_done(ours)

@@ -4,7 +4,7 @@ import pytest
 from gymnasium.wrappers import FrameStackObservation
 
 from retro_agents.contract.envs import EnvSpec
-from retro_agents.contract.frames import FrameHistory, parse_offsets, stacked
+from retro_agents.contract.frames import FrameHistory, parse_offsets
 from retro_agents.ground.errors import UserError
 
 SHAPE = (3, 4, 5)
@@ -46,13 +46,6 @@ def test_offsets_are_those_frames_of_gymnasiums_stack(text):
         for row, seen in enumerate(history.observations(np.arange(2))):
             wanted = [theirs[row][back[0] - age] for age in back]
             np.testing.assert_array_equal(seen, np.concatenate(wanted))
-
-
-def test_difference_is_half_of_it_and_128_where_frames_agree():
-    frames = np.array([[0, 255, 7, 100], [255, 0, 7, 103]], np.uint8).reshape(1, 2, 1, 2, 2)
-    seen = stacked(frames, difference=True)
-    assert seen[0, 0].flatten().tolist() == [255, 0, 128, 129]
-    np.testing.assert_array_equal(seen[0, 1], frames[0, 1, 0])
 
 
 @pytest.mark.parametrize("text", ["", "1", "-3", "0,-3,-3", "0,x", "0,--3", "0,-256"])

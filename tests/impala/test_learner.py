@@ -82,7 +82,7 @@ def slow_loss(net, batch, config):
 
 @pytest.mark.parametrize("flags", [{}, RECURRENT, {"rho_bar": 1.5, "c_bar": 0.7, "gamma": 0.9}])
 def test_a_step_goes_against_the_gradient_of_the_readmes_loss(flags):
-    terms = {"value_weight": 0.7, "entropy_weight": 0.3, "accumulate": 2}
+    terms = {"value_weight": 0.7, "entropy_weight": 0.3, "microbatches": 2}
     adam = {"optimiser": "adam", "learning_rate": 0.1, "optimiser_epsilon": 0.5}
     config = replaced(TINY, **terms, **adam, **flags)
     before, batch = made(config)
@@ -104,7 +104,7 @@ def test_pieces_and_threads_make_the_same_step(flags):
     config = replaced(TINY, optimiser_epsilon=1.0, **flags)
     whole, metrics = learned(config)
     for pieces, threads in ((3, 1), (1, 2), (9, 2)):
-        parts, same = learned(replaced(config, accumulate=pieces), threads=threads)
+        parts, same = learned(replaced(config, microbatches=pieces), threads=threads)
         assert_same_weights(whole, parts, rtol=1e-3, atol=1e-6)
         assert same == pytest.approx(metrics, rel=1e-3)
 

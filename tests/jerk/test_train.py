@@ -105,7 +105,8 @@ def test_sequences_are_written_and_a_new_run_starts_from_them(course, tmp_path):
 def test_memory_and_sequences_are_capped_and_metrics_show_them(course, tmp_path, monkeypatch):
     """In the seed, neither was, and nothing was recognised as known."""
     monkeypatch.setattr("jerk.agent.MEMORY_CAPACITY", 30)
-    run(course(2), preset("parts", sequences=3, timesteps=800), tmp_path / "run")
+    monkeypatch.setattr("jerk.agent.SEQUENCES", 3)
+    run(course(2), preset("parts", timesteps=800), tmp_path / "run")
     saved = load_checkpoint(tmp_path / "run")
     assert len(saved.arrays["memory-returns"]) == 30
     assert saved.arrays["memory-counts"][0] > 100  # merged

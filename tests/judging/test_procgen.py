@@ -22,7 +22,7 @@ QUICK = [
     *("--preset", "procgen-easy", "--levels", "procgen:bigfish,bossfight", "--num-levels", "9"),
     *("--num-envs", "4", "--rollout-steps", "32", "--encoder", "data-efficient", "--widths", ""),
     *("--hidden", "16", "--timesteps", "256", "--minibatches", "2", "--epochs", "1"),
-    *("--device", "cpu", "--precision", "fp32", "--accumulate", "1", "--torch-threads", "1"),
+    *("--device", "cpu", "--precision", "fp32", "--microbatches", "1", "--torch-threads", "1"),
     *("--checkpoint-every", "128"),
 ]
 JUDGED = ["--evaluate-every", "128", "--evaluate-episodes", "2"]

@@ -84,8 +84,8 @@ def test_nothing_is_published_of_a_game_without_backgrounds(tmp_path):
 def test_other_agents_and_settings_are_rows_of_their_own(tmp_path, capsys):
     scores = {"returns": [8.0], "train": 8.0, "test": 7.0}
     runs = [
-        made_up(tmp_path / "a", **scores, gamma=0.9, accumulate=1),
-        made_up(tmp_path / "b", **scores, gamma=0.9, accumulate=8),  # as one machine measured
+        made_up(tmp_path / "a", **scores, gamma=0.9, microbatches=1),
+        made_up(tmp_path / "b", **scores, gamma=0.9, microbatches=8),  # on another machine
         made_up(tmp_path / "c", **scores, gamma=0.99),
         made_up(tmp_path / "d", **scores, agent="sac"),
     ]

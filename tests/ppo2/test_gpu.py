@@ -37,10 +37,10 @@ def moved(value, device):
     [
         {},
         {"compile": True},
-        {"accumulate": 3},
+        {"microbatches": 3},
         {"recurrent": "gru", "recurrent_hidden": 8, "sequence_steps": 4},
     ],
-    ids=["eager", "compiled", "accumulated", "recurrent"],
+    ids=["eager", "compiled", "microbatches", "recurrent"],
 )
 def test_update_on_a_gpu_equals_the_one_on_the_cpu(flags):
     nets = []

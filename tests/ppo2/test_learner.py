@@ -146,7 +146,7 @@ def test_first_minibatch_finds_the_policy_unchanged():
     assert metrics["clipped"] == 0.0
 
 
-@pytest.mark.parametrize("flags", [{"accumulate": 3}, {"accumulate": 0}])
+@pytest.mark.parametrize("flags", [{"microbatches": 3}, {"microbatches": 0}])
 def test_microbatches_make_the_same_step(monkeypatch, flags):
     monkeypatch.setattr("ppo2.learner.CACHED_ROWS", 6)  # of 16 in a minibatch
     rows = []

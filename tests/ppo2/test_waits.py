@@ -87,7 +87,7 @@ def waits(config):
     "flags",
     [
         {},
-        {"accumulate": 3, "learning_rate_schedule": "linear"},
+        {"microbatches": 3, "learning_rate_schedule": "linear"},
         {"encoder": "impala", "normalise": "rollout", "normalise_returns": True},
         {"rnd": 0.1, "novelty": 0.1},
     ],

@@ -168,10 +168,11 @@ def test_where_nothing_may_move_the_policy_stays(corridor, monkeypatch):
 
 
 @pytest.mark.parametrize("update", ["natural", "penalty"])
-def test_pieces_of_any_size_make_the_same_update(corridor, update):
+def test_microbatches_of_any_size_make_the_same_update(corridor, update, monkeypatch):
     after = []
-    for piece in (512, 7):
-        training, batch = filled(corridor, piece=piece, update=update, damping=1.0)
+    for rows in (512, 7):
+        monkeypatch.setattr(trpo.learner, "MICROBATCH", rows)
+        training, batch = filled(corridor, update=update, damping=1.0)
         training.learner.update(batch, dealt(training))
         after.append(all_log_probs(training.agent.net, batch))
     torch.testing.assert_close(after[0], after[1], rtol=0.0, atol=2e-4)

@@ -46,8 +46,6 @@ class ProcgenConfig:
     """Velocity is painted into the upper left corner, in games that have any."""
     frames: str = shape("0")
     """Frames of an observation by their age in steps: 0 is the newest; 0,-3 adds one three back."""
-    frame_difference: bool = shape(False)
-    """Older frames are shown as half their difference to the newest."""
 
     stick_probability: Share = rules(0.0)
     """Chance that the last action is played again instead of the one chosen."""
@@ -62,8 +60,7 @@ class ProcgenConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        if len(parse_offsets(self.frames)) == 1 and self.frame_difference:
-            raise UserError("--frame-difference needs an older frame: give --frames, such as 0,-3")
+        parse_offsets(self.frames)
         if self.start_level and not self.num_levels:
             raise UserError(
                 f"--num-levels 0 means all levels, whatever --start-level {self.start_level} says: "
@@ -82,7 +79,6 @@ class ProcgenConfig:
             observation_shape=(len(back) * COLOURS, SIZE, SIZE),
             frame_stack=len(back),
             steps_back=back,
-            difference=self.frame_difference,
             action_names=ACTIONS,
             frame_skip=1,
             rewards={name: getattr(self, name) for name in fields(self, "reward")},

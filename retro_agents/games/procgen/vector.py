@@ -62,7 +62,6 @@ class ProcgenVectorEnv(VectorBase):
             count,
             frame_shape=(COLOURS, SIZE, SIZE),
             steps_back=spec.steps_back,
-            difference=spec.difference,
         )
         self.resets = np.zeros(count, np.int64)
         self.returns = np.zeros(count)

@@ -12,12 +12,11 @@ from retro_agents.ground.errors import UserError
 from retro_agents.run.metrics import read_columns
 
 
-@pytest.mark.parametrize("difference", [False, True])
-def test_replay_gives_back_what_was_seen(difference):
-    config = ProcgenConfig(frames="0,-3", frame_difference=difference)
+def test_replay_gives_back_what_was_seen():
+    config = ProcgenConfig(frames="0,-3")
     envs, spec = make_vec("bigfish", num_envs=4, config=config), config.spec()
     replay = Replay(1600, 4, frame_shape=(3, 64, 64), n_step=1, gamma=0.9,
-                    alpha=0.5, steps_back=spec.steps_back, difference=difference)  # fmt: skip
+                    alpha=0.5, steps_back=spec.steps_back)  # fmt: skip
     obs, _ = envs.reset(seed=0)
     shown, ends, rng = {}, 0, np.random.default_rng(0)
     for _ in range(300):

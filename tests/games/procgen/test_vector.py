@@ -67,7 +67,7 @@ def test_protocols_test_on_all_or_on_unseen_levels_and_exploration_on_hard_ones(
     [
         ("bigfish,starpilot", {"num_levels": 200}),
         ("bossfight", {"frames": "0,-3", "stick_probability": 0.3}),
-        ("miner,coinrun", {"frames": "0,-7", "frame_difference": True, "timeouts": "end"}),
+        ("miner,coinrun", {"frames": "0,-7", "timeouts": "end"}),
     ],
 )
 def test_a_restored_game_goes_on_for_300_equal_steps(games, options):
@@ -205,7 +205,7 @@ def test_what_procgen_has_not_is_one_line():
         with pytest.raises(UserError, match=words) as error:
             families.make(levels, ProcgenConfig(**options), num_envs=2)
         assert "\n" not in str(error.value)
-    for options in ({"start_level": 3}, {"frame_difference": True},
+    for options in ({"start_level": 3},
                     {"distribution_mode": "exploration", "num_levels": 2},
                     {"start_level": 2**31 - 2, "num_levels": 2}):  # fmt: skip
         with pytest.raises(UserError):

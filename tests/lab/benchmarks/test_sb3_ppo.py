@@ -39,7 +39,7 @@ TOLD = {
     "normalise_returns", "return_gamma",
 }  # fmt: skip
 MEANINGLESS = {  # without what is lacking or refused, or of speed only
-    "precision", "compile", "act_parts", "accumulate",
+    "precision", "compile", "act_parts", "microbatches",
     "recurrent_hidden", "sequence_steps",
     "augment_share", "kl_aim", "rnd_kind",
     "evaluate_episodes", "test_levels", "sight_episodes",
