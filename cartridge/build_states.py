@@ -86,12 +86,12 @@ def clean(state: bytes) -> bytes:
     words = np.frombuffer(state[: STATE_BYTES + 8], np.uint8)
     values = np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(words, 8))
     addresses = values.view("<u8")[:, 0]
-    kept = bytearray(state[:STATE_BYTES])
+    cleared = bytearray(state[:STATE_BYTES])
     for low, high in _mappings():
         for at in np.flatnonzero((addresses >= low) & (addresses < high)):
-            kept[at : at + 8] = bytes(8)
-    kept[UNWRITTEN] = bytes(UNWRITTEN.stop - UNWRITTEN.start)
-    return bytes(kept[:STATE_BYTES]).ljust(len(state), b"\0")
+            cleared[at : at + 8] = bytes(8)
+    cleared[UNWRITTEN] = bytes(UNWRITTEN.stop - UNWRITTEN.start)
+    return bytes(cleared[:STATE_BYTES]).ljust(len(state), b"\0")
 
 
 def act_states(env: stable_retro.RetroEnv) -> Iterator[tuple[str, bytes]]:

@@ -72,12 +72,12 @@ def learned(seed: int) -> Iterator[tuple[int, bytes]]:
 def episodes(run: int) -> bytes:
     """All episodes of a run, in random order, in the program's format."""
     random = np.random.default_rng(run)
-    found = [("learned", act, way) for act, way in learned(run)]
+    ways = [("learned", act, way) for act, way in learned(run)]
     for act, level in enumerate(level_names()):
-        found += [("proof", act, proof(level, random)) for _ in range(PROOFS)]
-        found += [("random", act, b"")] * RANDOM
+        ways += [("proof", act, proof(level, random)) for _ in range(PROOFS)]
+        ways += [("random", act, b"")] * RANDOM
     packed = [
-        np.array([act, KINDS[kind], len(way)], "<u4").tobytes() + way for kind, act, way in found
+        np.array([act, KINDS[kind], len(way)], "<u4").tobytes() + way for kind, act, way in ways
     ]
     return b"".join(packed[i] for i in random.permutation(len(packed)))
 

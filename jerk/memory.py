@@ -48,14 +48,14 @@ class SequenceMemory:
         """A pool per level, made of its sequences at the last search."""
 
     def __len__(self) -> int:
-        return sum(len(found) for found in self.levels.values())
+        return sum(len(sequences) for sequences in self.levels.values())
 
     def nearest(self, level: str, place: Place, *, jump: int) -> tuple[StoredSequence, int] | None:
         """Returns the level's sequence and step whose place is most similar to this one, or None
         if there is none."""
-        found = self.levels.get(level, [])
-        if level not in self.pools or not self.pools[level].is_of(found):
-            self.pools[level] = SequencePool(found, jump=jump)
+        sequences = self.levels.get(level, [])
+        if level not in self.pools or not self.pools[level].is_of(sequences):
+            self.pools[level] = SequencePool(sequences, jump=jump)
         best = self.best(level)
         return None if best is None else self.pools[level].nearest(place, best=best.mean)
 
@@ -78,8 +78,8 @@ class SequenceMemory:
         `StoredSequence.add_return`.
         """
         assert len(actions) > 0, "a sequence has at least one action"
-        found = self.levels.setdefault(level, [])
-        for sequence in found:
+        sequences = self.levels.setdefault(level, [])
+        for sequence in sequences:
             if np.array_equal(sequence.actions, actions):
                 sequence.add_return(value, latest=latest)
                 return sequence
@@ -87,23 +87,23 @@ class SequenceMemory:
             self.next_number, np.array(actions, np.uint8), [value], rewards=rewards
         )
         self.next_number += 1
-        found.append(new)
-        self.make_room(found)
-        return new if new in found else None  # by identity
+        sequences.append(new)
+        self.make_room(sequences)
+        return new if new in sequences else None  # by identity
 
-    def make_room(self, found: list[StoredSequence]) -> None:
+    def make_room(self, sequences: list[StoredSequence]) -> None:
         """Forget a level's worst sequences beyond the capacity, the newest of equals first."""
-        while len(found) > self.capacity:
-            found.remove(min(reversed(found), key=MEAN))
+        while len(sequences) > self.capacity:
+            sequences.remove(min(reversed(sequences), key=MEAN))
 
     def recordings(self) -> set[str]:
         """The names of all recorded files."""
-        return {s.recording for found in self.levels.values() for s in found if s.recording}
+        return {s.recording for sequences in self.levels.values() for s in sequences if s.recording}
 
     def forget_recordings(self) -> None:
         """Drop the names of recordings, which lie in another run's folder."""
-        for found in self.levels.values():
-            for sequence in found:
+        for sequences in self.levels.values():
+            for sequence in sequences:
                 sequence.recording = ""
 
     def numbered(self, level: str, number: int) -> StoredSequence | None:
@@ -118,8 +118,8 @@ class SequenceMemory:
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore what `save` returned."""
         self.levels = from_plain(saved["levels"], dict[str, list[StoredSequence]])
-        for found in self.levels.values():  # the saved memory may have been larger
-            self.make_room(found)
+        for sequences in self.levels.values():  # the saved memory may have been larger
+            self.make_room(sequences)
         self.starts = from_plain(saved["starts"], dict[str, NDArray[np.uint8]])
         self.next_number = saved["next_number"]
 
@@ -133,9 +133,9 @@ class SequenceMemory:
                     "recording": sequence.recording,
                     "actions": sequence.actions.tolist(),
                 }
-                for sequence in sorted(found, key=MEAN, reverse=True)[:most]
+                for sequence in sorted(sequences, key=MEAN, reverse=True)[:most]
             ]
-            for level, found in self.levels.items()
+            for level, sequences in self.levels.items()
         }
 
 
@@ -148,20 +148,20 @@ class BestRuns:
         self.levels: dict[str, list[Episode]] = {}
 
     def __len__(self) -> int:
-        return sum(len(found) for found in self.levels.values())
+        return sum(len(runs) for runs in self.levels.values())
 
     def all(self) -> list[Episode]:
         """All episodes, level by level."""
-        return [run for found in self.levels.values() for run in found]
+        return [run for runs in self.levels.values() for run in runs]
 
     def wants(self, level: str, value: float) -> bool:
         """Whether a run with this return would be among the best."""
-        found = self.levels.get(level, [])
-        return len(found) < self.most or value > found[-1].total_reward
+        runs = self.levels.get(level, [])
+        return len(runs) < self.most or value > runs[-1].total_reward
 
     def add(self, run: Episode) -> None:
         """Keep a run if it is one of the best; of equals the earlier one stays."""
-        found = self.levels.setdefault(run.level, [])
-        found.append(run)
-        found.sort(key=lambda one: one.total_reward, reverse=True)
-        del found[self.most :]
+        runs = self.levels.setdefault(run.level, [])
+        runs.append(run)
+        runs.sort(key=lambda one: one.total_reward, reverse=True)
+        del runs[self.most :]

@@ -23,20 +23,20 @@ MOST_SPAWNS, MOST_WINDS, MOST_GATES = 255, 16, 8
 
 def problems(act: Act) -> list[str]:
     """All faults of an act; empty if there are none."""
-    found = []
+    faults = []
     if act.width not in WIDTHS:
-        found.append(f"{act.width} columns, expected {WIDTHS.start} to {WIDTHS.stop - 1}")
+        faults.append(f"{act.width} columns, expected {WIDTHS.start} to {WIDTHS.stop - 1}")
     if any(len(column) != HEIGHT for column in act.columns):
-        found.append(f"a column without {HEIGHT} rows")
+        faults.append(f"a column without {HEIGHT} rows")
     if not 0 < act.start[0] < act.end_x < (act.width - 10) * CELL:
-        found.append(f"start {act.start[0]} and end {act.end_x} do not fit {act.width} columns")
+        faults.append(f"start {act.start[0]} and end {act.end_x} do not fit {act.width} columns")
     kinds = [spawn.kind for spawn in act.spawns]
     for kind, most in ((SpawnKind.WIND, MOST_WINDS), (SpawnKind.GATE, MOST_GATES)):
         if kinds.count(kind) > most:
-            found.append(f"{kinds.count(kind)} of {kind.name}, expected at most {most}")
+            faults.append(f"{kinds.count(kind)} of {kind.name}, expected at most {most}")
     if len(kinds) > MOST_SPAWNS:
-        found.append(f"{len(kinds)} objects, expected at most {MOST_SPAWNS}")
-    return found + _ground_problems(act) + _ramp_problems(act) + _spawn_problems(act)
+        faults.append(f"{len(kinds)} objects, expected at most {MOST_SPAWNS}")
+    return faults + _ground_problems(act) + _ramp_problems(act) + _spawn_problems(act)
 
 
 def floor_of(column: tuple[Cell, ...]) -> int | None:
@@ -76,7 +76,7 @@ def _carried(act: Act) -> dict[int, int]:
 
 
 def _ground_problems(act: Act) -> list[str]:
-    found = []
+    faults = []
     springs = [s.x // CELL for s in act.spawns if s.kind is SpawnKind.SPRING_UP]
     special, carried = _left_to_the_oracle(act), _carried(act)
     last, row = 0, safe_row(act.columns[0])
@@ -91,24 +91,24 @@ def _ground_problems(act: Act) -> list[str]:
             helped = any(column - SPRING_REACH - (column - last) <= s <= column for s in springs)
             gap, rise = column - last - 1, row - here
             if gap > _widest(act, column) and not helped:
-                found.append(f"column {column}: a hole of {gap} columns")
+                faults.append(f"column {column}: a hole of {gap} columns")
             if rise > (physics.spring_cells(1) if helped else physics.wall_cells()):
-                found.append(f"column {column}: a wall of {rise} rows")
+                faults.append(f"column {column}: a wall of {rise} rows")
         last, row = column, here
-    return found
+    return faults
 
 
 def _ramp_problems(act: Act) -> list[str]:
     """Ramps with an open high side: only whole blocks are walls, so a hero would fall into them."""
-    found = []
+    faults = []
     for column, cells in enumerate(act.columns):
         for row, cell in enumerate(cells):
             side = 1 if cell in UPWARD else -1
             if cell in SLOPES and 0 <= column + side < act.width:
                 beside = act.columns[column + side][row]
                 if beside is Cell.EMPTY:
-                    found.append(f"column {column}: a ramp without a wall on its high side")
-    return found
+                    faults.append(f"column {column}: a ramp without a wall on its high side")
+    return faults
 
 
 def _widest(act: Act, column: int) -> int:
@@ -119,18 +119,18 @@ def _widest(act: Act, column: int) -> int:
 
 
 def _spawn_problems(act: Act) -> list[str]:
-    found = []
+    faults = []
     if list(act.spawns) != sorted(act.spawns):
-        found.append("spawns are not sorted")
+        faults.append("spawns are not sorted")
     for spawn in act.spawns:
         column, row = spawn.x // CELL, spawn.y // CELL
         where = f"{spawn.kind.name} at column {column}"
         if spawn.kind not in FLOATING and act.columns[column][row - 1] is not Cell.EMPTY:
-            found.append(f"{where} stands in rock")
+            faults.append(f"{where} stands in rock")
         if spawn.kind in HANGING:
             continue
         reach = spawn.arg if spawn.kind in (SpawnKind.WALKER, SpawnKind.JUMPER) else 0
         path = act.columns[column - reach : column + reach + 1]
         if any(cells[row] not in SOLID or cells[row - 1] is not Cell.EMPTY for cells in path):
-            found.append(f"{where} has no level ground")
-    return found
+            faults.append(f"{where} has no level ground")
+    return faults

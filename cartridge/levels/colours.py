@@ -3,11 +3,11 @@
 
 def colours(text: str) -> tuple[str, ...]:
     """Parses colours in a text like "000 731". Raises ValueError for any other text."""
-    found = tuple(text.split())
-    for colour in found:
+    parts = tuple(text.split())
+    for colour in parts:
         if len(colour) != 3 or not set(colour) <= set("01234567"):
             raise ValueError(f"{colour!r} is not a colour: three digits of 0 to 7 were expected")
-    return found
+    return parts
 
 
 def word(colour: str) -> int:

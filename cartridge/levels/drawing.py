@@ -32,7 +32,7 @@ BACK_TILES, BACK_LIMIT = 640, 384
 LEVEL_PALETTE, BACK_PALETTE, LOGO_PALETTE = 2, 3, 0
 LOGO_LIMIT = 280
 PRIORITY = 0x8000
-"""Bit of a tile that lies over the sprites."""
+"""The bit that draws a tile over the sprites."""
 
 
 @dataclass(frozen=True)

@@ -94,8 +94,8 @@ def _words(name: str, words: Iterable[int], *, count: int) -> str:
 def checked(acts: Sequence[Act]) -> Sequence[Act]:
     """Returns the acts. Raises ValueError if one breaks a rule of check.py."""
     for act in acts:
-        if found := problems(act):
-            raise ValueError(f"{ZONES[act.zone].name}.Act{act.number}: {'; '.join(found)}")
+        if faults := problems(act):
+            raise ValueError(f"{ZONES[act.zone].name}.Act{act.number}: {'; '.join(faults)}")
     return acts
 
 

@@ -95,11 +95,11 @@ def practised(act: Act, level: str, *, episodes: int) -> Library:
 
 def check(levels: Sequence[Level], config: EnvConfig) -> None:
     """Raises UserError if there is no expert for these levels or settings, or it may not advise."""
-    kept = held_out()
+    test_acts = held_out()
     for level in levels:
         if not level.game.startswith("BrambleDash"):
             raise UserError(f"there is no expert for {level.game}: give levels of BrambleDash")
-        if level.game == GAME and level.state in kept:
+        if level.game == GAME and level.state in test_acts:
             raise UserError(
                 f"{level.state} is held out, so no agent may learn from an expert there: give "
                 "--levels bramble-train"

@@ -51,14 +51,14 @@ def outline(act: Act) -> Columns:
     things = defaultdict(list)
     for s in act.spawns:
         things[s.x // CELL].append((s.x % CELL, s.y, s.kind, s.arg, s.arg2))
-    found: Columns = []
+    columns: Columns = []
     level = HEIGHT
     for i, column in enumerate(act.columns):
         before, level = level, floor_of(column) or level
         padded = [*[Cell.EMPTY] * ABOVE, *column, *[column[-1]] * BELOW]
         objects = tuple((x, y - before * CELL, *rest) for x, y, *rest in things[i])
-        found.append((tuple(padded[before : before + ABOVE + BELOW]), level - before, objects))
-    return found
+        columns.append((tuple(padded[before : before + ABOVE + BELOW]), level - before, objects))
+    return columns
 
 
 def longest(groups: Sequence[Sequence[Columns]]) -> int:
@@ -86,8 +86,8 @@ def _names_of_runs(names: NDArray[np.int64], length: int) -> NDArray[np.int64]:
         return names
     half = _names_of_runs(names, (length + 1) // 2)
     first, last = half[: len(names) - length + 1], half[length // 2 :]
-    found: NDArray[np.int64] = np.unique(first * len(names) + last, return_inverse=True)[1]
-    return found
+    numbers: NDArray[np.int64] = np.unique(first * len(names) + last, return_inverse=True)[1]
+    return numbers
 
 
 def measured(seeds: int) -> dict[str, dict[str, int]]:
@@ -121,7 +121,7 @@ def write(seeds: int, path: Path = FILE) -> dict[str, dict[str, int]]:
     """Measure `seeds` seeds and store the result. Raises UserError if seeds is below 1."""
     if seeds < 1:
         raise UserError(f"--seeds must be 1 or more, not {seeds}")
-    found = measured(seeds)
-    text = {"command": f"python -m cartridge.levels likeness --seeds {seeds}", "longest_run": found}
+    runs = measured(seeds)
+    text = {"command": f"python -m cartridge.levels likeness --seeds {seeds}", "longest_run": runs}
     write_text(path, json.dumps(text, indent=1) + "\n")
-    return found
+    return runs

@@ -152,17 +152,17 @@ class Builder:
     def _ways(self, step: Step, goal: int) -> Iterator[tuple[int, ...]]:
         """Some ways from a step to beyond x = goal, or to the next switch."""
         root = Node(step.status, step.state, (), None)
-        begun: Counter[tuple[int, ...]] = Counter()
-        found = oracle.search(self.simulator, root, self.cell_of, budget=BUDGET, effort=self.effort)
-        for node in found:
+        starts: Counter[tuple[int, ...]] = Counter()
+        nodes = oracle.search(self.simulator, root, self.cell_of, budget=BUDGET, effort=self.effort)
+        for node in nodes:
             status = node.status
             switched = status.switches != step.status.switches
             if status.finished or switched or (status.x > goal and not status.flags & 1):
                 actions = tuple(oracle.actions_to(node))
-                begun[actions[:5]] += 1
-                if begun[actions[:5]] <= ALIKE:
+                starts[actions[:5]] += 1
+                if starts[actions[:5]] <= ALIKE:
                     yield actions
-                if begun.total() >= CANDIDATES * ALIKE:
+                if starts.total() >= CANDIDATES * ALIKE:
                     return
 
     def _safety(self, step: Step, actions: Sequence[int], *, past: int) -> float:

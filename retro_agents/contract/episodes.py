@@ -35,11 +35,11 @@ def play_episodes(
     each = episodes // envs.num_envs
     assert each * envs.num_envs == episodes > 0, "not equally many episodes per environment"
     assert envs.resets_rows or not patience, "these rows cannot be cut"
-    found: list[list[dict[str, Any]]] = [[] for _ in range(envs.num_envs)]
+    by_row: list[list[dict[str, Any]]] = [[] for _ in range(envs.num_envs)]
     obs, _ = envs.reset(seed=seed)
     starts = np.ones(envs.num_envs, bool)
     total, highest, idle = np.zeros((3, envs.num_envs))
-    while min(map(len, found)) < each:
+    while min(map(len, by_row)) < each:
         obs, rewards, terminated, truncated, infos = envs.step(act(obs, starts=starts))
         starts, ended = terminated | truncated, ended_episodes(infos)
         if patience:
@@ -52,8 +52,8 @@ def play_episodes(
                 starts, ended = starts | cut, ended + ended_episodes(infos)
             total[starts] = highest[starts] = idle[starts] = 0
         for episode in ended:
-            found[episode["env"]].append(episode)
-    return [episode for row in found for episode in row[:each]]
+            by_row[episode["env"]].append(episode)
+    return [episode for row in by_row for episode in row[:each]]
 
 
 def even_rows(episodes: int, *, most: int = SIDE_BY_SIDE) -> int:

@@ -168,8 +168,8 @@ def _sampled(images: Tensor, rows: Sequence[Sequence[Tensor]], *, padding: str) 
     matrix = torch.stack([torch.stack(list(row), dim=1) for row in rows], dim=1)
     flat = images.flatten(1, 2)
     grid = functional.affine_grid(matrix, list(flat.shape), align_corners=False)
-    found = functional.grid_sample(flat, grid, padding_mode=padding, align_corners=False)
-    return found.view(images.shape)
+    pixels = functional.grid_sample(flat, grid, padding_mode=padding, align_corners=False)
+    return pixels.view(images.shape)
 
 
 def _moved(

@@ -55,7 +55,7 @@ class RND:
         self.optimiser = Adam(self.parameters, lr=learning_rate, fused=True)
         self.scale = ReturnScale(num_envs, gamma=gamma)
         self.moments = torch.zeros(3, *frame, dtype=torch.float64, device=device)
-        """Of every pixel: number of images, their sum, their sum of squares."""
+        """For every pixel: number of images, their sum, their sum of squares."""
         self.nets.register_buffer("moments", self.moments)
 
     def bonus(self, frames: Tensor, ended: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -193,8 +193,8 @@ class Rollout:
 
     def arrays(self) -> dict[str, NDArray]:
         """An unfinished rollout, for a checkpoint: each array [N,…]; `restore` reads it back."""
-        kept = {name: torch.as_tensor(getattr(self, name))[: self.filled] for name in SAVED}
-        return {name: array.cpu().numpy().swapaxes(0, 1) for name, array in kept.items()}
+        tensors = {name: torch.as_tensor(getattr(self, name))[: self.filled] for name in SAVED}
+        return {name: array.cpu().numpy().swapaxes(0, 1) for name, array in tensors.items()}
 
     def restore(
         self,

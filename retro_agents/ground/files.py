@@ -134,8 +134,8 @@ def step_of(checkpoint: Path) -> int:
 
 def complete_checkpoints(folder: Path) -> list[Path]:
     """Returns a run's complete checkpoints, oldest first; a replaced one precedes its successor."""
-    found = []
+    checkpoints = []
     for path in folder.iterdir() if folder.is_dir() else []:
         if CHECKPOINT.fullmatch(path.name) and (path / "meta.json").is_file():
-            found.append((step_of(path), not path.name.endswith(ASIDE), path))
-    return [path for *_, path in sorted(found)]
+            checkpoints.append((step_of(path), not path.name.endswith(ASIDE), path))
+    return [path for *_, path in sorted(checkpoints)]

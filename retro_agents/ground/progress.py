@@ -57,8 +57,8 @@ class Progress:
         Cheap enough to call every step. The other numbers stay as they were.
         """
         new = dict(numbers or {})
-        found = new | self._numbers | new  # the newest first
-        self._numbers = {SCORE: found[SCORE], **found} if SCORE in found else found
+        values = new | self._numbers | new  # the newest first
+        self._numbers = {SCORE: values[SCORE], **values} if SCORE in values else values
         now = self._clock()
         if now - self._history[-1][0] >= 0.5:
             self._history.append((now, step))

@@ -41,8 +41,8 @@ def commit() -> str:
     """Returns the current commit, with '+' if files differ from it. Outside a checkout: the
     installed version, or "unknown"; also "unknown" without git."""
     if not (ROOT / ".git").exists():
-        found = installed("retro-contest-agents")
-        return f"version {found}" if found else "unknown"
+        version = installed("retro-contest-agents")
+        return f"version {version}" if version else "unknown"
     git = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
     try:
         done = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=False)

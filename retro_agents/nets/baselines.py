@@ -56,8 +56,8 @@ def read_baselines(path: Path | str, *, image: tuple[int, int, int]) -> dict[str
     for name, weight, bias in zip(names, weights, biases, strict=True):
         want = shapes[name]
         if weight.shape != want or bias.shape != want[-1:]:
-            found = f"weights {weight.shape} and {bias.size} biases, expected {want}"
-            raise _unfit(path, f"{name} has {found} for images [C,H,W] of {list(image)}")
+            sizes = f"weights {weight.shape} and {bias.size} biases, expected {want}"
+            raise _unfit(path, f"{name} has {sizes} for images [C,H,W] of {list(image)}")
         if name == "hidden":
             weight = weight.reshape(height, width, 64, -1).transpose(2, 0, 1, 3).reshape(want)
         turned = weight.transpose(3, 2, 0, 1) if weight.ndim == 4 else weight.T
@@ -73,14 +73,14 @@ def read_arrays(path: Path | str) -> list[np.ndarray]:
     """
     try:
         file = io.BytesIO(_decompressed(Path(path).read_bytes()))
-        found = _Unpickler(file).load()
+        items = _Unpickler(file).load()
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
     except Exception as error:  # broken bytes can make the unpickler raise anything
         raise _unfit(path, " ".join(str(error).split()) or type(error).__name__) from None
-    if not isinstance(found, list) or not all(isinstance(item, _Array) for item in found):
+    if not isinstance(items, list) or not all(isinstance(item, _Array) for item in items):
         raise _unfit(path, "it is not a list of arrays")
-    return [item.array for item in found]
+    return [item.array for item in items]
 
 
 def _unfit(path: Path | str, reason: str) -> UserError:

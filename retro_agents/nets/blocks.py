@@ -103,7 +103,7 @@ def convolution(
 
 
 class ResidualBlock(nn.Module):
-    """Two 3×3 convolutions, each behind a ReLU, added to the input. [B,C,H,W] -> [B,C,H,W].
+    """Two 3×3 convolutions, each after a ReLU, added to the input. [B,C,H,W] -> [B,C,H,W].
 
     parts: those of `convolution`, and "squeeze-excite" before the sum; "spectral-norm" uses
     `SpectralConv` instead.

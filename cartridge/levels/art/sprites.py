@@ -19,7 +19,7 @@ MACHINE_NAMES = (
 
 
 class Sprite(NamedTuple):
-    """A picture, whole tiles wide and high. Frames of one thing share its name."""
+    """A picture, whole tiles wide and high. Frames of the same object share its name."""
 
     name: str
     image: Image

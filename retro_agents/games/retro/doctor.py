@@ -62,9 +62,9 @@ def package_facts() -> Iterator[Fact]:
     where = sys.prefix if sys.prefix != sys.base_prefix else "none is active"
     yield Fact("venv", "ok" if sys.prefix != sys.base_prefix else "optional", where)
     for name in PACKAGES:
-        found = installed(name)
-        text = f"{name} {found}" if found else f"{name}: run {INSTALL}"
-        yield Fact("package", "ok" if found else "missing", text)
+        version = installed(name)
+        text = f"{name} {version}" if version else f"{name}: run {INSTALL}"
+        yield Fact("package", "ok" if version else "missing", text)
 
 
 def tried(topic: str, code: str, otherwise: Status, fine: str) -> Fact:
@@ -141,10 +141,10 @@ def compute_facts() -> Iterator[Fact]:
 def facts() -> list[Fact]:
     """All facts, in the order of the report."""
     steps = "starts, and steps the game that stable-retro brings"
-    found = [*package_facts(), tried("emulator", TRY_OUT, "missing", steps)]
-    found += [tried("procgen", TRY_PROCGEN, "optional", "16 games, on EnvPool"), rom_fact()]
-    found += [split_fact(name) for name in split_names()]
-    return [*found, display_fact(), film_fact(), *compute_facts()]
+    lines = [*package_facts(), tried("emulator", TRY_OUT, "missing", steps)]
+    lines += [tried("procgen", TRY_PROCGEN, "optional", "16 games, on EnvPool"), rom_fact()]
+    lines += [split_fact(name) for name in split_names()]
+    return [*lines, display_fact(), film_fact(), *compute_facts()]
 
 
 @command
@@ -153,13 +153,13 @@ def main() -> None:
     parser = Parser(prog="retro-agents doctor", description=__doc__)
     parser.add_argument("--json", action="store_true", help="one JSON list instead of lines")
     arguments = parser.parse_args()
-    found = facts()
+    report = facts()
     if arguments.json:
-        print(json.dumps([asdict(fact) for fact in found], indent=1))
+        print(json.dumps([asdict(fact) for fact in report], indent=1))
     else:
-        for fact in found:
+        for fact in report:
             print(f"{fact.status:9}{fact.topic:10}{fact.text}")
-    if any(fact.status == "missing" for fact in found):
+    if any(fact.status == "missing" for fact in report):
         raise SystemExit(1)
 
 

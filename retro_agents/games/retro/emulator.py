@@ -136,7 +136,7 @@ class Emulator:
             self.retro.stop_record()
 
     def save(self) -> dict[str, Any]:
-        """What `restore` needs: level, frames since its start, number of recordings."""
+        """The state for `restore`: level, frames since its start, number of recordings."""
         return {
             "game": self.level.game,
             "state": self.level.state,

@@ -20,8 +20,8 @@ OWN_GAMES = ROOT / "cartridge" / "integration"
 def nearest(name: str, known: list[str]) -> str:
     """Returns ' (nearest: …)' with the closest known name, or '' if none is close."""
     lower = {entry.lower(): entry for entry in known}
-    found = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.5)
-    return f" (nearest: {lower[found[0]]})" if found else ""
+    matches = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.5)
+    return f" (nearest: {lower[matches[0]]})" if matches else ""
 
 
 def retro_data() -> Any:
@@ -37,13 +37,13 @@ def games() -> dict[str, Any]:
     kinds = retro_data().Integrations
     if OWN_GAMES.is_dir() and str(OWN_GAMES) not in kinds.CUSTOM_ONLY.paths:
         kinds.add_custom_path(str(OWN_GAMES))
-    found: dict[str, Any] = {}
+    by_game: dict[str, Any] = {}
     # A custom integration goes first: a game of the same name in the wheel must not hide it.
     for kind in (kinds.CUSTOM_ONLY, kinds.STABLE, kinds.CONTRIB_ONLY):
         for path in kind.paths:
             for file in (Path(retro_data().path()) / path).glob("*/data.json"):
-                found.setdefault(file.parent.name, kind)
-    return found
+                by_game.setdefault(file.parent.name, kind)
+    return by_game
 
 
 def custom_folders() -> list[str]:
@@ -77,9 +77,9 @@ def full_name(game: str) -> str:
 
 def states(game: str) -> list[str]:
     """Names of the game's start states, or of its acts if it runs only without an emulator."""
-    found = list(retro_data().list_states(game, games()[game]))
-    if found or not is_native(game):
-        return found
+    names = list(retro_data().list_states(game, games()[game]))
+    if names or not is_native(game):
+        return names
     return list(_packed_names(Path(str(file_of(game, PACK))).read_bytes()))
 
 

@@ -30,13 +30,13 @@ def parse_levels(spec: str) -> list[Level]:
     """
     if spec.endswith(".csv"):
         return read_levels(Path(spec))
-    found: list[Level] = []
+    levels: list[Level] = []
     for part in [part.strip() for part in spec.split(",") if part.strip()] or [spec]:
         if part in split_names():
-            found += read_levels(SPLITS / f"{part}.csv")
+            levels += read_levels(SPLITS / f"{part}.csv")
         else:
-            found.append(parse_level(part))
-    return found
+            levels.append(parse_level(part))
+    return levels
 
 
 def parse_level(text: str) -> Level:
@@ -52,16 +52,16 @@ def parse_level(text: str) -> Level:
     if colon:
         return checked(game, state)
     known = {lv for split in split_names() for lv in rows_of(SPLITS / f"{split}.csv")}
-    found = sorted(map(str, (level for level in known if level.state == game)))
-    if not found:
+    matches = sorted(map(str, (level for level in known if level.state == game)))
+    if not matches:
         names = [*split_names(), *(level.state for level in known)]
         raise UserError(
             f"unknown levels {game!r}{nearest(game, names)}: give a split "
             f"({', '.join(split_names())}), a CSV with columns game,state, or GAME:STATE"
         )
-    if len(found) > 1:
-        raise UserError(f"several games have a level {game!r}: give {' or '.join(found)}")
-    return parse_level(found[0])
+    if len(matches) > 1:
+        raise UserError(f"several games have a level {game!r}: give {' or '.join(matches)}")
+    return parse_level(matches[0])
 
 
 def checked(game: str, state: str, *, states_of: Callable[[str], Sequence[str]] = states) -> Level:

@@ -143,13 +143,13 @@ def make_vec(
 
 def layers(env: gymnasium.Env) -> dict[str, wrappers.Stateful | ContestEnv]:
     """Every layer that has a state, by its class's name, from the outermost inwards."""
-    found: dict[str, wrappers.Stateful | ContestEnv] = {}
+    by_name: dict[str, wrappers.Stateful | ContestEnv] = {}
     while isinstance(env, gymnasium.Wrapper):
         if isinstance(env, wrappers.Stateful):
-            found[type(env).__name__] = env
+            by_name[type(env).__name__] = env
         env = env.env
     assert isinstance(env, ContestEnv)
-    return {**found, "ContestEnv": env}
+    return {**by_name, "ContestEnv": env}
 
 
 def save_env(env: gymnasium.Env) -> dict[str, Any]:
@@ -162,9 +162,9 @@ def restore_env(env: gymnasium.Env, saved: dict[str, Any]) -> None:
 
     Raises UserError if `backtracking`, which adds a layer, differs.
     """
-    found = layers(env)
-    if ("AllowBacktracking" in found) != ("AllowBacktracking" in saved):
+    by_name = layers(env)
+    if ("AllowBacktracking" in by_name) != ("AllowBacktracking" in saved):
         flag = "--backtracking" if "AllowBacktracking" in saved else "--no-backtracking"
         raise UserError(f"the saved run was started with {flag}: resume with the same")
-    for name, layer in found.items():
+    for name, layer in by_name.items():
         layer.restore(saved[name])

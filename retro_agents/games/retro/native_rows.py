@@ -72,7 +72,7 @@ class Recorder:
             file.writestr("Core.bin", state_bytes(level.game, level.state))
 
     def save(self) -> dict[str, Any]:
-        """What `restore` needs."""
+        """The state for `restore`."""
         level = self.level and str(self.level)
         return {"level": level, "count": self.count, "held": self.held, "frames": self.frames}
 

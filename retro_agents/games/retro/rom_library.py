@@ -55,7 +55,7 @@ class Library:
         return [sha1 for sha1, (name, _, _) in self.wanted.items() if name == game]
 
     def path(self, sha1: str) -> Path:
-        """Where the ROM with this hash belongs."""
+        """The path to which the ROM with this hash belongs."""
         game, extension, folder = self.wanted[sha1]
         return Path(folder) / game / f"rom{extension}"
 
@@ -143,16 +143,16 @@ def why_not(library: Library, content: bytes) -> str:
     """Why stable-retro does not want a file, from the file's own header."""
     if (kind := archive_kind(content)) is not None:
         return f"is a {kind} archive, which is not opened here: unpack it first"
-    found = heading(content)
-    if found is None:
+    header = heading(content)
+    if header is None:
         return f"no ROM that stable-retro knows (SHA-1 {digest(content)})"
-    if len(content) < found.size:
-        return f"{found} is cut off: {len(content)} of {found.size} bytes"
-    game = same_title(library, found.title)
+    if len(content) < header.size:
+        return f"{header} is cut off: {len(content)} of {header.size} bytes"
+    game = same_title(library, header.title)
     if game is None:
-        return f"{found} is no game that stable-retro knows in this version"
+        return f"{header} is no game that stable-retro knows in this version"
     return (
-        f"{found} is another region or revision of {game}, whose states would not fit; "
+        f"{header} is another region or revision of {game}, whose states would not fit; "
         f"wanted is SHA-1 {' or '.join(library.hashes(game))}"
     )
 

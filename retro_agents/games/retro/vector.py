@@ -222,8 +222,8 @@ class RetroVectorEnv(VectorBase):
 
     def render(self) -> tuple[np.ndarray, ...]:
         """The current screen of every worker, uint8 [H, W, 3]."""
-        found = self.ask("render", dict.fromkeys(range(self.num_envs)))
-        return tuple(np.frombuffer(s["pixels"], np.uint8).reshape(s["shape"]) for s in found)
+        screens = self.ask("render", dict.fromkeys(range(self.num_envs)))
+        return tuple(np.frombuffer(s["pixels"], np.uint8).reshape(s["shape"]) for s in screens)
 
     def save_states(self) -> list[dict[str, Any]]:
         """Every worker's whole state, for msgpack; `restore_states` resumes exactly."""
