@@ -7,11 +7,12 @@ import pytest
 from setuptools import Distribution
 from setuptools.config.pyprojecttoml import apply_configuration
 
-ROOT = Path(__file__).resolve().parents[2]
-OUTSIDE = ("tests", "scripts", "docker-build", "docs", "lab", ".ci")
-NOT_NEEDED = (".md", ".gif", ".png", ".c", ".h", ".s", ".ld", "Makefile", ".txt")
-"""Of what lies in packages: for readers, to build the cartridge with, peers' requirements."""
-STORED = {"results", "proofs"}
+from tests.runs import ROOT
+
+AGENTS = {"rainbow", "ppo2", "trpo", "impala", "sac", "jerk", "es"}
+NAMES = {"retro_agents", "lsh_memory", "cartridge", *AGENTS}
+NOT_NEEDED = (".md", ".gif", ".png", ".c", ".h", ".s", ".ld", ".txt", "Makefile")
+"""Of what lies in packages: for readers, or to build the cartridge with."""
 
 
 @pytest.fixture(scope="module")
@@ -29,28 +30,19 @@ def wheel() -> set[str]:
     return {Path(path).as_posix() for path in modules | data}
 
 
-def tracked() -> list[str]:
-    """Every file of the repository."""
+def test_the_wheel_holds_the_packages_and_all_their_data(wheel: set[str]) -> None:
     done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         pytest.skip("not a git checkout")
-    return [path for path in done.stdout.splitlines() if (ROOT / path).is_file()]
-
-
-def test_every_package_and_all_its_data_are_in_the_wheel(wheel: set[str]) -> None:
-    inside = [p for p in tracked() if "/" in p and p.split("/")[0] not in OUTSIDE]
+    tracked = {path for path in done.stdout.splitlines() if (ROOT / path).is_file()}
     needed = {
         path
-        for path in inside
-        if not STORED & set(path.split("/"))
+        for path in tracked
+        if path.split("/")[0] in NAMES
+        and not {"results", "proofs"} & set(path.split("/"))
         and (not path.endswith(NOT_NEEDED) or path.endswith("/rom.md"))
     }
-    assert needed - wheel == set()
-    assert {
-        "rainbow/presets/laptop.yaml",
-        "retro_agents/games/retro/splits/bramble-test.csv",
-    } <= needed
-
-
-def test_nothing_else_is_in_the_wheel(wheel: set[str]) -> None:
-    assert wheel <= set(tracked())
+    assert needed - wheel == set() and wheel <= tracked
+    assert {path.split("/")[0] for path in wheel} == NAMES
+    assert {"rainbow/presets/laptop.yaml", "cartridge/sanitized.json"} <= needed
+    assert "retro_agents/games/procgen/original.txt" in wheel
