@@ -26,6 +26,7 @@ from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.results import store
 from retro_agents.ground.statistics import welch_interval
 from retro_agents.judging.evaluate import PATIENCE, play_level
+from retro_agents.judging.film import Moment, film, moments_of, play_episode
 from retro_agents.judging.policies import load_policy
 from retro_agents.judging.score import (
     Episode,
@@ -34,7 +35,6 @@ from retro_agents.judging.score import (
     score_table,
     unfinished_episodes,
 )
-from retro_agents.judging.watch import Moment, film, moments_of, watch
 from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.config import load_config, replaced, to_dict
@@ -136,9 +136,8 @@ class Demo:
         best = int(np.argmax([episode.r for episode in self.played[label]]))
         with contextlib.closing(make_env(self.level, settings.with_raw_rewards())) as env:
             again = Again(policy, noted.episodes[best])
-            _, self.seen[label] = watch(
-                again, env, seed=seed + best, patience=patience, filmed=True
-            )
+            seen = self.seen[label] = []
+            play_episode(again, env, seed=seed + best, patience=patience, on_moment=seen.append)
 
     def train(self, label: str, agent: Agent, steps: int) -> Path:
         """Let JERK learn the level -> its run folder."""

@@ -31,12 +31,12 @@ from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.results import read_result, store
 from retro_agents.ground.statistics import t_interval
+from retro_agents.judging.film import PATIENCE, Moment, film, keep_best, play_episode
 from retro_agents.judging.levels import playable_levels
 from retro_agents.judging.policies import load_policy
 from retro_agents.judging.score import Episode, Score, score, score_table, shown_names
 from retro_agents.judging.sight import PLAYS
 from retro_agents.judging.sight_report import WAYS, check_testable, sight_of, sight_table, verdict
-from retro_agents.judging.watch import PATIENCE, Moment, film, keep_best, watch
 from retro_agents.run.config import parse_command
 from retro_agents.run.fields import positional
 from retro_agents.run.folder import alone_in, numbered_folder
@@ -122,24 +122,23 @@ def play_level(
     on_step: Callable[[int, int], None] | None = None,
 ) -> tuple[list[Episode], list[Moment]]:
     """Episodes of one level, one after the other, and what was seen of the best, where there is a
-    record_dir, which gets one .bk2 for each. patience: as `watch` has it.
+    record_dir, which gets one .bk2 for each. patience: as `play_episode` has it.
     on_step(episodes before, steps of this one): for showing progress."""
     plain = settings.with_raw_rewards()
     played: list[Episode] = []
     shown: list[Moment] = []
-    filmed = record_dir is not None
     with contextlib.closing(make_env(level, plain, record_dir=record_dir)) as env:
         for number in range(episodes):
             before = max((episode.r for episode in played), default=-np.inf)
-            told = None if on_step is None else partial(on_step, number)
-            episode, seen = watch(
+            seen: list[Moment] = []
+            episode = play_episode(
                 policy,
                 env,
                 seed=seed + number,
                 explore=explore,
                 patience=patience,
-                filmed=filmed,
-                on_step=told,
+                on_step=None if on_step is None else partial(on_step, number),
+                on_moment=None if record_dir is None else seen.append,
             )
             played.append(episode)
             shown = seen if episode.r > before else shown

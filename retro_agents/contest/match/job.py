@@ -32,8 +32,8 @@ from retro_agents.games.retro.levels import Level
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import write_json
 from retro_agents.ground.results import installed
+from retro_agents.judging.film import keep_best
 from retro_agents.judging.score import read_episodes
-from retro_agents.judging.watch import keep_best
 from retro_agents.run.agents import with_this_project
 
 GRACE_SECONDS = 10.0

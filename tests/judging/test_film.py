@@ -1,0 +1,128 @@
+from contextlib import closing
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.levels import Level
+from retro_agents.games.retro.make import make_env
+from retro_agents.games.retro.references import reference
+from retro_agents.judging.evaluate import play_level
+from retro_agents.judging.film import (
+    Moment,
+    Screen,
+    film,
+    moments_of,
+    picture,
+    play_episode,
+    values_of,
+)
+
+LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
+NAMES = EnvConfig().spec().action_names
+
+
+class Waiting:
+    """Goes right for 20 steps, then ducks; expects as much of action k as k. Keeps whether it was
+    to explore."""
+
+    config: Any = None
+    net: Any = None
+    logits = recurrent = False
+    device = "cpu"
+
+    def __init__(self):
+        self.steps, self.explored = 0, set()
+
+    def act(self, obs, *, explore=False, **_):
+        self.explored.add(explore)
+        self.steps += 1
+        return np.full(len(obs), 1 if self.steps <= 20 else 4)
+
+    def scores(self, images):
+        return torch.arange(7.0).repeat(len(images), 1)
+
+
+def test_what_a_policy_with_a_memory_expects_is_not_shown():
+    policy, obs = Waiting(), np.zeros((3, 84, 84), np.uint8)
+    assert values_of(policy, obs) == list(range(7))
+    policy.recurrent = True
+    assert values_of(policy, obs) == []
+
+
+@pytest.mark.parametrize("backend", ["native", "emulator"])
+def test_an_episode_ends_where_nothing_is_gained(backend):
+    settings = EnvConfig(backend=backend, backtracking=False, episode_steps=300)  # type: ignore[arg-type]
+    said, seen = [], []
+    with closing(make_env(LEVEL, settings)) as env:
+        told = {"on_step": said.append, "on_moment": seen.append}
+        cut = play_episode(Waiting(), env, seed=0, patience=30, **told)
+        whole = play_episode(Waiting(), env, seed=0)
+    assert (cut.complete, whole.complete) == (False, True)
+    assert 20 < cut.l < 100 and whole.l == 300
+    assert said == list(range(1, cut.l + 1))
+    assert len(seen) == cut.l and seen[-1].total == pytest.approx(cut.r)
+    assert max(moment.total for moment in seen) == pytest.approx(cut.progress * 9000, rel=0.01)
+    assert seen[0].values == list(range(7)) and seen[0].action == 1
+    assert seen[0].screen.unpacked().shape == (224, 320, 3)
+
+
+@pytest.mark.parametrize("backend", ["native", "emulator"])
+def test_every_episode_that_is_cut_leaves_one_recording(backend, tmp_path):
+    settings = EnvConfig(backend=backend, episode_steps=300)  # type: ignore[arg-type]
+    played, _ = play_level(Waiting(), LEVEL, settings, episodes=2, record_dir=tmp_path, patience=30)
+    assert [episode.complete for episode in played] == [False, False]
+    assert len([*tmp_path.glob("**/*.bk2")]) == 2
+
+
+def test_a_recording_shows_what_was_played(tmp_path):
+    (played,), seen = play_level(
+        reference("random"), LEVEL, EnvConfig(episode_steps=60), episodes=1, record_dir=tmp_path
+    )
+    (recording,) = tmp_path.glob("**/*.bk2")
+    again = moments_of(recording)
+    assert len(again) == len(seen) == played.l == 60
+    assert again[-1].total == pytest.approx(played.r)
+    assert all(one.screen == other.screen for one, other in zip(again, seen, strict=True))
+
+
+def test_a_player_that_is_over_stays_in_grey_while_others_go_on(tmp_path):
+    seen = []
+    with closing(make_env(LEVEL, EnvConfig(episode_steps=6))) as env:
+        play_episode(reference("hold-right"), env, seed=0, on_moment=seen.append)
+    live, over = picture("a", seen, 5, NAMES), picture("a", seen, 6, NAMES)
+    assert live.shape == over.shape == (504, 640, 3)
+    assert np.ptp(live[:448].astype(int), axis=-1).max() > 50
+    assert np.ptp(over[:448].astype(int), axis=-1).max() == 0
+    path = tmp_path / "film.mp4"
+    film(path, {"short": seen[:2], "long": seen, "third": seen}, NAMES, frame_skip=4)
+    video = cv2.VideoCapture(str(path))
+    assert video.get(cv2.CAP_PROP_FRAME_COUNT) == 6
+    assert video.get(cv2.CAP_PROP_FPS) == 15
+    size = [video.get(side) for side in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT)]
+    assert size == [1280, 1008]
+    frames = [video.read()[1].astype(int) for _ in range(6)]
+    halves = slice(640), slice(640, 1280)
+    left, right = ([np.ptp(f[:448, x], axis=-1).mean() for f in frames] for x in halves)
+    assert min(left[:2]) > 30 and max(left[2:]) < 3  # "short" is over
+    assert min(right) > 30
+
+
+def test_values_stand_as_bars_over_their_buttons_with_the_action_in_green():
+    screen = Screen.of(np.zeros((224, 320, 3), np.uint8))
+    shown = picture("a", [Moment(screen, 2, 5.0, [0.0, 1.0, 2.0])], 0, NAMES)[448:]
+    tall = [(shown[:38, 640 - 24 * k + 5].max(axis=-1) > 0).sum() for k in (3, 2, 1)]
+    assert tall[0] < tall[1] < tall[2]
+    assert shown[-24, 640 - 24 + 5].tolist() == [110, 220, 130]
+    assert all(shown[-16:, 640 - 24 * k : 640 - 24 * k + 18].any() for k in (3, 2, 1))
+
+
+@pytest.mark.parametrize("explore", [False, True])
+def test_it_explores_only_where_it_is_to(explore):
+    asked = Waiting()
+    with closing(make_env(LEVEL, EnvConfig(episode_steps=3))) as env:
+        play_episode(asked, env, seed=0, explore=explore)
+    assert asked.explored == {explore}
