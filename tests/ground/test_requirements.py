@@ -57,3 +57,5 @@ def test_a_command_without_our_packages_says_how_to_go_on(checkout):
     (checkout / ".venv/bin/python").touch()
     words = said(sys.executable, module, checkout, "-S")
     assert "lacks the packages needed; .venv is not active: source .venv/bin/activate" in words
+    (checkout / "scripts/install").unlink()  # as where a wheel is installed
+    assert "pip install retro-contest-agents" in said(sys.executable, module, checkout, "-S")

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from retro_agents.ground import results
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.results import ROOT, commit, installed, read_result, store, write_result
 
@@ -37,6 +38,8 @@ def test_the_commit_is_this_projects_and_unknown_without_git(tmp_path, monkeypat
     assert commit() == here != ""
     monkeypatch.setenv("PATH", str(tmp_path))
     assert commit() == "unknown"
+    monkeypatch.setattr(results, "ROOT", tmp_path)  # as where a wheel is installed
+    assert commit() == f"version {installed('retro-contest-agents')}"
     assert installed("numpy") == np.__version__
     assert installed("no-such-package") is None
 
