@@ -3,6 +3,7 @@ import math
 import torch
 
 from retro_agents.nets.actor_critic import entropies, sample_actions
+from retro_agents.nets.heads import ActorCriticHead
 
 
 def test_actions_are_drawn_with_their_probabilities():
@@ -19,3 +20,11 @@ def test_entropies_lie_between_certain_and_uniform():
     mixed = -(2 / 3 * math.log(2 / 3) + 1 / 3 * math.log(1 / 3))
     found = entropies(logits.log_softmax(dim=1))
     torch.testing.assert_close(found, torch.tensor([math.log(3.0), 0.0, mixed]))
+
+
+def test_actor_critic_gives_logits_and_every_value():
+    head = ActorCriticHead(8, actions=3)
+    features = torch.randn(4, 8)
+    logits, values = head(features)
+    torch.testing.assert_close(logits, features @ head.policy.weight.T)
+    torch.testing.assert_close(values, features @ head.value.weight.T)

@@ -59,7 +59,7 @@ def test_group_norm_gives_each_group_of_channels_mean_0_and_deviation_1():
     torch.testing.assert_close(groups.std(dim=2), torch.ones(2, 4), atol=1e-2, rtol=0)
 
 
-def test_spectral_convolution_stretches_no_patch():
+def test_spectral_convolution_stretches_no_patch_and_has_pytorchs_gradient():
     torch.manual_seed(0)
     layer, x = SpectralConv(3, 5, 3, padding=1), torch.randn(2, 3, 8, 8)
     bias = layer.bias[:, None, None]
@@ -72,9 +72,6 @@ def test_spectral_convolution_stretches_no_patch():
         torch.testing.assert_close(layer(x), plain / largest() + bias)
         layer.weight.data.add_(torch.randn(5, 3, 3, 3))  # now its vector is another one
     assert not [*layer.buffers()]  # so threads and a moving average share all that it has
-
-
-def test_gradient_of_a_spectral_convolution_is_that_of_pytorchs():
     torch.manual_seed(0)
     ours, x = SpectralConv(3, 5, 3, padding=1), torch.randn(2, 3, 8, 8)
     theirs = torch.nn.Conv2d(3, 5, 3, padding=1)

@@ -27,22 +27,18 @@ def assert_orthogonal(matrix, gain):
     )
 
 
-def test_every_layer_of_an_encoder_becomes_orthogonal():
-    encoder = make_encoder("nature", (4, 84, 84))  # its kernels are laid out channels last
-    orthogonal(encoder, gain=RELU_GAIN)
-    layers = [layer for layer in encoder.modules() if isinstance(layer, nn.Conv2d)]
-    assert len(layers) == 3
-    for layer in layers:
-        assert_orthogonal(layer.weight.detach().flatten(1), RELU_GAIN)
-        assert not layer.bias.any()
+def convolutions(encoder):
+    return [layer for layer in encoder.modules() if isinstance(layer, nn.Conv2d)]
 
 
-def test_xresnets_default_is_orthogonal():
-    encoder, _ = make_trunk(NetSettings(encoder="xresnet"), (3, 64, 64), initialisation="default")
-    layers = [layer for layer in encoder.modules() if isinstance(layer, nn.Conv2d)]
-    for layer in layers:
+def test_every_layer_of_an_encoder_becomes_orthogonal_and_xresnets_by_default():
+    nature = make_encoder("nature", (4, 84, 84))  # its kernels are laid out channels last
+    orthogonal(nature, gain=RELU_GAIN)
+    xresnet, _ = make_trunk(NetSettings(encoder="xresnet"), (3, 64, 64), initialisation="default")
+    assert len(convolutions(nature)) == 3 and len(convolutions(xresnet)) > 5
+    for layer in (*convolutions(nature), *convolutions(xresnet)):
         assert_orthogonal(layer.weight.detach().flatten(1), RELU_GAIN)
-    assert len(layers) > 5
+    assert not any(layer.bias.any() for layer in convolutions(nature))
 
 
 def test_convolution_of_each_channel_alone_keeps_each_channels_size():
@@ -69,13 +65,12 @@ def test_actor_critic_starts_almost_indifferent():
     torch.testing.assert_close(probs, torch.full((5, 7), 1 / 7), atol=0.02, rtol=0)
 
 
-def test_xavier_weights_fill_their_bounds():
+def test_xavier_weights_fill_their_bounds_and_kaimings_keep_the_size_behind_a_relu():
     torch.manual_seed(0)
     encoder, hidden = impala((3, 64, 64), widths=(4, 8)), PlainLinear(200, 50)
     for module in (encoder, hidden):
         xavier(module)
-    layers = [m for m in encoder.modules() if isinstance(m, nn.Conv2d)]
-    for layer in [*layers, hidden]:
+    for layer in [*convolutions(encoder), hidden]:
         outputs, inputs = layer.weight.shape[:2]
         kernel = layer.weight[0, 0].numel()
         bound = (6.0 / (kernel * (inputs + outputs))) ** 0.5
@@ -83,9 +78,6 @@ def test_xavier_weights_fill_their_bounds():
         assert 0.9 * bound < largest <= bound
         assert abs(layer.weight.std().item() / (bound / 3**0.5) - 1.0) < 0.15
         assert (layer.bias == 0.0).all()
-
-
-def test_kaiming_weights_keep_the_size_of_what_a_relu_lets_through():
     layer = nn.Conv2d(32, 64, 3)
     kaiming(layer)
     assert layer.weight.std().item() == pytest.approx((2 / (32 * 9)) ** 0.5, rel=0.05)

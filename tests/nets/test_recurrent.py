@@ -80,9 +80,3 @@ def test_core_computes_in_full_precision_under_autocast():
     with torch.autocast("cpu", torch.bfloat16):
         out = core(x, state, starts)[0]
     assert torch.equal(out, want)
-
-
-def test_state_before_an_episode_is_that_of_a_reset():
-    core, x, state, starts = example("lstm", [(0, env) for env in range(N)])
-    fresh = core(x, torch.zeros(N, core.state_size), torch.zeros_like(starts))
-    torch.testing.assert_close(core(x, state, starts), fresh)

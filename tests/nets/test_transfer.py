@@ -48,28 +48,18 @@ def test_encoder_takes_the_weights_of_another_agents(tmp_path):
     assert torch.equal(encoder(obs), source(obs))
 
 
-@pytest.fixture
-def baselines(tmp_path):
-    """A file of its PPO2."""
+def test_encoder_takes_the_convolutions_of_a_baselines_file_and_no_net_with_parts(tmp_path):
     shapes = [(8, 8, 4, 32), (4, 4, 32, 64), (3, 3, 64, 64), (3136, 512), (512, 1), (512, 7)]
-    rng = np.random.default_rng(0)
+    rng, file = np.random.default_rng(0), tmp_path / "net.joblib"
     arrays = [rng.random(s, np.float32) for shape in shapes for s in (shape, shape[-1:])]
-    (tmp_path / "net.joblib").write_bytes(pickle.dumps(arrays, protocol=4))
-    return tmp_path / "net.joblib", arrays
-
-
-def test_encoder_takes_the_convolutions_of_a_baselines_file(baselines):
-    file, arrays = baselines
+    file.write_bytes(pickle.dumps(arrays, protocol=4))
     encoder = make_encoder("nature", IMAGE)
     load_encoder(encoder, file, NetSettings())
     got = encoder.convolutions[2].weight.detach().numpy()
     np.testing.assert_array_equal(got, arrays[2].transpose(3, 2, 0, 1))
-
-
-def test_a_net_with_parts_does_not_start_from_a_baselines_file(baselines):
     config = replaced(PPO2Config(), encoder="nature", encoder_parts="shifted")
     with pytest.raises(UserError, match="--encoder-parts"):
-        PPO2Agent(make_actor_critic(config), config).start_from(baselines[0])
+        PPO2Agent(make_actor_critic(config), config).start_from(file)
 
 
 @pytest.mark.parametrize(
@@ -83,14 +73,10 @@ def test_another_encoder_is_refused_by_name(tmp_path, name, image):
 
 
 def test_parts_without_weights_are_told_apart(tmp_path):
+    check_parts("shifted,attention", " attention, shifted", source="there")  # in any order
     source = checkpoint(tmp_path, make_encoder("nature", IMAGE))
     with pytest.raises(UserError, match="--encoder-parts"):
         load_encoder(make_encoder("nature", IMAGE), source, NetSettings(encoder_parts="shifted"))
-    config = replaced(PPO2Config(), encoder="data-efficient", hidden=8)
-    PPO2Agent(make_actor_critic(config), config).save(tmp_path / "plain")
-    other = replaced(config, encoder_parts="shifted")
-    with pytest.raises(UserError, match="--encoder-parts"):
-        PPO2Agent(make_actor_critic(other), other).load_weights(load_checkpoint(tmp_path / "plain"))
 
 
 def test_parts_of_a_searched_net_are_those_of_its_agent(tmp_path):
@@ -104,37 +90,33 @@ def test_parts_of_a_searched_net_are_those_of_its_agent(tmp_path):
     load_encoder(encoder, tmp_path / "es", NetSettings(encoder_parts="shifted"))
 
 
-def test_strides_are_told_apart(tmp_path):
-    flags = {"encoder": "xresnet", "hidden": 8, "image_height": 36, "image_width": 36}
-    theirs, ours = (
-        replaced(PPO2Config(), widths=widths, **flags) for widths in ("8:2,8:1", "8:1,8:2")
-    )
+@pytest.mark.parametrize(
+    ("theirs", "ours", "said"),
+    [
+        (
+            {"encoder": "xresnet", "widths": "8:2,8:1"},
+            {"widths": "8:1,8:2"},
+            "--widths '8:2,8:1', not '8:1,8:2'",
+        ),
+        ({"encoder": "impala", "widths": "8,8", "pool": True}, {"pool": False}, "give --pool"),
+        ({"encoder": "data-efficient"}, {"encoder_parts": "shifted"}, "--encoder-parts"),
+    ],
+    ids=["strides", "pool", "parts"],
+)
+def test_another_net_of_the_same_weights_is_refused_by_its_flag(tmp_path, theirs, ours, said):
+    small = {"hidden": 8, "image_height": 36, "image_width": 36}
+    theirs = replaced(PPO2Config(), **theirs, **small)
+    ours = replaced(theirs, **ours)
     PPO2Agent(make_actor_critic(theirs), theirs).save(tmp_path)
-    with pytest.raises(UserError, match="--widths '8:2,8:1', not '8:1,8:2'"):
+    with pytest.raises(UserError, match=said):
         PPO2Agent(make_actor_critic(ours), ours).load_weights(load_checkpoint(tmp_path))
-    with pytest.raises(UserError, match="--widths '8:2,8:1', not '8:1,8:2'"):
-        load_encoder(encoder_of(ours.net, (4, 36, 36)), tmp_path, ours.net)
-
-
-def test_a_pool_is_named_where_it_differs(tmp_path):
-    theirs = replaced(PPO2Config(), encoder="impala", widths="8,8", pool=True, hidden=8)
-    PPO2Agent(make_actor_critic(theirs), theirs).save(tmp_path)
-    ours = replaced(theirs, pool=False)
-    with pytest.raises(UserError, match="give --pool"):
-        PPO2Agent(make_actor_critic(ours), ours).load_weights(load_checkpoint(tmp_path))
-
-
-def test_the_order_of_parts_and_spaces_mean_nothing():
-    check_parts("shifted,attention", " attention, shifted", source="there")
+    if "widths" in said:
+        with pytest.raises(UserError, match=said):
+            load_encoder(encoder_of(ours.net, (4, 36, 36)), tmp_path, ours.net)
 
 
 def test_checkpoint_without_an_encoder_is_refused(tmp_path):
-    save_checkpoint(
-        tmp_path,
-        agent="jerk",
-        config={},
-        counters={"env_steps": 1},
-        tensors={"net": {"other": torch.zeros(1)}},
-    )
+    counters, net = {"env_steps": 1}, {"other": torch.zeros(1)}
+    save_checkpoint(tmp_path, agent="jerk", config={}, counters=counters, tensors={"net": net})
     with pytest.raises(UserError, match="no net with an encoder"):
         load_encoder(make_encoder("nature", IMAGE), tmp_path, NetSettings())
