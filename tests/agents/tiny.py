@@ -23,9 +23,7 @@ TOO = {
         *("--rollout-steps", "6", "--batch-size", "12", "--rotate-every", "20"),
         *("--learning-rate", "1e-3"),
     ],
-    "jerk": [
-        *("--log-every", "10", "--episode-steps", "12"),
-    ],
+    "jerk": [*("--log-every", "10", "--episode-steps", "12")],
     "ppo2": ["--rollout-steps", "6", "--minibatches", "2", "--rotate-every", "20"],
     "rainbow": [
         *("--learning-starts", "10", "--replay-size", "100", "--log-every", "10"),

@@ -63,7 +63,7 @@ def test_train_goes_on_with_a_run_that_is_there(called, tmp_path):
     (tmp_path / "th[e]re/checkpoints/step-000250000").mkdir(parents=True)
     done = called("--train", OUTPUTS_DIR="th[e]re", EXPERIMENT="mine.yaml")
     assert done.stdout.split()[:5] == [
-        *("-m", "ppo2.train", "--resume", "--run-dir", str(tmp_path / "th[e]re")),
+        *("-m", "ppo2.train", "--resume", "--run-dir", str(tmp_path / "th[e]re"))
     ]
 
 

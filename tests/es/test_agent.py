@@ -39,8 +39,7 @@ def rainbow(**flags):
 
 
 @pytest.mark.parametrize(
-    ("draws", "explore", "drawn"),
-    [(False, False, False), (True, False, True), (False, True, True)],
+    ("draws", "explore", "drawn"), [(False, False, False), (True, False, True), (False, True, True)]
 )
 def test_actions_are_the_best_or_drawn_from_the_policy(quick, draws, explore, drawn):
     torch.manual_seed(0)

@@ -118,11 +118,7 @@ def test_what_an_episode_draws_is_not_what_its_environment_draws():
     assert not np.isin(mine.random(50), theirs.random(200)).any()
 
 
-AGENTS = {
-    "ppo2": ppo2(),
-    "rainbow": rainbow(),
-    "separate": rainbow(streams="separate"),
-}
+AGENTS = {"ppo2": ppo2(), "rainbow": rainbow(), "separate": rainbow(streams="separate")}
 
 
 @pytest.mark.parametrize("layer", ["head", "fc"])

@@ -16,16 +16,7 @@ FLAGS = [
     *("--levels", LEVELS, "--num-envs", "4", "--rotate-every", "10", "--device", "cpu"),
     *("--image-height", "36", "--image-width", "36", "--hidden", "16", "--torch-threads", "1"),
     *("--encoder", "data-efficient", "--rollout-steps", "16", "--timesteps", "200"),
-    *(
-        "--novelty",
-        "0.1",
-        "--rnd",
-        "0.1",
-        "--learning-rate",
-        "1e-3",
-        "--checkpoint-every",
-        "128",
-    ),
+    *("--novelty", "0.1", "--rnd", "0.1", "--learning-rate", "1e-3", "--checkpoint-every", "128"),
     *("--kl-penalty", "0.2", "--dropout", "0.2", "--augment", "roll", "--convolution-l2", "1e-4"),
 ]
 

@@ -40,10 +40,7 @@ LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 
 @pytest.mark.parametrize(
     "flags",
-    [
-        {},
-        {"recurrent": "gru", "recurrent_hidden": 32, "sequence_steps": 8},
-    ],
+    [{}, {"recurrent": "gru", "recurrent_hidden": 32, "sequence_steps": 8}],
     ids=["plain", "recurrent"],
 )
 def test_ppo2_learns_the_corridor(corridor, tmp_path, flags):

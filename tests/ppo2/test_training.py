@@ -55,10 +55,7 @@ def look(training, image, state, starts):
 
 @pytest.mark.parametrize(
     "flags",
-    [
-        {},
-        {"recurrent": "lstm", "recurrent_hidden": 8, "sequence_steps": 4},
-    ],
+    [{}, {"recurrent": "lstm", "recurrent_hidden": 8, "sequence_steps": 4}],
     ids=["plain", "recurrent"],
 )
 def test_a_rollout_holds_what_the_net_says_of_every_step_alone(corridor, learned_from, flags):

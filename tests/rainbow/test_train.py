@@ -48,10 +48,7 @@ LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 
 @pytest.mark.parametrize(
     "flags",
-    [
-        {},
-        {**BTR, "widths": "4,8", "hidden": 32, "update_every": 4, "timesteps": 2000},
-    ],
+    [{}, {**BTR, "widths": "4,8", "hidden": 32, "update_every": 4, "timesteps": 2000}],
     ids=["rainbow", "btr"],
 )
 def test_rainbow_learns_the_corridor(corridor, tmp_path, flags):

@@ -252,8 +252,7 @@ def test_a_job_script_runs_each_cell_once(tmp_path, capsys, engine, resources, l
 
 
 @pytest.mark.parametrize(
-    ("engine", "line"),
-    [("slurm", "#SBATCH --array=1-2%3"), ("lsf", '#BSUB -J "sweep[1-2]%3"')],
+    ("engine", "line"), [("slurm", "#SBATCH --array=1-2%3"), ("lsf", '#BSUB -J "sweep[1-2]%3"')]
 )
 def test_a_cluster_runs_no_more_jobs_at_a_time_than_asked(tmp_path, capsys, engine, line):
     main(sweep(tmp_path / "out", "--engine", engine, "--jobs", "3"))
