@@ -42,20 +42,14 @@ def test_sprites_lie_where_the_engine_looks_for_them():
     assert {name: first[name] for name in same} == {n: int(defined[n.upper()]) for n in same}
 
 
-def test_water_and_loops_stop_nobody():
+def test_water_stops_nobody_and_lies_over_the_hero_at_its_surface_alone():
     shapes = metatile_shapes()
     names = [name for name in PART_ID if name.startswith(("water", "loop"))]
     assert len(names) == 3 + 49
     assert all(shapes[PART_ID[name]] is Shape.EMPTY for name in names)
-
-
-def test_only_the_surface_of_the_water_lies_over_the_hero():
     metatiles = drawing.zone_art("TideGrotto").metatiles
     over = {i for i, words in enumerate(metatiles) if words[0] & drawing.PRIORITY}
     assert over == {PART_ID["water_l"], PART_ID["water_r"]}
-
-
-def test_painted_water_fills_what_is_empty_below_the_surface():
     act = next(act for act in all_acts() if act.water_y < 512)
     surface, painted = act.water_y // CELL, paint(act)
     waters = {PART_ID["water"], PART_ID["water_l"], PART_ID["water_r"]}
@@ -99,14 +93,11 @@ def test_rare_objects_make_a_moment_interesting_but_neither_rings_nor_the_ends_o
     assert gallery.interest(flooded, at(4000), worth) == 1 + gallery.WET
 
 
-def test_richest_act_is_the_one_with_most_kinds():
+def test_richest_act_and_window_hold_what_there_is_to_see():
     plain = act_with(Spawn(100, 384, SpawnKind.WALKER), Spawn(200, 384, SpawnKind.WALKER))
     rich = act_with(Spawn(100, 384, SpawnKind.WALKER), Spawn(200, 384, SpawnKind.LOOP), number=2)
     other_zone = dataclasses.replace(rich, zone=1)
     assert gallery.richest([plain, rich, other_zone], "BrambleWood") is rich
-
-
-def test_window_of_the_film_holds_what_there_is_to_see():
     act = act_with(*(Spawn(3000 + 50 * i, 384, kind) for i, kind in enumerate(SpawnKind)))
     track = [at(40 + 2 * i, i) for i in range(2900)]
     start = film.best_window(track, act, frames=600)
@@ -145,16 +136,13 @@ def test_an_unwritable_place_is_refused_before_anything_is_played(tmp_path, writ
         write(tmp_path / name)
 
 
-def test_film_of_a_recording_is_its_last_seconds(monkeypatch, tmp_path, capfd):
+def test_film_of_a_recording_is_its_last_seconds_as_gif(monkeypatch, tmp_path, capfd):
     (tmp_path / "a.bk2").write_text("none")
     with pytest.raises(UserError, match=r"not a \.bk2"):
         film.write_film(film.ending(tmp_path / "a.bk2"), path=tmp_path / "a.gif")
     assert capfd.readouterr().err == "" and not (tmp_path / "a.gif").exists()
     monkeypatch.setattr(film, "screens", lambda path: iter(range(2000)))
     assert [int(shot) for shot in film.ending(Path("a.bk2"))] == list(range(1280, 2000, 2))
-
-
-def test_film_is_written_as_gif(tmp_path):
     shots = (np.full((224, 320, 3), 8 * i, np.uint8) for i in range(12))
     path = film._write_gif(tmp_path / "a.gif", shots)
     assert path.read_bytes().startswith(b"GIF89a")

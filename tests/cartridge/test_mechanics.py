@@ -59,11 +59,20 @@ def swing(frame, reach, period):
     return way if way < reach else 2 * reach - way if way < 3 * reach else way - 4 * reach
 
 
-def test_an_enemy_hurts_a_walker_and_dies_of_a_ball(env):
+def test_creatures_hurt_who_stands_and_die_of_a_ball(env):
     walked = play(env, "walker", 300, (120, ("RIGHT",)))
     rolled = play(env, "walker", 300, *DASH, (40, ("RIGHT",)))
     assert walked[-1]["lives"] == 2
     assert rolled[-1]["lives"] == 3 and rolled[-1]["x"] > 460 and rolled[-1]["score"] == 100
+    stood = play(env, "jumper", 420, (240, ()))
+    rolled = play(env, "jumper", 300, *DASH, (60, ("RIGHT",)))
+    assert stood[-1]["lives"] == 2
+    assert rolled[-1]["lives"] == 3 and rolled[-1]["score"] == 100
+    stood = play(env, "shooter", 360, (150, ()))
+    jumped = play(env, "shooter", 360, (108, ()), (30, ("B",)), (20, ()))
+    dead = next(i["frame_counter"] for i in stood if i["lives"] == 2)
+    assert 80 + 40 <= dead <= 80 + 50, "the shot leaves at 80 and flies 2.5 pixels a frame"
+    assert jumped[-1]["lives"] == 3
 
 
 def test_rings_are_collected_and_lost_instead_of_a_life(env):
@@ -109,22 +118,16 @@ def test_gate_opens_for_good_once_its_switch_is_touched(env):
     assert max(i["x"] for i in left_first) == 880 - 9, "the other gate has another id"
 
 
-def test_platform_carries_over_a_hole_as_the_frame_counter_says(env):
+def test_platforms_carry_lift_and_crumble(env):
     infos = play(env, "platform_x", 470, (148, ()), (38, ("RIGHT",)), (4, ("LEFT",)), (235, ()))
     on = [i for i in infos[-200:] if i["y"] == GROUND and not i["flags"] & AIR]
     assert len(on) == 200
     away = {info["x"] - 640 - swing(info["frame_counter"], 128, 240) for info in on}
     assert len(away) == 1
-
-
-def test_platform_lifts_the_hero(env):
     infos = play(env, "platform_y", 504, (10, ()), (30, ("B",)), (300, ()))
     heights = [i["y"] for i in infos[80:]]
     assert min(heights) < GROUND - 70 and not any(i["flags"] & AIR for i in infos[100:])
     assert max(abs(a - b) for a, b in itertools.pairwise(heights)) <= 2
-
-
-def test_crumbling_platform_falls_after_its_time_and_comes_back(env):
     infos = play(env, "crumble", 470, (40, ("RIGHT",)), (20, ("LEFT",)), (200, ()))
     lost = next(n for n, i in enumerate(infos) if i["lives"] == 2)
     on = [n for n, i in enumerate(infos[:lost]) if i["x"] >= 480 and not i["flags"] & AIR]
@@ -159,15 +162,12 @@ def test_loop_takes_round_who_is_fast_alone(env):
     assert max(i["x"] for i in infos) <= 808 + 40
 
 
-def test_water_is_slow_and_jumps_are_high(env):
+def test_water_is_slow_and_wind_drives_in_the_air(env):
     ran = play(env, "water", 300, (300, ("RIGHT",)))
     assert max(i["speed_x"] for i in ran) == 896
     assert all(i["flags"] & WATER for i in ran)
     jumped = play(env, "water", 300, (60, ("B",)), (60, ()))
     assert 125 <= GROUND - min(i["y"] for i in jumped) <= 145
-
-
-def test_wind_drives_the_hero_in_the_air(env):
     jump = ((4, ()), (30, ("B",)), (20, ()))
     against, along = play(env, "wind", 800, *jump), play(env, "wind", 2400, *jump)
     assert against[-1]["x"] < 760 and along[-1]["x"] > 2440
@@ -179,21 +179,6 @@ def test_checkpoint_is_where_the_act_begins_again(env):
     dead = next(n for n, i in enumerate(infos) if i["lives"] == 2)
     again = next(i for i in infos[dead:] if i["mode"] == 1 and i["frame_counter"])
     assert 600 <= again["x"] <= 610
-
-
-def test_shooter_hits_from_afar_and_can_be_jumped(env):
-    stood = play(env, "shooter", 360, (150, ()))
-    jumped = play(env, "shooter", 360, (108, ()), (30, ("B",)), (20, ()))
-    dead = next(i["frame_counter"] for i in stood if i["lives"] == 2)
-    assert 80 + 40 <= dead <= 80 + 50, "the shot leaves at 80 and flies 2.5 pixels a frame"
-    assert jumped[-1]["lives"] == 3
-
-
-def test_jumper_comes_and_leaps_and_dies_of_a_ball(env):
-    stood = play(env, "jumper", 420, (240, ()))
-    rolled = play(env, "jumper", 300, *DASH, (60, ("RIGHT",)))
-    assert stood[-1]["lives"] == 2
-    assert rolled[-1]["lives"] == 3 and rolled[-1]["score"] == 100
 
 
 def test_a_crowd_of_objects_costs_no_frame(env):

@@ -69,7 +69,7 @@ def test_simulator_equals_the_emulator_at_random_play(console, simulator):
         assert simulator.play(actions) == console.play(actions)
 
 
-def test_restored_state_goes_on_exactly(console):
+def test_restored_states_of_console_and_simulator_go_on_exactly(console, simulator):
     rng = Random(3)
     console.start(LEVELS[4])
     for _ in range(40):
@@ -86,9 +86,6 @@ def test_restored_state_goes_on_exactly(console):
     assert first[0] == second[0]
     assert np.array_equal(first[1], second[1])
     assert np.array_equal(first[2], second[2])
-
-
-def test_restored_simulator_goes_on_exactly(simulator):
     rng = Random(4)
     simulator.start(LEVELS[30])
     simulator.play([rng.choice((1, 1, 6)) for _ in range(60)])
@@ -106,11 +103,6 @@ def test_search_finds_its_way_through_an_act(simulator, index):
     assert oracle.replay(simulator, LEVELS[index], actions).finished
 
 
-def test_search_that_runs_out_says_where(simulator):
-    with pytest.raises(UserError, match=r"BrambleWood.Act1: the oracle is stuck at x = \d+"):
-        oracle.plan(simulator, ACTS[0], budget=2)
-
-
 def test_time_tells_states_apart_only_near_what_moves_by_the_clock(simulator):
     act = next(a for a in ACTS if any(s.kind is SpawnKind.PISTON for s in a.spawns))
     cell = oracle.cells_of(act)
@@ -121,22 +113,11 @@ def test_time_tells_states_apart_only_near_what_moves_by_the_clock(simulator):
     assert cell(status._replace(x=piston)) != cell(later._replace(x=piston))
 
 
-def test_score_is_the_contest_formula(console):
+def test_console_scores_and_sticks_as_the_contest_does(console):
     end = oracle.replay(console, LEVELS[1], oracle.read_proof(LEVELS[1]))
     assert end.score == pytest.approx(9000 + 1000 * (1 - end.frame / 18000), abs=1)
     middle = oracle.replay(console, LEVELS[1], oracle.read_proof(LEVELS[1])[:100])
     assert middle.score == pytest.approx(9000 * middle.part, abs=1)
-
-
-def test_holding_right_finishes_no_act(simulator):
-    for level in LEVELS:
-        simulator.start(level)
-        status, _ = simulator.play((oracle.RIGHT,) * 1500)
-        assert not status.finished, level
-        assert 0.02 <= status.part <= 0.65, level
-
-
-def test_console_sticks_as_the_contest_does(console):
     console.start(LEVELS[0])
     console.play((oracle.RIGHT,) * 4)
     state = console.save()
@@ -145,6 +126,16 @@ def test_console_sticks_as_the_contest_does(console):
     console.frames(MASKS[oracle.RIGHT], 1)
     console.frames(MASKS[oracle.DOWN], 3)
     assert console.status() == late
+
+
+def test_holding_right_finishes_no_act_and_a_search_that_runs_out_says_where(simulator):
+    for level in LEVELS:
+        simulator.start(level)
+        status, _ = simulator.play((oracle.RIGHT,) * 1500)
+        assert not status.finished, level
+        assert 0.02 <= status.part <= 0.65, level
+    with pytest.raises(UserError, match=r"BrambleWood.Act1: the oracle is stuck at x = \d+"):
+        oracle.plan(simulator, ACTS[0], budget=2)
 
 
 def test_written_actions_are_read_back():

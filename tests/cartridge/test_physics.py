@@ -171,7 +171,7 @@ def test_feet_stay_on_the_slope_at_every_speed(env):
             assert abs(info["y"] - first["y"] - rise) <= 1
 
 
-def test_spikes_kill_from_above(env):
+def test_spikes_kill_from_above_and_walls_stop_even_a_full_dash(env):
     columns = (
         (n, c)
         for n, act in PLAIN.items()
@@ -180,9 +180,6 @@ def test_spikes_kill_from_above(env):
     )
     act, column = next(columns)
     assert play(env, Place(act, column * CELL + 8), (10, ()))[-1]["lives"] == 2
-
-
-def test_walls_stop_even_a_full_dash(env):
     wall = next(
         (n, c)
         for n, act in PLAIN.items()

@@ -66,15 +66,12 @@ def test_rows_are_what_measuring_gives(simulator, rows, tmp_path):
         written = list(csv.DictReader(file))
     agents = {row["agent"] for row in written}
     assert written == [r for r in rows if r["level"] == name_of(act) and r["agent"] in agents]
-
-
-def test_a_table_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot write"):
         references.write([], tmp_path / "file" / "some.csv")
 
 
-def test_an_episode_in_the_emulator_equals_one_in_the_simulator(simulator):
+def test_episodes_are_the_same_in_the_emulator_and_for_blind_and_seeing_players(simulator):
     level, actions = "ThornKeep.Act1", references.blind_actions("run-and-jump", seed=0)
     end = references.blind_episode(simulator, level, actions, Random(5))
     rng = Random(5)
@@ -82,9 +79,6 @@ def test_an_episode_in_the_emulator_equals_one_in_the_simulator(simulator):
     with open_console() as console:
         console.start(level)
         assert console.play(actions, stuck=stuck) == (end.status, end.steps)
-
-
-def test_blind_and_seeing_players_play_alike(simulator):
     actions = references.blind_actions("run-and-jump", seed=0)
     steps = iter(actions)
     seeing = references.episode(simulator, LEVELS[3], lambda status: next(steps), Random(5))

@@ -55,7 +55,7 @@ def small_library(simulator):
     return made
 
 
-def test_the_nearest_state_gives_the_advice_and_the_last_action_counts(simulator):
+def test_the_nearest_trusted_state_in_the_same_pose_gives_the_advice(simulator):
     made, status = small_library(simulator), simulator.start(name_of(ACT))
     for x, action in ((104, oracle.RIGHT), (117, oracle.JUMP)):
         found = made.find(status._replace(x=x), Memory())
@@ -64,25 +64,19 @@ def test_the_nearest_state_gives_the_advice_and_the_last_action_counts(simulator
     made.add(status._replace(x=100), Memory(), oracle.LEFT)
     found = made.find(status._replace(x=100), Memory())
     assert found is not None and found.action == oracle.LEFT
-
-
-def test_advice_that_led_astray_is_trusted_less(simulator):
     made, status = small_library(simulator), simulator.start(name_of(ACT))
     jump = made.find(status._replace(x=117), Memory())
     assert jump is not None
     jump.used = jump.astray = 3
     found = made.find(status._replace(x=117), Memory())
     assert found is not None and found.action == oracle.RIGHT
-
-
-def test_another_pose_or_a_far_place_has_no_advice(simulator):
     made, status = small_library(simulator), simulator.start(name_of(ACT))
     assert made.find(status._replace(x=100, flags=1), Memory()) is None
     assert made.find(status._replace(x=300), Memory()) is None
     assert made.find(status._replace(x=100), Memory(held=oracle.JUMP)) is None
 
 
-def test_clocks_go_round():
+def test_clocks_go_round_and_count_only_near_what_moves_by_them():
     assert library._away((0, 0, 0, 0, 2), (0, 0, 0, 0, 118), 120) == 4 / library.CLOCK
     assert Advice((0, 0, 0, 0, 0), 1).distrust == 0
     here = (0, 0, 0, 0, 0)
@@ -90,9 +84,6 @@ def test_clocks_go_round():
         there = (*here[:4], other)
         assert library._away(there, here, 0) == 0.0  # nothing near moves by the clock
         assert 0.0 <= library._away(there, here, 64) <= 32 / library.CLOCK
-
-
-def test_time_counts_only_near_what_moves_by_the_clock():
     act = next(a for a in ACTS if any(s.kind is SpawnKind.PISTON for s in a.spawns))
     periods = library.periods_of(act)
     piston = next(s for s in act.spawns if s.kind is SpawnKind.PISTON)

@@ -136,7 +136,15 @@ def test_same_inputs_give_the_same_memory(env, number):
     assert len(set(trajectories[0][0])) == 6
 
 
-def test_a_pit_costs_a_life_and_the_act_begins_again(env):
+def test_a_pit_costs_a_life_and_a_lost_game_leads_to_the_title(env):
+    assert build_states.step(env)["mode"] == 0
+    infos = [build_states.step(env, *(("START",) if i == 0 else ())) for i in range(60)]
+    assert (infos[-1]["mode"], infos[-1]["zone"], infos[-1]["act"]) == (1, 1, 1)
+    number, x = next((n, x) for n, act in enumerate(all_acts(), start=1) for x in pits(act))
+    build_states.start_act(env, number, x=x - 8)
+    env.data.set_value("lives", 1)
+    infos = [build_states.step(env, "RIGHT") for _ in range(300)]
+    assert (infos[-1]["mode"], infos[-1]["lives"]) == (0, 3)
     number, x = next((n, x) for n, act in enumerate(all_acts(), start=1) for x in pits(act))
     info = build_states.start_act(env, number, x=x - 8)
     for _ in range(120):
@@ -156,17 +164,6 @@ def pits(act):
     """Left edges of the columns without ground, pixels."""
     empty = [all(cell is Cell.EMPTY for cell in column) for column in act.columns]
     return [16 * i for i in range(1, act.width) if empty[i] and not empty[i - 1]]
-
-
-def test_start_leads_from_the_title_to_the_first_act_and_a_lost_game_back(env):
-    assert build_states.step(env)["mode"] == 0
-    infos = [build_states.step(env, *(("START",) if i == 0 else ())) for i in range(60)]
-    assert (infos[-1]["mode"], infos[-1]["zone"], infos[-1]["act"]) == (1, 1, 1)
-    number, x = next((n, x) for n, act in enumerate(all_acts(), start=1) for x in pits(act))
-    build_states.start_act(env, number, x=x - 8)
-    env.data.set_value("lives", 1)
-    infos = [build_states.step(env, "RIGHT") for _ in range(300)]
-    assert (infos[-1]["mode"], infos[-1]["lives"]) == (0, 3)
 
 
 def test_end_latches_with_progress_and_bonus(env):

@@ -42,7 +42,7 @@ def facts_of(*flags, name="rainbow"):
     return found
 
 
-def test_content_of_a_config_file_tells_contests_apart(tmp_path):
+def test_content_of_files_tells_contests_apart(tmp_path):
     file = tmp_path / "mine.yaml"
     file.write_text("n_step: 3\n")
     before = facts_of("--config", str(file))
@@ -51,9 +51,6 @@ def test_content_of_a_config_file_tells_contests_apart(tmp_path):
     after = facts_of("--config", str(file))
     assert "holds a contest with n_step 3, not 7" in difference(tmp_path, before, after)
     assert difference(tmp_path, after, facts_of("--n-step", "7")) == "", "the same in other words"
-
-
-def test_content_of_what_the_flags_name_tells_contests_apart(tmp_path):
     scripts, policy = tmp_path / "mine.yaml", tmp_path / "policy"
     scripts.write_text("- parts: []\n")
     load_agent("ppo2").save(policy)

@@ -36,11 +36,14 @@ def test_values_are_drawn_over_round_axes_that_begin_at_0():
     assert axes(lines()).get_xlim() == (0.0, 1.0)
 
 
-def test_band_lies_between_its_bounds():
+def test_bands_and_bars_are_as_high_as_their_values():
     chart = axes(lines(curve([2.0, 30.0], low=[1.0, 20.0], high=[3.0, 40.0])))
     (band,) = chart.collections
     corners = {tuple(point) for point in band.get_paths()[0].vertices.tolist()}
     assert corners == {(0.0, 1.0), (0.0, 3.0), (50.0, 20.0), (50.0, 40.0)}
+    chart = axes(histogram(np.array([0.25, 0.0, 0.5, 0.25]), number=0, x_label="x"))
+    bars = [(bar.get_x(), bar.get_height()) for bar in chart.patches]
+    assert bars == [(0.0, 25.0), (25.0, 0.0), (50.0, 50.0), (75.0, 25.0)]
 
 
 @pytest.mark.parametrize(
@@ -57,12 +60,6 @@ def test_line_breaks_where_there_is_no_value_and_a_point_by_itself_is_drawn(
     text = svg(lines(curve(y)), told="")
     path = re.search(r'<path d="([^"]+)"[^>]*style="fill: none; stroke: var\(--c0\)', text)[1]
     assert (path.count("M"), path.count("L"), text.count("<use")) == (breaks, strokes, dots)
-
-
-def test_bars_are_as_high_as_their_shares():
-    chart = axes(histogram(np.array([0.25, 0.0, 0.5, 0.25]), number=0, x_label="x"))
-    bars = [(bar.get_x(), bar.get_height()) for bar in chart.patches]
-    assert bars == [(0.0, 25.0), (25.0, 0.0), (50.0, 50.0), (75.0, 25.0)]
 
 
 def test_chart_has_the_pages_colours_and_words():

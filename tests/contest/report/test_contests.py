@@ -18,17 +18,7 @@ from retro_agents.ground.errors import UserError
 from tests.contest.report.made_up import GAME, LEVELS, write_contest
 
 
-def test_bands_span_the_seeds(tmp_path):
-    (entry,) = read_entries([write_contest(tmp_path, "mine", seeds=3, score=5000.0)])
-    level = f"{GAME}:{LEVELS[0]}"
-    seeds = np.stack([entry.curves[level, seed] for seed in range(3)])[:, -1]
-    found = mean_curve(entry, 0, level)
-    assert found.low is not None and found.high is not None
-    ends = [found.low[-1], found.y[-1], found.high[-1]]
-    np.testing.assert_allclose(ends, [seeds.min(), seeds.mean(), seeds.max()])
-
-
-def test_curve_is_the_score_so_far():
+def test_curve_is_the_score_so_far_and_bands_span_the_seeds(tmp_path):
     rows = {
         "step": np.array([31.0, 40.0, 100.0]),
         "r": np.array([10.0, 30.0, 2.0]),
@@ -41,6 +31,18 @@ def test_curve_is_the_score_so_far():
     assert curve({}, x, end=100, score=0.0)[-2:].tolist() == pytest.approx(
         [np.nan, 0.0], nan_ok=True
     )
+    (entry,) = read_entries([write_contest(tmp_path, "mine", seeds=3, score=5000.0)])
+    level = f"{GAME}:{LEVELS[0]}"
+    seeds = np.stack([entry.curves[level, seed] for seed in range(3)])[:, -1]
+    found = mean_curve(entry, 0, level)
+    assert found.low is not None and found.high is not None
+    ends = [found.low[-1], found.y[-1], found.high[-1]]
+    np.testing.assert_allclose(ends, [seeds.min(), seeds.mean(), seeds.max()])
+    y = np.array([np.nan, 10.0, 4.0, np.nan, np.nan])
+    np.testing.assert_array_equal(held(y), [np.nan, 10.0, 4.0, 4.0, 4.0])
+    shares = progress_shares(np.array([0.0, 0.049, 0.5, 1.0]))
+    assert (shares[0], shares[10], shares[19]) == (0.5, 0.25, 0.25)
+    assert progress_shares(np.zeros(0)).sum() == 0
 
 
 @pytest.mark.parametrize("gap", [False, True])
@@ -55,14 +57,6 @@ def test_curves_end_where_the_leaderboard_is(tmp_path, gap):
     next(out.glob("*/*/episodes.csv")).unlink()
     with pytest.raises(UserError, match="not a run folder"):
         read_entries([out])
-
-
-def test_early_ends_keep_their_score_and_progress_falls_into_twentieths():
-    y = np.array([np.nan, 10.0, 4.0, np.nan, np.nan])
-    np.testing.assert_array_equal(held(y), [np.nan, 10.0, 4.0, 4.0, 4.0])
-    shares = progress_shares(np.array([0.0, 0.049, 0.5, 1.0]))
-    assert (shares[0], shares[10], shares[19]) == (0.5, 0.25, 0.25)
-    assert progress_shares(np.zeros(0)).sum() == 0
 
 
 def test_references_are_of_known_levels_and_of_this_cartridge(tmp_path):

@@ -15,11 +15,14 @@ from retro_agents.contest.wire.protocol import (
 from retro_agents.games.retro.contest_env import fold
 
 
-def test_buttons_fold_lowest_bit_first():
+def test_buttons_fold_and_shapes_of_2018_are_understood():
     buttons = np.zeros(12, np.int8)
     buttons[[0, 7]] = 1
     assert fold(buttons) == 129
     assert all(fold(unfold(number, 12)) == number for number in range(4096))
+    assert read_description(description(GOOD_AC, GOOD_OB)) == (3, (224, 320, 3))
+    older = '(224, 320, 3), dtype("uint8")'
+    assert read_description(description("[2, 2]", older)) == (2, (224, 320, 3))
 
 
 def test_exceptions_have_the_numbers_and_families_of_2018():
@@ -53,12 +56,6 @@ def description(ac, ob):
 
 
 GOOD_AC, GOOD_OB = "[2, 2, 2],", '(224, 320, 3), dtype("|u1")'
-
-
-def test_shapes_of_2018_are_understood():
-    assert read_description(description(GOOD_AC, GOOD_OB)) == (3, (224, 320, 3))
-    older = '(224, 320, 3), dtype("uint8")'
-    assert read_description(description("[2, 2]", older)) == (2, (224, 320, 3))
 
 
 @pytest.mark.parametrize(

@@ -42,13 +42,19 @@ def test_score_is_the_mean_of_all_episodes_the_unfinished_one_too(tmp_path):
     assert (found["level"], found["ended"]) == ("toy", "limit")
 
 
-def test_episode_is_in_both_files_as_soon_as_it_ends(tmp_path):
+def test_episode_is_in_both_files_as_soon_as_it_ends_with_the_runs_facts(tmp_path):
     record = Record(tmp_path, facts={})
     assert result(tmp_path)["mean_return"] is None
     episode(record, 5.0)
     assert len((tmp_path / "monitor.csv").read_text().splitlines()) == 2
     assert (result(tmp_path)["mean_return"], result(tmp_path)["ended"]) == (5.0, None)
     record.finish("")
+    level = parse_levels("bramble-test")[0]
+    facts = run_facts(level, seed=3, backend="native")
+    rom = Path("cartridge/integration") / level.game / "rom.sha"
+    assert facts["rom_sha1"] == rom.read_text().split()[0]
+    assert (facts["level"], facts["seed"]) == (str(level), 3)
+    assert {"python", "stable-retro"} <= set(facts["versions"])
 
 
 class Interrupted(BaseException):
@@ -176,12 +182,3 @@ def test_finished_means_that_the_level_was_ended_by_reaching_its_end(tmp_path):
     assert result(tmp_path)["finished"] == 1
     with pytest.raises(UserError, match="not overwritten"):
         Record(tmp_path, facts={})
-
-
-def test_facts_name_level_seed_versions_and_rom(tmp_path):
-    level = parse_levels("bramble-test")[0]
-    facts = run_facts(level, seed=3, backend="native")
-    rom = Path("cartridge/integration") / level.game / "rom.sha"
-    assert facts["rom_sha1"] == rom.read_text().split()[0]
-    assert (facts["level"], facts["seed"]) == (str(level), 3)
-    assert {"python", "stable-retro"} <= set(facts["versions"])

@@ -16,7 +16,6 @@ from retro_agents.contract.envs import ended_episodes, row_seeds
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import parse_levels
 from retro_agents.games.retro.make import make_vec, wrap_agent
-from retro_agents.ground.errors import UserError
 from retro_agents.run.config import load_config
 
 SMALL = EnvConfig(image_height=4, image_width=5, frame_stack=2)
@@ -59,13 +58,6 @@ def test_loop_as_long_as_the_budget_ends_by_itself(start, toy, length):
     envs.close()
     server.ended()
     assert server.result()["steps"] == 10
-
-
-def test_state_of_a_remote_level_cannot_be_restored(start):
-    envs = RemoteVectorEnv(start().folder, config=SMALL)
-    with pytest.raises(UserError, match="cannot be resumed"):
-        envs.restore_states(envs.save_states())
-    envs.close()
 
 
 SERVE_SHORT = f"""

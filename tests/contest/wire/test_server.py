@@ -8,7 +8,7 @@ import pytest
 from retro_agents.contest.wire.limits import Limits
 from retro_agents.contest.wire.server import PATIENCE
 from retro_agents.ground.errors import UserError
-from tests.contest.raw import RESET, Raw, patient, press, raw
+from tests.contest.raw import RESET, patient, press, raw
 
 
 def test_description_is_that_of_2018(start):
@@ -81,10 +81,13 @@ def test_busy_client_is_sent_away_at_the_wall_clock_limit(start, toy):
     assert sum(row[1] for row in server.rows()) == max(updates - 1, 0)
 
 
-def test_server_does_not_wait_for_a_client_for_ever(start):
+def test_server_does_not_wait_for_a_client_for_ever_and_a_limit_of_nothing_is_refused(start):
     server = start(stall=0.1)
     assert "no client" in str(server.ended())
     assert server.result()["mean_return"] is None
+    for name in ("timesteps", "wall_clock", "stall"):
+        with pytest.raises(UserError, match=name):
+            Limits(**{name: 0})
 
 
 def test_oversized_message_or_nothing_but_nonsense_ends_the_run(start):
@@ -124,24 +127,6 @@ def test_visitor_that_never_plays_costs_nothing(start):
     server.ended()
 
 
-def test_step_before_reset_is_refused(start):
-    with raw(start()) as client:
-        client.read()
-        assert client.ask(press(1))["content"]["exception"] == 5
-        content = {"ob": True, "reward": 0.0, "done": False, "reset": False}
-        assert client.ask(RESET)["content"] == content
-
-
-def test_second_client_is_refused_and_the_first_plays_on(start):
-    server = start()
-    with raw(server) as client:
-        client.read()
-        client.ask(RESET)
-        with pytest.raises(ConnectionRefusedError):
-            Raw(server.socket())
-        assert client.ask(press(1))["type"] == "update"
-
-
 def test_client_that_cuts_the_screen_short_costs_nothing(start):
     server = start()
     with raw(server) as client:
@@ -177,12 +162,6 @@ def test_failing_environment_is_reported_and_recorded(start, toy):
     server.ended()
     assert isinstance(server.error, TypeError)
     assert [row[1] for row in server.rows()] == [1]
-
-
-@pytest.mark.parametrize("name", ["timesteps", "wall_clock", "stall"])
-def test_limit_of_nothing_is_refused(name):
-    with pytest.raises(UserError, match=name):
-        Limits(**{name: 0})
 
 
 MALFORMED = {

@@ -87,19 +87,3 @@ def test_client_of_2018_plays_as_if_locally(old, toy):
     server.ended()
     assert [row[1] for row in server.rows()] == [5, 5, 2]  # resets cost no timestep
     assert np.allclose([row[0] for row in server.rows()], [row[0] for row in returns])
-
-
-def test_client_of_2018_goes_on_after_a_reset_in_mid_episode(old):
-    client, server = old()
-    client.reset()
-    with pytest.raises(RuntimeError, match="Reset"):
-        client.reset()
-    action = np.ones(12, np.int8)
-    assert [client.step(action)[0][0, 0, 0] for _ in range(5)] == [1, 2, 3, 4, 5]
-    with pytest.raises(RuntimeError, match="Reset"):
-        client.step(action)
-    client.reset()
-    assert client.step(action)[0][0, 0, 0] == 1
-    client.raw.sock.close()
-    server.ended()
-    assert [row[1] for row in server.rows()] == [5, 1]

@@ -20,7 +20,7 @@ def test_folder_open_to_others_is_refused_unless_empty(tmp_path):
         private_folder(folder)
 
 
-def test_second_server_in_a_folder_is_refused(tmp_path):
+def test_second_server_in_a_folder_or_a_path_too_long_is_refused(tmp_path):
     with (
         meeting_place(tmp_path),
         pytest.raises(UserError, match="another server"),
@@ -29,14 +29,11 @@ def test_second_server_in_a_folder_is_refused(tmp_path):
         pass
     with meeting_place(tmp_path):
         pass
-
-
-def test_path_too_long_for_a_socket_is_a_clear_error(tmp_path):
     with pytest.raises(UserError, match="too long"), meeting_place(tmp_path / ("x" * 100)):
         pass
 
 
-def test_what_a_killed_server_left_is_no_hindrance(tmp_path):
+def test_what_a_killed_server_left_is_no_hindrance_nor_a_limit_of_ages(tmp_path):
     (tmp_path / "sock").touch()
     (tmp_path / "sock.new").touch()
     (tmp_path / "ob").touch()
@@ -45,8 +42,5 @@ def test_what_a_killed_server_left_is_no_hindrance(tmp_path):
             accept(folder / "sock", deadline=0.0)
         assert (folder / "sock").is_socket()
     assert not list(tmp_path.glob("sock"))
-
-
-def test_a_limit_of_ages_is_no_longer_than_a_socket_can_wait():
     with socket.socket() as waits:
         waits.settimeout(time_left(time.monotonic() + 1e16))

@@ -22,9 +22,11 @@ def waiting(monkeypatch):
     return SpinWait()
 
 
-def test_what_is_there_is_taken_without_sleep(waiting, pair):
+def test_what_is_there_is_taken_without_sleep_unless_the_core_is_shared(waiting, pair, monkeypatch):
     mine, other = pair
     other.send(b"abc")
+    monkeypatch.setattr(spin_wait, "free_cores", lambda: 1)
+    assert SpinWait().spin(mine, 9) is None
     assert waiting.spin(mine, 2) == b"ab"
     other.close()
     assert waiting.spin(mine, 2) == b"c"
@@ -51,12 +53,6 @@ def test_long_waits_are_slept_through_until_they_are_short_again(waiting, pair):
     for _ in range(100):
         waiting.waited(SHORT_SECONDS / 2)
     assert waiting.spin(mine, 9) == b"abc"
-
-
-def test_a_single_core_is_left_to_the_other_side(pair, monkeypatch):
-    monkeypatch.setattr(spin_wait, "free_cores", lambda: 1)
-    pair[1].send(b"abc")
-    assert SpinWait().spin(pair[0], 9) is None
 
 
 def test_who_shares_the_core_rests_longer_each_time(waiting, pair, monkeypatch):
