@@ -29,7 +29,8 @@ from retro_agents.ground.device import prepare_device
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.seeding import seed_everything
 from retro_agents.run.checkpoint import Checkpoint, load_to_resume, save_checkpoint
-from retro_agents.run.config import load_run_config, replaced
+from retro_agents.run.command_line import load_run_config
+from retro_agents.run.config import replaced
 from retro_agents.run.folder import interruptible, reports
 from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 

@@ -16,7 +16,7 @@ from jerk.training import Training
 from retro_agents.contract.envs import VectorEnv, ended_episodes
 from retro_agents.games.families import make_for, train
 from retro_agents.ground.errors import command
-from retro_agents.run.config import load_run_config
+from retro_agents.run.command_line import load_run_config
 from retro_agents.run.folder import RunFolder, interruptible, reports
 
 PRESETS = Path(__file__).parent / "presets"

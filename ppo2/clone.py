@@ -29,7 +29,8 @@ from retro_agents.ground.ranges import Count, NonNegative, Positive, Seed, Share
 from retro_agents.ground.seeding import seed_everything
 from retro_agents.nets.actor_critic import make_actor_critic, sample_actions
 from retro_agents.nets.settings import NetSettings
-from retro_agents.run.config import parse_command, to_dict
+from retro_agents.run.command_line import parse_command
+from retro_agents.run.config import to_dict
 from retro_agents.run.fields import field
 from retro_agents.run.folder import RunFolder, interruptible
 from retro_agents.run.metrics import Metrics

@@ -23,7 +23,8 @@ from retro_agents.experience.saving import reports
 from retro_agents.games.families import level_names, make_for, train
 from retro_agents.ground.errors import UserError, command
 from retro_agents.judging.periodic import judged
-from retro_agents.run.config import load_run_config, replaced
+from retro_agents.run.command_line import load_run_config
+from retro_agents.run.config import replaced
 from retro_agents.run.distributed import Group, joined
 from retro_agents.run.folder import interruptible
 

@@ -20,7 +20,7 @@ from retro_agents.experience.actors import saved_if_gone
 from retro_agents.games.families import make_for, train
 from retro_agents.ground.errors import command
 from retro_agents.judging.periodic import judged
-from retro_agents.run.config import load_run_config
+from retro_agents.run.command_line import load_run_config
 from retro_agents.run.folder import interruptible, reports
 
 PRESETS = Path(__file__).parent / "presets"

@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def train(words: list[str]) -> None:
     """Start an agent's trainer. What learns is not imported for help or completions."""
     from retro_agents.run.agents import AGENTS, find, is_package
-    from retro_agents.run.config import load_run_config
+    from retro_agents.run.command_line import load_run_config
 
     agents = filter(is_package, [*AGENTS, *words[:1]])
     word = chosen(words, {agent: find(agent).about for agent in agents}, "train ")

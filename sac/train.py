@@ -20,7 +20,7 @@ from retro_agents.ground.errors import command
 from retro_agents.judging.periodic import judged
 from retro_agents.nets.transfer import follow
 from retro_agents.run.checkpoint import Checkpoint
-from retro_agents.run.config import load_run_config
+from retro_agents.run.command_line import load_run_config
 from retro_agents.run.folder import interruptible, reports
 from sac.agent import SACAgent, make_net
 from sac.config import SACConfig

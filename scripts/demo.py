@@ -37,7 +37,8 @@ from retro_agents.judging.score import (
 )
 from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import load_checkpoint
-from retro_agents.run.config import load_config, replaced, to_dict
+from retro_agents.run.command_line import load_config
+from retro_agents.run.config import replaced, to_dict
 from retro_agents.run.folder import numbered_folder
 from retro_agents.run.plot import plot_curves
 

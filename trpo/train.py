@@ -25,7 +25,8 @@ from retro_agents.ground.errors import command
 from retro_agents.ground.seeding import seed_everything
 from retro_agents.judging.periodic import judged
 from retro_agents.run.checkpoint import load_checkpoint, load_to_resume
-from retro_agents.run.config import load_run_config, replaced
+from retro_agents.run.command_line import load_run_config
+from retro_agents.run.config import replaced
 from retro_agents.run.distributed import Group, joined
 from retro_agents.run.folder import interruptible
 from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser

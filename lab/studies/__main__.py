@@ -22,7 +22,7 @@ from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import make_folder, write_text
 from retro_agents.ground.ranges import Count, Natural
 from retro_agents.ground.results import read_result, store, write_result
-from retro_agents.run.config import parse_command
+from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import positional
 from retro_agents.sweeps.launcher import left, work
 from retro_agents.sweeps.study import Study, chosen, made, references

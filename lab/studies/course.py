@@ -32,7 +32,8 @@ from retro_agents.ground.seeding import aside
 from retro_agents.judging.tables import decimal
 from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import Checkpoint, load_agent, load_checkpoint
-from retro_agents.run.config import flat, parse_command
+from retro_agents.run.command_line import parse_command
+from retro_agents.run.config import flat
 from retro_agents.run.distributed import Group
 from retro_agents.run.fields import positional
 from retro_agents.sweeps.grid import draw_lines, two_sigma

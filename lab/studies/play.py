@@ -18,7 +18,8 @@ from retro_agents.judging.policies import load_policy
 from retro_agents.judging.score import steps_of, unfinished_episodes
 from retro_agents.judging.sight import PATIENCE, PLAYS
 from retro_agents.judging.sight_report import check_testable, tested
-from retro_agents.run.config import parse_command, replaced
+from retro_agents.run.command_line import parse_command
+from retro_agents.run.config import replaced
 from retro_agents.run.metrics import EpisodeLog
 
 

@@ -19,7 +19,7 @@ from retro_agents.contest.signals import SERVER_GONE, hold_leash
 from retro_agents.contest.wire.protocol import GymRemoteError, ResetError
 from retro_agents.ground.errors import command
 from retro_agents.ground.ranges import Count, Seed
-from retro_agents.run.config import parse_command
+from retro_agents.run.command_line import parse_command
 
 
 @dataclasses.dataclass(frozen=True)

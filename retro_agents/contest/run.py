@@ -38,7 +38,7 @@ from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.judging.levels import playable_levels
 from retro_agents.judging.score import shown_names
-from retro_agents.run.config import parse_command
+from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field
 
 POLL_SECONDS = 0.2

@@ -21,7 +21,7 @@ from retro_agents.games.retro.levels import Level, parse_level
 from retro_agents.games.retro.make import backend_of, make_contest_env
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.ranges import Count, Seed
-from retro_agents.run.config import parse_command
+from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import positional
 
 

@@ -37,7 +37,7 @@ from retro_agents.judging.policies import load_policy
 from retro_agents.judging.score import Episode, Score, score, score_table, shown_names
 from retro_agents.judging.sight import PLAYS
 from retro_agents.judging.sight_report import WAYS, check_testable, sight_of, sight_table, verdict
-from retro_agents.run.config import parse_command
+from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import positional
 from retro_agents.run.folder import alone_in, numbered_folder
 

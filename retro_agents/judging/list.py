@@ -13,7 +13,8 @@ from retro_agents.games.families import level_names, split_names
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import CHECKPOINT, complete_checkpoints, step_of
 from retro_agents.run.agents import AGENTS, find, is_package, shipped
-from retro_agents.run.config import parse_command, preset_names
+from retro_agents.run.command_line import parse_command
+from retro_agents.run.config import preset_names
 from retro_agents.run.fields import positional
 
 

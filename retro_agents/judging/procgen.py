@@ -31,7 +31,7 @@ from retro_agents.judging.sight import PLAYS, measure
 from retro_agents.judging.tables import decimal, terminal_table
 from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import Checkpoint, load_agent, load_checkpoint
-from retro_agents.run.config import parse_command
+from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field, positional
 
 

@@ -22,7 +22,8 @@ from retro_agents.ground.files import complete_checkpoints, write_text
 from retro_agents.ground.results import read_result
 from retro_agents.judging.tables import decimal, table, with_interval
 from retro_agents.run.agents import find
-from retro_agents.run.config import flat, parse_command, to_dict
+from retro_agents.run.command_line import parse_command
+from retro_agents.run.config import flat, to_dict
 from retro_agents.run.fields import fields, positional
 from retro_agents.run.metrics import read_columns
 from retro_agents.run.plot import picture

@@ -26,7 +26,7 @@ from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.seeding import seed_everything
 from retro_agents.run.checkpoint import load_agent
-from retro_agents.run.config import parse_command
+from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import positional
 
 EXPERT = "expert"

@@ -19,7 +19,7 @@ from retro_agents.ground.window import open_window, pressed, show
 from retro_agents.judging.film import PATIENCE, SCALE, STRIP, Moment, picture, play_episode
 from retro_agents.judging.levels import playable_levels
 from retro_agents.judging.policies import load_policy
-from retro_agents.run.config import parse_command
+from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import positional
 
 

@@ -1,229 +1,165 @@
-"""The arguments of a command: a flag for each field of a config, read by argparse."""
+"""A command's config: from its defaults, then a preset, then a file, then flags."""
 
-import argparse
-import dataclasses
-import difflib
-import functools
-import inspect
-import os
-import re
-from collections.abc import Mapping, Sequence
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, NoReturn, get_args, get_origin
+from typing import Any, TypeVar
 
-import docstring_parser
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import complete_checkpoints
+from retro_agents.ground.names import nearest_text
+from retro_agents.run.config import flat, from_dict, preset_names, read_file, to_dict
+from retro_agents.run.fields import NOTHING, fields, flag_of, flag_with, places, required
+from retro_agents.run.flags import Words
 
-from retro_agents.ground.errors import Parser, UserError
-from retro_agents.ground.names import named
-from retro_agents.run.fields import Place, answer, flag_of, flag_with, kinds
-
-MOST_USED = "Most used"
-LAST = ("The environment", "The machine")
-"""Titles of groups at the end of the help."""
-GROUPS = {"machine": "The machine", "report": "Where it goes", "start": "What it starts from"}
-"""Role -> the group in the help of its fields that name none."""
-FILES = {
-    "preset": "Start from a preset: {}.",
-    "config": "Read a YAML or JSON file; it wins over the preset, and flags over it.",
-}
-"""Flags of a command that reads presets and files."""
-METAVARS = {int: "INT", float: "FLOAT", str: "TEXT", Path: "PATH"}
+T = TypeVar("T")
 
 
-class CommandLine:
-    """The words of a command, read once: `given`, field -> its value as text or a truth value;
-    `preset` and `file`, where these are given; `helps`, whether help is asked for."""
+def load_config(
+    cls: type[T],
+    argv: Sequence[str],
+    *,
+    presets: Path | None,
+    command: str,
+    defaults: Mapping[str, Any] = NOTHING,
+) -> T:
+    """Config of a command: defaults of `cls` <- --preset <- --config <- flags; later ones win.
 
-    def __init__(
-        self, cls: Any, words: Sequence[str], *, command: str, presets: Sequence[str], files: bool
-    ) -> None:
-        """cls: the config's class; flags of all its kinds are known. command: as it is called.
-        presets: names. files: whether it takes --config, and --preset where there are presets.
-
-        Raises UserError for an unknown flag (names the nearest), one without its value, or a value
-        too many.
-        """
-        self.kinds, self.command, self.presets = kinds(cls), command, presets
-        self.files = [name for name in FILES if files and (presets or name == "config")]
-        self.about = inspect.getdoc(cls) or cls.__name__
-        words = _joined(words)
-        self.helps = bool({"-h", "--help"} & {*words})
-        words = [word for word in words if word not in ("-h", "--help")]
-        here = dict[str, Place]()
-        for places in self.kinds.values():
-            here = places | here
-        if not self.helps:
-            _check_names(words, here, self.files)
-        parser = self._parser(here, required=not self.helps)
-        if "_ARGCOMPLETE" in os.environ:
-            _complete(parser, here, presets)
-        known, rest = parser.parse_known_intermixed_args(words)
-        if rest and not self.helps:
-            raise UserError(f"{rest[0]!r} belongs to no flag; join several values with commas: A,B")
-        self.given: dict[str, Any] = vars(known)
-        self.preset: str | None = self.given.pop("preset", None) if "preset" in self.files else None
-        self.file: str | None = self.given.pop("config", None) if self.files else None
-
-    def check_kind(self, here: Mapping[str, Place]) -> None:
-        """Raises UserError if a flag is given that configs of another kind have, and this has not.
-        here: this one's fields."""
-        for name, value in self.given.items():
-            if name not in here:
-                flag = flag_with(name, value).partition(" ")[0]
-                raise UserError(f"unknown flag {flag}; it is for {kind_of(name, self.kinds)}")
-
-    def help(self, here: Mapping[str, Place], values: Mapping[str, Any]) -> NoReturn:
-        """Print what the flags of these fields mean, with these values of theirs, and exit."""
-        self._parser(here, values=values).print_help()
-        raise SystemExit(0)
-
-    def _parser(
-        self,
-        here: Mapping[str, Place],
-        *,
-        required: bool = True,
-        values: Mapping[str, Any] | None = None,
-    ) -> argparse.ArgumentParser:
-        """values: of the fields, for the help; None: without texts, which take a while to find."""
-        usage = f"{self.command} [FLAGS]" if self.files else None
-        parser = _Parser(prog=self.command, description=self.about, usage=usage)
-        here = {name: place for name, place in here.items() if place.says("flag", True)}
-        for title, names in (_groups(here, self.files) if self.files else {"": list(here)}).items():
-            group = parser.add_argument_group(title) if title else parser
-            for name in names:
-                if name in self.files:
-                    text = FILES[name].format(", ".join(self.presets))
-                    group.add_argument(f"--{name}", help=text, metavar=name.upper())
-                else:
-                    text = "" if values is None else _text(here[name], values.get(name, ""))
-                    _add_flag(group, name, here[name], text=text, required=required)
-        return parser
+    argv: the arguments without the program. presets: folder of NAME.yaml files, if any.
+    command: as it is called, for --help. defaults: of some fields, instead of those of `cls`.
+    Raises UserError for an unknown preset, field or flag (names the nearest), an unreadable file or
+    a bad value.
+    """
+    words = Words(cls, argv, command=command, presets=preset_names(presets), files=True)
+    return _loaded(cls, words, presets, defaults=defaults)
 
 
-class _Parser(Parser):
-    """Knows whole names only, and leaves out what is not given."""
+def parse_command(
+    cls: type[T],
+    argv: Sequence[str] | None = None,
+    *,
+    command: str,
+    defaults: Mapping[str, Any] = NOTHING,
+) -> T:
+    """`cls` from a command's arguments alone, where there are no presets; some may be required.
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(allow_abbrev=False, argument_default=argparse.SUPPRESS, **options)
-
-
-def kind_of(name: str, found: Mapping[str, Mapping[str, Place]]) -> str:
-    """The first kind of config that has a field of that name, in words; "" where none has."""
-    return next((kind for kind, here in found.items() if name in here), "")
-
-
-def _joined(argv: Sequence[str]) -> list[str]:
-    """The arguments, flags with - for _, and numbers below zero joined to their flag."""
-    words: list[str] = []
-    for word in argv:
-        if word.startswith("--"):
-            name, equals, value = word.partition("=")
-            words.append(name.replace("_", "-") + equals + value)
-        elif words and words[-1].startswith("--") and re.fullmatch(r"-(inf|[\d.].*)", word):
-            words[-1] += f"={word}"
-        else:
-            words.append(word)
-    return words
+    argv: without the program; None: the program's own. command: how it is called, for --help.
+    defaults: of some fields, instead of those of `cls`. Raises UserError for unknown, missing or
+    bad arguments.
+    """
+    argv = sys.argv[1:] if argv is None else argv
+    words = Words(cls, argv, command=command, presets=(), files=False)
+    return _with_flags(cls, words, defaults)
 
 
-def _groups(here: Mapping[str, Place], files: Sequence[str]) -> dict[str, list[str]]:
-    """Title -> the flags below it: those of a field that names a group, and of the fields after it
-    up to the next; a role may have a group of its own."""
-    found: dict[str, list[str]] = {MOST_USED: [*files]}
-    running: dict[Any, str] = {}
-    for name, place in here.items():
-        first_line = (inspect.getdoc(place.owner) or "").partition("\n")[0].rstrip(".")
-        title = running.setdefault(place.owner, first_line)
-        if place.says("group"):
-            title = running[place.owner] = place.says("group")
-        elif place.says("common"):
-            title = MOST_USED
-        else:
-            own = [group for role, group in GROUPS.items() if role in place.says("roles", ())]
-            title = (*own, title)[0]
-        found.setdefault(title, []).append(name)
-    last = {title: found.pop(title) for title in LAST if title in found}
-    return {**found, **last}
+def load_run_config(
+    cls: type[T], argv: Sequence[str] | None = None, *, presets: Path, command: str
+) -> T:
+    """`load_config` of a trainer; without argv, of the program's arguments.
+
+    A resumed run keeps its own config, as far as no flag or file changes it. Raises UserError also
+    for a preset, which is all of a config, and for what a run begins with.
+    """
+    argv = sys.argv[1:] if argv is None else argv
+    words = Words(cls, argv, command=command, presets=preset_names(presets), files=True)
+    # Before anything is checked: what does not fit the defaults may fit the run.
+    given = {**words.in_file, **words.given}
+    run_dir = Path(str(given.get("run_dir", flat(to_dict(cls())).get("run_dir"))))
+    own = run_dir / "config.json"
+    if not given.get("resume") or not own.is_file():
+        return _loaded(cls, words, presets)
+    if words.preset is not None:
+        raise UserError(
+            f"--preset {words.preset} is for the start of a run: to go on with another setting, "
+            "give it as a flag or in a file for --config"
+        )
+    kept = read_file(own, what=str(own)) | {"run_dir": str(run_dir)}
+    here = places(cls, kept)
+    if strange := [name for name in kept if name not in here]:
+        raise UserError(_not_ours(run_dir, strange[0], command=command))
+    config = _with_flags(cls, words, kept | words.in_file)
+    now = flat(to_dict(config))
+    for name in fields(config, "start"):
+        if name in kept and now[name] != kept[name]:
+            raise UserError(
+                f"{flag_with(name, now[name])} is for the start of a run, and {run_dir} goes on: "
+                "leave it out"
+            )
+    return config
 
 
-def _complete(
-    parser: argparse.ArgumentParser, here: Mapping[str, Place], presets: Sequence[str]
-) -> None:
-    """Answer the shell that asks how a word goes on, and exit."""
-    import argcomplete
-
-    for action in parser._actions:
-        place, options = here.get(action.dest), list(presets if action.dest == "preset" else ())
-        if place and (function := place.says("completes")):
-            options = named(function)()
-        elif str(action.metavar).startswith("{"):
-            options = re.findall(r"[^{},]+", str(action.metavar))
-        if options:
-            action.completer = lambda options=options, **_: options  # type: ignore[attr-defined]
-    argcomplete.autocomplete(parser)
+def _not_ours(run_dir: Path, field: str, *, command: str) -> str:
+    """What to say of a run with a field that this command's config lacks: it is another agent's,
+    which its last checkpoint names."""
+    with suppress(OSError, ValueError, LookupError):
+        newest = complete_checkpoints(run_dir / "checkpoints")[-1]
+        agent = json.loads((newest / "meta.json").read_text(encoding="utf-8"))["agent"]
+        if f"python -m {agent}.train" != command:
+            goes_on = f"python -m {agent}.train --run-dir {run_dir} --resume"
+            return f"{run_dir} is a run of {agent}: {goes_on}"
+    return (
+        f"{run_dir} is not a run of {command} (its config.json has the field {field!r}); resume it "
+        "with the agent that began it, as it was then"
+    )
 
 
-def _add_flag(group: Any, name: str, place: Place, *, text: str, required: bool) -> None:
-    """One field as a flag, or as what is given without one."""
-    hint: Any = place.field.type
-    options: dict[str, Any] = {"help": text.replace("%", "%%")}
-    many = get_origin(hint) in (tuple, list)
-    if metavar := place.says("metavar"):
-        counts = ("*" if many else "?") if not required else "+" if many else None
-        group.add_argument(name, metavar=metavar, nargs=counts, **options)
-    elif hint is bool:
-        group.add_argument(flag_of(name), action=argparse.BooleanOptionalAction, **options)
-    else:
-        options |= {"nargs": "*"} if many else {}
-        options |= {"action": "extend"} if many and str in get_args(hint) else {}  # of words
-        options |= {"required": required and place.required, "metavar": _metavar(hint)}
-        group.add_argument(flag_of(name), **options)
+def _loaded(
+    cls: type[T], words: Words, presets: Path | None, *, defaults: Mapping[str, Any] = NOTHING
+) -> T:
+    """`cls` from defaults, then the preset and the file that the words name, then flags."""
+    values, name = dict(defaults), words.preset
+    if name is not None:
+        names = preset_names(presets)
+        if presets is None or name not in names:
+            raise UserError(f"unknown preset {name!r}; {nearest_text(name, names)}")
+        values |= read_file(presets / f"{name}.yaml", what=f"preset {name!r}")
+        here = places(cls, values | words.levels())
+        strange = [key for key in places(cls, values) if key in values and key not in here]
+        if strange:
+            raise UserError(
+                f"preset {name!r} is not for --levels {words.given['levels']}, which have no "
+                f"{strange[0]}: give other levels, or another preset"
+            )
+    return _with_flags(cls, words, values | words.in_file)
 
 
-def _metavar(hint: Any) -> str:
-    parts = get_args(hint)
-    if get_origin(hint) is Literal:
-        return "{" + ",".join(map(str, parts)) + "}"
-    return METAVARS.get(hint) or (_metavar(parts[0]) if parts else "VALUE")
+def _with_flags(cls: type[T], words: Words, values: Mapping[str, Any]) -> T:
+    """`cls` from values, then flags."""
+    first = flat(values) | words.levels()
+    here = places(cls, first)
+    if words.helps:
+        words.help(here, {} if required(cls) else flat(to_dict(from_dict(cls, first))))
+    words.check_kind(here)
+    config = from_dict(cls, {**values, **words.given})
+    _check_effects(config, words.given)
+    return config
 
 
-def _text(place: Place, value: Any) -> str:
-    """The help of a field: what the source says below it, and its value."""
-    shown = " ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
-    said = texts(place.owner).get(place.field.name, "")
-    return said + (f" (default: {shown})" if shown not in ("", None) else "")
+def _check_effects(config: Any, given: Iterable[str]) -> None:
+    """Raises UserError if nothing would read one of the fields that are given as flags."""
+    values, here = flat(to_dict(config)), places(config)
+    for name in given:
+        others, other = here[name].says("only_with", ()), here[name].says("without")
+        if others and not any(_is_on(values, one) for one in others):
+            flags = " or ".join(map(_flag_for, others))
+            flag = _flag_for(f"{name}={values[name]}" if values[name] is False else name)
+            raise UserError(f"{flag} has no effect without {flags}: give that too, or leave it out")
+        if other and _is_on(values, other):
+            raise UserError(f"{flag_of(name)} has no effect with {_flag_for(other)}: leave one out")
 
 
-@functools.cache
-def texts(owner: Any) -> dict[str, str]:
-    """Field -> what the source says below it, on one line."""
-    return {
-        text.arg_name: " ".join((text.description or "").split())
-        for cls in reversed(owner.__mro__)
-        if dataclasses.is_dataclass(cls)
-        for text in docstring_parser.parse_from_object(cls).params
-    }
+def _is_on(values: Mapping[str, Any], condition: str) -> bool:
+    """Whether a condition of a field's `only_with` or `without` holds."""
+    name, equals, value = condition.partition("=")
+    if equals:
+        found = values[name]
+        return (f"{found:g}" if isinstance(found, float) else str(found)) == value
+    return bool(values[name]) and values[name] != "none"
 
 
-def _check_names(words: Sequence[str], here: Mapping[str, Place], files: Sequence[str]) -> None:
-    """Raises UserError for the first --flag that is none; it names the nearest one."""
-    known = ["--help", *map(flag_of, files)]
-    for name, place in here.items():
-        if place.says("flag", True):
-            known += [flag_of(name)]
-            known += [flag_of(f"no_{name}")] if place.field.type is bool else []
-    for word in words:
-        flag = word.partition("=")[0]
-        if flag.startswith("--") and flag not in known:
-            raise UserError(f"unknown flag {flag}; {_nearest(flag, known, here)}")
-
-
-def _nearest(flag: str, known: Sequence[str], here: Mapping[str, Place]) -> str:
-    """What to say of an unknown flag: it is another program's name, or words of a flag, or written
-    like one."""
-    if said := answer(flag[2:].replace("-", "_"), here, spelled=flag_of):
-        return said
-    parts = set(flag[2:].split("-"))
-    close = [other for other in known if parts <= set(other[2:].split("-"))]
-    close += difflib.get_close_matches(flag, known, n=1, cutoff=0.7)
-    return f"did you mean {close[0]!r}?" if close else "see --help"
+def _flag_for(condition: str) -> str:
+    """The flag that makes a condition hold."""
+    name, _, value = condition.partition("=")
+    return flag_with(name, False) if value == "False" else f"{flag_of(name)} {value}".strip()

@@ -50,20 +50,10 @@ def field(
     what to say of it. metavar: the name of an argument that has no flag; a tuple takes one or more.
     flag: whether there is one; else the run itself writes the field.
     """
-    assert set(roles) <= ROLES.keys(), f"unknown role among {roles}"
-    metadata = {
-        "roles": frozenset(roles),
-        "group": group,
-        "common": common,
-        "only_with": (only_with,) if isinstance(only_with, str) else only_with,
-        "without": without,
-        "completes": completes,
-        "other_names": other_names,
-        "answers": answers,
-        "metavar": metavar,
-        "flag": flag,
-    }
-    return dataclasses.field(default=default, metadata=metadata)
+    says = dict(locals())
+    assert {*roles} <= ROLES.keys(), f"unknown role among {roles}"
+    says["only_with"] = (only_with,) if isinstance(only_with, str) else only_with
+    return dataclasses.field(default=says.pop("default"), metadata=says)
 
 
 def _of(role: str) -> Callable[..., Any]:
@@ -152,14 +142,24 @@ def kinds(cls: Any) -> dict[str, dict[str, Place]]:
     return found or {"": places(cls)}
 
 
+def kind_of(name: str, found: Mapping[str, Mapping[str, Place]]) -> str:
+    """The first kind of config that has a field of that name, in words; "" where none has."""
+    return next((kind for kind, here in found.items() if name in here), "")
+
+
 def fields(config: Any, *roles: str, but: str = "") -> list[str]:
     """Names of the fields that have one of these roles, and not the role `but`, of a config or of a
     config's class (which has the sections of its default)."""
     return [
         name
         for name, place in places(config).items()
-        if {*roles} & (has := place.says("roles", frozenset())) and but not in has
+        if {*roles} & {*(has := place.says("roles", ()))} and but not in has
     ]
+
+
+def required(cls: Any) -> bool:
+    """Whether a config's class has a field without a default."""
+    return any(place.required for place in places(cls).values())
 
 
 def flag_of(name: str) -> str:

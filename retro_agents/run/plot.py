@@ -15,7 +15,7 @@ import numpy as np
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import drafted
 from retro_agents.ground.ranges import Count
-from retro_agents.run.config import parse_command
+from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import positional
 from retro_agents.run.metrics import EPISODE_COLUMNS, read_columns
 

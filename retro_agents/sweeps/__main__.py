@@ -20,7 +20,8 @@ from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import make_folder, write_text
 from retro_agents.ground.results import store
 from retro_agents.run.agents import with_this_project
-from retro_agents.run.config import parse_command, to_dict
+from retro_agents.run.command_line import parse_command
+from retro_agents.run.config import to_dict
 from retro_agents.sweeps import grid, jobs
 from retro_agents.sweeps.config import SweepConfig, read_plan
 from retro_agents.sweeps.launcher import left, play, work

@@ -13,7 +13,8 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.names import nearest_text
 from retro_agents.judging.tables import NOTHING, number, table
 from retro_agents.run.agents import find
-from retro_agents.run.config import flat, load_config, to_dict
+from retro_agents.run.command_line import load_config
+from retro_agents.run.config import flat, to_dict
 from retro_agents.run.fields import fields, flag_of
 from retro_agents.run.metrics import read_columns
 from retro_agents.run.plot import picture

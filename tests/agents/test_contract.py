@@ -12,9 +12,10 @@ from retro_agents.ground.errors import UserError
 from retro_agents.run.agents import AGENTS as NAMED
 from retro_agents.run.agents import find, is_package
 from retro_agents.run.checkpoint import save_checkpoint
-from retro_agents.run.command_line import texts
-from retro_agents.run.config import flat, from_dict, load_config, preset_names, replaced, to_dict
+from retro_agents.run.command_line import load_config
+from retro_agents.run.config import flat, from_dict, preset_names, replaced, to_dict
 from retro_agents.run.fields import ROLES, fields, flag_of, places
+from retro_agents.run.flags import texts
 from retro_agents.run.settings import RunSettings
 from tests.agents.tiny import AGENTS, ROOT, tiny
 

@@ -12,7 +12,8 @@ import torch
 
 from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import load_agent, load_checkpoint
-from retro_agents.run.config import load_run_config, replaced, to_dict
+from retro_agents.run.command_line import load_run_config
+from retro_agents.run.config import replaced, to_dict
 from tests.agents.tiny import AGENTS, main, tiny, train, words
 from tests.conftest import Corridor
 from tests.runs import (

@@ -4,7 +4,7 @@ import importlib
 from pathlib import Path
 
 from retro_agents.run.agents import find
-from retro_agents.run.config import load_config
+from retro_agents.run.command_line import load_config
 from tests.conftest import Corridor
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from jerk.learner import Shares, find_moves
 from jerk.search import Search
 from jerk.train import PRESETS
 from retro_agents.games.retro.config import SEVEN
-from retro_agents.run.config import load_config
+from retro_agents.run.command_line import load_config
 
 LEVEL, NOBODY = "level", Shares()
 MOVES = find_moves(SEVEN)

@@ -10,7 +10,7 @@ from jerk.train import PRESETS, Training, main
 from retro_agents.games.retro.emulator import BUTTON_NAMES
 from retro_agents.games.retro.native import NativeVectorEnv
 from retro_agents.run.checkpoint import load_agent, load_checkpoint
-from retro_agents.run.config import load_config
+from retro_agents.run.command_line import load_config
 from retro_agents.run.folder import alone_in
 from retro_agents.run.metrics import read_columns
 

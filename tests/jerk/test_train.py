@@ -9,7 +9,8 @@ from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint
-from retro_agents.run.config import load_config, replaced
+from retro_agents.run.command_line import load_config
+from retro_agents.run.config import replaced
 from retro_agents.run.folder import RunFolder
 from retro_agents.run.metrics import read_columns
 from tests.runs import Stop, assert_same_run, stopping

@@ -7,7 +7,8 @@ import pytest
 
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, Share, check
-from retro_agents.run.config import from_dict, load_config, load_run_config, replaced, to_dict
+from retro_agents.run.command_line import load_config, load_run_config
+from retro_agents.run.config import from_dict, replaced, to_dict
 from retro_agents.run.fields import field, learning
 from retro_agents.run.folder import RunFolder
 from retro_agents.run.settings import RunSettings

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from retro_agents.ground.errors import UserError
-from retro_agents.run.config import flat, load_config, replaced, to_dict
+from retro_agents.run.command_line import load_config
+from retro_agents.run.config import flat, replaced, to_dict
 from retro_agents.run.metrics import read_columns
 from tests.runs import play
 from trpo.agent import LogPolicy, make_net

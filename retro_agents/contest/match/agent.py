@@ -17,7 +17,8 @@ from retro_agents.ground.names import nearest_text
 from retro_agents.judging.policies import contest_settings
 from retro_agents.run import agents as package
 from retro_agents.run.checkpoint import agent_of, latest_checkpoint
-from retro_agents.run.config import flat, load_config, replaced, to_dict
+from retro_agents.run.command_line import load_config
+from retro_agents.run.config import flat, replaced, to_dict
 from retro_agents.run.fields import fields, flag_of
 from retro_agents.run.settings import RunSettings
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from retro_agents.ground.errors import command
 from retro_agents.ground.files import make_folder, write_text
-from retro_agents.run.config import parse_command
+from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import positional
 
 

@@ -16,7 +16,7 @@ from retro_agents.games.procgen.vector import ProcgenVectorEnv, make_vec
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.ranges import Count, Natural, Seed
 from retro_agents.ground.window import open_window, pressed, show
-from retro_agents.run.config import parse_command
+from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import positional
 
 KEYS = ("left", "right", "up", "down", "d", "a", "w", "s", "q", "e")

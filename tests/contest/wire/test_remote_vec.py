@@ -16,7 +16,7 @@ from retro_agents.contract.envs import ended_episodes, row_seeds
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import parse_levels
 from retro_agents.games.retro.make import make_vec, wrap_agent
-from retro_agents.run.config import load_config
+from retro_agents.run.command_line import load_config
 
 SMALL = EnvConfig(image_height=4, image_width=5, frame_stack=2)
 LEVEL = parse_levels("bramble-test")[0]

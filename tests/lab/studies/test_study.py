@@ -9,7 +9,8 @@ import pytest
 from lab.studies.plans import names, read
 from lab.studies.play import PlayConfig
 from retro_agents.ground.errors import UserError
-from retro_agents.run.config import flat, parse_command, to_dict
+from retro_agents.run.command_line import parse_command
+from retro_agents.run.config import flat, to_dict
 from retro_agents.sweeps.study import REFERENCE, Study, cells, chosen, made_with, needed, needs
 
 EVERY = [(name, kind) for name in names() for kind in read(name).kinds]

@@ -1,0 +1,232 @@
+"""The words of a command: a flag for each field of a config, read by argparse."""
+
+import argparse
+import dataclasses
+import difflib
+import functools
+import inspect
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NoReturn, get_args, get_origin
+
+import docstring_parser
+
+from retro_agents.ground.errors import Parser, UserError
+from retro_agents.ground.names import named
+from retro_agents.run.config import read_file
+from retro_agents.run.fields import Place, answer, flag_of, flag_with, kind_of, kinds
+
+MOST_USED = "Most used"
+LAST = ("The environment", "The machine")
+"""Titles of groups at the end of the help."""
+GROUPS = {"machine": "The machine", "report": "Where it goes", "start": "What it starts from"}
+"""Role -> the group in the help of its fields that name none."""
+FILES = {
+    "preset": "Start from a preset: {}.",
+    "config": "Read a YAML or JSON file; it wins over the preset, and flags over it.",
+}
+"""Flags of a command that reads presets and files."""
+METAVARS = {int: "INT", float: "FLOAT", str: "TEXT", Path: "PATH"}
+
+
+class Words:
+    """The words of a command, read once.
+
+    given: field -> its value, as text or a truth value. in_file: the values in the file that
+    --config names. preset: its name, where one is given. helps: whether help is asked for.
+    """
+
+    def __init__(
+        self, cls: Any, argv: Sequence[str], *, command: str, presets: Sequence[str], files: bool
+    ) -> None:
+        """cls: the config's class; flags of all its kinds are known. command: as it is called.
+        presets: names. files: whether it takes --config, and --preset where there are presets.
+
+        Raises UserError for an unknown flag (names the nearest), one without its value, or a value
+        too many.
+        """
+        self.kinds, self.command, self.presets = kinds(cls), command, presets
+        self.files = [name for name in FILES if files and (presets or name == "config")]
+        self.about = inspect.getdoc(cls) or cls.__name__
+        self.helps = bool({"-h", "--help"} & {*argv})
+        words = _joined([word for word in argv if word not in ("-h", "--help")])
+        here = dict[str, Place]()
+        for places in self.kinds.values():
+            here = places | here
+        if not self.helps:
+            _check_names(words, here, self.files)
+        parser = self._parser(here, required=not self.helps)
+        if "_ARGCOMPLETE" in os.environ:
+            _complete(parser, here, presets)
+        known, rest = parser.parse_known_intermixed_args(words)
+        if rest and not self.helps:
+            raise UserError(f"{rest[0]!r} belongs to no flag; join several values with commas: A,B")
+        self.given: dict[str, Any] = vars(known)
+        self.preset: str | None = self.given.pop("preset", None) if "preset" in self.files else None
+        file = self.given.pop("config", None) if self.files else None
+        self.in_file = {} if file is None else read_file(Path(file), what=f"config file {file}")
+
+    def levels(self) -> dict[str, Any]:
+        """The flag that decides which fields there are, where it is given."""
+        return {name: value for name, value in self.given.items() if name == "levels"}
+
+    def check_kind(self, here: Mapping[str, Place]) -> None:
+        """Raises UserError if a flag is given that configs of another kind have, and this has not.
+        here: this one's fields."""
+        for name, value in self.given.items():
+            if name not in here:
+                flag = flag_with(name, value).partition(" ")[0]
+                raise UserError(f"unknown flag {flag}; it is for {kind_of(name, self.kinds)}")
+
+    def help(self, here: Mapping[str, Place], values: Mapping[str, Any]) -> NoReturn:
+        """Print what the flags of these fields mean, with these values of theirs, and exit."""
+        self._parser(here, values=values).print_help()
+        raise SystemExit(0)
+
+    def _parser(
+        self,
+        here: Mapping[str, Place],
+        *,
+        required: bool = True,
+        values: Mapping[str, Any] | None = None,
+    ) -> argparse.ArgumentParser:
+        """values: of the fields, for the help; None: without texts, which take a while to find."""
+        usage = f"{self.command} [FLAGS]" if self.files else None
+        parser = _Parser(prog=self.command, description=self.about, usage=usage)
+        here = {name: place for name, place in here.items() if place.says("flag", True)}
+        for title, names in (_groups(here, self.files) if self.files else {"": list(here)}).items():
+            group = parser.add_argument_group(title) if title else parser
+            for name in names:
+                if name in self.files:
+                    text = FILES[name].format(", ".join(self.presets))
+                    group.add_argument(f"--{name}", help=text, metavar=name.upper())
+                else:
+                    text = "" if values is None else _text(here[name], values.get(name, ""))
+                    _add_flag(group, name, here[name], text=text, required=required)
+        return parser
+
+
+class _Parser(Parser):
+    """Knows whole names only, and leaves out what is not given."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, argument_default=argparse.SUPPRESS, **options)
+
+
+def _joined(argv: Sequence[str]) -> list[str]:
+    """The arguments, flags with - for _, and numbers below zero joined to their flag."""
+    words: list[str] = []
+    for word in argv:
+        if word.startswith("--"):
+            name, equals, value = word.partition("=")
+            words.append(name.replace("_", "-") + equals + value)
+        elif words and words[-1].startswith("--") and re.fullmatch(r"-(inf|[\d.].*)", word):
+            words[-1] += f"={word}"
+        else:
+            words.append(word)
+    return words
+
+
+def _groups(here: Mapping[str, Place], files: Sequence[str]) -> dict[str, list[str]]:
+    """Title -> the flags below it: those of a field that names a group, and of the fields after it
+    up to the next; a role may have a group of its own."""
+    found: dict[str, list[str]] = {MOST_USED: [*files]}
+    running: dict[Any, str] = {}
+    for name, place in here.items():
+        first_line = (inspect.getdoc(place.owner) or "").partition("\n")[0].rstrip(".")
+        title = running.setdefault(place.owner, first_line)
+        if place.says("group"):
+            title = running[place.owner] = place.says("group")
+        elif place.says("common"):
+            title = MOST_USED
+        else:
+            own = [group for role, group in GROUPS.items() if role in place.says("roles", ())]
+            title = (*own, title)[0]
+        found.setdefault(title, []).append(name)
+    last = {title: found.pop(title) for title in LAST if title in found}
+    return {**found, **last}
+
+
+def _complete(
+    parser: argparse.ArgumentParser, here: Mapping[str, Place], presets: Sequence[str]
+) -> None:
+    """Answer the shell that asks how a word goes on, and exit."""
+    import argcomplete
+
+    for action in parser._actions:
+        place, options = here.get(action.dest), list(presets if action.dest == "preset" else ())
+        if place and (function := place.says("completes")):
+            options = named(function)()
+        elif str(action.metavar).startswith("{"):
+            options = re.findall(r"[^{},]+", str(action.metavar))
+        if options:
+            action.completer = lambda options=options, **_: options  # type: ignore[attr-defined]
+    argcomplete.autocomplete(parser)
+
+
+def _add_flag(group: Any, name: str, place: Place, *, text: str, required: bool) -> None:
+    """One field as a flag, or as what is given without one."""
+    hint: Any = place.field.type
+    options: dict[str, Any] = {"help": text.replace("%", "%%")}
+    many = get_origin(hint) in (tuple, list)
+    if metavar := place.says("metavar"):
+        counts = ("*" if many else "?") if not required else "+" if many else None
+        group.add_argument(name, metavar=metavar, nargs=counts, **options)
+    elif hint is bool:
+        group.add_argument(flag_of(name), action=argparse.BooleanOptionalAction, **options)
+    else:
+        options |= {"nargs": "*"} if many else {}
+        options |= {"action": "extend"} if many and str in get_args(hint) else {}  # of words
+        options |= {"required": required and place.required, "metavar": _metavar(hint)}
+        group.add_argument(flag_of(name), **options)
+
+
+def _metavar(hint: Any) -> str:
+    parts = get_args(hint)
+    if get_origin(hint) is Literal:
+        return "{" + ",".join(map(str, parts)) + "}"
+    return METAVARS.get(hint) or (_metavar(parts[0]) if parts else "VALUE")
+
+
+def _text(place: Place, value: Any) -> str:
+    """The help of a field: what the source says below it, and its value."""
+    shown = " ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+    said = texts(place.owner).get(place.field.name, "")
+    return said + (f" (default: {shown})" if shown not in ("", None) else "")
+
+
+@functools.cache
+def texts(owner: Any) -> dict[str, str]:
+    """Field -> what the source says below it, on one line."""
+    return {
+        text.arg_name: " ".join((text.description or "").split())
+        for cls in reversed(owner.__mro__)
+        if dataclasses.is_dataclass(cls)
+        for text in docstring_parser.parse_from_object(cls).params
+    }
+
+
+def _check_names(words: Sequence[str], here: Mapping[str, Place], files: Sequence[str]) -> None:
+    """Raises UserError for the first --flag that is none; it names the nearest one."""
+    known = ["--help", *map(flag_of, files)]
+    for name, place in here.items():
+        if place.says("flag", True):
+            known += [flag_of(name)]
+            known += [flag_of(f"no_{name}")] if place.field.type is bool else []
+    for word in words:
+        flag = word.partition("=")[0]
+        if flag.startswith("--") and flag not in known:
+            raise UserError(f"unknown flag {flag}; {_nearest(flag, known, here)}")
+
+
+def _nearest(flag: str, known: Sequence[str], here: Mapping[str, Place]) -> str:
+    """What to say of an unknown flag: it is another program's name, or words of a flag, or written
+    like one."""
+    if said := answer(flag[2:].replace("-", "_"), here, spelled=flag_of):
+        return said
+    parts = set(flag[2:].split("-"))
+    close = [other for other in known if parts <= set(other[2:].split("-"))]
+    close += difflib.get_close_matches(flag, known, n=1, cutoff=0.7)
+    return f"did you mean {close[0]!r}?" if close else "see --help"
